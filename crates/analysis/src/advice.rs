@@ -112,9 +112,9 @@ pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
     let asked_of = analysis.run.plan.study.advise.as_ref()?;
     // Where reads are left out, replacements alone say which database is meant.
     let first = of(analysis, AdviseSpec::READ).or_else(|| of(analysis, AdviseSpec::REPLACE));
-    let sizes = first.map(|first| eligible(analysis, first, Store::Database));
+    let sizes = first.map(|first| eligible(analysis, first, Rival::Database));
     let page_size = sizes.and_then(|sizes| sizes.first().copied());
-    let aspects = aspects(analysis, asked_of, (Store::Database, page_size));
+    let aspects = aspects(analysis, asked_of, (Rival::Database, page_size));
     let split = split(analysis, asked_of, first);
     let choice = choose(&aspects, split.as_ref());
     let (measured_values, measured_bytes) = measured(analysis);
@@ -137,7 +137,7 @@ pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
 fn page_of_split(analysis: &Analysis) -> Option<u64> {
     let cell = cells(analysis)
         .iter()
-        .find(|cell| Store::Split.is_of(cell))?;
+        .find(|cell| Rival::Split.is_of(cell))?;
     Some(cell.settings.number("page_size"))
 }
 
@@ -147,14 +147,14 @@ fn of<'a>(analysis: &'a Analysis, id: &str) -> Option<&'a ComparisonOutcome> {
 
 /// What is set against files. Several of each are measured, which differ in a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Store {
+enum Rival {
     /// Everything in one database; by bytes of its pages.
     Database,
     /// Small values in a database, and larger ones in files; by the largest size inside.
     Split,
 }
 
-impl Store {
+impl Rival {
     fn is_of(self, cell: &Cell) -> bool {
         let is_split = cell.settings.get("inline_limit").is_some();
         match self {
@@ -184,8 +184,8 @@ impl Store {
 
 /// The stores of one kind that are not shown to be slower than another of them, by intervals that do not
 /// overlap.
-fn unbeaten(comparison: &ComparisonOutcome, store: Store) -> Vec<&CellSummary> {
-    let measured = || store.measured(comparison);
+fn unbeaten(comparison: &ComparisonOutcome, rival: Rival) -> Vec<&CellSummary> {
+    let measured = || rival.measured(comparison);
     let Some(least) = measured().map(|(_, ratio)| ratio.high).reduce(f64::min) else {
         return Vec::new();
     };
@@ -195,17 +195,17 @@ fn unbeaten(comparison: &ComparisonOutcome, store: Store) -> Vec<&CellSummary> {
 
 /// The sizes of these. What is advised has to follow from its own figures: where some were measured in all
 /// respects that decide, these only.
-fn eligible(analysis: &Analysis, first: &ComparisonOutcome, store: Store) -> Vec<u64> {
+fn eligible(analysis: &Analysis, first: &ComparisonOutcome, rival: Rival) -> Vec<u64> {
     let deciding = [AdviseSpec::READ, AdviseSpec::COLD, AdviseSpec::REPLACE];
     let deciding = deciding.map(|id| of(analysis, id));
     let everywhere = |size: &u64| {
         deciding.iter().flatten().all(|comparison| {
-            let mut sizes = store.measured(comparison).peekable();
-            sizes.peek().is_none() || sizes.any(|(cell, _)| store.size(&cell.cell) == *size)
+            let mut sizes = rival.measured(comparison).peekable();
+            sizes.peek().is_none() || sizes.any(|(cell, _)| rival.size(&cell.cell) == *size)
         })
     };
-    let unbeaten = unbeaten(first, store).into_iter();
-    let sizes: Vec<u64> = unbeaten.map(|cell| store.size(&cell.cell)).collect();
+    let unbeaten = unbeaten(first, rival).into_iter();
+    let sizes: Vec<u64> = unbeaten.map(|cell| rival.size(&cell.cell)).collect();
     let known: Vec<u64> = sizes.iter().copied().filter(everywhere).collect();
     match known.is_empty() {
         true => sizes,
@@ -215,7 +215,7 @@ fn eligible(analysis: &Analysis, first: &ComparisonOutcome, store: Store) -> Vec
 
 /// How a store of this size, or else another of its kind, stands against files, in each respect that was to
 /// be measured.
-fn aspects(analysis: &Analysis, asked: &AdviseSpec, meant: (Store, Option<u64>)) -> Vec<Aspect> {
+fn aspects(analysis: &Analysis, asked: &AdviseSpec, meant: (Rival, Option<u64>)) -> Vec<Aspect> {
     let found = [
         (What::Read, AdviseSpec::READ),
         (What::Cold, AdviseSpec::COLD),
@@ -235,12 +235,12 @@ fn aspects(analysis: &Analysis, asked: &AdviseSpec, meant: (Store, Option<u64>))
 fn aspect(
     what: What,
     comparison: &ComparisonOutcome,
-    (store, size): (Store, Option<u64>),
+    (rival, size): (Rival, Option<u64>),
 ) -> Option<Aspect> {
-    let of_kind = || comparison.rivals().filter(|cell| store.is_of(&cell.cell));
-    let meant = of_kind().find(|cell| Some(store.size(&cell.cell)) == size);
+    let of_kind = || comparison.rivals().filter(|cell| rival.is_of(&cell.cell));
+    let meant = of_kind().find(|cell| Some(rival.size(&cell.cell)) == size);
     let others = |cell: &&CellSummary| comparison.to_baseline(cell).is_some();
-    let cell = meant.or_else(|| unbeaten(comparison, store).first().copied());
+    let cell = meant.or_else(|| unbeaten(comparison, rival).first().copied());
     let cell = cell.or_else(|| of_kind().find(others));
     let cell = cell.or_else(|| of_kind().last())?;
     let contrast = comparison.to_baseline(cell);
@@ -322,17 +322,17 @@ fn split(
         sizes.sort_unstable();
         sizes
     };
-    let sizes = sorted(eligible(analysis, first?, Store::Split));
+    let sizes = sorted(eligible(analysis, first?, Rival::Split));
     let inside = *sizes.get(sizes.len() / 2)?;
-    let alike = unbeaten(first?, Store::Split).into_iter();
-    let alike = sorted(alike.map(|cell| Store::Split.size(&cell.cell)).collect());
+    let alike = unbeaten(first?, Rival::Split).into_iter();
+    let alike = sorted(alike.map(|cell| Rival::Split.size(&cell.cell)).collect());
     let cells = cells(analysis).iter();
-    let mut of_size = cells.filter(|cell| Store::Split.size(cell) == inside);
+    let mut of_size = cells.filter(|cell| Rival::Split.size(cell) == inside);
     Some(Split {
         inside,
         from: *alike.first()?,
         to: *alike.last()?,
-        aspects: aspects(analysis, asked, (Store::Split, Some(inside))),
+        aspects: aspects(analysis, asked, (Rival::Split, Some(inside))),
         allocated_bytes: of_size
             .find_map(|cell| row(analysis, cell))
             .map(|row| row.footprint.allocated_bytes),
@@ -441,7 +441,7 @@ fn space(analysis: &Analysis, page_size: Option<u64>) -> Option<SpaceTaken> {
     Some(SpaceTaken {
         files: taken(&|cell| cell.settings.get("page_size").is_none())?,
         database: taken(&|cell| {
-            Store::Database.is_of(cell) && Some(Store::Database.size(cell)) == page_size
+            Rival::Database.is_of(cell) && Some(Rival::Database.size(cell)) == page_size
         })?,
     })
 }

@@ -119,6 +119,7 @@ fn explain(
             judge,
             outcome,
             failures,
+            study,
         })
     };
     let charts = study.charts.iter();

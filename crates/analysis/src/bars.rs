@@ -5,7 +5,7 @@ use crate::{Analysis, CellSummary, ComparisonOutcome, Quantity, SpaceRow, quanti
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    Axis, BarsSpec, CellId, ComparisonSpec, DurabilityClaim, Measure, Role, Study,
+    Axis, BarsSpec, CellId, CellSpec, ComparisonSpec, DurabilityClaim, Measure, Role, Study,
 };
 
 /// A chart of bars with its numbers.
@@ -59,7 +59,7 @@ pub struct MeasuredBar {
     pub cell: CellId,
     /// Its label.
     pub label: String,
-    /// Whether it is the cheapest conceivable way and no store.
+    /// Whether it is no store to choose: the cheapest conceivable way, or a part that explains others.
     pub is_floor: bool,
     /// Whether fewer operations were measured than the figure is of; only of block times.
     pub extrapolated: bool,
@@ -113,7 +113,7 @@ fn group(
         let bar = MeasuredBar {
             cell: cell.cell.id.clone(),
             label: cell.cell.label.clone(),
-            is_floor: cell.cell.role == Role::Floor,
+            is_floor: matches!(cell.cell.role, Role::Floor | Role::Part),
             extrapolated: spec.measure == Measure::BlockTime
                 && cell.cell.workload.sample_of.is_some(),
             quantity: quantity::of(cell, spec.measure, space),
@@ -137,7 +137,7 @@ fn group(
     // What a store cannot do is listed by what it is called.
     let called = |key: &String| {
         let cell = compared.and_then(|known| known.cells.get(key));
-        cell.map(|cell| cell.label.clone().unwrap_or_else(|| cell.store.to_string()))
+        cell.map(CellSpec::name)
     };
     let wanted = |name: &String| {
         let mut keys = spec.cells.iter();

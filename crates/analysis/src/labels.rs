@@ -1,7 +1,7 @@
 //! Labels that tell the cells of a comparison apart. A cell to which the study gives no label is
 //! called by its store, and so are others that use it in another way.
 
-use crate::{WorkDifference, workload_differences};
+use crate::{WorkDifference, cell_differences};
 use stowplan_model::{Cell, CellId, Comparison, Delivery, Plan, Role};
 
 /// Gives the cells of each comparison labels of which no two are the same. The control keeps that of
@@ -37,7 +37,7 @@ fn distinct_labels(comparison: &Comparison) -> Vec<(CellId, String)> {
         let Some(first) = before.find(|other| other.label == cell.label) else {
             continue;
         };
-        let differences = workload_differences(&cell.workload, &first.workload);
+        let differences = cell_differences(cell, first);
         let otherwise: Vec<String> = differences.iter().filter_map(in_words).collect();
         let mut label = format!("{}, {}", cell.label, otherwise.join(", "));
         if otherwise.is_empty() || taken.contains(&label) {

@@ -14,7 +14,7 @@ use crate::estimate::MIN_ROUNDS;
 use crate::{CellSummary, ComparisonOutcome, Interval, Metric, judge::Judge};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use stowplan_model::{CellFailure, CellId, LadderSpec, Role, RungSpec};
+use stowplan_model::{CellFailure, CellId, LadderSpec, Role, RungSpec, Study};
 
 /// A cost taken apart. Times are nanoseconds per operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -129,6 +129,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) judge: &'a Judge<'a>,
     pub(crate) outcome: &'a ComparisonOutcome,
     pub(crate) failures: &'a [&'a CellFailure],
+    pub(crate) study: &'a Study,
 }
 
 impl<'a> Measured<'a> {
@@ -140,7 +141,9 @@ impl<'a> Measured<'a> {
     /// The cell, or why there is nothing to say of it.
     pub(crate) fn measured(&self, key: &str) -> Result<&'a CellSummary, String> {
         let Some(cell) = self.cell(key) else {
-            let reason = self.outcome.not_applicable.get(key);
+            // What does not apply is listed by what it is called.
+            let id = CellId(format!("{}/{key}", self.outcome.id));
+            let reason = self.outcome.not_applicable.get(&self.study.label_of(&id));
             return Err(reason.map_or_else(
                 || "it was left out of this run".to_owned(),
                 |reason| format!("not applicable: {reason}"),

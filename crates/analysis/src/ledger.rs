@@ -109,6 +109,7 @@ impl<'a> Evidence<'a> {
             judge,
             outcome,
             failures,
+            study: self.study,
         })
     }
 

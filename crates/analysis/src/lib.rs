@@ -80,7 +80,7 @@ pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
     ControlOutcome, CorrectedRatio, Interval, LatencySummary, Metric, PercentileInterval,
-    PublishedRatio, RatioEstimate, SpaceRow, SweepOutcome, TotalOutcome, Verdict,
+    PublishedRatio, RatioEstimate, ServerCost, SpaceRow, SweepOutcome, TotalOutcome, Verdict,
 };
 pub use published::{PublishedOutcome, PublishedTime};
 pub use quantity::Quantity;
@@ -98,4 +98,6 @@ pub use stopping::{
 pub use tails::Basis;
 pub use turns::{TryOutcome, TurnAnswer, TurnOutcome, differs};
 pub use warnings::TWICE_DIFFERED;
-pub use work::{Both, WorkDifference, same_work, work_differences, workload_differences};
+pub use work::{
+    Both, WorkDifference, cell_differences, same_work, work_differences, workload_differences,
+};

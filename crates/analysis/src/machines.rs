@@ -3,8 +3,8 @@
 
 use crate::{
     Analysis, CellSummary, ChartOutcome, ClaimAcross, ComparisonOutcome, Interval, PublishedRatio,
-    RatioEstimate, Verdict, WorkDifference, claims_across, compare::same_run, work_differences,
-    workload_differences,
+    RatioEstimate, Verdict, WorkDifference, cell_differences, claims_across, compare::same_run,
+    work_differences,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -420,7 +420,7 @@ fn difference(
         Some("store")
     } else if !cell.settings.differences(&other.settings).is_empty() {
         Some("settings")
-    } else if !workload_differences(&cell.workload, &other.workload).is_empty() {
+    } else if !cell_differences(cell, other).is_empty() {
         Some("workload")
     } else if dataset(ours, &cell.dataset) != dataset(theirs, &other.dataset) {
         Some("dataset")

@@ -137,12 +137,18 @@ impl ComparisonOutcome {
     }
 
     /// The cells between which someone could choose: neither the control nor a floor, and none that
-    /// only explains others. What is busy beside a block is nobody's choice.
+    /// only explains others. What is busy beside a block, stands between a store and its files, or lies
+    /// below them (an image that the run made, memory) is nobody's choice.
     pub fn rivals(&self) -> impl Iterator<Item = &CellSummary> {
-        let beside = |summary: &CellSummary| summary.cell.workload.beside;
-        let ours = self.baseline().map(beside);
-        self.stores()
-            .filter(move |summary| ours.is_none_or(|ours| ours == beside(summary)))
+        let ours = self.baseline().map(|summary| &summary.cell);
+        self.stores().filter(move |summary| {
+            let cell = &summary.cell;
+            ours.is_none_or(|ours| {
+                ours.workload.beside == cell.workload.beside
+                    && ours.scanned == cell.scanned
+                    && ours.on == cell.on
+            })
+        })
     }
 
     /// Baseline and candidates.
@@ -411,6 +417,9 @@ pub struct CellSummary {
     pub corrected_ns: Option<f64>,
     /// CPU time per operation, nanoseconds: median of rounds.
     pub cpu_ns: f64,
+    /// Of a store that lies with a server: medians of rounds, per operation.
+    #[serde(default, skip_serializing_if = "ServerCost::is_unknown")]
+    pub server: ServerCost,
     /// Share of that in the kernel, 0 to 1, with as many digits as are known; not a number where
     /// blocks are too short to tell.
     pub kernel_share: f64,
@@ -476,6 +485,23 @@ pub struct CellSummary {
     /// Per round that met one built beforehand: which build of its store.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub builds: BTreeMap<u32, u32>,
+}
+
+/// What an operation takes of a server and the way there; nothing where that is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct ServerCost {
+    /// Bytes of payload sent to it.
+    pub sent_bytes: Option<f64>,
+    /// Bytes of payload received of it.
+    pub received_bytes: Option<f64>,
+    /// CPU time of its processes, nanoseconds; of a server that the run has started.
+    pub cpu_ns: Option<f64>,
+}
+
+impl ServerCost {
+    fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl CellSummary {

@@ -177,7 +177,7 @@ pub enum Open {
     NoBaseline,
     /// There is nothing that it could be compared with.
     Alone,
-    /// Its cells differ in what is busy beside them, which is no choice.
+    /// Its cells differ in what is busy beside them, stands before their files or lies below, which is no choice.
     NoChoice,
     /// Two identical cells differed by more than noise explains.
     Unreliable,

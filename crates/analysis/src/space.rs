@@ -86,6 +86,7 @@ fn description(record: &FootprintRecord, plan: &Plan) -> String {
     };
     let mut parts = vec![cell.store.kind.clone()];
     parts.extend(layout(cell));
+    parts.extend(Some(format!("on {}", cell.on)).filter(|_| !cell.on.is_empty()));
     let text = parts.join(", ");
     if plan.datasets.len() > 1 {
         format!("{}: {text}", cell.dataset)

@@ -1,7 +1,7 @@
 //! What was measured of one cell.
 
 use crate::{
-    CellSummary, Estimate, Interval, LatencySummary, Metric,
+    CellSummary, Estimate, Interval, LatencySummary, Metric, ServerCost,
     block_time::block_time,
     blocks::{Span, flush_of_timed, log_time, share_of_timed},
     counts::counts,
@@ -17,7 +17,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{Histogram, serialization::Deserializer};
 use std::collections::BTreeMap;
 use stowplan_model::{
-    Action, BlockKind, Cell, Footprint, IoCounters, Measurement, Operation, Statistic,
+    Action, BlockKind, Cell, Footprint, IoCounters, Measurement, NETWORK_RECEIVED, NETWORK_SENT,
+    Operation, SERVER_CPU, Statistic,
 };
 
 /// A cell's time is described by a plain 95% interval: nothing is decided on it.
@@ -64,6 +65,7 @@ pub(crate) fn summarise(
         wall_ns: described.median_per_operation(|m| m.wall_ns),
         corrected_ns: described.corrected(),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
+        server: described.server(),
         kernel_share,
         kernel_share_resolution,
         drain_ns: writes
@@ -250,6 +252,16 @@ impl<'a> Described<'a> {
     /// Over the blocks that know; nothing if none does.
     fn median_of(&self, of: impl Fn(&Measurement) -> Option<f64>) -> Option<f64> {
         median(self.blocks.iter().filter_map(|m| of(m)).collect())
+    }
+
+    fn server(&self) -> ServerCost {
+        let counted =
+            |name| self.median_of(|m| Some(*m.counters.get(name)? as f64 / m.operations as f64));
+        ServerCost {
+            sent_bytes: counted(NETWORK_SENT),
+            received_bytes: counted(NETWORK_RECEIVED),
+            cpu_ns: counted(SERVER_CPU),
+        }
     }
 
     /// Only where the block was one transaction of writes.

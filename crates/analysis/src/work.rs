@@ -8,7 +8,7 @@ use crate::{CellSummary, estimate::median};
 use serde::Serialize;
 use stowplan_model::{
     AccessOrder, CacheState, Cell, Delivery, EarlierPhases, Measurement, Mix, Neighbours,
-    Operation, PerTransaction, Workload,
+    Operation, PerTransaction, Scanned, Workload,
 };
 
 /// One thing of both of two cells.
@@ -60,6 +60,10 @@ pub enum WorkDifference {
     FirstTouch(Both<bool>),
     /// What is busy beside a block.
     Neighbours(Both<Option<Neighbours>>),
+    /// What stands between the store and its files.
+    Scanned(Both<Scanned>),
+    /// How many operations per second begin where latencies are taken.
+    Rate(Both<Option<u32>>),
 }
 
 impl WorkDifference {
@@ -87,6 +91,10 @@ impl WorkDifference {
             }),
             Self::Neighbours(both) => of("beside", both, |beside| {
                 beside.map_or_else(|| "nobody".to_owned(), |beside| beside.to_string())
+            }),
+            Self::Scanned(both) => of("between store and files", both, |s| s.to_string()),
+            Self::Rate(both) => of("operations begun per second", both, |rate| {
+                rate.map_or_else(|| "as many as end".to_owned(), |rate| rate.to_string())
             }),
         }
     }
@@ -150,6 +158,7 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
         omit_last,
         first_touch,
         beside,
+        rate,
     } = ours;
     let rows = |rows: Option<u32>| rows.unwrap_or(1);
     let found = [
@@ -170,8 +179,18 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
         both(*omit_last, theirs.omit_last).map(WorkDifference::OmittedKeys),
         both(*first_touch, theirs.first_touch).map(WorkDifference::FirstTouch),
         both(*beside, theirs.beside).map(WorkDifference::Neighbours),
+        both(*rate, theirs.rate).map(WorkDifference::Rate),
     ];
     found.into_iter().flatten().collect()
+}
+
+/// Every way in which what is asked of two cells differs, but for their stores.
+#[must_use]
+pub fn cell_differences(ours: &Cell, theirs: &Cell) -> Vec<WorkDifference> {
+    let scanned = both(ours.scanned, theirs.scanned).map(WorkDifference::Scanned);
+    let mut found = workload_differences(&ours.workload, &theirs.workload);
+    found.extend(scanned);
+    found
 }
 
 /// Both, where they are not the same.
@@ -181,7 +200,7 @@ fn both<T: PartialEq>(ours: T, theirs: T) -> Option<Both<T>> {
 
 /// In what the work of a cell is another one than that of a cell beside it.
 pub(crate) fn work_differences_of(ours: &Cell, theirs: &Cell) -> Vec<WorkDifference> {
-    let all = workload_differences(&ours.workload, &theirs.workload).into_iter();
+    let all = cell_differences(ours, theirs).into_iter();
     all.filter(|difference| difference.counts(&ours.workload))
         .collect()
 }

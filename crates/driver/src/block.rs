@@ -8,7 +8,7 @@ mod payloads;
 mod retry;
 mod run;
 
-pub(crate) use clock::{Latencies, Timing};
+pub(crate) use clock::{Latencies, Schedule, Timing};
 pub(crate) use payloads::Payloads;
 
 use crate::DriverError;
@@ -100,6 +100,9 @@ impl<'a> Block<'a> {
             Timing::Ends => self.with(window, payloads, &mut NoClock, last)?,
             Timing::EachOperation(latencies) => {
                 self.with(window, payloads, &mut latencies.clock(), last)?;
+            }
+            Timing::Scheduled(latencies, schedule) => {
+                self.with(window, payloads, &mut latencies.scheduled(*schedule), last)?;
             }
         }
         if last { self.finish() } else { Ok(()) }

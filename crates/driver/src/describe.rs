@@ -37,6 +37,8 @@ fn kind(kind: &'static dyn StoreKind) -> Kind {
         keeps_nothing: !kind.keeps_values(),
         parts: true,
         neighbours: true,
+        open_loop: true,
+        elsewhere: kind.lies_elsewhere(),
     }
 }
 

@@ -24,6 +24,7 @@ mod run;
 mod session;
 mod threads;
 mod timing;
+mod traffic;
 mod wire;
 
 pub use accounting::Accounting;

@@ -12,6 +12,8 @@ use stowplan_stores::{Access, Connection, Key, Store};
 pub(crate) const PROGRESS_EVERY: u64 = 2_000;
 /// Values loaded by one transaction.
 const LOADED_AT_ONCE: u64 = 10_000;
+/// Values, and about so many bytes, that a store gets at a time.
+const GIVEN_AT_ONCE: (usize, usize) = (500, 4 << 20);
 
 /// How many threads load a store that several can write to at the same time.
 pub(crate) fn threads(parallel_writers: bool) -> u64 {
@@ -77,9 +79,18 @@ pub(crate) fn load(
     let mut session = connection.session()?;
     session.begin(Access::Write)?;
     let (mut done, mut reported) = (0, 0);
+    let (mut rows, mut bytes) = (Vec::new(), 0);
     for key in keys {
-        session.insert(Key(key), dataset.value(key))?;
+        let value = dataset.value(key);
+        rows.push((Key(key), value));
+        bytes += value.len();
         done += 1;
+        let full = rows.len() >= GIVEN_AT_ONCE.0 || bytes >= GIVEN_AT_ONCE.1;
+        if full || done % LOADED_AT_ONCE == 0 {
+            session.load(&rows)?;
+            rows.clear();
+            bytes = 0;
+        }
         if done % PROGRESS_EVERY == 0 {
             progress(done - reported)?;
             reported = done;
@@ -88,6 +99,9 @@ pub(crate) fn load(
             session.commit()?;
             session.begin(Access::Write)?;
         }
+    }
+    if !rows.is_empty() {
+        session.load(&rows)?;
     }
     session.commit()?;
     progress(done - reported)

@@ -30,7 +30,7 @@ enum Ended {
 impl Session {
     pub(crate) fn of(task: &ToDriver, kinds: Kinds<'_>) -> Result<Self, DriverError> {
         let at = match task {
-            ToDriver::Create(at) => at,
+            ToDriver::Create(at) | ToDriver::Remove(at) => at,
             ToDriver::Load(load) => &load.at,
             ToDriver::Run(run) => &run.at,
             ToDriver::Dump(dump) => &dump.at,
@@ -50,6 +50,10 @@ impl Session {
     /// the parent is still there.
     pub(crate) fn serve(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool, DriverError> {
         let Self { at, resolved } = self;
+        if let ToDriver::Remove(_) = first {
+            resolved.kind.remove_below(&at.place, &resolved.settings)?;
+            return wire.say(&FromDriver::Done).map(|()| true);
+        }
         // What forgets on closing is there only once it is made.
         let new = matches!(first, ToDriver::Create(_)) || !self.lasts();
         let store = if new {
@@ -109,9 +113,9 @@ impl Session {
                 }
                 Some(ToDriver::Rest(rest)) => break Ended::Rest(rest),
                 Some(ToDriver::Bye) | None => break Ended::Bye,
-                Some(ToDriver::Go | ToDriver::Describe(_)) => {
+                Some(ToDriver::Go | ToDriver::Describe(_) | ToDriver::Remove(_)) => {
                     return Err(DriverError::invalid(
-                        "neither 'go' nor 'describe' is expected while a store is open",
+                        "neither 'go', 'describe' nor 'remove' is expected while a store is open",
                     ));
                 }
             }

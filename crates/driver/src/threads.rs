@@ -6,6 +6,7 @@ use crate::barrier::Barrier;
 use crate::block::{Block, Done, Timing, Window};
 use crate::platform::{self, CpuClock, monotonic_ns};
 use crate::timing::{Operator, Steps, check_commits, growth_of, measured, nanoseconds};
+use crate::traffic::Traffic;
 use std::thread;
 use std::time::Instant;
 use stowplan_model::{IoCounters, Measured, SyncCalls, Usage, Workload};
@@ -42,6 +43,7 @@ struct Span {
 struct ProcessResult {
     cost: Cost,
     syncs: SyncCalls,
+    traffic: Counters,
 }
 
 /// Gives up in the name of a thread that panics: nobody may wait for it.
@@ -183,6 +185,7 @@ impl Threads<'_> {
         let mut together = measured(&cost, &done);
         together.outside.lead_in_ns = results.iter().map(|m| m.lead_in_ns).max().unwrap_or(0);
         together.syncs = Some(process.syncs);
+        counters.extend(process.traffic);
         together.counters = counters;
         Ok(together)
     }
@@ -210,7 +213,7 @@ fn operate(
     for part in 0..rounds {
         let window = steps.parts.get(part).copied().unwrap_or([&[], &[]]);
         steps.begin_part(part);
-        let mut timing = Timing::of(&mut latencies);
+        let mut timing = Timing::of(&mut latencies, steps.schedule);
         // All have their values; then what belongs to the process is read, and all go.
         barrier.wait()?;
         barrier.wait()?;
@@ -248,6 +251,7 @@ fn watch(
     go(true)?;
     let accounting = Accounting::of_this_thread();
     let syncs = stowplan_stores::sync_calls();
+    let traffic = Traffic::now();
     let mut cost: Option<Cost> = None;
     for round in 1..=rounds {
         barrier.wait()?;
@@ -264,6 +268,7 @@ fn watch(
     Ok(ProcessResult {
         cost: cost.unwrap_or_default(),
         syncs: stowplan_stores::sync_calls().since(&syncs),
+        traffic: traffic.since(),
     })
 }
 
@@ -343,7 +348,7 @@ mod tests {
             counting: false,
         };
         let steps = || -> Vec<Steps<'_>> {
-            let one = |_| Steps::of(&run, &share, &sequence).unwrap();
+            let one = |number| Steps::of(&run, number, &sequence).unwrap();
             (0..3).map(one).collect()
         };
         let threads = Threads {

@@ -2,8 +2,9 @@
 
 use crate::DriverError;
 use crate::accounting::{Accounting, Cost};
-use crate::block::{Block, Done, Latencies, Payloads, Timing, Window, parts, steps};
+use crate::block::{Block, Done, Latencies, Payloads, Schedule, Timing, Window, parts, steps};
 use crate::counting::CallCounting;
+use crate::traffic::Traffic;
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{Measured, NeighbourKind, PayloadSource, Run, Share, WallBreakdown, Workload};
@@ -19,14 +20,17 @@ pub(crate) struct Steps<'q> {
     pub(crate) payloads: Payloads,
     /// None where the clock is read at the ends only.
     pub(crate) latencies: Option<Latencies>,
+    /// When its operations begin; none where each does when the one before it has ended.
+    pub(crate) schedule: Option<Schedule>,
 }
 
 impl<'q> Steps<'q> {
     pub(crate) fn of(
-        run: &Run,
-        share: &'q Share,
+        run: &'q Run,
+        number: usize,
         sequence: &'q Sequence,
     ) -> Result<Self, DriverError> {
+        let share = &run.threads[number];
         let lead_in = sequence.window(share.first, share.lead_in)?;
         let first = share.first.saturating_add(share.lead_in);
         let timed = sequence.window(first, share.operations)?;
@@ -63,6 +67,10 @@ impl<'q> Steps<'q> {
             parts: parts(&timed, &share.parts)?,
             payloads,
             latencies: share.latencies.as_ref().map(|_| Latencies::with_room(room)),
+            schedule: run
+                .workload
+                .rate
+                .map(|rate| Schedule::of(rate, number, run.threads.len())),
         })
     }
 
@@ -134,6 +142,7 @@ impl Operator<'_> {
         };
         let mut counting_calls = CallCounting::of(counting);
         let syncs = stowplan_stores::sync_calls();
+        let traffic = Traffic::now();
         let mut cost: Option<Cost> = None;
         let mut block = Block::new(&mut *self.session, self.workload, &mut self.buffer, None);
         let mut latencies = steps.latencies.take();
@@ -143,7 +152,7 @@ impl Operator<'_> {
                 next()?;
             }
             steps.begin_part(part);
-            let mut timing = Timing::of(&mut latencies);
+            let mut timing = Timing::of(&mut latencies, steps.schedule);
             let begin = accounting.begin();
             counting_calls.begin()?;
             let ran = block.part(
@@ -161,6 +170,7 @@ impl Operator<'_> {
         let done = block.done();
         let (system_calls, not_counted) = counting_calls.found()?;
         let syncs = stowplan_stores::sync_calls().since(&syncs);
+        let traffic = traffic.since();
         let after = self.session.counters()?;
         let counted = growth_of(COMMITS_COUNTED, &before, &after);
         check_commits(self.workload, &[steps.timed], &done, counted)?;
@@ -170,7 +180,10 @@ impl Operator<'_> {
                 growth(&before, after)
             } else {
                 after
-            },
+            }
+            .into_iter()
+            .chain(traffic)
+            .collect(),
             system_calls,
             not_counted,
             ..measured(&cost.unwrap_or_default(), &done)

@@ -301,7 +301,7 @@ fn waits_for_disk(cell: &Cell) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use stowplan_model::{CellId, Operation, Role, StoreSpec, Workload};
+    use stowplan_model::{CellId, Operation, Role, Scanned, StoreSpec, Workload};
     use stowplan_stores::registry;
 
     const MANY: u64 = 100_000;
@@ -322,7 +322,9 @@ pub(crate) mod tests {
             settings: resolved.settings,
             capabilities: resolved.capabilities,
             workload: Workload::default(),
+            scanned: Scanned::No,
             dataset: "blobs".to_owned(),
+            on: String::new(),
             published_seconds: None,
         }
     }

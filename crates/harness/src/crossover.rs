@@ -188,10 +188,14 @@ impl Question {
         let setting = sweep.setting.as_ref();
         let cell = |spec: &StoreSpec| CellSpec {
             driver: None,
+            server: None,
             store: self.with_setting(spec, setting),
             label: Some(spec.to_string()),
+            on: None,
             floor: false,
             part: false,
+            scanned: None,
+            optional: false,
             workload: WorkloadSpec::default(),
             published_seconds: None,
             published_error_seconds: None,
@@ -210,7 +214,9 @@ impl Question {
             max_rounds: None,
             rebuild_every: None,
             measure: Statistic::Time,
+            on: None,
             published_label: None,
+            scanned: None,
             cells: BTreeMap::from([
                 ("a".to_owned(), cell(&self.a)),
                 ("b".to_owned(), cell(&self.b)),

@@ -10,7 +10,7 @@ pub use known::{KNOWN, KnownDriver};
 
 use crate::HarnessError;
 use crate::interrupt::Interrupt;
-use crate::worker_process::{WorkerCommand, WorkerProcess};
+use crate::worker_process::{Environment, WorkerCommand, WorkerProcess};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,6 +42,10 @@ pub struct Kind {
     pub parts: bool,
     /// Whether its driver runs threads beside a block.
     pub neighbours: bool,
+    /// Whether its driver begins operations at a stated rate.
+    pub open_loop: bool,
+    /// Whether its data lies with a server.
+    pub elsewhere: bool,
 }
 
 /// A store spec, checked and with nothing left open.
@@ -69,6 +73,8 @@ pub struct Drivers {
     built_in: BuiltIn,
     named: BTreeMap<String, WorkerCommand>,
     interrupt: Interrupt,
+    /// The servers of a run, which all drivers are told of.
+    environment: Environment,
     hosts: RefCell<BTreeMap<String, Host>>,
     /// Stores of which nothing is known, because their driver failed: why, by spec.
     failures: RefCell<BTreeMap<String, (String, String)>>,
@@ -109,14 +115,21 @@ impl Drivers {
             built_in,
             named: BTreeMap::new(),
             interrupt,
+            environment: Environment::default(),
             hosts: RefCell::default(),
             failures: RefCell::default(),
         }
     }
 
     /// Adds a driver under a name, in place of one that had it.
-    pub fn add(&mut self, name: &str, command: WorkerCommand) {
+    pub fn add(&mut self, name: &str, mut command: WorkerCommand) {
+        command.environment = self.environment.clone();
         self.named.insert(name.to_owned(), command);
+    }
+
+    /// The servers that all drivers are told of.
+    pub(crate) fn environment(&self) -> Environment {
+        self.environment.clone()
     }
 
     /// How the workers of a store are started.
@@ -200,6 +213,10 @@ impl Drivers {
         if let Some(known) = KnownDriver::find(name) {
             return missing(known);
         }
+        let hosts: Vec<&KnownDriver> = KnownDriver::hosting(name).collect();
+        if let [host, ..] = hosts[..] {
+            return self.named_without(name, host);
+        }
         // The program knows best which of its own was meant.
         let asked = Describe {
             store: Some(name_only(name)),
@@ -209,12 +226,47 @@ impl Drivers {
             Ok(described) => described.refused.unwrap_or_default(),
             Err(error) => return error,
         };
-        let known = KNOWN.iter().map(|driver| driver.name);
+        let known = KNOWN
+            .iter()
+            .flat_map(|driver| driver.kinds.iter().chain([&driver.name]));
         let hint = match refused.ends_with('?') {
             true => String::new(),
-            false => suggestion(name, self.named.keys().map(String::as_str).chain(known)),
+            false => suggestion(
+                name,
+                self.named.keys().map(String::as_str).chain(known.copied()),
+            ),
         };
         HarnessError::invalid(format!("{refused}{hint}"))
+    }
+
+    /// A kind of store was named without its driver, whose name is another.
+    fn named_without(&self, kind: &str, driver: &KnownDriver) -> HarnessError {
+        let name = driver.name;
+        let wanted = format!("'{kind}' is a store of driver '{name}': write {name}/{kind}");
+        HarnessError::invalid(match self.named.contains_key(name) {
+            true => wanted,
+            false => format!("{wanted}; {}", missing(driver)),
+        })
+    }
+
+    /// Why a store is not to be had here: its driver was not found, or was installed without what it takes.
+    /// Nothing where it is, or where no driver is known to host such a store.
+    pub(crate) fn not_found(&self, spec: &StoreSpec) -> Option<String> {
+        let (driver, kind) = (self.host(spec), spec.name());
+        let host = if driver.is_empty() { kind } else { driver };
+        let known = KnownDriver::find(host);
+        if !driver.is_empty() && !self.named.contains_key(driver) {
+            return Some(self.unknown(driver).to_string());
+        }
+        let known = known.filter(|known| known.kinds.contains(&kind))?;
+        let is_hosted = self.kinds(driver).ok()?.contains_key(kind);
+        (!is_hosted).then(|| match driver {
+            "" => missing(known).to_string(),
+            _ => format!(
+                "driver '{driver}' was installed without '{kind}'; in a checkout of stowplan: {}",
+                known.how_to_get()
+            ),
+        })
     }
 
     /// The kinds of stores that a driver hosts, by name.
@@ -239,6 +291,8 @@ impl Drivers {
                 keeps_nothing: kind.keeps_nothing,
                 parts: kind.parts,
                 neighbours: kind.neighbours,
+                open_loop: kind.open_loop,
+                elsewhere: kind.elsewhere,
             };
             (kind.name.clone(), Rc::new(kind))
         });
@@ -313,7 +367,16 @@ impl Drivers {
         }
     }
 
-    /// Why nothing is known of a store: its driver failed when it was asked.
+    /// Has a store fail where it is to be built, for a reason.
+    pub(crate) fn fails(&self, spec: &StoreSpec, error: &HarnessError) {
+        let why = match error {
+            HarnessError::Worker { message, stderr } => (message.clone(), stderr.clone()),
+            other => (other.to_string(), String::new()),
+        };
+        self.failures.borrow_mut().insert(spec.to_string(), why);
+    }
+
+    /// Why nothing is known of a store: its driver failed when it was asked, or its server did.
     pub(crate) fn failure(&self, spec: &StoreSpec) -> Option<HarnessError> {
         let failures = self.failures.borrow();
         let (message, stderr) = failures.get(&spec.to_string())?;
@@ -449,6 +512,8 @@ fn unknown_store(spec: &StoreSpec) -> Resolved {
             keeps_nothing: false,
             parts: false,
             neighbours: false,
+            open_loop: false,
+            elsewhere: false,
         }),
         settings,
         capabilities: Capabilities {

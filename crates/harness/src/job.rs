@@ -10,6 +10,7 @@ mod latencies;
 mod outside;
 mod payloads;
 mod shares;
+mod told;
 mod verify;
 mod worker;
 
@@ -18,10 +19,11 @@ use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, disk, place};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use stowplan_dataset::{Dataset, Generator};
 use stowplan_model::{
     At, BlockKind, CellId, Content, DatasetSpec, Delivery, Inspected, Measurement, PayloadSource,
-    Settings, SizeDistribution, StoreSpec, Verification, Want, Workload,
+    Scanned, Settings, SizeDistribution, StoreSpec, Verification, Want, Workload,
 };
 use worker::Worker;
 
@@ -34,6 +36,8 @@ pub(crate) struct Job {
     pub(crate) store: StoreSpec,
     /// What is done.
     pub(crate) workload: Workload,
+    /// What stands between the store and its files while a block is timed.
+    pub(crate) scanned: Scanned,
     /// Directory of the built store; for data that someone brought along, their own place.
     pub(crate) instance: PathBuf,
     /// Directory of the dataset; none for data that someone brought along, of which only keys and
@@ -95,6 +99,8 @@ pub(crate) struct Reported {
     pub(crate) effective: Settings,
     /// Why system calls were not counted, though they were to be.
     pub(crate) not_counted: Option<String>,
+    /// From `go` to the answer as the parent saw it, reduced to the share of the timed operations.
+    pub(crate) waited: Duration,
 }
 
 /// What came of a task.
@@ -129,7 +135,7 @@ pub(crate) fn perform(
     let mut fresh = None;
     let place = match &job.task {
         Task::Measure(_) if job.workload.changes_keys() => {
-            fresh.insert(BlockDirectory::make(job, work)?).path.clone()
+            fresh.insert(BlockDirectory::make(job)?).path.clone()
         }
         _ => job.instance.clone(),
     };
@@ -140,6 +146,11 @@ pub(crate) fn perform(
     let at = At {
         store: job.store.clone(),
         place: place.clone(),
+    };
+    let apart = matches!(job.task, Task::Measure(_)) && !job.scanned.is_no();
+    let command = &WorkerCommand {
+        mount: apart.then(|| place.clone()),
+        ..command.clone()
     };
     let mut worker = Worker::start(command, interrupt, at, work)?;
     let answer = match &job.task {
@@ -194,6 +205,20 @@ pub(crate) fn there(
     Ok(there)
 }
 
+/// Has a driver remove what lies elsewhere of the stores that were made below a place.
+///
+/// # Errors
+/// The worker fails.
+pub(crate) fn remove_below(
+    at: At,
+    command: &WorkerCommand,
+    work: &Path,
+) -> Result<(), HarnessError> {
+    let mut worker = Worker::start(command, &Interrupt::never(), at, work)?;
+    worker.remove_below()?;
+    worker.process.end()
+}
+
 /// The directory of a store that is there for one block.
 struct BlockDirectory {
     path: PathBuf,
@@ -201,9 +226,10 @@ struct BlockDirectory {
 }
 
 impl BlockDirectory {
-    fn make(job: &Job, work: &Path) -> Result<Self, HarnessError> {
+    fn make(job: &Job) -> Result<Self, HarnessError> {
         let path = job.instance.join(format!("block-{}", std::process::id()));
-        place::make_directory(work, &path)?;
+        // On the file system of the store, which need not be that of the work directory.
+        place::make_directory(job.instance.parent().unwrap_or(Path::new(".")), &path)?;
         Ok(Self { path, there: true })
     }
 

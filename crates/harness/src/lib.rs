@@ -14,6 +14,7 @@ pub mod disk;
 pub mod drivers;
 pub mod environment;
 mod error;
+mod file_systems;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 pub mod interrupt;
@@ -27,6 +28,7 @@ mod profile;
 #[cfg(test)]
 mod properties;
 pub mod runner;
+pub mod scanner;
 mod shared_file;
 pub mod worker_process;
 

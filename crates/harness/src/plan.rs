@@ -2,6 +2,7 @@
 //! anything is built.
 
 mod faults;
+mod optional;
 mod space;
 mod text;
 pub mod turning;
@@ -9,16 +10,19 @@ mod uses;
 mod why;
 
 pub use faults::{Extent, StudyFault, faults};
+use optional::left_out;
+pub(crate) use optional::left_out_cells;
 pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 
 use crate::block_size::{BlockSize, most_operations};
 use crate::drivers::{Drivers, Resolved};
 use crate::environment::checks::Demand;
+use crate::file_systems;
 use crate::random::scatter_all;
-use crate::{HarnessError, environment, page_cache, sequence};
+use crate::{HarnessError, environment, page_cache, scanner, sequence};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
@@ -55,6 +59,8 @@ pub struct PlanOptions {
     pub rounds: Option<u32>,
     /// Whether what is measured is also taken apart, step by step.
     pub why: bool,
+    /// Directories for file systems that cells are on, by the name that cells give.
+    pub on: BTreeMap<String, PathBuf>,
 }
 
 /// What a plan needs of the machine; estimates from sizes and typical costs, not measurements.
@@ -77,6 +83,8 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         .scale
         .clone()
         .unwrap_or_else(|| SEED_SCALE.to_owned());
+    // A directory may be named though the scale leaves out what it is for.
+    check_on(&study.clone().expanded(), &options.on)?;
     let study = at_scale(study, &scale)?;
     let only = without_matrices(&study, &options.only);
     let (study, only) = match options.why {
@@ -113,9 +121,37 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         scale,
         datasets,
         comparisons,
+        on: options.on.clone(),
         sweeps: Vec::new(),
         turning: None,
     })
+}
+
+/// The file systems that cells of a plan are on, but for that of the work directory.
+pub(crate) fn file_systems_of(plan: &Plan) -> BTreeSet<&str> {
+    let on = plan.cells().map(|cell| cell.on.as_str());
+    on.filter(|on| !on.is_empty()).collect()
+}
+
+/// Refuses directories for file systems that no cell is on.
+fn check_on(study: &Study, named: &BTreeMap<String, PathBuf>) -> Result<(), HarnessError> {
+    let comparisons = study.comparisons.iter();
+    let used = comparisons.flat_map(|c| c.cells.values().map(|cell| &cell.on).chain([&c.on]));
+    let used: BTreeSet<&str> = used.flatten().map(String::as_str).collect();
+    let Some(name) = named.keys().find(|name| !used.contains(name.as_str())) else {
+        return Ok(());
+    };
+    let used = Vec::from_iter(used);
+    Err(HarnessError::invalid(format!(
+        "--on {name}: no cell of study '{}' is on '{name}'; its cells are on {}{}",
+        study.name,
+        if used.is_empty() {
+            "none but the work directory's".to_owned()
+        } else {
+            used.join(", ")
+        },
+        suggestion(name, used.iter().copied())
+    )))
 }
 
 /// How many files a process may have open that asks for it; none: any number.
@@ -313,6 +349,10 @@ fn expand(
     // The rows of a matrix are called by numbers: by value they are easier to read.
     specs.sort_by_key(|(key, _)| key.parse::<u64>().unwrap_or(u64::MAX));
     for (key, cell) in specs {
+        if let Some(reason) = left_out(cell, drivers) {
+            not_applicable.insert(cell.name(), reason);
+            continue;
+        }
         let cell = build_cell(study, spec, key, cell, drivers)?;
         match objection(&cell, study, options) {
             Some(reason) => {
@@ -593,6 +633,20 @@ fn build_cell(
         ))
     };
     let mut workload = spec.workload.over(&comparison.workload).complete();
+    let on = spec
+        .on
+        .as_ref()
+        .or(comparison.on.as_ref())
+        .cloned()
+        .unwrap_or_default();
+    let on_in_paths = file_systems::in_paths(&on).or_else(|| on.is_empty().then(String::new));
+    let on_in_paths = on_in_paths.ok_or_else(|| {
+        place(format!(
+            "on = '{}' is no name of a file system: letters, digits, '-' and '_', and options behind a \
+             colon, such as btrfs:compress=zstd",
+            on.escape_debug()
+        ))
+    })?;
     let resolved = resolve(drivers, &spec.store, study.memory_budget, workload.threads);
     let resolved = resolved.map_err(|error| match error {
         error @ (HarnessError::Worker { .. } | HarnessError::Interrupted) => error,
@@ -605,6 +659,12 @@ fn build_cell(
     if threads && !resolved.kind.neighbours {
         return Err(place(format!(
             "the driver of {} runs no threads beside a block; write beside = {{ …, as = \"processes\" }}",
+            spec.store
+        )));
+    }
+    if workload.rate.is_some() && !resolved.kind.open_loop {
+        return Err(place(format!(
+            "the driver of {} begins no operations at a stated rate; leave out rate",
             spec.store
         )));
     }
@@ -630,14 +690,17 @@ fn build_cell(
     Ok(Cell {
         id: CellId(format!("{}/{key}", comparison.id)),
         key: key.to_owned(),
-        label: spec.label.clone().unwrap_or_else(|| spec.store.to_string()),
+        label: spec.name(),
         role,
         instance: instance_of_cell(
-            instance_name(
-                &comparison.dataset,
-                &spec.store.kind_in_paths(),
-                &layout.to_string(),
-                distinction(&workload, &resolved.settings),
+            instance_on(
+                instance_name(
+                    &comparison.dataset,
+                    &spec.store.kind_in_paths(),
+                    &layout.to_string(),
+                    distinction(&workload, &resolved.settings),
+                ),
+                &on_in_paths,
             ),
             &workload,
             (&comparison.id, key),
@@ -647,7 +710,9 @@ fn build_cell(
         settings: resolved.settings,
         capabilities: resolved.capabilities,
         workload,
+        scanned: comparison.scanned(spec),
         dataset: comparison.dataset.clone(),
+        on,
         published_seconds: spec.published_seconds,
     })
 }
@@ -697,6 +762,14 @@ fn instance_name(dataset: &str, kind: &str, layout: &str, distinction: Option<St
     safe(&name)
 }
 
+/// The same on a file system of its own: cells on different ones share nothing.
+fn instance_on(instance: String, on: &str) -> String {
+    match on {
+        "" => instance,
+        on => format!("{instance}-on+{on}"),
+    }
+}
+
 /// The directory name of a cell's built store: cells that only read share what is built alike, and one
 /// that writes has a store of its own, for what it writes ages it. (The control has the store of
 /// the baseline, whose settings are its own.)
@@ -739,6 +812,11 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     let can = &cell.capabilities;
     let workload = &cell.workload;
     let store = &cell.store;
+    let made = !cell.on.is_empty() && !options.on.contains_key(&cell.on);
+    let cannot_be_made = || file_systems::objection(&cell.on, workload.cache.is_cold());
+    if let Some(why) = made.then(cannot_be_made).flatten() {
+        return Some(why);
+    }
     if let Some(operation) = can.missing(workload) {
         return Some(format!("{store} has no {operation} workload"));
     }
@@ -795,6 +873,7 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     }
     too_few_values(workload, dataset.map_or(0, |d| d.count))
         .or_else(|| too_little_memory(workload, environment::cache_and_memory))
+        .or_else(|| scanner::objection(cell))
 }
 
 /// Whether values come from a directory, as far as it is known; those of a table have no names.
@@ -908,30 +987,46 @@ pub fn needs(plan: &Plan, keep: bool) -> Needs {
 /// The same with so many builds of each store at a time.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
-    let uses = Uses::of(&plan.comparisons);
-    let sequences = |comparison| sequences_bytes(plan, comparison);
-    let largest_sequences = plan.comparisons.iter().map(sequences).max().unwrap_or(0);
-    let everything = room(plan, builds, |_| true, |_| true).saturating_add(largest_sequences);
-    let during = |(index, comparison)| {
-        room(
-            plan,
-            builds,
-            |name| uses.dataset_exists(name, index),
-            |cell| uses.instance_exists(cell, index),
-        )
-        .saturating_add(sequences(comparison))
-    };
-    let most_at_a_time = plan.comparisons.iter().enumerate().map(during).max();
+    let all = file_systems_of(plan);
+    let in_image = |on: &&&str| !plan.on.contains_key(**on) && file_systems::is_in_image(on);
+    let images = all.iter().filter(in_image);
+    let images = images.map(|on| file_systems::image_bytes(bytes_on(plan, keep, builds, on)));
+    let images = images.fold(0, u64::saturating_add);
+    let everything = all
+        .iter()
+        .copied()
+        .chain([""])
+        .map(|on| bytes_on(plan, true, builds, on));
+    let everything = everything.fold(images, u64::saturating_add);
     let preparing = everything as f64 / 250e6;
     Needs {
-        disk_bytes: if keep {
-            everything
-        } else {
-            most_at_a_time.unwrap_or(0)
-        },
+        disk_bytes: bytes_on(plan, keep, builds, "").saturating_add(images),
         least_seconds: preparing + rounds_seconds(&plan.comparisons, LOOKS[0]),
         most_seconds: preparing + rounds_seconds(&plan.comparisons, u32::MAX),
     }
+}
+
+/// The most bytes that there are at a time on a file system that cells are on, with so many builds of each
+/// store; `keep`: nothing is removed before the end. On that of the work directory (`""`) lie datasets and
+/// sequences, too.
+pub(crate) fn bytes_on(plan: &Plan, keep: bool, builds: u64, on: &str) -> u64 {
+    let uses = Uses::of(&plan.comparisons);
+    let works = on.is_empty();
+    let during = |(index, comparison)| {
+        let stores = room(
+            plan,
+            builds,
+            |name| works && (keep || uses.dataset_exists(name, index)),
+            |cell| cell.on == on && (keep || uses.instance_exists(cell, index)),
+        );
+        stores.saturating_add(if works {
+            sequences_bytes(plan, comparison)
+        } else {
+            0
+        })
+    };
+    let during = plan.comparisons.iter().enumerate().map(during);
+    during.max().unwrap_or(0)
 }
 
 /// What a plan asks of the machine, and the same study at its smallest scale.
@@ -1024,6 +1119,9 @@ pub(crate) fn has_builds(plan: &Plan, cell: &Cell) -> bool {
 /// # Errors
 /// Too little space; the message says how much is needed and how much there is.
 pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), HarnessError> {
+    for (on, directory) in &plan.on {
+        room::require_free(directory, bytes_on(plan, keep, 1, on))?;
+    }
     let existing = environment::nearest_existing(place);
     let room = room::require_free(existing, needs_with(plan, keep, 1).disk_bytes);
     Ok(room.map_err(|error| match error {

@@ -16,6 +16,7 @@ mod phases;
 mod profile;
 mod repeat;
 mod resumption;
+mod servers;
 mod spoiled;
 
 pub use crate::block_size::filling;
@@ -28,9 +29,10 @@ use crate::HarnessError;
 pub(crate) use crate::block_size::BlockSize;
 use crate::block_size::{equal_blocks, equal_transactions};
 use crate::drivers::Drivers;
+use crate::file_systems::FileSystems;
 use crate::interrupt::Interrupt;
 use crate::job::BlockTask;
-use crate::plan::{ROOT_ONLY, Uses, left_to_root};
+use crate::plan::{ROOT_ONLY, Uses, left_out_cells, left_to_root};
 use crate::profile::Profiler;
 use crate::random::Random;
 use crate::sequence;
@@ -198,7 +200,11 @@ impl<'a> Runner<'a> {
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
-        let environment = machine::examine(plan, &options.drivers, &options.work);
+        let file_systems = file_systems(plan, options, observer)?;
+        let mut environment = machine::examine(plan, &options.drivers, &options.work);
+        environment
+            .file_systems
+            .clone_from(file_systems.described());
         let header = Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
             started: now(),
@@ -210,8 +216,13 @@ impl<'a> Runner<'a> {
             precision: options.rule.precision,
         });
         let mut log = ResultLog::create(&options.result)?;
-        log.begin(&[&header, &Record::Session(session(options, None))])?;
+        let session = Session {
+            on: file_systems.named(),
+            ..session(options, None)
+        };
+        log.begin(&[&header, &Record::Session(session)])?;
         let mut runner = Self::new(plan.clone(), options, observer, log, Earlier::default());
+        runner.instances = runner.instances.with(file_systems);
         runner.memory_bytes = environment.memory_available_bytes;
         runner.warn_of_machine(&environment)?;
         Ok(runner)
@@ -223,7 +234,11 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
         let plan = resumption.plan().clone();
-        let environment = machine::examine(&plan, &options.drivers, &options.work);
+        let file_systems = file_systems(&plan, options, observer)?;
+        let mut environment = machine::examine(&plan, &options.drivers, &options.work);
+        environment
+            .file_systems
+            .clone_from(file_systems.described());
         let Resumption {
             mut log,
             bytes,
@@ -237,8 +252,10 @@ impl<'a> Runner<'a> {
         let session = Session {
             max_rounds: raised,
             removed_bytes,
+            on: file_systems.named(),
             ..session(options, Some(environment.clone()))
         };
+        runner.instances = runner.instances.with(file_systems);
         runner.log.append(&Record::Session(session))?;
         runner.memory_bytes = environment.memory_available_bytes;
         runner.warn_of_machine(&environment)?;
@@ -283,13 +300,13 @@ impl<'a> Runner<'a> {
 
     /// Records what about the machine spoils a session that begins.
     fn warn_of_machine(&mut self, environment: &Environment) -> Result<(), HarnessError> {
-        machine::warnings(&self.plan, environment)
+        machine::warnings(&self.plan, environment, &self.options.work)
             .into_iter()
             .try_for_each(|warning| self.warn(warning))
     }
 
-    /// Records which comparisons are not measured because they need root.
-    fn warn_of_what_needs_root(&mut self) -> Result<(), HarnessError> {
+    /// Records which comparisons are not measured because they need root, and how many cells for want of what.
+    fn warn_of_what_is_left_out(&mut self) -> Result<(), HarnessError> {
         let left = left_to_root(&self.plan);
         let left: Vec<String> = left.iter().map(|spec| spec.id.clone()).collect();
         left.iter().try_for_each(|id| {
@@ -297,15 +314,32 @@ impl<'a> Runner<'a> {
                 format!("Comparison {id} is not measured: {ROOT_ONLY}."),
                 "All others are.",
             )
-        })
+        })?;
+        let left = left_out_cells(&self.plan).into_iter();
+        let left: Vec<String> = left
+            .map(|(reason, count)| {
+                let cells = if count == 1 { "cell is" } else { "cells are" };
+                format!("{count} {cells} left out: {reason}.")
+            })
+            .collect();
+        left.into_iter()
+            .try_for_each(|told| self.remark(told, "All others are measured."))
     }
 
     fn finished(mut self, extender: &mut dyn Extender) -> Result<RunEnd, HarnessError> {
-        let outcome = match self.measure_everything(extender) {
+        let measured = self.measure_with_servers(extender);
+        let left = self.instances.leave_file_systems(self.options.keep);
+        let outcome = match measured {
             Ok(outcome) => outcome,
             Err(HarnessError::Interrupted) => RunOutcome::Interrupted,
             Err(error) => return Err(error),
         };
+        if let Err(error) = left {
+            self.remark(
+                format!("What the run mounted or made on a file system was not removed: {error}."),
+                "Remove it by hand.",
+            )?;
+        }
         let end = RunEnd {
             outcome,
             seconds: self.started.elapsed().as_secs_f64(),
@@ -316,12 +350,25 @@ impl<'a> Runner<'a> {
         Ok(end)
     }
 
-    fn measure_everything(
+    fn measure_with_servers(
         &mut self,
         extender: &mut dyn Extender,
     ) -> Result<RunOutcome, HarnessError> {
         self.options.drivers.hang_up();
-        self.warn_of_what_needs_root()?;
+        let servers = self.start_servers()?;
+        let measured = self.measure_everything(extender);
+        let cleared = self.clear_servers();
+        drop(servers);
+        // Why the run ended says more than what was left on a server.
+        let outcome = measured?;
+        cleared.map(|()| outcome)
+    }
+
+    fn measure_everything(
+        &mut self,
+        extender: &mut dyn Extender,
+    ) -> Result<RunOutcome, HarnessError> {
+        self.warn_of_what_is_left_out()?;
         self.profiler = self.find_profiler()?;
         self.measure_harness_cost()?;
         let mut outcome = RunOutcome::Complete;
@@ -463,6 +510,7 @@ impl<'a> Runner<'a> {
         if let Some(error) = self.options.drivers.failure(&cell.store) {
             return Err(error);
         }
+        self.instances.root(cell)?;
         self.during(Phase::Datasets, |runner| {
             runner.prepare_dataset(&cell.dataset)
         })?;
@@ -816,7 +864,8 @@ impl<'a> Runner<'a> {
         let kinds = [BlockKind::Ratio, BlockKind::Latency];
         for kind in kinds.into_iter().take(1 + usize::from(progress.latencies)) {
             for (position, cell) in order.iter().enumerate() {
-                let slow = !comparison.measure.is_time() || is_slow(&cell.id, measured);
+                let closed = cell.workload.rate.is_none();
+                let slow = !comparison.measure.is_time() || (closed && is_slow(&cell.id, measured));
                 let Some(size) = sizes.get(&cell.id).filter(|_| !self.skipped(cell)) else {
                     continue;
                 };
@@ -1033,7 +1082,11 @@ impl<'a> Runner<'a> {
         // Whoever writes next meets it as well. Once there is room, the run can go on.
         if error.is_lack_of_room() {
             return Err(HarnessError::NoRoom {
-                path: self.options.work.clone(),
+                path: self
+                    .instances
+                    .root(cell)
+                    .unwrap_or(&self.options.work)
+                    .to_owned(),
                 message: format!("{}: {error}", cell.id),
             });
         }
@@ -1049,12 +1102,21 @@ impl<'a> Runner<'a> {
         // Nobody knows what a failed writer left behind; others may share the built store.
         let second = on_second(cell);
         if cell.workload.writes() && self.instances.forget(cell)? {
-            self.prepare_instance(cell)?;
+            self.prepare_again(cell)?;
             if self.instances.forget(&second)? {
-                self.prepare_instance(&second)?;
+                self.prepare_again(&second)?;
             }
         }
         Ok(())
+    }
+
+    /// Builds a store again that a failure may have damaged. Where that fails too (its server may be
+    /// gone), those that share it will fail by themselves.
+    fn prepare_again(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        match self.prepare_instance(cell) {
+            Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => Ok(()),
+            prepared => prepared,
+        }
     }
 
     fn warn(&mut self, warning: Warning) -> Result<(), HarnessError> {
@@ -1115,6 +1177,17 @@ fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
     (share, share.max(left.saturating_sub(others)))
 }
 
+/// Makes the file systems that the cells of a plan are on.
+fn file_systems(
+    plan: &Plan,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<FileSystems, HarnessError> {
+    let progress = &mut preparing(observer, "making file systems".to_owned());
+    let (work, keep) = (&options.work, options.keep);
+    FileSystems::make(plan, work, keep, &options.interrupt, progress)
+}
+
 /// Tells of what is being prepared.
 fn preparing(observer: &mut dyn Observer, what: String) -> impl FnMut(u64, u64) {
     move |done, total| {
@@ -1146,6 +1219,7 @@ fn session(options: &RunOptions, resumed: Option<Environment>) -> Session {
         environment: resumed.map(Box::new),
         max_rounds: None,
         boot_id: crate::platform::boot_id(),
+        on: BTreeMap::new(),
         removed_bytes: 0,
     }
 }

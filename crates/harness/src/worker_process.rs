@@ -5,7 +5,10 @@
 //! the run nor fill the memory of this program nor leave processes behind.
 
 mod group;
+mod server;
 mod streams;
+
+pub(crate) use server::{Environment, Servers, asked};
 
 use crate::interrupt::Interrupt;
 use crate::{HarnessError, platform};
@@ -19,6 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{FromDriver, PROTOCOL_NAME, PROTOCOL_VERSION, ToDriver, decode, encode};
 use streams::Stderr;
+pub(crate) use streams::lines;
 
 /// How often the wait for a worker looks for Ctrl-C, and whether the worker still lives.
 const TICK: Duration = Duration::from_millis(50);
@@ -36,6 +40,10 @@ pub struct WorkerCommand {
     pub arguments: Vec<String>,
     /// How long it may take.
     pub patience: Patience,
+    /// A directory that is to be a mount of its own to it, which takes root.
+    pub mount: Option<PathBuf>,
+    /// The servers that it is told of.
+    pub(crate) environment: Environment,
 }
 
 impl WorkerCommand {
@@ -45,6 +53,8 @@ impl WorkerCommand {
             program: program.into(),
             arguments: arguments.iter().copied().map(str::to_owned).collect(),
             patience: Patience::default(),
+            mount: None,
+            environment: Environment::default(),
         }
     }
 
@@ -161,6 +171,10 @@ impl WorkerProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(directory) = &command.mount {
+            platform::mount_for_itself(&mut process, directory).map_err(refused())?;
+        }
+        command.environment.tell(&mut process);
         let mut group = Group::start(&mut process).map_err(refused())?;
         let child = &mut group.child;
         let (Some(stdin), Some(stdout), Some(stderr)) =

@@ -9,7 +9,7 @@ use std::time::Duration;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::runner::{Repeated, Repetition, filling, repeat};
 use stowplan_harness::worker_process::WorkerCommand;
-use stowplan_model::{CacheState, Cell, CellId, PayloadSource, Role, StoreSpec, Workload};
+use stowplan_model::{CacheState, Cell, CellId, PayloadSource, Role, Scanned, StoreSpec, Workload};
 use stowplan_stores::registry;
 
 /// What is to be run.
@@ -126,7 +126,9 @@ impl Task {
             settings: resolved.settings,
             capabilities: resolved.capabilities,
             workload: self.workload.clone(),
+            scanned: Scanned::No,
             dataset: String::new(),
+            on: String::new(),
             published_seconds: None,
             instance: String::new(),
         })

@@ -1,11 +1,13 @@
 //! Cells, comparisons and the plan that a study expands to.
 
 use crate::{
-    Capabilities, DatasetSpec, Settings, Statistic, StoreSpec, Study, Try, Turn, Turning, Workload,
+    Capabilities, DatasetSpec, Scanned, Settings, Statistic, StoreSpec, Study, Try, Turn, Turning,
+    Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 /// The name of a cell within a run: `comparison/cell`, unique.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -60,13 +62,19 @@ pub struct Cell {
     pub capabilities: Capabilities,
     /// What is done.
     pub workload: Workload,
+    /// What stands between the store and its files.
+    #[serde(default, skip_serializing_if = "Scanned::is_no")]
+    pub scanned: Scanned,
     /// The name of the dataset.
     pub dataset: String,
+    /// The file system that its data is on; empty: that of the work directory.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub on: String,
     /// Seconds that others published for as many operations as a block has, or stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_seconds: Option<f64>,
-    /// Where the built store lies below the work directory; cells that agree in kind, dataset
-    /// and layout settings share one.
+    /// Where the built store lies, on its file system; cells that agree in kind, dataset, layout
+    /// settings and file system share one.
     pub instance: String,
 }
 
@@ -137,6 +145,10 @@ pub struct Plan {
     pub datasets: BTreeMap<String, DatasetSpec>,
     /// Comparisons in the order in which they run.
     pub comparisons: Vec<Comparison>,
+    /// Directories that the user named for file systems that cells are on, by the name of these; the
+    /// run makes the others for itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub on: BTreeMap<String, PathBuf>,
     /// Sweeps over the size of values, whose comparisons are among the above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,

@@ -50,6 +50,10 @@ pub struct Environment {
     pub file_system: FileSystem,
     /// The device below it.
     pub device: Option<Device>,
+    /// The other file systems that cells are on, by the name that cells give: how each was made, and
+    /// how it is mounted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub file_systems: BTreeMap<String, String>,
     /// Versions and build options of the engines in this program, by name.
     pub engines: BTreeMap<String, String>,
     /// Version of this program.
@@ -320,6 +324,8 @@ pub enum WarningKind {
     TooFewSyncs,
     /// The baseline is not the planned one: it was chosen after the run.
     ChosenBaseline,
+    /// Something is asked before a file is opened.
+    Scanner,
     /// A block was repeated because its covariates were wrong (R9).
     Repeated,
     /// Something else, or a kind that a later version knows.

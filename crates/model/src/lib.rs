@@ -19,6 +19,7 @@ mod neighbours;
 mod properties;
 mod protocol;
 mod result;
+mod scanned;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod settings;
@@ -46,8 +47,9 @@ pub use environment::{
     Change, Device, Environment, Fact, FactOf, FileSystem, Warning, WarningKind,
 };
 pub use measurement::{
-    BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, MetadataReads, Residency,
-    SyncCalls, SystemCalls, Verification, WallBreakdown,
+    BlockKind, CallCounter, DeviceCounters, ImageResidency, IoCounters, Measurement, MetadataReads,
+    NETWORK_RECEIVED, NETWORK_SENT, Residency, SERVER_CPU, SyncCalls, SystemCalls, Verification,
+    WallBreakdown,
 };
 pub use neighbours::{Kind as NeighbourKind, Neighbours};
 pub use protocol::{
@@ -61,6 +63,7 @@ pub use result::{
     PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
     Session, is_one_run, read_records, read_result,
 };
+pub use scanned::{Scanned, ScannerCounts};
 pub use settings::{
     DescribedKind, Setting, SettingDescription, SettingError, SettingKind, Settings, Value,
 };

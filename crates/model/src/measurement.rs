@@ -1,8 +1,15 @@
 //! What one worker reports for one block.
 
-use crate::{Action, CellId, Footprint};
+use crate::{Action, CellId, Footprint, ScannerCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Among the counters of a block: bytes of the payload of its TCP connections sent to servers.
+pub const NETWORK_SENT: &str = "network bytes sent";
+/// Among them: bytes received of servers.
+pub const NETWORK_RECEIVED: &str = "network bytes received";
+/// Among them: CPU time of the processes of a server that the run has started, nanoseconds.
+pub const SERVER_CPU: &str = "server CPU ns";
 
 /// How a block was timed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,6 +105,9 @@ pub struct Measurement {
     /// What the engine itself counted on the block's connection since it was opened, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+    /// What the scanner did that stood between the store and its files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scanner: Option<ScannerCounts>,
     /// What the store took on disk after a block of inserts, and its checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint: Option<Footprint>,
@@ -338,6 +348,25 @@ pub struct Residency {
     /// Of a cold block: those that were resident once it was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_block_pages: Option<u64>,
+    /// Of a cold block on a file system in an image: what of the image was in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageResidency>,
+}
+
+/// What was seen of the image that a file system lies in, and of the loop device that shows it, around a
+/// cold block: data in the image's own pages would be delivered from memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ImageResidency {
+    /// Pages of the image that were resident before the block.
+    pub resident_pages: u64,
+    /// Those that were once it was timed: 0 where the loop device reads it directly.
+    pub after_block_pages: u64,
+    /// Pages of the loop device itself before the block: blocks of names, as the file system keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_pages: Option<u64>,
+    /// Bytes that the loop device delivered from then until the block was timed.
+    pub delivered_bytes: u64,
 }
 
 /// What was fetched from storage beside data for a block that found nothing in memory: names, inodes,

@@ -62,6 +62,9 @@ pub enum ToDriver {
     Rest(Rest),
     /// Say what lies where.
     Inspect(Inspect),
+    /// Remove what lies elsewhere of the stores that were made in or below the place; only for a kind
+    /// that says so of itself.
+    Remove(At),
     /// Close what is open, and end.
     Bye,
 }
@@ -187,6 +190,13 @@ pub struct Kind {
     /// workload).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub neighbours: bool,
+    /// Whether its driver begins operations at a stated rate (`rate` of a workload).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open_loop: bool,
+    /// Whether its data lies with a server and not in its place: how many bytes it takes is the server's
+    /// word, its sync calls are unknown, and the driver is told what is to be removed (`remove`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// A cell of an ablation ladder: it does one step more than the one below it, and the last one is the

@@ -4,6 +4,8 @@ use crate::{
     CellId, Environment, Extension, Footprint, Measurement, Plan, Settings, Verification, Warning,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The version of the result format; a change that old readers would misread raises it. What is
 /// only added does not: readers leave alone what they do not know.
@@ -105,6 +107,9 @@ pub struct Session {
     /// Where the data lies while it is measured, absolute; nothing: in `work` beside the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
+    /// Directories that the run made on file systems that the user named, by the name of these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub on: BTreeMap<String, PathBuf>,
     /// Where the run was resumed, the machine as it was then; that of the first session stands in
     /// the header.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,7 @@ pub use published::{PublishedRow, PublishedSpec};
 
 use crate::size::size_or_text;
 use crate::{
-    CellId, DatasetSpec, SizeDistribution, Statistic, StoreSpec, WholeSet, WorkloadSpec,
+    CellId, DatasetSpec, Scanned, SizeDistribution, Statistic, StoreSpec, WholeSet, WorkloadSpec,
     parse_size, suggestion,
 };
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,9 @@ pub struct Study {
     /// Drivers by name, which host stores of their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub drivers: BTreeMap<String, DriverSpec>,
+    /// Servers by name, which a run starts for the stores that ask for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, DriverSpec>,
     /// Datasets by name, at the seed's scale.
     #[serde(default)]
     pub datasets: BTreeMap<String, DatasetSpec>,
@@ -148,7 +151,7 @@ fn default_memory_budget() -> u64 {
     4 << 20
 }
 
-/// A program that hosts stores.
+/// A program that hosts stores, or starts a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverSpec {
@@ -205,9 +208,16 @@ pub struct ComparisonSpec {
     /// What of the times of its operations its verdicts are about.
     #[serde(default, skip_serializing_if = "Statistic::is_time")]
     pub measure: Statistic,
+    /// The file system that its cells are on, unless they name one themselves; that of the work
+    /// directory unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// Where the published seconds of its cells come from, in words.
     #[serde(default)]
     pub published_label: Option<String>,
+    /// What stands between stores and their files, where a cell does not say otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scanned: Option<Scanned>,
     /// Cells by name.
     pub cells: BTreeMap<String, CellSpec>,
 }
@@ -217,6 +227,12 @@ impl ComparisonSpec {
     #[must_use]
     pub fn cell_name(&self, key: &str) -> String {
         format!("{}/{key}", self.id)
+    }
+
+    /// What stands between the store of one of its cells and its files.
+    #[must_use]
+    pub fn scanned(&self, cell: &CellSpec) -> Scanned {
+        cell.scanned.or(self.scanned).unwrap_or_default()
     }
 
     /// Leaves out the cells among these names.
@@ -235,9 +251,16 @@ pub struct CellSpec {
     /// The driver that hosts it; once a study is read, its name stands in `store`.
     #[serde(default, skip_serializing)]
     pub driver: Option<String>,
+    /// The server that it uses; once a study is read, the store's `url` names its variable.
+    #[serde(default, skip_serializing)]
+    pub server: Option<String>,
     /// Name for people; by default the store spec.
     #[serde(default)]
     pub label: Option<String>,
+    /// The file system that its data is on, such as `xfs`: one that the run makes for itself, or a
+    /// directory that the user names; that of the work directory unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// Whether it is the floor: the cheapest conceivable way to do the same work.
     #[serde(default)]
     pub floor: bool,
@@ -245,15 +268,36 @@ pub struct CellSpec {
     /// itself: it gets no verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub part: bool,
+    /// Whether it is left out, and that is said, where its driver is not found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
     /// Where its workload differs.
     #[serde(default)]
     pub workload: WorkloadSpec,
+    /// What stands between the store and its files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scanned: Option<Scanned>,
     /// Seconds that others published for as many operations as a block has, or stands for.
     #[serde(default)]
     pub published_seconds: Option<f64>,
     /// Standard error of that, in seconds, where it was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_error_seconds: Option<f64>,
+}
+
+impl CellSpec {
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.label.clone().unwrap_or_else(|| {
+            let on = self.on.iter().map(|on| format!(" on {on}"));
+            let scanned = self.scanned.iter().map(|scanned| format!(", {scanned}"));
+            std::iter::once(self.store.to_string())
+                .chain(on)
+                .chain(scanned)
+                .collect()
+        })
+    }
 }
 
 /// One chart: bars of ratios to a reference, beside published ones.
@@ -455,7 +499,7 @@ impl Study {
         let mut specs = self.comparisons.iter();
         let spec = specs.find(|spec| spec.id == comparison);
         match spec.and_then(|spec| spec.cells.get(key)) {
-            Some(spec) => spec.label.clone().unwrap_or_else(|| spec.store.to_string()),
+            Some(spec) => spec.name(),
             None => cell.0.clone(),
         }
     }
@@ -473,6 +517,11 @@ impl Study {
         for cell in compared.chain(crossed) {
             if let Some(driver) = cell.driver.take() {
                 cell.store = cell.store.clone().of_driver(&driver);
+            }
+            if let Some(server) = cell.server.take() {
+                let variable = format!("$STOWPLAN_{}", server.to_uppercase().replace('-', "_"));
+                let settings = &mut cell.store.settings;
+                settings.entry("url".to_owned()).or_insert(variable);
             }
         }
     }
@@ -537,6 +586,7 @@ impl Study {
         found.extend(named.map(|error| error.located_in(text)));
         self.check_comparison_ids(text, file, &mut found);
         let mut faults = self.check_rounds();
+        faults.extend(self.check_optional());
         faults.extend(self.check_matrices());
         if lost.is_empty() {
             faults.extend(self.check_bars_and_lines());
@@ -588,6 +638,38 @@ impl Study {
             })
         });
         wrong.collect()
+    }
+
+    /// Baselines that may be left out: without one there is nothing to compare with.
+    fn check_optional(&self) -> Vec<Fault> {
+        let comparisons = self.comparisons.iter().enumerate();
+        let compared = comparisons.filter_map(|(index, comparison)| {
+            let key = &comparison.baseline;
+            let cell = comparison.cells.get(key)?;
+            let path = ["comparison", &index.to_string(), "cells", key].map(str::to_owned);
+            let place = format!(
+                "comparison '{}', cell '{key}'",
+                comparison.id.escape_debug()
+            );
+            Some((cell, path.to_vec(), place))
+        });
+        let crossed = self.matrices.iter().enumerate().map(|(index, matrix)| {
+            let path = ["matrix", &index.to_string(), "external"].map(str::to_owned);
+            let place = format!("matrix '{}', external", matrix.id.escape_debug());
+            (&matrix.external, path.to_vec(), place)
+        });
+        let baselines = compared.chain(crossed);
+        let optional = baselines.filter(|(cell, ..)| cell.optional);
+        let faults = optional.map(|(_, mut path, place)| {
+            path.push("optional".to_owned());
+            Fault {
+                path,
+                place,
+                message: "a baseline cannot be optional: every other cell is compared with it"
+                    .to_owned(),
+            }
+        });
+        faults.collect()
     }
 
     fn check_datasets(&self, lost: &[String], text: &str, file: &str, found: &mut Vec<StudyError>) {
@@ -863,6 +945,18 @@ sql = { store = "sqlite" }
     }
 
     #[test]
+    fn a_server_is_the_url_of_a_store_that_names_none() {
+        let with = |store: &str| {
+            let cell = format!("sql = {{ server = \"my-own\", store = \"{store}\"");
+            let text = STUDY.replace("sql = { store = \"sqlite\"", &cell);
+            let study = Study::parse(&text, "t.toml").unwrap();
+            study.comparisons[0].cells["sql"].store.to_string()
+        };
+        assert_eq!(with("kv"), "kv:url=$STOWPLAN_MY_OWN");
+        assert_eq!(with("kv:url=$DSN"), "kv:url=$DSN");
+    }
+
+    #[test]
     fn values_come_from_a_place_and_sizes_may_be_like_those_of_one() {
         const SIZE: &str = "size = { distribution = \"uniform\", min = 1, max = 2 }";
         let of = |count: &str, size: &str| {
@@ -1059,6 +1153,23 @@ sql = { store = "sqlite" }
             .replace("baseline = \"dir\"", "baseline = dir");
         let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
         are_told(&message, ["t.toml:12:12: ", "t.toml:6:8: "]);
+    }
+
+    #[test]
+    fn a_cell_may_be_optional_and_a_baseline_may_not() {
+        let optional = |cell: &str| {
+            let text = STUDY.replace(cell, &cell.replace('{', "{ optional = true,"));
+            assert_ne!(text, STUDY);
+            Study::parse(&text, "x.toml")
+        };
+        let study = optional("sql = {").unwrap();
+        assert!(study.comparisons[0].cells["sql"].optional);
+        let message = optional("dir = {").unwrap_err().to_string();
+        assert!(message.contains("cell 'dir'"), "{message}");
+        assert!(
+            message.contains("a baseline cannot be optional"),
+            "{message}"
+        );
     }
 
     #[test]

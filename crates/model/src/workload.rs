@@ -513,6 +513,11 @@ pub struct Workload {
     /// What is busy beside the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Neighbours>,
+    /// Operations per second, of all threads together, that latency blocks begin: each at its time,
+    /// whether or not those before it have ended, and its latency counts from then (open loop). None:
+    /// each begins when the one before it has ended (closed loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u32>,
 }
 
 fn one() -> u32 {
@@ -585,6 +590,10 @@ impl Workload {
                 Err("sample_of needs operations, and fewer of them".to_owned())
             }
             () if self.operations == Some(0) => Err("operations must be at least 1".to_owned()),
+            () if self.rate.is_some() && (self.group() > 0 || self.rows_per_statement.is_some()) => {
+                Err("rate is for operations that are transactions of their own: write per_transaction = 1".to_owned())
+            }
+            () if self.rate == Some(0) => Err("rate must be at least 1 operation per second".to_owned()),
             () => Ok(()),
         }
     }
@@ -811,6 +820,9 @@ pub struct WorkloadSpec {
     /// See [`Workload::beside`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Neighbours>,
+    /// See [`Workload::rate`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u32>,
 }
 
 impl WorkloadSpec {
@@ -834,6 +846,7 @@ impl WorkloadSpec {
             omit_last: self.omit_last.or(general.omit_last),
             first_touch: self.first_touch.or(general.first_touch),
             beside: self.beside.or(general.beside),
+            rate: self.rate.or(general.rate),
         }
     }
 
@@ -862,6 +875,7 @@ impl WorkloadSpec {
             omit_last: self.omit_last.unwrap_or(0),
             first_touch: self.first_touch.unwrap_or(false),
             beside: self.beside.filter(|beside| beside.compute_threads > 0),
+            rate: self.rate,
         }
     }
 }
@@ -1015,6 +1029,13 @@ mod tests {
                     ..plain()
                 },
                 "rows_per_statement",
+            ),
+            (
+                Workload {
+                    rate: Some(500),
+                    ..plain()
+                },
+                "rate is for",
             ),
             (
                 Workload {

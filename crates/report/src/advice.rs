@@ -8,7 +8,7 @@ use stowplan_analysis::{
     PreferredAs, PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED,
     Unbeaten, Verdict, When, WorkDifference, same_work, work_differences,
 };
-use stowplan_model::{CellId, DurabilityClaim, PerTransaction, Statistic};
+use stowplan_model::{Cell, CellId, DurabilityClaim, PerTransaction, Statistic};
 
 /// An answer in words.
 pub(crate) struct Answer {
@@ -30,6 +30,17 @@ pub(crate) struct Advice<'a> {
     /// What the baseline is called, and the choice; empty where there is none.
     base: String,
     choice: String,
+}
+
+/// What is given with a cell, and chosen by nobody: what is busy beside it, stands before its files or lies below.
+fn circumstance(cell: &Cell) -> Option<String> {
+    let scanned = (!cell.scanned.is_no()).then(|| format!("with {}", cell.scanned));
+    let on = (!cell.on.is_empty()).then(|| format!("on {}", cell.on));
+    let beside = cell
+        .workload
+        .beside
+        .map(|beside| format!("beside {beside}"));
+    beside.or(scanned).or(on)
 }
 
 /// `2.10 times as fast`, for a ratio of times below 1 (and, inverted, for any other).
@@ -130,7 +141,7 @@ impl<'a> Advice<'a> {
         match open {
             Open::NoBaseline => "the baseline was not measured".to_owned(),
             Open::Alone => "there is nothing to compare it with".to_owned(),
-            Open::NoChoice => self.cost_of_neighbours(),
+            Open::NoChoice => self.cost_of_circumstances(),
             Open::Unreliable => {
                 let control = self.comparison.control.as_ref();
                 let ratio = control.map_or(f64::NAN, |control| control.estimate.ratio);
@@ -147,14 +158,14 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// What the neighbours cost that cost most, of those that are shown to cost anything.
-    fn cost_of_neighbours(&self) -> String {
+    /// What the circumstances cost that cost most, of those that are shown to cost anything.
+    fn cost_of_circumstances(&self) -> String {
         let all = self.comparison.stores().filter_map(|cell| {
             let contrast = self.comparison.to_baseline(cell)?;
             let ratio = contrast
                 .estimate
                 .filter(|_| contrast.verdict == Verdict::Slower)?;
-            Some((ratio, cell.cell.workload.beside?))
+            Some((ratio, circumstance(&cell.cell)?))
         });
         let most = all.max_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
         let of = match self.comparison.measure {
@@ -162,10 +173,10 @@ impl<'a> Advice<'a> {
             measure => format!("the {}", measure.in_words()),
         };
         most.map_or_else(
-            || format!("neighbours were not shown to make {of} slower"),
-            |(ratio, beside)| {
+            || format!("what its cells differ in was not shown to make {of} slower"),
+            |(ratio, circumstance)| {
                 format!(
-                    "beside {beside}, {of} takes {} times as long {}",
+                    "{circumstance}, {of} takes {} times as long {}",
                     format::ratio(ratio.ratio),
                     ends(&ratio)
                 )
@@ -545,7 +556,8 @@ impl<'a> Advice<'a> {
                 self.unbeaten().join("; "),
             ),
             Open::NoChoice => ("no choice", because),
-            Open::TooFewRounds { .. } | Open::NoRatio | Open::Alone => ("measure again", because),
+            Open::TooFewRounds { .. } | Open::NoRatio => ("measure again", because),
+            Open::Alone => ("measure it beside others", because),
         };
         // Which cells were not decided is too much where answers stand in a line each.
         let caveat = match open {

@@ -234,7 +234,13 @@ pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String>
     let touch = workload
         .first_touch
         .then(|| "with the first touch of each mapped page".to_owned());
-    [beside, age, after, omitted, touch].into_iter().flatten()
+    let rate = workload.rate.map(|rate| {
+        let rate = format::count(rate.into());
+        format!("with latencies at {rate} operations per second (open loop)")
+    });
+    [beside, age, after, omitted, touch, rate]
+        .into_iter()
+        .flatten()
 }
 
 /// What was done to a value before.

@@ -30,6 +30,7 @@ mod primitive;
 mod properties;
 mod redb;
 pub mod registry;
+pub mod remote;
 mod shared;
 mod spin;
 mod split;

@@ -63,6 +63,20 @@ macro_rules! numbers {
 
 numbers!(u32, u64, usize);
 
+/// Texts live as long as the process: a driver hears of one store.
+impl OptionValue for &'static str {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Word(text) => Some(text.clone().leak()),
+            Value::Flag(_) | Value::Number(_) => None,
+        }
+    }
+
+    fn value(self) -> Value {
+        Value::Word(self.to_owned())
+    }
+}
+
 /// The description of a setting whose values have the type `T`; its name is that of the field.
 #[derive(Debug)]
 pub struct Described<T> {
@@ -105,6 +119,12 @@ pub const fn number<T>(
     help: &'static str,
 ) -> Described<T> {
     Described::new(SettingKind::Integer { min, max }, default, help)
+}
+
+/// A text that must not be seen, given by the name of an environment variable (`$NAME`).
+#[must_use]
+pub const fn secret(default: &'static str, help: &'static str) -> Described<&'static str> {
+    Described::new(SettingKind::Text { secret: true }, default, help)
 }
 
 /// One of these words, of which `default` is one. For [`choice!`](crate::choice!).

@@ -28,6 +28,11 @@ pub trait StoreKind: Sync {
         false
     }
 
+    /// Whether its data lies with a server and not in its place.
+    fn lies_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Whether an operation hands out or keeps the values. Only a store that measures a part of
     /// what others do does not: nobody can check what it read or wrote, and it can only be a part
     /// of a ladder.
@@ -61,6 +66,15 @@ pub trait StoreKind: Sync {
     /// # Errors
     /// There is no such store in `directory`, or the engine or the file system refuses.
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>>;
+
+    /// Removes what lies elsewhere (on a server) of stores that were made in or below `directory`.
+    ///
+    /// # Errors
+    /// The server refuses.
+    fn remove_below(&self, directory: &Path, settings: &Settings) -> Result<()> {
+        let _ = (directory, settings);
+        Ok(())
+    }
 }
 
 /// A cell of an ablation ladder ([`StoreKind::ladder`]).
@@ -215,6 +229,15 @@ pub trait Session {
     /// As [`Self::insert`]. Then some of the values may be there, but outside a transaction in a
     /// store that has transactions none is.
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        rows.iter()
+            .try_for_each(|(key, value)| self.insert(*key, value))
+    }
+
+    /// Adds the values of a dataset within a transaction, as fast as the store can load.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    fn load(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
         rows.iter()
             .try_for_each(|(key, value)| self.insert(*key, value))
     }

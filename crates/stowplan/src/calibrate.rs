@@ -28,7 +28,7 @@ use stowplan_report::run;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  stowplan calibrate                  does it measure truly here? 3 minutes
+  stowplan calibrate                  does it measure truly here? 6 minutes
   stowplan calibrate --scale quick    a first answer in half a minute
   stowplan calibrate --work /mnt/disk --output calibration
                                       with the data on another file system

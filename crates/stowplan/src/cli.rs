@@ -3,7 +3,7 @@
 use crate::drivers::DriverArgument;
 use crate::examples;
 use crate::form::Format;
-use crate::values::{duration, percent};
+use crate::values::{duration, named_directory, percent};
 use anstream::ColorChoice;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -139,6 +139,15 @@ pub(crate) enum Verb {
         #[arg(long)]
         memory: bool,
     },
+    /// Permit what a block opens, until stdin ends.
+    #[command(hide = true)]
+    Scanner {
+        /// A path on the mount through which it is opened.
+        place: PathBuf,
+        /// Read each file before.
+        #[arg(long)]
+        read: bool,
+    },
 }
 
 /// Options of `study`.
@@ -168,6 +177,13 @@ pub(crate) struct StudyOptions {
     /// The baseline of a comparison always comes along; --dry-run lists them all.
     #[arg(conflicts_with = "resume", long, value_name = "CELL")]
     pub(crate) only: Vec<String>,
+    /// A directory on a file system that cells are on (on = "NAME" in the study), such as xfs=/mnt/xfs; may be
+    /// repeated.
+    ///
+    /// The data of these cells lies below it. Without it a run makes ext4, xfs, btrfs and tmpfs for itself, as
+    /// root, and leaves these cells out otherwise (docs/file-systems.md).
+    #[arg(conflicts_with = "resume", long, value_name = "NAME=DIR", value_parser = named_directory)]
+    pub(crate) on: Vec<(String, PathBuf)>,
     /// Take costs apart, step by step: adds the cells for that, in the same rounds.
     ///
     /// For reads and overwrites of single values by files and SQLite; --dry-run lists the cells,
@@ -181,7 +197,7 @@ pub(crate) struct StudyOptions {
     /// are. A cell (COMPARISON/CELL): of that one in any case, against what was published of it or against
     /// the baseline. Nothing else is measured; docs/turning.md says how to read what comes of it.
     #[arg(
-        conflicts_with_all = ["resume", "only", "why", "cache_state", "durability"],
+        conflicts_with_all = ["resume", "only", "why", "cache_state", "durability", "on"],
         long,
         value_name = "CELL",
         num_args = 0..=1

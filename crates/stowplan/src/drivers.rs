@@ -9,7 +9,9 @@ use std::path::Path;
 use std::rc::Rc;
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
-use stowplan_harness::drivers::{Drivers, Found, Kind, Search, Verdict, check, find};
+use stowplan_harness::drivers::{
+    Drivers, Found, KNOWN, Kind, KnownDriver, Search, Verdict, check, find,
+};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{DriverSpec, StoreSpec, Study};
@@ -158,12 +160,13 @@ fn list(drivers: &Drivers, found: &[Found]) -> Result<Exit, CliError> {
         let line: Vec<&str> = std::iter::once(&*program).chain(words).collect();
         entry(&mut text, drivers, &driver.name, &line.join(" "));
     }
+    missing(&mut text, found);
     text.push_str(
-        "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal. Where\n\
-         both are called alike, and none that is built in is, STORE is enough.\n\
+        "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal.\n\
+         Where both are called alike, and none that is built in is, STORE is enough.\n\
          Drivers are programs called stowplan-driver-NAME, beside this one, in the\n\
-         directories of STOWPLAN_DRIVERS or on PATH; or commands that a study or --driver\n\
-         gives. 'stowplan stores' says how to get more.\n",
+         directories of STOWPLAN_DRIVERS, on PATH, or in stowplan/drivers of the user's\n\
+         data (~/.local/share); or commands that a study or --driver gives.\n",
     );
     print(&drawable(&text));
     Ok(Exit::Done)
@@ -193,6 +196,29 @@ fn entry(text: &mut String, drivers: &Drivers, name: &str, command: &str) {
     screen::entry(text, shown, &lines);
 }
 
+/// The drivers that are known and were not found, with their stores and the command that brings each.
+pub(crate) fn missing(text: &mut String, found: &[Found]) {
+    let is_missing = |known: &&KnownDriver| found.iter().all(|driver| driver.name != known.name);
+    let mut missing = KNOWN.iter().filter(is_missing).peekable();
+    if missing.peek().is_some() {
+        text.push_str("\nMore come with drivers, in a checkout of stowplan:\n");
+    }
+    for driver in missing {
+        let mut lines = vec![driver.how_to_get()];
+        // Its kind alone names it, unless one that is built in has that name.
+        let is_short = driver.kinds == [driver.name] && registry::find(driver.name).is_err();
+        if !is_short {
+            let kinds: Vec<String> = driver
+                .kinds
+                .iter()
+                .map(|kind| format!("{}/{kind}", driver.name))
+                .collect();
+            lines.extend(wrap(&kinds.join(", "), 62));
+        }
+        screen::entry(text, driver.name, &lines);
+    }
+}
+
 /// What a kind is, with its engine and the engine's version.
 pub(crate) fn about(kind: &Kind) -> String {
     let engine = kind.engine.as_ref().map(|(name, version)| {
@@ -212,12 +238,15 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
             vec![spec.map_err(|error| CliError::Usage(error.to_string()))?]
         }
         None => {
-            let kinds = kinds.values().filter(|kind| is_for_data(kind));
-            let spec = |name: &str| StoreSpec {
-                kind: name.to_owned(),
+            let spec = |name: &String| StoreSpec {
+                kind: name.clone(),
                 settings: BTreeMap::new(),
             };
-            kinds.map(|kind| spec(&kind.name)).collect()
+            // The program's own `null` is a rival for the measuring process, and checked by it.
+            let checked = kinds
+                .values()
+                .filter(|kind| is_for_data(kind) || kind.keeps_nothing);
+            checked.map(|kind| spec(&kind.name)).collect()
         }
     };
     let work = WorkDirectory::create_below(Path::new("."))?;

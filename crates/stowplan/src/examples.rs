@@ -5,7 +5,7 @@
 pub(crate) const ALL: &str = "\
 Examples:
   stowplan doctor                     is this machine fit for measuring?
-  stowplan study fasterthanfs         SQLite or one file each, 3 minutes
+  stowplan study fasterthanfs         SQLite or one file each, 10 minutes
   stowplan study fasterthanfs --scale quick
                                       a first answer in less than a minute
   stowplan crossover                  from which size on are files faster?

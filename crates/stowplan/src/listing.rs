@@ -4,7 +4,7 @@ use crate::drivers::{self, about, is_for_data};
 use crate::error::{CliError, Exit};
 use crate::screen::{drawable, entry, print, wrap};
 use crate::studies;
-use stowplan_harness::drivers::{Drivers, Found, KNOWN, KnownDriver, Resolved};
+use stowplan_harness::drivers::{Drivers, Found, Resolved};
 use stowplan_model::{Capabilities, Setting, SettingKind, Settings, SpecError, StoreSpec, Value};
 use stowplan_stores::registry;
 
@@ -58,14 +58,7 @@ fn list(drivers: &Drivers, found: &[Found]) -> Result<String, CliError> {
     for driver in found {
         hosted_by(&mut text, drivers, &driver.name);
     }
-    let is_missing = |known: &&KnownDriver| found.iter().all(|driver| driver.name != known.name);
-    let mut missing = KNOWN.iter().filter(is_missing).peekable();
-    if missing.peek().is_some() {
-        text.push_str("\nMore come with drivers, in a checkout of stowplan:\n");
-    }
-    for driver in missing {
-        entry(&mut text, driver.name, &[driver.how_to_get()]);
-    }
+    drivers::missing(&mut text, found);
     text.push_str("\n'stowplan stores NAME' lists a store's settings.\n");
     Ok(text)
 }

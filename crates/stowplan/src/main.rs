@@ -120,5 +120,9 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::CrashJudge(options) => crash::judge(&options),
         Verb::Worker => study::worker(),
         Verb::Busy { memory } => calibrate::busy(memory),
+        Verb::Scanner { place, read } => {
+            stowplan_harness::scanner::listen(&place, read);
+            Ok(Exit::Done)
+        }
     }
 }

@@ -11,6 +11,7 @@ use crate::report::show;
 use crate::screen::{note, note_with_command, print, warn};
 use crate::turning::{self, Searching};
 use crate::{drivers, listing, places, screen, studies};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -53,6 +54,9 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
         }
         return listing::studies();
     };
+    for (on, directory) in &options.on {
+        require_place(&format!("--on {on}"), directory)?;
+    }
     let mut study = studies::find(name, &options.measure.driver)?;
     let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
     places::look(&mut study)?;
@@ -124,7 +128,8 @@ pub(crate) fn measure_into<S: Extender>(
         .or(options.output.as_deref())
         .unwrap_or(Path::new("."));
     require_space(plan, options, place)?;
-    options.work.as_deref().map_or(Ok(()), require_place)?;
+    let named = options.work.as_deref();
+    named.map_or(Ok(()), |work| require_place("--work", work))?;
     // Before anything is made that would stay behind.
     let interrupt = watched(place)?;
     let output = Output::create(options.output.as_deref(), &plan.study.name)?;
@@ -232,7 +237,7 @@ fn go_on(
     let mut study = resumption.plan().study.clone();
     let drivers = drivers::of_study(&mut study, &options.driver)?;
     resumption.check_machine(&drivers, &place)?;
-    require_place(&place)?;
+    require_place("--work", &place)?;
     let interrupt = watched(&place)?;
     remove_leftovers(&resumption, &output, options)?;
     require_space(&remaining, options, &place)?;
@@ -280,7 +285,13 @@ fn remove_leftovers(
 ) -> Result<(), CliError> {
     output.remove_half_written()?;
     let beside = output.directory().join(WORK);
-    for work in resumption.work().into_iter().chain([beside.as_path()]) {
+    let named = resumption.named_directories();
+    for work in resumption
+        .work()
+        .into_iter()
+        .chain([beside.as_path()])
+        .chain(named)
+    {
         WorkDirectory::remove_unbegun(work);
         if work.symlink_metadata().is_err() {
             continue;
@@ -440,7 +451,17 @@ fn plan_options(options: &StudyOptions, only: Vec<String>) -> PlanOptions {
         durability: options.durability.map(Into::into),
         rounds: options.measure.rounds,
         why: options.why,
+        on: absolute(&options.on),
     }
+}
+
+/// Directories as a result names them.
+fn absolute(named: &[(String, PathBuf)]) -> BTreeMap<String, PathBuf> {
+    let absolute = |place: &PathBuf| std::path::absolute(place).unwrap_or_else(|_| place.clone());
+    let named = named
+        .iter()
+        .map(|(on, place)| (on.clone(), absolute(place)));
+    named.collect()
 }
 
 /// How a run goes on: `seed` and `rule` are those of the run, whoever began it.
@@ -520,14 +541,18 @@ fn require_space(plan: &Plan, options: &MeasureOptions, place: &Path) -> Result<
     }
 }
 
-/// The directory that `--work` names is the user's: it says which file system is measured, and a
+/// The directory that an option names is the user's: it says which file system is measured, and a
 /// mistyped one must not be made.
-fn require_place(place: &Path) -> Result<(), CliError> {
+fn require_place(option: &str, place: &Path) -> Result<(), CliError> {
     if place.is_dir() {
         return Ok(());
     }
+    let otherwise = match option {
+        "--work" => "or leave --work out to work below the output directory",
+        _ => "or name another",
+    };
     Err(CliError::Usage(format!(
-        "--work {}: there is no such directory; create it, or leave --work out to work below the output directory",
+        "{option} {}: there is no such directory; create it, {otherwise}",
         place.display()
     )))
 }

@@ -1,5 +1,6 @@
 //! Values of options: times, shares, sizes, counts. Nothing but the text is needed to read them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 use stowplan_model::{parse_count, parse_size};
 
@@ -141,6 +142,22 @@ pub(crate) fn page_size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// `xfs=/mnt/xfs`. The name of a file system may have an equals sign itself: behind the one that ends it a
+/// path begins.
+pub(crate) fn named_directory(text: &str) -> Result<(String, PathBuf), String> {
+    let path = text
+        .find("=/")
+        .or_else(|| text.find("=."))
+        .or_else(|| text.find('='));
+    let parts = path.map(|at| (&text[..at], &text[at + 1..]));
+    match parts {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+            Ok((name.to_owned(), path.into()))
+        }
+        _ => Err("write NAME=DIR, such as xfs=/mnt/xfs".to_owned()),
+    }
+}
+
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|error| error.to_string())
 }
@@ -225,6 +242,19 @@ mod tests {
         assert!(cache("many").is_err());
         assert!(cache("-99999999999999999999").is_err());
         assert!(cache("-18446744073709551615").is_err());
+    }
+
+    #[test]
+    fn a_directory_is_named_for_a_file_system_whose_name_may_have_options() {
+        let read =
+            |text| named_directory(text).map(|(name, path)| format!("{name} {}", path.display()));
+        assert_eq!(read("xfs=/mnt/a=b"), Ok("xfs /mnt/a=b".to_owned()));
+        assert_eq!(read("xfs=mnt"), Ok("xfs mnt".to_owned()));
+        let with_options = read("btrfs:compress=zstd=../mnt");
+        assert_eq!(with_options, Ok("btrfs:compress=zstd ../mnt".to_owned()));
+        for wrong in ["xfs", "=/mnt", "xfs=", ""] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
     }
 
     /// Failures are printed with what led to them, and leave no file behind.

@@ -2,13 +2,13 @@
 
 use super::{Difference, MIN_SESSIONS, ResultSide, Unit};
 use crate::{
-    Analysis, CellSummary, ComparisonOutcome, Metric, WorkDifference, estimate::MIN_ROUNDS,
-    workload_differences,
+    Analysis, CellSummary, ComparisonOutcome, Metric, WorkDifference, cell_differences,
+    estimate::MIN_ROUNDS,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
-    CacheState, CellId, DatasetSpec, DurabilityClaim, Origin, Role, Settings, Workload,
+    CacheState, Cell, CellId, DatasetSpec, DurabilityClaim, Origin, Role, Settings,
 };
 
 /// Why a cell cannot be compared.
@@ -304,7 +304,7 @@ fn alone(place: Place<'_>, side: ResultSide, others: &[&Analysis]) -> (CellId, V
     }
     let mut comparisons = others.iter().flat_map(|other| &other.comparisons);
     let there = comparisons.find(|comparison| comparison.id == place.comparison.id);
-    let why = there.and_then(|there| there.not_applicable.get(&place.cell.cell.key));
+    let why = there.and_then(|there| there.not_applicable.get(&place.cell.cell.label));
     let obstacle = match why {
         Some(why) => Obstacle::NotApplicable {
             side: side.other(),
@@ -378,13 +378,13 @@ fn asked_obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
             differences: datasets,
         });
     }
-    let (ours, theirs) = (&base.cell.cell.workload, &new.cell.cell.workload);
-    let workloads = workload_obstacles(ours, theirs);
+    let workloads = workload_obstacles(&base.cell.cell, &new.cell.cell);
     if !workloads.is_empty() {
         asked.push(Obstacle::Workload {
             differences: workloads,
         });
     }
+    let (ours, theirs) = (&base.cell.cell.workload, &new.cell.cell.workload);
     if ours.cache != theirs.cache {
         asked.push(Obstacle::CacheState {
             base: ours.cache,
@@ -399,7 +399,7 @@ fn asked_obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
 fn differences_within(first: Place<'_>, other: Place<'_>) -> Vec<Difference> {
     let mut found = dataset_differences(first.dataset(), other.dataset());
     let (ours, theirs) = (&first.cell.cell, &other.cell.cell);
-    let workloads = workload_differences(&ours.workload, &theirs.workload);
+    let workloads = cell_differences(ours, theirs);
     found.extend(workloads.into_iter().map(worded));
     let promises = [ours, theirs].map(|cell| cell.capabilities.durability.to_string());
     let [was, is] = promises;
@@ -488,8 +488,8 @@ fn dataset_differences(base: Option<&DatasetSpec>, new: Option<&DatasetSpec>) ->
 }
 
 /// In what the workloads differ; the state of the page cache is an obstacle of its own.
-fn workload_obstacles(base: &Workload, new: &Workload) -> Vec<Difference> {
-    let all = workload_differences(base, new).into_iter();
+fn workload_obstacles(base: &Cell, new: &Cell) -> Vec<Difference> {
+    let all = cell_differences(base, new).into_iter();
     all.filter(|difference| !matches!(difference, WorkDifference::Cache(_)))
         .map(worded)
         .collect()
@@ -508,12 +508,13 @@ fn differences<const N: usize>(all: [(&str, String, String); N]) -> Vec<Differen
         .collect()
 }
 
-/// In what two cells that are compared all the same differ: the store, its settings as asked for
-/// and as the engine reports them, and how often the stores were built anew.
+/// In what two cells that are compared all the same differ: the store, the file system that it is on, its
+/// settings as asked for and as the engine reports them, and how often the stores were built anew.
 pub(super) fn shown_differences(base: Place<'_>, new: Place<'_>) -> Vec<Difference> {
     let (ours, theirs) = (&base.cell.cell, &new.cell.cell);
     let mut found = differences([
         ("store", ours.store.kind.clone(), theirs.store.kind.clone()),
+        ("on", on(ours), on(theirs)),
         ("stores built anew", base.rebuilding(), new.rebuilding()),
     ]);
     found.extend(setting_differences(
@@ -527,6 +528,14 @@ pub(super) fn shown_differences(base: Place<'_>, new: Place<'_>) -> Vec<Differen
         }
     }
     found
+}
+
+/// The file system that a cell is on.
+fn on(cell: &Cell) -> String {
+    match cell.on.as_str() {
+        "" => "the work directory's".to_owned(),
+        on => on.to_owned(),
+    }
 }
 
 /// Settings with different values, or that only one has; nothing where one side is not known.

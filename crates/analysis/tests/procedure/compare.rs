@@ -338,7 +338,7 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
         let why = "it cannot".to_owned();
         comparison
             .not_applicable
-            .insert("other".to_owned(), why.clone());
+            .insert("the other".to_owned(), why.clone());
     });
     let why = "it cannot".to_owned();
     assert_eq!(

@@ -431,6 +431,26 @@ fn nothing_is_claimed_in_a_session_that_failed_its_control_or_without_a_cell() {
     assert_eq!(found.missing[0].why, "it was left out of this run");
 }
 
+/// The study calls the cell `gone` "cannot do it", by which the plan lists what does not apply.
+#[test]
+fn a_rung_and_a_claim_without_a_cell_say_why_it_does_not_apply() {
+    let mut comparison = explained(&["spin"]);
+    let why = "no such workload".to_owned();
+    comparison
+        .not_applicable
+        .insert("cannot do it".to_owned(), why);
+    let rungs = ["base", "gone", "spin"].map(|key| rung(key, "a step", &[]));
+    let mut claim = claim();
+    claim.larger = Some(difference("gone", "gone", "base"));
+    let records = blocks(&comparison, 20, &known).into_iter();
+    let records = records.map(Record::Measurement);
+    let specs = (&[ladder(rungs.to_vec())][..], &[claim][..]);
+    let found = run(&comparison, specs, records);
+    let said = "not applicable: no such workload";
+    assert_eq!(found.ladders[0].missing[0].why, said);
+    assert_eq!(found.claims[0].missing[0].why, said);
+}
+
 #[test]
 fn parts_are_compared_with_nothing_and_never_the_fastest() {
     let comparison = explained(&["primitive"]);

@@ -102,6 +102,7 @@ fn analysed(columns: &[&str], blocks: Vec<Measurement>) -> Analysis {
             study,
             scale: "seed".to_owned(),
             comparisons: columns.iter().map(|id| column(id)).collect(),
+            on: BTreeMap::new(),
             sweeps: Vec::new(),
             turning: None,
         },

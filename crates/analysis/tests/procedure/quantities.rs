@@ -7,11 +7,11 @@ use hdrhistogram::{
     serialization::{Serializer, V2Serializer},
 };
 use proptest::prelude::*;
-use stowplan_analysis::{Analysis, analyse};
+use stowplan_analysis::{Analysis, ServerCost, analyse};
 use stowplan_model::{
     Across, Action, BarsSpec, BlockKind, Comparison, Durability, Footprint, FootprintRecord,
-    IoCounters, LinesSpec, Measure, Measurement, Mix, Operation, PerTransaction, PublishedBar,
-    Record, Role, Value, WarningKind,
+    IoCounters, LinesSpec, Measure, Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation,
+    PerTransaction, PublishedBar, Record, Role, SERVER_CPU, Value, WarningKind,
 };
 
 /// Ten rounds of the baseline, its control and further cells, 10 ms a block.
@@ -117,6 +117,28 @@ fn write_amplification_counts_what_bringing_to_rest_sends_and_shares_it_with_the
     assert_eq!(of(&writes, &empty), None, "nothing was written");
     blocks[0].drain_write_bytes = None;
     assert_eq!(of(&writes, &blocks), None, "a counter is missing");
+}
+
+#[test]
+fn what_an_operation_takes_of_a_server_is_the_median_of_rounds_and_unknown_without_one() {
+    let mut blocks = ten(&[]);
+    let counted = [
+        (NETWORK_SENT, 46),
+        (NETWORK_RECEIVED, 1_040),
+        (SERVER_CPU, 27_200),
+    ];
+    for block in blocks.iter_mut().filter(|block| block.cell == id("base")) {
+        // One round in which the server did something else besides.
+        let often = if block.round == 3 { 9 } else { 1 };
+        let counted =
+            counted.map(|(name, each)| (name.to_owned(), each * often * block.operations));
+        block.counters = counted.into();
+    }
+    let found = outcome(&comparison(&[]), &blocks);
+    let server = found.cells[0].server;
+    let told = [server.sent_bytes, server.received_bytes, server.cpu_ns];
+    assert_eq!(told, [Some(46.0), Some(1_040.0), Some(27_200.0)]);
+    assert_eq!(found.cells[1].server, ServerCost::default());
 }
 
 #[test]

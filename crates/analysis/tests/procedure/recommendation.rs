@@ -4,11 +4,11 @@
 use crate::support::{analysis, comparison, contrast, outcome, records, rounds};
 use stowplan_analysis::{
     Answer, ComparisonOutcome, Kind, NoFastest, Open, PreferredAs, Promises, Recommendation,
-    Verdict, When, WorkDifference, analyse, workload_differences,
+    Verdict, When, WorkDifference, analyse, cell_differences, workload_differences,
 };
 use stowplan_model::{
     AccessOrder, Cell, CellFailure, Comparison, Durability, DurabilityClaim, Measurement,
-    Operation, PerTransaction, Record, WorkloadSpec,
+    Operation, PerTransaction, Record, Scanned, WorkloadSpec,
 };
 
 const BASE: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
@@ -116,6 +116,31 @@ fn a_longer_block_is_no_other_work_unless_its_operations_share_a_commit() {
         };
         assert_eq!(difference.counts(&ours), counts, "{operation}");
     }
+}
+
+#[test]
+fn a_cell_that_is_scanned_or_on_a_file_system_of_its_own_is_no_rival_of_one_that_is_not() {
+    let mut scanned = comparison(&["fast"]);
+    let blocks = measured(&[("fast", 5_000.0)], 20);
+    let labels = |comparison: &Comparison| -> Vec<String> {
+        let found = outcome(comparison, &blocks);
+        found.rivals().map(|rival| rival.cell.key.clone()).collect()
+    };
+    assert_eq!(labels(&scanned), ["base", "fast"]);
+    cell(&mut scanned, "fast").on = "tmpfs".to_owned();
+    assert_eq!(labels(&scanned), ["base"]);
+    cell(&mut scanned, "fast").on.clear();
+    cell(&mut scanned, "fast").scanned = Scanned::Open;
+    assert_eq!(labels(&scanned), ["base"]);
+    let fast = cell(&mut scanned, "fast").clone();
+    let [difference] = &*cell_differences(&fast, cell(&mut scanned, "base")) else {
+        panic!("it is scanned, and no more");
+    };
+    let (_, ours, theirs) = difference.in_words();
+    assert_eq!(
+        (&*ours, &*theirs),
+        ("a scanner that is asked", "no scanner")
+    );
 }
 
 #[test]

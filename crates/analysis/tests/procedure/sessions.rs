@@ -11,6 +11,7 @@ fn resumed(environment: Environment) -> Record {
         started: "2026-01-02T00:00:00Z".to_owned(),
         protocol: 3,
         work: None,
+        on: Default::default(),
         environment: Some(Box::new(environment)),
         max_rounds: None,
         boot_id: None,

@@ -56,6 +56,7 @@ pub(crate) fn cell(key: &str, role: Role) -> Cell {
         driver: String::new(),
         store: "files".parse().unwrap(),
         settings: Settings::default(),
+        on: String::new(),
         published_seconds: None,
         capabilities: Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite],
@@ -76,6 +77,7 @@ pub(crate) fn cell(key: &str, role: Role) -> Cell {
             largest_value: None,
         },
         workload: WorkloadSpec::default().complete(),
+        scanned: Default::default(),
         dataset: "blobs".to_owned(),
         instance: format!("store-of-{key}"),
     }
@@ -141,6 +143,7 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         latencies: BTreeMap::new(),
         outside: WallBreakdown::default(),
         peak_memory_bytes: None,
+        scanner: None,
         counters: BTreeMap::new(),
         footprint: None,
         page_fill: None,
@@ -219,6 +222,7 @@ pub(crate) fn header(comparison: &Comparison) -> Record {
             study,
             scale: "seed".to_owned(),
             comparisons: vec![comparison.clone()],
+            on: BTreeMap::new(),
             sweeps: Vec::new(),
             turning: None,
         },

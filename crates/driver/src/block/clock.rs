@@ -1,6 +1,6 @@
 //! Where the clock is read, and what becomes of its readings.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Where the clock is read.
 pub(crate) enum Timing<'a> {
@@ -8,14 +8,52 @@ pub(crate) enum Timing<'a> {
     Ends,
     /// Once per operation, chained: the end of one is the start of the next.
     EachOperation(&'a mut Latencies),
+    /// Once per operation, each of which begins at its time or as soon as it can after it; the latency
+    /// counts from its time.
+    Scheduled(&'a mut Latencies, Schedule),
+}
+
+/// When the operations of a thread begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schedule {
+    first: Duration,
+    every: Duration,
+}
+
+impl Schedule {
+    /// Of one of several threads, by its number from 0, which together begin so many operations per
+    /// second.
+    pub(crate) fn of(rate: u32, thread: usize, threads: usize) -> Self {
+        let apart = Duration::from_secs(1) / rate.max(1);
+        let times = |n: usize| apart * u32::try_from(n).unwrap_or(u32::MAX);
+        Self {
+            first: times(thread),
+            every: times(threads),
+        }
+    }
+}
+
+/// The last of a wait is spent looking at the clock: sleep ends some 50 µs late.
+const LOOKING: Duration = Duration::from_micros(100);
+
+fn wait_until(time: Instant) {
+    loop {
+        let left = time.saturating_duration_since(Instant::now());
+        match left {
+            Duration::ZERO => return,
+            left if left > LOOKING => std::thread::sleep(left - LOOKING),
+            _ => std::hint::spin_loop(),
+        }
+    }
 }
 
 impl<'a> Timing<'a> {
     /// Once per operation where latencies are wanted.
-    pub(crate) fn of(latencies: &'a mut Option<Latencies>) -> Self {
-        match latencies {
-            Some(latencies) => Self::EachOperation(latencies),
-            None => Self::Ends,
+    pub(crate) fn of(latencies: &'a mut Option<Latencies>, schedule: Option<Schedule>) -> Self {
+        match (latencies, schedule) {
+            (Some(latencies), Some(schedule)) => Self::Scheduled(latencies, schedule),
+            (Some(latencies), None) => Self::EachOperation(latencies),
+            (None, _) => Self::Ends,
         }
     }
 }
@@ -44,6 +82,14 @@ impl Latencies {
         }
     }
 
+    pub(super) fn scheduled(&mut self, schedule: Schedule) -> ScheduledClock<'_> {
+        ScheduledClock {
+            next: Instant::now() + schedule.first,
+            every: schedule.every,
+            latencies: self,
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.0.len()
@@ -65,6 +111,9 @@ impl Latencies {
 
 /// What is told to the clock.
 pub(super) trait Clock {
+    /// An operation is to begin.
+    #[inline]
+    fn begin(&mut self) {}
     /// An operation has ended.
     fn operation(&mut self);
     /// What lay between, a transaction's beginning or end, belongs to no operation. Not told with
@@ -90,8 +139,7 @@ impl Clock for ChainedClock<'_> {
     #[inline]
     fn operation(&mut self) {
         let now = Instant::now();
-        let elapsed = u32::try_from((now - self.last).as_nanos()).unwrap_or(u32::MAX);
-        self.latencies.0.push(elapsed);
+        self.latencies.0.push(between(self.last, now));
         self.last = now;
     }
 
@@ -99,4 +147,31 @@ impl Clock for ChainedClock<'_> {
     fn resume(&mut self) {
         self.last = Instant::now();
     }
+}
+
+/// Nanoseconds from a time to another one, as latencies have them.
+fn between(begin: Instant, end: Instant) -> u32 {
+    u32::try_from((end - begin).as_nanos()).unwrap_or(u32::MAX)
+}
+
+pub(super) struct ScheduledClock<'a> {
+    /// When the next operation is to begin.
+    next: Instant,
+    every: Duration,
+    latencies: &'a mut Latencies,
+}
+
+impl Clock for ScheduledClock<'_> {
+    fn begin(&mut self) {
+        wait_until(self.next);
+    }
+
+    #[inline]
+    fn operation(&mut self) {
+        let latency = between(self.next, Instant::now());
+        self.latencies.0.push(latency);
+        self.next += self.every;
+    }
+
+    fn resume(&mut self) {}
 }

@@ -320,6 +320,7 @@ fn each<C: Clock>(
     for slice in slices(window, range) {
         for raw in slice {
             let step = Step::decode(raw);
+            clock.begin();
             match operation(session, index, &step) {
                 Ok(more) => sum += more,
                 Err(error) => {

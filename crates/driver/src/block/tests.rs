@@ -28,6 +28,8 @@ struct Recorder {
     sizes: BTreeMap<u64, usize>,
     /// How long a transaction takes to begin and to commit.
     ceremony: Duration,
+    /// The call, by its number, that takes so long.
+    stall: Option<(usize, Duration)>,
     /// The numbers of calls, from 1, at which another transaction is in the way.
     conflicts: Vec<usize>,
 }
@@ -61,6 +63,11 @@ impl Recorder {
     /// Notes a call, or meets another transaction.
     fn note(&mut self, call: Call) -> Result<()> {
         self.calls.push(call);
+        if let Some((at, time)) = self.stall
+            && at == self.calls.len()
+        {
+            std::thread::sleep(time);
+        }
         if self.conflicts.contains(&self.calls.len()) {
             return Err(StoreError::Conflict {
                 store: "recorder",
@@ -350,6 +357,38 @@ fn there_is_one_latency_for_each_operation() {
         run_on(&mut session, &reads(per), &window, timing).unwrap();
         assert_eq!(latencies.len(), 20, "{per}");
     }
+}
+
+/// One read takes long: at a stated rate, those that wait for it meanwhile do so, too.
+#[test]
+fn a_stall_is_one_slow_operation_in_a_closed_loop_and_many_at_a_stated_rate() {
+    let steps = some_steps(40);
+    let slow = |schedule: Option<Schedule>| {
+        let mut session = Recorder::holding(&steps);
+        session.stall = Some((10, Duration::from_millis(80)));
+        let mut latencies = Some(Latencies::default());
+        let timing = Timing::of(&mut latencies, schedule);
+        let per = PerTransaction::Operations(1);
+        run_on(&mut session, &reads(per), &[&steps[..], &[]], timing).unwrap();
+        let latencies = latencies.unwrap();
+        assert_eq!(latencies.len(), 40);
+        latencies.longer_than(20_000_000)
+    };
+    let (closed, open) = (slow(None), slow(Some(Schedule::of(1_000, 0, 1))));
+    assert!(closed >= 1 && open >= closed + 20, "{closed} and {open}");
+}
+
+#[test]
+fn threads_begin_their_operations_in_turn() {
+    let steps = some_steps(5);
+    let mut latencies = Some(Latencies::default());
+    let timing = Timing::of(&mut latencies, Some(Schedule::of(400, 3, 4)));
+    let began = std::time::Instant::now();
+    let per = PerTransaction::Operations(1);
+    let mut session = Recorder::holding(&steps);
+    run_on(&mut session, &reads(per), &[&steps[..], &[]], timing).unwrap();
+    // The last of four threads begins 7.5 ms later, and then every 10 ms.
+    assert!(began.elapsed() >= Duration::from_micros(47_500));
 }
 
 #[test]

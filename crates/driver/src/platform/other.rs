@@ -94,3 +94,7 @@ pub(crate) fn die_with_parent() {}
 pub(crate) fn populate_mappings(_directory: &std::path::Path) -> u64 {
     0
 }
+
+pub(crate) fn tcp_bytes() -> Option<(u64, u64)> {
+    None
+}

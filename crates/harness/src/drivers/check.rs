@@ -6,6 +6,7 @@ use crate::HarnessError;
 use crate::interrupt::Interrupt;
 use crate::job::{self, Answer, BlockTask, Job, Task};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use stowplan_dataset::{Dataset, materialise, sequence, versions};
 use stowplan_model::{
     AccessOrder, At, BlockKind, CellId, Content, DatasetSpec, Measurement, Mix, Operation,
@@ -20,6 +21,15 @@ const LARGE: u64 = 1 << 20;
 
 /// The longest of the values that all else is checked with, where the store takes it, bytes.
 const LONGEST: u64 = 9_000;
+
+/// Reads of the shortest block that is compared with the parent's clock.
+const CLOCKED_FROM: u64 = 2_000;
+
+/// Of the longest.
+const CLOCKED_AT_MOST: u64 = 500_000;
+
+/// A block that lasts so long has no other work beside which its operations are few, on a busy machine either.
+const CLOCKED_FOR: Duration = Duration::from_secs(2);
 
 /// What one check found.
 #[derive(Debug)]
@@ -87,6 +97,11 @@ fn of_reads<'b>() -> Vec<Check<'b>> {
             "reads of small transactions are timed",
             Need::Workload(Workload::default),
             Bench::small_transactions,
+        ),
+        (
+            "the time that is told is the time that passes",
+            Need::Workload(Workload::default),
+            Bench::honest_clock,
         ),
         (
             "latencies are told, one for each operation",
@@ -246,6 +261,10 @@ impl<'b> Bench<'b> {
     /// What the store says of itself that keeps a check from being made.
     fn lacks(&self, need: &Need) -> Option<String> {
         let can = &self.resolved.capabilities;
+        let is_read = matches!(need, Need::Workload(of) if of().operation == Operation::Read);
+        if self.resolved.kind.keeps_nothing && !is_read {
+            return Some("it keeps nothing, and is read only".to_owned());
+        }
         match need {
             Need::Nothing => None,
             Need::Persistence => {
@@ -306,6 +325,7 @@ impl<'b> Bench<'b> {
             cell: CellId("check".to_owned()),
             store: StoreSpec::spelled_out(self.spec.name(), &self.resolved.settings),
             workload,
+            scanned: Default::default(),
             instance: built.path("store"),
             dataset: Some(built.path("dataset")),
             versions: Some(built.path("versions")),
@@ -346,6 +366,18 @@ impl<'b> Bench<'b> {
         kind: BlockKind,
         operations: u64,
     ) -> Result<Measurement, HarnessError> {
+        let (measurement, _) = self.waited_for(built, workload, kind, operations)?;
+        Ok(measurement)
+    }
+
+    /// The same, with how long it was waited for.
+    fn waited_for(
+        &self,
+        built: &Built,
+        workload: Workload,
+        kind: BlockKind,
+        operations: u64,
+    ) -> Result<(Measurement, Duration), HarnessError> {
         let path = built.path("sequence");
         let lead_in = if workload.changes_keys() { 0 } else { 20 };
         let steps = match workload.order.repeats() || workload.changes_keys() {
@@ -366,7 +398,7 @@ impl<'b> Bench<'b> {
             position: 0,
         });
         match self.perform(&self.job(built, workload, task))? {
-            Answer::Measured(measurement, _) => Ok(*measurement),
+            Answer::Measured(measurement, reported) => Ok((*measurement, reported.waited)),
             other => Err(HarnessError::worker(&format!("it answered {other:?}"), "")),
         }
     }
@@ -437,6 +469,35 @@ impl<'b> Bench<'b> {
             self.timed(&workload, BlockKind::Ratio)?;
         }
         Ok(())
+    }
+
+    /// Between `go` and the answer there is more than what is timed, but it does not grow with the
+    /// operations: of a block that lasts long, most is theirs.
+    fn honest_clock(&self) -> Result<(), HarnessError> {
+        let workload = Workload {
+            order: AccessOrder::Uniform,
+            ..Workload::default()
+        };
+        let built = self.built()?;
+        let mut operations = CLOCKED_FROM;
+        loop {
+            let block = self.waited_for(&built, workload.clone(), BlockKind::Ratio, operations)?;
+            let (told, waited) = (Duration::from_nanos(block.0.wall_ns), block.1);
+            if told >= waited / 2 {
+                return Ok(());
+            }
+            if waited >= CLOCKED_FOR || operations >= CLOCKED_AT_MOST {
+                return Err(HarnessError::worker(
+                    &format!(
+                        "it told {:.1} ms for {operations} reads that it took {:.1} ms to answer",
+                        told.as_secs_f64() * 1e3,
+                        waited.as_secs_f64() * 1e3
+                    ),
+                    "",
+                ));
+            }
+            operations *= 4;
+        }
     }
 
     fn small_transactions(&self) -> Result<(), HarnessError> {

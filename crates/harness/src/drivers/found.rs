@@ -12,7 +12,8 @@ const PREFIX: &str = "stowplan-driver-";
 pub struct Search {
     /// Commands by name, which were given outright (`--driver`, or a study).
     pub given: BTreeMap<String, Vec<String>>,
-    /// Directories that are looked through: beside the executable, `STOWPLAN_DRIVERS`, `PATH`.
+    /// Directories that are looked through: beside the executable, `STOWPLAN_DRIVERS`, `PATH`, and where
+    /// the drivers' own installers put them.
     pub directories: Vec<PathBuf>,
 }
 
@@ -26,19 +27,33 @@ pub struct Found {
 }
 
 impl Search {
-    /// The directories of this process: beside its executable, those of `STOWPLAN_DRIVERS`, and those of
-    /// `PATH`.
+    /// The directories of this process: beside its executable, those of `STOWPLAN_DRIVERS`, those of
+    /// `PATH`, and `stowplan/drivers` where the user's data lies.
     #[must_use]
     pub fn of_this_process() -> Self {
         let beside = std::env::current_exe().ok();
         let beside = beside.as_deref().and_then(Path::parent).map(Path::to_owned);
         let listed = ["STOWPLAN_DRIVERS", "PATH"].map(std::env::var_os);
         let listed = listed.iter().flatten().flat_map(std::env::split_paths);
+        let [data, home] =
+            ["XDG_DATA_HOME", "HOME"].map(|name| std::env::var_os(name).map(PathBuf::from));
         Self {
             given: BTreeMap::new(),
-            directories: beside.into_iter().chain(listed).collect(),
+            directories: beside
+                .into_iter()
+                .chain(listed)
+                .chain(installed_below(data, home))
+                .collect(),
         }
     }
+}
+
+/// Where installers put drivers, by `XDG_DATA_HOME` (which counts only if it is absolute, as its
+/// specification says) and `HOME`.
+fn installed_below(data: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let set = |path: Option<PathBuf>| path.filter(|path| path.is_absolute());
+    let data = set(data).or_else(|| Some(set(home)?.join(".local/share")))?;
+    Some(data.join("stowplan/drivers"))
 }
 
 /// The drivers that are there, by name.
@@ -86,6 +101,20 @@ pub(crate) fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn installed_drivers_lie_where_the_data_of_the_user_does() {
+        let below = |data: Option<&str>, home: Option<&str>| {
+            installed_below(data.map(PathBuf::from), home.map(PathBuf::from))
+        };
+        let of_home = Some(PathBuf::from("/home/me/.local/share/stowplan/drivers"));
+        assert_eq!(below(None, Some("/home/me")), of_home);
+        assert_eq!(below(Some(""), Some("/home/me")), of_home);
+        assert_eq!(below(Some("relative"), Some("/home/me")), of_home);
+        let of_data = Some(PathBuf::from("/data/stowplan/drivers"));
+        assert_eq!(below(Some("/data"), Some("/home/me")), of_data);
+        assert_eq!(below(None, None), None);
+    }
 
     #[test]
     fn the_first_program_of_a_name_that_may_run_is_found_and_what_was_given_comes_before_all() {

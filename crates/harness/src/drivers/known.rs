@@ -1,36 +1,76 @@
-//! The drivers that come with the program's sources and are built only by whoever wants them.
+//! The drivers that come with the program's sources and are installed only by whoever wants them.
 
-/// One of them. It hosts the kind of store of its own name.
+/// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownDriver {
     /// Its name, and that of its directory in `drivers/`.
     pub name: &'static str,
-    /// What building it takes: CPU time, about, and what must be there.
-    pub takes: &'static str,
+    /// The kinds of store that it hosts, but for `null`.
+    pub kinds: &'static [&'static str],
+    /// What brings it.
+    installer: Installer,
+    /// What that takes, as far as it was measured: CPU time, about, and what must be there.
+    takes: &'static str,
+}
+
+/// What brings a driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Installer {
+    /// Cargo, which puts it on `PATH`.
+    Cargo,
+    /// The script `install` in its directory, which puts it where drivers are found.
+    Script,
+}
+
+/// A driver in Rust of one kind, which has its name.
+const fn crated(
+    name: &'static str,
+    kinds: &'static [&'static str],
+    takes: &'static str,
+) -> KnownDriver {
+    KnownDriver {
+        name,
+        kinds,
+        installer: Installer::Cargo,
+        takes,
+    }
+}
+
+/// A driver in another language, or in C.
+const fn scripted(
+    name: &'static str,
+    kinds: &'static [&'static str],
+    takes: &'static str,
+) -> KnownDriver {
+    KnownDriver {
+        name,
+        kinds,
+        installer: Installer::Script,
+        takes,
+    }
 }
 
 /// All of them, by name.
 pub const KNOWN: &[KnownDriver] = &[
-    KnownDriver {
-        name: "canopydb",
-        takes: "3 min",
-    },
-    KnownDriver {
-        name: "mdbx",
-        takes: "4 min, libclang",
-    },
-    KnownDriver {
-        name: "persy",
-        takes: "3 min",
-    },
-    KnownDriver {
-        name: "rocksdb",
-        takes: "24 min, libclang",
-    },
-    KnownDriver {
-        name: "sled",
-        takes: "3 min",
-    },
+    scripted("bdb", &["bdb"], ""),
+    crated("canopydb", &["canopydb"], "3 min"),
+    scripted("csharp", &["ado", "sqlite"], ""),
+    scripted(
+        "go",
+        &["badger", "bbolt", "modernc", "pebble", "sqlite"],
+        "",
+    ),
+    scripted("java", &["mapdb", "mvstore", "sqlite"], ""),
+    crated("mdbx", &["mdbx"], "4 min, libclang"),
+    scripted("node", &["sqlite"], ""),
+    crated("persy", &["persy"], "3 min"),
+    crated("postgres", &["postgres"], ""),
+    scripted("python", &["apsw", "berkeleydb", "lmdb", "sqlite"], ""),
+    crated("redis", &["redis"], ""),
+    crated("rocksdb", &["rocksdb"], "24 min, libclang"),
+    crated("s3", &["s3"], ""),
+    crated("sled", &["sled"], "3 min"),
+    scripted("sqlite", &["sqlite"], ""),
 ];
 
 impl KnownDriver {
@@ -39,10 +79,24 @@ impl KnownDriver {
         KNOWN.iter().find(|driver| driver.name == name)
     }
 
-    /// The command that brings it, in a checkout of the program, and what that takes.
+    /// Those that host a kind of store.
+    pub(crate) fn hosting(kind: &str) -> impl Iterator<Item = &'static Self> {
+        KNOWN
+            .iter()
+            .filter(move |driver| driver.kinds.contains(&kind))
+    }
+
+    /// The command that brings it, in a checkout of the program, and what that takes where it is known.
     #[must_use]
     pub fn how_to_get(&self) -> String {
-        let Self { name, takes } = self;
-        format!("cargo install --locked --path drivers/{name} ({takes})")
+        let Self { name, takes, .. } = self;
+        let command = match self.installer {
+            Installer::Cargo => format!("cargo install --locked --path drivers/{name}"),
+            Installer::Script => format!("drivers/{name}/install"),
+        };
+        match takes.is_empty() {
+            true => command,
+            false => format!("{command} ({takes})"),
+        }
     }
 }

@@ -110,6 +110,27 @@ pub(crate) fn counters(place: &Path) -> Option<DeviceCounters> {
     parse_counters(name, &std::fs::read_to_string(path.join("stat")).ok()?)
 }
 
+/// An image that a loop device shows as a disk.
+#[derive(Debug)]
+pub(crate) struct Image {
+    pub(crate) file: PathBuf,
+    pub(crate) device: PathBuf,
+    /// Whether it is read and written directly, not through pages of its own.
+    pub(crate) direct: bool,
+}
+
+/// The image in which the file system of `place` lies; nothing where it lies on a disk.
+pub(crate) fn image_below(place: &Path) -> Option<Image> {
+    let root = Root::system();
+    let mount = super::mounts::mount_below(&root, place)?;
+    let path = directory_below(&root, &mount)?;
+    Some(Image {
+        file: first_line(&path.join("loop/backing_file"))?.into(),
+        device: Path::new("/dev").join(path.file_name()?),
+        direct: first_line(&path.join("loop/dio")).as_deref() == Some("1"),
+    })
+}
+
 /// The fields of a device's `stat` (the kernel's Documentation/block/stat.rst).
 fn parse_counters(device: String, stat: &str) -> Option<DeviceCounters> {
     let fields: Vec<u64> = stat

@@ -10,7 +10,7 @@ mod machine;
 mod mounts;
 mod root;
 
-pub(crate) use device::{counters as device_counters, foreign_write_rate};
+pub(crate) use device::{Image, counters as device_counters, foreign_write_rate, image_below};
 pub use mounts::{Mount, mount_of};
 
 use crate::{page_cache, platform};
@@ -63,6 +63,7 @@ fn examine_below(root: &Root, work: &Path) -> Environment {
                 ..FileSystem::default()
             })
         },
+        file_systems: std::collections::BTreeMap::new(),
         engines: std::collections::BTreeMap::new(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         tool_commit: option_env!("STOWPLAN_COMMIT").map(str::to_owned),

@@ -4,20 +4,23 @@ use super::cold::Cold;
 use super::latencies::Latencies;
 use super::outside::{self, reduced};
 use super::shares::Shares;
+use super::told::{Told, run_delay};
 use super::worker::{Drain, Worker};
 use super::{Answer, BlockTask, Job, Reported, Values, no_dataset};
 use crate::busy::{self, Busy};
 use crate::environment::device_counters;
 use crate::plan::{METADATA_COLD, ROOT_ONLY};
+use crate::scanner::Scanner;
 use crate::worker_process::one_line;
 use crate::{HarnessError, disk, page_cache};
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use stowplan_dataset::sequence::{Window, len, steps};
 use stowplan_dataset::versions;
 use stowplan_model::{
     Action, BlockKind, CacheState, Delivery, DeviceCounters, Inspected, Measured, Measurement,
-    NeighbourKind, Neighbours, Operation, PayloadSource, Usage, Want,
+    NeighbourKind, Neighbours, Operation, PayloadSource, SERVER_CPU, Scanned, Usage, Want,
+    Workload,
 };
 
 /// Has a worker time a block, and checks and completes what it says. `place` is the store's, which
@@ -61,6 +64,8 @@ struct Block<'a> {
 struct Readings {
     usage: Usage,
     device: Option<DeviceCounters>,
+    /// CPU time of the server that the run has started.
+    server_ns: Option<u64>,
 }
 
 impl Block<'_> {
@@ -73,20 +78,33 @@ impl Block<'_> {
         self.fill(worker)?;
         let cold = self.make_cold(worker)?;
         let counting = task.block == BlockKind::Counting;
-        let effective = self.shares.ready(&job.workload, worker, counting)?;
+        let scanner = self.scanner(worker)?;
+        // Where latencies are not taken, the time of the block counts, which would be the rate's.
+        let rate = job.workload.rate.filter(|_| task.latencies);
+        let workload = Workload {
+            rate,
+            ..job.workload.clone()
+        };
+        let effective = self.shares.ready(&workload, worker, counting)?;
+        if let (Scanned::Read, Some(cold)) = (job.scanned, &cold) {
+            cold.require_still_cold()?;
+        }
         place.map_or(Ok(()), disk::Identity::require_unchanged)?;
         let started_unix_ms = unix_ms();
         // What drops a table may remove it.
         let lies = job.persistent.then(|| crate::place::of(&worker.at.place));
         let beside = self.beside()?;
         let before = self.read(worker);
-        let measured = self.shares.go(worker)?;
+        let (measured, waited) = self.shares.go(worker)?;
         let after = self.read(worker);
         beside.map_or(Ok(()), left_alone)?;
+        let scanner = scanner.map(Scanner::end).transpose()?;
+        self.believe(&measured, waited, worker)?;
         let cold = cold.map(Cold::after).transpose()?;
         let mut measurement = self.measurement(&measured, &before, &after, worker)?;
         measurement.started_unix_ms = started_unix_ms;
         measurement.place = lies.flatten();
+        measurement.scanner = scanner;
         if let Some((residency, metadata_reads)) = cold {
             measurement.residency = Some(residency);
             measurement.metadata_reads = metadata_reads;
@@ -96,6 +114,7 @@ impl Block<'_> {
         let reported = Reported {
             effective,
             not_counted,
+            waited: waited.mul_f64(self.shares.timed_share()),
         };
         Ok((measurement, reported))
     }
@@ -139,7 +158,7 @@ impl Block<'_> {
         let windows = self.shares.timed()?;
         let keys = windows.iter().flat_map(steps).map(|step| step.key);
         let files = worker.files(keys)?;
-        Cold::make(files, cache, worker.process.id()).map(Some)
+        Cold::make(files, &worker.at.place, cache, worker.process.id()).map(Some)
     }
 
     /// Starts the neighbours of the block that are processes; all of them are busy then.
@@ -152,6 +171,16 @@ impl Block<'_> {
         processes.map(start).transpose()
     }
 
+    /// Starts the scanner that is asked before the worker opens a file of its store.
+    fn scanner(&self, worker: &Worker<'_>) -> Result<Option<Scanner>, HarnessError> {
+        let scanned = self.job.scanned;
+        let (id, place) = (worker.process.id(), &worker.at.place);
+        let scans = !scanned.is_no();
+        scans
+            .then(|| Scanner::start(scanned, id, place))
+            .transpose()
+    }
+
     fn read(&self, worker: &Worker<'_>) -> Readings {
         let counting = self.task.block == BlockKind::Counting;
         Readings {
@@ -159,7 +188,31 @@ impl Block<'_> {
             device: counting
                 .then(|| device_counters(&worker.at.place))
                 .flatten(),
+            server_ns: worker.server.and_then(outside::family_cpu_ns),
         }
+    }
+
+    /// Refuses times that cannot be true.
+    fn believe(
+        &self,
+        measured: &Measured,
+        waited: Duration,
+        worker: &mut Worker<'_>,
+    ) -> Result<(), HarnessError> {
+        let timed = self.shares.timed()?;
+        // What is written may be kept without being copied.
+        let reads = self.job.workload.operation == Operation::Read;
+        let told = Told {
+            wall_ns: measured.wall_ns,
+            thread_cpu_ns: measured.usage.thread_cpu_ns,
+            waited,
+            operations: self.task.operations,
+            threads: self.job.workload.threads,
+            delivered: if reads { bytes_of(&timed) } else { 0 },
+            keeps_nothing: self.job.keeps_nothing,
+        };
+        told.impossible()
+            .map_or(Ok(()), |why| Err(worker.process.failed(&why)))
     }
 
     /// The record of what was measured.
@@ -171,13 +224,15 @@ impl Block<'_> {
         worker: &mut Worker<'_>,
     ) -> Result<Measurement, HarnessError> {
         let Self { job, task, .. } = self;
-        if measured.wall_ns == 0 {
-            return Err(worker.process.failed("the worker measured a time of 0 ns"));
-        }
         let share = self.shares.timed_share();
         let (usage, read_from_outside) =
             outside::completed(measured.usage, before.usage, after.usage, share);
         let device = before.device.as_ref().zip(after.device.as_ref());
+        let mut counters = measured.counters.clone();
+        if let Some((before, after)) = before.server_ns.zip(after.server_ns) {
+            let grown = reduced(after.saturating_sub(before), share);
+            counters.insert(SERVER_CPU.to_owned(), grown);
+        }
         let (latency, latencies) = self.latencies(worker)?;
         let timed = self.shares.timed()?;
         Ok(Measurement {
@@ -193,7 +248,9 @@ impl Block<'_> {
                 .unwrap_or_else(|| self.transactions(&timed)),
             conflicts: measured.conflicts,
             wall_ns: measured.wall_ns,
-            run_delay_ns: usage.run_delay_ns.map(|delay| delay.min(measured.wall_ns)),
+            run_delay_ns: usage
+                .run_delay_ns
+                .map(|delay| run_delay(delay, measured.wall_ns, measured.usage.thread_cpu_ns)),
             thread_cpu_ns: usage.thread_cpu_ns.unwrap_or(0),
             process_cpu_ns: usage.process_cpu_ns.unwrap_or(0),
             user_ns: usage.user_ns.unwrap_or(0),
@@ -210,7 +267,7 @@ impl Block<'_> {
             syncs: measured.syncs,
             outside: measured.outside,
             drain_write_bytes: measured.drain_write_bytes,
-            counters: measured.counters.clone(),
+            counters,
             system_calls: measured.system_calls.clone(),
             device: device.map(|(before, after)| device_between(before, after, share)),
             latency,

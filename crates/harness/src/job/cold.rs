@@ -5,11 +5,13 @@
 //! they were not is seen by what had to be fetched from storage beside the data.
 
 use super::outside::{program_files, storage_read_bytes, with_children};
+use crate::environment::{Image, device_counters, image_below};
 use crate::{HarnessError, page_cache, platform};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
-use stowplan_model::{CacheState, MetadataReads, Residency};
+use std::path::{Path, PathBuf};
+use stowplan_model::{CacheState, ImageResidency, MetadataReads, Residency};
 
 /// Inodes with numbers that differ in their last bits only may share a read: 16 share a block of ext4, 64
 /// a cluster of XFS, and about as many a leaf of btrfs.
@@ -29,6 +31,16 @@ pub(super) struct Cold {
     residency: Residency,
     /// Where names were dropped too.
     names: Option<Dropped>,
+    /// Where the files lie in an image.
+    below: Option<Below>,
+}
+
+/// The image that files lie in, whose own pages hold their data a second time unless it is read directly.
+#[derive(Debug)]
+struct Below {
+    image: Image,
+    place: PathBuf,
+    found: ImageResidency,
 }
 
 /// What is known of the names once they were dropped.
@@ -43,24 +55,42 @@ struct Dropped {
 }
 
 impl Cold {
-    /// Takes the data of `files` out of memory, and names too where the state asks for it. `driver` is
-    /// the process that is going to read them.
+    /// Takes the data of `files`, which lie at `place`, out of memory, and names too where the state asks
+    /// for it. `driver` is the process that is going to read them.
     ///
     /// # Errors
     /// Data stays in memory, the system does not tell, or does not let this process do so.
     pub(super) fn make(
         files: Vec<PathBuf>,
+        place: &Path,
         state: CacheState,
         driver: u32,
     ) -> Result<Self, HarnessError> {
         let residency = page_cache::make_cold(&files)?;
+        let image = image_below(place).map(|image| Below::make(image, place));
         let names = (state == CacheState::AllCold)
             .then(|| Dropped::make(&files, driver, page_cache::drop_everything));
         Ok(Self {
             residency,
             names: names.transpose()?,
+            below: image.transpose()?.flatten(),
             files,
         })
+    }
+
+    /// Refuses data most of which came into memory again when its store was opened.
+    ///
+    /// # Errors
+    /// It did: what reads a file first reads a database as a whole.
+    pub(super) fn require_still_cold(&self) -> Result<(), HarnessError> {
+        let now = page_cache::residency(&self.files)?;
+        match now.is_some_and(|now| now.resident_pages > now.checked_pages / 2) {
+            false => Ok(()),
+            true => Err(HarnessError::invalid(
+                "the scanner read the data into memory when the store was opened, so that no read of it is \
+                 cold: measure it warm, or let the scanner permit only (scanned = \"open\")",
+            )),
+        }
     }
 
     /// What the block has brought into memory.
@@ -71,6 +101,7 @@ impl Cold {
         let after = page_cache::residency(&self.files)?.map(|after| after.resident_pages);
         let residency = Residency {
             after_block_pages: after,
+            image: self.below.map(Below::after).transpose()?,
             ..self.residency
         };
         let names = self
@@ -78,6 +109,50 @@ impl Cold {
             .map(|names| names.proved(after.unwrap_or(0), self.files.len()));
         Ok((residency, names.transpose()?))
     }
+}
+
+impl Below {
+    /// Nothing where the image may not be looked at, and is read directly.
+    fn make(image: Image, place: &Path) -> Result<Option<Self>, HarnessError> {
+        let residency = match page_cache::make_cold(std::slice::from_ref(&image.file)) {
+            Err(_) if image.direct => return Ok(None),
+            made => made?,
+        };
+        let device = File::open(&image.device).ok();
+        Ok(Some(Self {
+            found: ImageResidency {
+                resident_pages: residency.resident_pages,
+                device_pages: device.and_then(|d| platform::cachestat_resident_pages(&d)),
+                delivered_bytes: delivered_bytes(place),
+                ..ImageResidency::default()
+            },
+            place: place.to_owned(),
+            image,
+        }))
+    }
+
+    fn after(self) -> Result<ImageResidency, HarnessError> {
+        let after = page_cache::residency(std::slice::from_ref(&self.image.file))?;
+        let after = after.map_or(0, |after| after.resident_pages);
+        if self.image.direct && after > 0 {
+            return Err(HarnessError::invalid(format!(
+                "{after} pages of the image {} came into memory, though its loop device reads it directly: \
+                 something else reads it; end that",
+                self.image.file.display()
+            )));
+        }
+        Ok(ImageResidency {
+            after_block_pages: after,
+            delivered_bytes: delivered_bytes(&self.place)
+                .saturating_sub(self.found.delivered_bytes),
+            ..self.found
+        })
+    }
+}
+
+/// What the device below a place has delivered.
+fn delivered_bytes(place: &Path) -> u64 {
+    device_counters(place).map_or(0, |device| device.read_bytes)
 }
 
 impl Dropped {
@@ -228,6 +303,7 @@ mod tests {
             let cold = Cold {
                 residency: page_cache::make_cold(&files).unwrap(),
                 names: Some(Dropped::make(&files, own, drop_names).unwrap()),
+                below: None,
                 files: files.clone(),
             };
             page_cache::warm(&files).unwrap();

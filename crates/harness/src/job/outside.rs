@@ -47,6 +47,12 @@ fn io(process: u32) -> Option<IoCounters> {
     IoCounters::parse(&text)
 }
 
+/// CPU time of a process and of those that it started, as they run now, in nanoseconds.
+pub(super) fn family_cpu_ns(process: u32) -> Option<u64> {
+    let family = with_children(process).into_iter();
+    family.filter_map(all_on_cpu_ns).reduce(u64::saturating_add)
+}
+
 /// A process, those that it started, and those that these did, as they run now.
 pub(super) fn with_children(process: u32) -> BTreeSet<u32> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();

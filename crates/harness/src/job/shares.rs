@@ -9,6 +9,7 @@ use crate::HarnessError;
 use crate::shared_file::SharedFile;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use stowplan_dataset::sequence::{RawStep, Sequence, Step, Window, file_of, len, slices, steps};
 use stowplan_model::{
     FromDriver, Measured, PayloadSource, Run, Settings, Share, ToDriver, Workload,
@@ -200,14 +201,18 @@ impl<'v> Shares<'v> {
         worker.ready(&task)
     }
 
-    /// Has it do the block, part by part.
-    pub(super) fn go(&self, worker: &mut Worker<'_>) -> Result<Measured, HarnessError> {
+    /// Has it do the block, part by part; with how long that was waited for, without the values of parts.
+    pub(super) fn go(&self, worker: &mut Worker<'_>) -> Result<(Measured, Duration), HarnessError> {
+        let mut waited = Duration::ZERO;
         let limits = worker.patience.silent(self.steps_to_do());
         let parts = self.threads.iter().map(|thread| thread.parts.len());
         let parts = parts.max().unwrap_or(0).max(1);
         for part in 1..=parts {
-            match worker.go(limits)? {
-                FromDriver::Measured(measured) if part == parts => return Ok(measured),
+            let began = Instant::now();
+            let answer = worker.go(limits)?;
+            waited += began.elapsed();
+            match answer {
+                FromDriver::Measured(measured) if part == parts => return Ok((measured, waited)),
                 FromDriver::Part if part < parts => {
                     let mut threads = self.threads.iter();
                     threads.try_for_each(|thread| thread.write_part(part, self.values))?;

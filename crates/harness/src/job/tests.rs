@@ -113,6 +113,7 @@ impl Lab {
                 cache: CacheState::Warm,
                 ..Workload::default()
             },
+            scanned: Scanned::No,
             instance: self.path("store"),
             dataset: Some(self.path("dataset")),
             versions: Some(self.path("versions")),

@@ -28,6 +28,8 @@ pub(super) struct Worker<'a> {
     pub(super) at: At,
     pub(super) patience: Patience,
     pub(super) work: &'a Path,
+    /// The process by which the run has started its server, if it has.
+    pub(super) server: Option<u32>,
 }
 
 /// What it took to bring what was written to rest.
@@ -47,6 +49,7 @@ impl<'a> Worker<'a> {
     ) -> Result<Self, HarnessError> {
         Ok(Self {
             process: WorkerProcess::start(command, interrupt)?,
+            server: command.environment.process_of(&at.store),
             at,
             patience: command.patience,
             work,
@@ -55,6 +58,13 @@ impl<'a> Worker<'a> {
 
     pub(super) fn create(&mut self) -> Result<(), HarnessError> {
         let task = ToDriver::Create(self.at.clone());
+        self.process
+            .done(&task, self.patience.ready(), &mut |_, _| ())
+    }
+
+    /// Has it remove what lies elsewhere of the stores that were made below the place.
+    pub(super) fn remove_below(&mut self) -> Result<(), HarnessError> {
+        let task = ToDriver::Remove(self.at.clone());
         self.process
             .done(&task, self.patience.ready(), &mut |_, _| ())
     }

@@ -1,8 +1,8 @@
 //! All that is wrong with a study and shows only where its stores are asked, for whoever wrote it.
 
 use super::{
-    PlanOptions, Question, build_cell, check_measure, check_transactions, needs_root, no_baseline,
-    objection, other_question, resolve,
+    PlanOptions, Question, build_cell, check_measure, check_transactions, left_out, needs_root,
+    no_baseline, objection, other_question, resolve,
 };
 use crate::HarnessError;
 use crate::drivers::Drivers;
@@ -151,7 +151,8 @@ impl Judge<'_> {
     fn mistakes(&self, study: &Study, spec: &ComparisonSpec) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         let mut cells = Vec::new();
-        for (key, cell) in &spec.cells {
+        let present = |cell: &CellSpec| left_out(cell, self.drivers).is_none();
+        for (key, cell) in spec.cells.iter().filter(|(_, cell)| present(cell)) {
             let built = match self.extent {
                 Extent::Whole => build_cell(study, spec, key, cell, self.drivers).map(Some),
                 Extent::Part => {

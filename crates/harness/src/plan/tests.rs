@@ -1,6 +1,7 @@
 use super::*;
 
 mod matrix;
+mod on;
 mod turning;
 mod workloads;
 

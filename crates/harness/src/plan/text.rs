@@ -1,6 +1,7 @@
 //! A plan in words.
 
 use super::{Needs, ROOT_ONLY, left_to_root, needs, operation_seconds, proportions};
+use std::collections::BTreeMap;
 use stowplan_model::{Cell, Comparison, PerTransaction, Plan, Role, Statistic, format_bytes};
 
 /// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
@@ -87,8 +88,12 @@ fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> 
         let name = format!("  {:<1$}", name_with_role(cell), column - 2);
         text += &paragraph(&name, &line.join("; "), column, width);
     }
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (label, reason) in &comparison.not_applicable {
-        let line = format!("  not applicable: {label}: {reason}");
+        reasons.entry(reason).or_default().push(label);
+    }
+    for (reason, labels) in reasons {
+        let line = format!("  not applicable: {}: {reason}", labels.join("; "));
         text += &paragraph("", &line, 6, width);
     }
     text
@@ -123,7 +128,7 @@ fn common_parts(cells: &[Cell], have: Transactions) -> Vec<String> {
 }
 
 /// What a cell does and promises, part by part.
-fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 7] {
+fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 8] {
     let workload = &cell.workload;
     let sample = workload.operations.zip(workload.sample_of);
     [
@@ -133,6 +138,7 @@ fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 7] {
             .map(|mix| format!("mix of {}", proportions(&mix))),
         (workload.threads > 1).then(|| format!("{} threads", workload.threads)),
         workload.beside.map(|beside| format!("beside {beside}")),
+        (!cell.scanned.is_no()).then(|| format!("between store and files {}", cell.scanned)),
         workload
             .operation
             .writes()

@@ -81,7 +81,9 @@ const SPARE: u64 = 256;
 
 /// The cells of which something is said: the baseline first.
 fn in_order(comparison: &ComparisonSpec) -> impl Iterator<Item = &String> {
-    let compared = |(_, cell): &(&String, &CellSpec)| !cell.floor && !cell.part;
+    let compared = |(_, cell): &(&String, &CellSpec)| {
+        !cell.floor && !cell.part && comparison.scanned(cell).is_no()
+    };
     let others = comparison.cells.iter().filter(compared).map(|(key, _)| key);
     let baseline = std::iter::once(&comparison.baseline);
     baseline.chain(others.filter(|key| **key != comparison.baseline))
@@ -279,7 +281,10 @@ impl Decomposition<'_> {
                     && self.drivers.host(&cell.store) == self.drivers.host(&store)
                     && other.settings == resolved.settings
             });
-            alike && transactions(self.workload(&cell.workload)) == transactions(complete.clone())
+            alike
+                && self.comparison.scanned(cell).is_no()
+                && cell.on.is_none()
+                && transactions(self.workload(&cell.workload)) == transactions(complete.clone())
         };
         let mut known = self.comparison.cells.iter();
         if let Some((key, _)) = known.find(|(_, cell)| same(cell)) {
@@ -298,10 +303,14 @@ impl Decomposition<'_> {
         });
         let spec = CellSpec {
             driver: None,
+            server: None,
             store,
             label: Some(label),
+            on: None,
             floor: false,
             part: true,
+            scanned: None,
+            optional: false,
             workload,
             published_seconds: None,
             published_error_seconds: None,

@@ -1,5 +1,13 @@
 //! Linux.
 
+mod fanotify;
+mod listener;
+mod mounting;
+
+pub(crate) use fanotify::{mount_for_itself, why_nothing_is_scanned};
+pub(crate) use listener::listen;
+pub(crate) use mounting::*;
+
 use super::Extent;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

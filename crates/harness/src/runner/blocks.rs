@@ -11,7 +11,7 @@ use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
 use stowplan_model::{
     At, BlockKind, Cell, CellId, HarnessCost, Inspected, Measurement, PayloadSource,
-    STRACE_VARIABLE, Settings, StoreSpec, Want, Workload,
+    STRACE_VARIABLE, Scanned, Settings, StoreSpec, Want, Workload,
 };
 
 /// Where a cell's data lies.
@@ -211,6 +211,7 @@ impl<'a> Blocks<'a> {
             cell: CellId("harness/null".to_owned()),
             store: null,
             workload: Workload::default(),
+            scanned: Scanned::No,
             instance: self.work.to_owned(),
             dataset: None,
             versions: None,
@@ -246,6 +247,7 @@ impl<'a> Blocks<'a> {
             cell: cell.id.clone(),
             store: StoreSpec::spelled_out(cell.store.name(), &cell.settings),
             workload: cell.workload.clone(),
+            scanned: cell.scanned,
             instance: paths.instance.clone(),
             dataset: paths.dataset.clone(),
             versions: paths.versions.clone(),

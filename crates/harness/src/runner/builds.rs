@@ -99,8 +99,15 @@ impl Runner<'_> {
             comparisons: self.plan.comparisons[index..].to_vec(),
             ..self.plan.clone()
         };
-        let on_disk = plan::needs(&left, self.options.keep).disk_bytes;
-        let free = room::free_bytes(&self.options.work)?;
+        // On each file system; images are there already.
+        let mut fits = true;
+        for on in plan::file_systems_of(&left).into_iter().chain([""]) {
+            // Of one that could not be made nothing is built.
+            if let Ok(root) = self.instances.root_on(on) {
+                let both = plan::bytes_on(&left, self.options.keep, 2, on);
+                fits &= both <= room::free_bytes(root)?;
+            }
+        }
         let in_memory: u64 = left.comparisons.first().map_or(0, |comparison| {
             let mut seen = BTreeSet::new();
             let warm = comparison.cells.iter().filter(|cell| {
@@ -111,7 +118,7 @@ impl Runner<'_> {
             warm.map(|cell| self.plan.dataset_bytes(&cell.dataset))
                 .sum()
         });
-        self.two_builds = on_disk <= free && in_memory.saturating_mul(5) / 2 <= self.memory_bytes;
+        self.two_builds = fits && in_memory.saturating_mul(5) / 2 <= self.memory_bytes;
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 use super::blocks::{Blocks, CellPaths};
 use super::builds::{is_second, on_second};
 use crate::dataset::{self, Dataset};
+use crate::file_systems::FileSystems;
 use crate::{HarnessError, disk, page_cache, place, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,6 +21,8 @@ use stowplan_model::{
 
 pub(super) struct Instances {
     work: PathBuf,
+    /// Where the stores of cells lie that are not below the work directory.
+    file_systems: FileSystems,
     datasets: BTreeMap<String, Dataset>,
     built: BTreeSet<String>,
     /// Those whose footprint after building is known: one of all that are built alike.
@@ -54,6 +57,7 @@ impl Instances {
     pub(super) fn new(work: &Path, weighed: BTreeSet<String>) -> Self {
         Self {
             work: work.to_owned(),
+            file_systems: FileSystems::default(),
             datasets: BTreeMap::new(),
             built: BTreeSet::new(),
             weighed,
@@ -71,6 +75,35 @@ impl Instances {
     /// The same with builds that are numbered from `next` on.
     pub(super) fn numbered_from(self, next: u32) -> Self {
         Self { next, ..self }
+    }
+
+    /// The same with file systems of its own.
+    pub(super) fn with(self, file_systems: FileSystems) -> Self {
+        Self {
+            file_systems,
+            ..self
+        }
+    }
+
+    /// Leaves the file systems of its own: the last thing that is done.
+    pub(super) fn leave_file_systems(&mut self, keep: bool) -> Result<(), HarnessError> {
+        self.file_systems.end(keep)
+    }
+
+    /// The directory in which the store of a cell lies.
+    ///
+    /// # Errors
+    /// Its file system could not be made.
+    pub(super) fn root(&self, cell: &Cell) -> Result<&Path, HarnessError> {
+        self.root_on(&cell.on)
+    }
+
+    /// The same of a file system by its name; that of the work directory (`""`).
+    pub(super) fn root_on(&self, on: &str) -> Result<&Path, HarnessError> {
+        match on {
+            "" => Ok(&self.work),
+            on => self.file_systems.root(on),
+        }
     }
 
     /// The number of the build that a cell is on; nothing where its store is not built beforehand.
@@ -128,7 +161,7 @@ impl Instances {
         }
         let began = Instant::now();
         let paths = self.paths(cell);
-        place::make_directory(&self.work, &paths.instance)?;
+        place::make_directory(self.root(cell)?, &paths.instance)?;
         // Where keys come and go, each block makes a store of its own within the directory.
         if !cell.capabilities.persistent || cell.workload.changes_keys() {
             self.built.insert(cell.instance.clone());
@@ -262,7 +295,16 @@ impl Instances {
                 _ => {}
             }
         }
-        disk::remove_directories(&self.work, stores)
+        let mut by_place: BTreeMap<Option<&Path>, Vec<PathBuf>> = BTreeMap::new();
+        for store in stores {
+            by_place
+                .entry(store.parent())
+                .or_default()
+                .push(store.clone());
+        }
+        by_place.into_iter().try_for_each(|(place, stores)| {
+            disk::remove_directories(place.unwrap_or(&self.work), &stores)
+        })
     }
 
     /// Removes a dataset, if it is there: no store is built from it or checked against it any
@@ -277,7 +319,11 @@ impl Instances {
     /// Where a cell's data lies.
     pub(super) fn paths(&self, cell: &Cell) -> CellPaths {
         CellPaths {
-            instance: self.work.join(format!("store-{}", cell.instance)),
+            // Nothing is built where there is no such file system.
+            instance: self
+                .root(cell)
+                .unwrap_or(&self.work)
+                .join(format!("store-{}", cell.instance)),
             dataset: Some(self.dataset_directory(&cell.dataset)),
             versions: Some(self.work.join(format!("versions-{}", cell.instance))),
         }

@@ -11,7 +11,7 @@ use crate::HarnessError;
 use crate::block_size::BlockSize;
 use crate::drivers::Drivers;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, Cell, CellId, Change, Comparison, Contrast, Extension, Measurement,
@@ -245,6 +245,12 @@ impl Resumption {
     pub fn work(&self) -> Option<&Path> {
         let session = self.sessions.last()?;
         session.work.as_deref().map(Path::new)
+    }
+
+    /// The directories that the last session made on file systems that the user named.
+    pub fn named_directories(&self) -> impl Iterator<Item = &Path> {
+        let session = self.sessions.last().into_iter();
+        session.flat_map(|session| session.on.values().map(PathBuf::as_path))
     }
 
     /// Whether it ended by itself, with nothing left to measure. Where lines that it had when it

@@ -56,6 +56,7 @@ impl Environment {
             residency_check,
             file_system,
             device,
+            file_systems,
             engines: _,
             tool_version: _,
             tool_commit: _,
@@ -85,6 +86,8 @@ impl Environment {
         ];
         facts.extend(of_file_system(file_system));
         facts.extend(device.iter().flat_map(|device| self.of_device(device)));
+        let others = file_systems.iter();
+        facts.extend(others.map(|(on, how)| setup(&format!("on {on}"), known(how))));
         facts.extend(self.of_program());
         facts
     }

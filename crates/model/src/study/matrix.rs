@@ -201,7 +201,9 @@ impl MatrixSpec {
             max_rounds: self.max_rounds,
             rebuild_every: self.rebuild_every,
             measure: Statistic::Time,
+            on: None,
             published_label: None,
+            scanned: None,
             cells: cells.collect(),
         }
     }

@@ -6,6 +6,7 @@ mod drivers;
 mod settings;
 
 use super::{answers, percentiles, promises, totals};
+use crate::cells::grouped;
 use crate::document::{
     Block, Detail, Fold, Item, Medium, Tone, anchor, bullets, chapter, faint, folded, listed,
     paragraph, plain, remark, strong,
@@ -206,10 +207,14 @@ fn sentences(statements: Vec<&Statement>, what: &str, open: usize) -> Option<Blo
     }
 }
 
-/// Cells that a store cannot do.
+/// Cells that a store cannot do, those with the same reason together.
 fn not_applicable(comparison: &ComparisonOutcome) -> Option<Block> {
     let cells = comparison.not_applicable.iter();
-    bullets(cells.map(|(cell, why)| plain(cell).then(faint(format!(": not applicable: {why}")))))
+    let reasons = grouped(cells.map(|(cell, why)| (why.as_str(), cell.as_str())));
+    let reasons = reasons.into_iter();
+    bullets(reasons.map(|(why, cells)| {
+        plain(cells.join("; ")).then(faint(format!(": not applicable: {why}")))
+    }))
 }
 
 /// The cells that only explain others.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stowplan_analysis::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
     ControlOutcome, Interval, LatencySummary, Metric, PercentileInterval, PublishedRatio,
-    RatioEstimate, Recommendation, RunWarning, SpaceRow, TotalOutcome, Verdict,
+    RatioEstimate, Recommendation, RunWarning, ServerCost, SpaceRow, TotalOutcome, Verdict,
 };
 use stowplan_model::{
     CacheState, Capabilities, Cell, CellFailure, CellId, ChartSpec, Delivery, Device, Durability,
@@ -229,7 +229,9 @@ impl Draft {
                     largest_value: None,
                 },
                 workload: self.workload.complete(),
+                scanned: Default::default(),
                 dataset: "blobs".to_owned(),
+                on: String::new(),
                 instance: self.key.to_owned(),
             },
             rounds: 20,
@@ -247,6 +249,7 @@ impl Draft {
             wall_ns: ns * 1.02,
             corrected_ns: Some(ns),
             cpu_ns: ns * 0.99,
+            server: ServerCost::default(),
             kernel_share: if files { 0.93 } else { 0.74 },
             kernel_share_resolution: None,
             drain_ns: writes.then_some(if files { 18_400.0 } else { 30_100.0 }),
@@ -673,6 +676,7 @@ fn environment() -> Environment {
             read_ahead_kib: Some(8192),
             write_cache: Some("write back".into()),
         }),
+        file_systems: BTreeMap::new(),
         engines: engines.map(|(n, v)| (n.to_owned(), v.to_owned())).into(),
         tool_version: "0.1.0".into(),
         tool_commit: Some("0123abc".into()),
@@ -692,6 +696,7 @@ pub(crate) fn header() -> RunHeader {
             study,
             scale: "seed".into(),
             comparisons: Vec::new(),
+            on: BTreeMap::new(),
             sweeps: Vec::new(),
             turning: None,
         },

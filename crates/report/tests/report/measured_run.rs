@@ -184,7 +184,9 @@ fn cell(comparison: &ComparisonSpec, key: &str, spec: &CellSpec) -> Cell {
             largest_value: None,
         },
         workload: spec.workload.over(&comparison.workload).complete(),
+        scanned: comparison.scanned(spec),
         dataset: comparison.dataset.clone(),
+        on: String::new(),
         published_seconds: spec.published_seconds,
         instance: format!("store-of-{key}"),
     }
@@ -273,6 +275,7 @@ pub(crate) fn records() -> Vec<Record> {
         scale: "seed".to_owned(),
         datasets: study.datasets.clone(),
         comparisons: study.comparisons.iter().map(planned).collect(),
+        on: BTreeMap::new(),
         sweeps: Vec::new(),
         turning: None,
         study,

@@ -107,6 +107,7 @@ fn alike(plan: &Plan, cell: &Cell, study: &Study) -> Option<bool> {
     Some(
         asked.store == cell.store
             && workload == cell.workload
+            && spec.scanned(asked) == cell.scanned
             && datasets[0] == datasets[1]
             && spec.measure == plan.statistic_of(&cell.id)
             && study.memory_budget == plan.study.memory_budget,

@@ -5,7 +5,7 @@ use crate::bench::Bench;
 use crate::help::verbs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use stowplan_harness::drivers::KNOWN;
+use stowplan_harness::drivers::{KNOWN, KnownDriver};
 
 /// The crates of docs/architecture.md, from the top down.
 const CRATES: [&str; 11] = [
@@ -370,17 +370,31 @@ fn drivers() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn every_driver_that_is_a_crate_is_known_to_whoever_lacks_it_and_makes_a_program_of_its_name() {
+fn every_driver_is_known_to_whoever_lacks_it_and_makes_a_program_of_its_name_or_has_an_installer() {
     let drivers = drivers();
-    let known = KNOWN.iter().map(|driver| driver.name.to_owned());
-    assert_eq!(
-        drivers.keys().cloned().collect::<Vec<_>>(),
-        known.collect::<Vec<_>>()
-    );
+    let (crates, scripts): (Vec<_>, Vec<_>) = KNOWN
+        .iter()
+        .partition(|driver| driver.how_to_get().starts_with("cargo install "));
+    let names = |known: &[&KnownDriver]| -> Vec<String> {
+        known.iter().map(|driver| driver.name.to_owned()).collect()
+    };
+    assert_eq!(drivers.keys().cloned().collect::<Vec<_>>(), names(&crates));
+    assert_eq!(installers(), names(&scripts));
     for (name, manifest) in drivers {
         let package = format!("\nname = \"stowplan-driver-{name}\"\n");
         assert!(manifest.contains(&package), "drivers/{name}");
     }
+}
+
+/// The drivers with a script that installs them; that of servers brings no driver.
+fn installers() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("drivers")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let installed = paths.filter(|path| path.join("install").exists());
+    let names = installed.map(|path| path.file_name().unwrap().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| name != "servers").collect();
+    names.sort();
+    names
 }
 
 #[test]

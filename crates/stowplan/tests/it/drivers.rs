@@ -57,6 +57,7 @@ impl Place {
         command
             .env("STOWPLAN", &program)
             .env("STOWPLAN_DRIVERS", self.0.path("drivers"))
+            .env("XDG_DATA_HOME", self.0.path("data"))
             .env("PATH", "/usr/bin:/bin");
         Finished::of(&mut command, arguments)
     }
@@ -70,19 +71,142 @@ impl Place {
 #[test]
 fn a_store_whose_driver_is_not_found_says_how_to_get_it() {
     let place = Place::new();
-    let listed = place.run(&["stores"]).exits(0).stdout();
-    let wide = listed.lines().find(|line| line.chars().count() > 80);
-    assert_eq!(wide, None);
+    let listed = ["stores", "drivers"].map(|verb| place.run(&[verb]).exits(0).stdout());
+    for text in &listed {
+        let wide = text.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None);
+    }
     for driver in KNOWN {
-        let name = driver.name;
-        let hint = format!("cargo install --locked --path drivers/{name} ");
-        assert!(listed.contains(&format!("\n{name:<16}{hint}")), "{listed}");
-        place.run(&["stores", name]).refuses(&hint);
-        place.run(&["crossover", name, "files"]).refuses(&hint);
-        place.study(name).refuses(&hint);
-        place.study(&format!("{name}/{name}")).refuses(&hint);
+        let (name, hint) = (driver.name, driver.how_to_get());
+        for text in &listed {
+            assert!(text.contains(&format!("\n{name:<16}{hint}\n")), "{text}");
+        }
+        let hint = hint.split(" (").next().unwrap();
+        place
+            .study(&format!("{name}/{}", driver.kinds[0]))
+            .refuses(hint);
+        // The driver that loads any SQLite library has the name of a kind that is built in.
+        if name != "sqlite" {
+            place.run(&["stores", name]).refuses(hint);
+            place.study(name).refuses(hint);
+        }
     }
     place.run(&["stores", "rocksbd"]).refuses("'rocksdb'?");
+    place
+        .run(&["crossover", "rocksdb", "files"])
+        .refuses("cargo install --locked --path drivers/rocksdb");
+    place.run(&["stores", "bbolt"]).refuses(
+        "write go/bbolt; driver 'go' was not found; in a checkout of stowplan: drivers/go/install",
+    );
+}
+
+#[test]
+fn a_driver_is_found_where_its_installer_puts_it() {
+    let place = Place::with_mini();
+    let installed = place.0.path("data/stowplan/drivers");
+    std::fs::create_dir_all(&installed).unwrap();
+    let driver = "stowplan-driver-mini";
+    std::fs::rename(place.0.path("drivers").join(driver), installed.join(driver)).unwrap();
+    place.run(&["stores", "mini"]).exits(0).prints("mini:read=");
+}
+
+const OPTIONAL: &str = "store = \"STORE\", optional = true";
+
+#[test]
+fn a_cell_that_is_optional_is_left_out_without_its_driver_and_everybody_says_so() {
+    let place = Place::new();
+    let study = STUDY
+        .replace("store = \"STORE\"", OPTIONAL)
+        .replace("STORE", "go/bbolt");
+    place.0.write("short.toml", &study);
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "driver 'go' was not found; in a checkout of stowplan: drivers/go/install";
+    let told = |arguments: &[&str]| {
+        let said = words(place.run(arguments).exits(0).stdout());
+        assert!(
+            said.contains(&format!("go/bbolt: not applicable: {why}")),
+            "{said}"
+        );
+    };
+    let planned = place.run(&["study", "short.toml", "--dry-run"]);
+    let planned = words(planned.exits(0).stdout());
+    assert!(
+        planned.contains(&format!("not applicable: go/bbolt: {why}")),
+        "{planned}"
+    );
+    told(&["study", "short.toml", "--rounds", "2", "-o", "out"]);
+    told(&["report", "out"]);
+    let only = ["--only", "read/short", "-o", "only"];
+    told(&[&["study", "short.toml", "--rounds", "2"][..], &only].concat());
+    let Some(Record::Run(header)) = place.0.records("out").into_iter().next() else {
+        panic!("no header");
+    };
+    let left_out = &header.plan.comparisons[0].not_applicable;
+    assert!(left_out["go/bbolt"].starts_with(why), "{left_out:?}");
+    let warned = |record: Record| matches!(record, Record::Warning(w) if w.message.contains(why));
+    assert!(place.0.records("out").into_iter().any(warned));
+    // Cells that can be measured are judged as ever.
+    let mistyped = study.replace("go/bbolt", "flat:raed=mmap");
+    place.0.write("short.toml", &mistyped);
+    place.run(&["study", "short.toml"]).refuses("'read'?");
+    place.study("go/bbolt").refuses(why);
+}
+
+#[test]
+fn a_cell_that_is_optional_is_left_out_where_its_driver_was_installed_without_its_store() {
+    let place = Place::with_mini();
+    let mini = place.0.path("drivers/stowplan-driver-mini");
+    std::fs::rename(&mini, place.0.path("drivers/stowplan-driver-python")).unwrap();
+    let planned = |store: &str| {
+        let study = STUDY.replace("store = \"STORE\"", OPTIONAL);
+        place.0.write("short.toml", &study.replace("STORE", store));
+        place.run(&["study", "short.toml", "--dry-run"])
+    };
+    let told = planned("python/apsw").exits(0).stdout();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "driver 'python' was installed without 'apsw'; in a checkout of stowplan: drivers/python/install";
+    assert!(told.contains(why), "{told}");
+    planned("python/aspw").refuses("driver 'python' has no store 'aspw'");
+}
+
+#[test]
+fn a_run_goes_on_as_it_was_planned_when_the_driver_of_an_optional_cell_came_meanwhile() {
+    let place = Place::with_mini();
+    let driver = place.0.path("drivers/stowplan-driver-mini");
+    let away = place.0.path("away");
+    std::fs::rename(&driver, &away).unwrap();
+    let study = STUDY.replace("store = \"STORE\"", OPTIONAL);
+    place
+        .0
+        .write("short.toml", &study.replace("STORE", "mini/mini"));
+    let run = ["study", "short.toml", "--rounds", "2", "-o", "out"];
+    place.run(&run).exits(0);
+    let result = place.0.path("out/result.jsonl");
+    let text = std::fs::read_to_string(&result).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    std::fs::write(&result, lines[..lines.len() - 4].join("\n") + "\n").unwrap();
+    std::fs::rename(&away, &driver).unwrap();
+    let went_on = place.run(&["study", "--resume", "out"]).exits(0).stdout();
+    let went_on = went_on.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(went_on.contains("mini/mini: not applicable: "), "{went_on}");
+    let measured = place
+        .0
+        .records("out")
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Measurement(measured) => Some(measured.cell.0),
+            _ => None,
+        });
+    assert!(measured.into_iter().all(|cell| !cell.contains("short")));
+    // What one of two results lacks so is said to be lacking, and no other study.
+    let again = [&run[..4], &["-o", "with"]].concat();
+    place.run(&again).exits(0);
+    let compared = place.run(&["compare", "with", "out"]).exits(2).stdout();
+    let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        compared.contains("read/short: not applicable"),
+        "{compared}"
+    );
 }
 
 #[test]

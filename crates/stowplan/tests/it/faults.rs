@@ -112,7 +112,7 @@ flat = {{ store = "flat", label = "flat" }}
 
 /// Keeps the failures that a run tells.
 #[derive(Default)]
-struct Told(Vec<CellFailure>);
+pub(crate) struct Told(pub(crate) Vec<CellFailure>);
 
 impl Observer for Told {
     fn event(&mut self, event: Event<'_>) {
@@ -154,7 +154,7 @@ case "$job" in
     command
 }
 
-fn options(bench: &Bench, work: &WorkDirectory, drivers: Rc<Drivers>) -> RunOptions {
+pub(crate) fn options(bench: &Bench, work: &WorkDirectory, drivers: Rc<Drivers>) -> RunOptions {
     RunOptions {
         result: bench.path("out/result.jsonl"),
         work: work.path().to_owned(),
@@ -190,7 +190,7 @@ fn run_with(
 }
 
 /// In how many rounds each cell was measured.
-fn rounds(records: &[Record]) -> BTreeMap<&str, usize> {
+pub(crate) fn rounds(records: &[Record]) -> BTreeMap<&str, usize> {
     let mut rounds = BTreeMap::new();
     for record in records {
         if let Record::Measurement(block) = record

@@ -95,7 +95,8 @@ fn found_on(root: &Root) -> Vec<Check> {
         disk: mount.map_or_else(disk::Facts::default, |mount| {
             disk::Facts::read(root, &mount)
         }),
-        ..Facts::read(root)
+        // Where nothing can be written, nothing is tried.
+        ..Facts::read(root, Path::new("/nowhere"))
     };
     let demand = Demand {
         what: String::new(),

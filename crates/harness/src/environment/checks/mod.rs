@@ -13,6 +13,7 @@ mod memory;
 mod others;
 mod probe;
 mod processor;
+mod scanners;
 
 use super::root::Root;
 use super::{device, examine_below, mounts};
@@ -44,14 +45,16 @@ pub struct Demand {
 }
 
 /// What a run begins with that should be known before trusting it: what of the table it can see
-/// without doing anything, problems first. `foreign_write_rate` is in bytes per second.
+/// without doing anything, problems first; `directory` is where it measures. `foreign_write_rate` is in bytes
+/// per second.
 #[must_use]
 pub fn warnings(
     environment: &Environment,
     demand: &Demand,
+    directory: &Path,
     foreign_write_rate: Option<u64>,
 ) -> Vec<Warning> {
-    let mut facts = Facts::read(&Root::system());
+    let mut facts = Facts::read(&Root::system(), directory);
     facts.others.foreign_write_rate = foreign_write_rate;
     warnings_by(&Context {
         environment,
@@ -126,12 +129,14 @@ struct Facts {
     memory: memory::Facts,
     disk: disk::Facts,
     features: features::Facts,
+    scanners: scanners::Facts,
 }
 
 impl Facts {
     /// What the system's files tell at once.
-    fn read(root: &Root) -> Self {
+    fn read(root: &Root, directory: &Path) -> Self {
         Self {
+            scanners: scanners::Facts::read(root, directory),
             processor: processor::Facts::read(root),
             memory: memory::Facts::read(root),
             features: features::Facts::read(root),
@@ -173,6 +178,7 @@ impl Facts {
                 })
             },
             features: features::Facts::gather(root),
+            scanners: scanners::Facts::read(root, directory),
         }
     }
 }
@@ -213,6 +219,7 @@ fn table() -> impl Iterator<Item = (CheckGroup, &'static Row)> {
     let groups = [
         (CheckGroup::Processor, processor::ROWS),
         (CheckGroup::OtherWork, others::ROWS),
+        (CheckGroup::OtherWork, scanners::ROWS),
         (CheckGroup::Memory, memory::ROWS),
         (CheckGroup::Disk, disk::ROWS),
         (CheckGroup::Features, features::ROWS),

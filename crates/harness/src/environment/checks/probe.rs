@@ -106,19 +106,20 @@ impl Disk {
     }
 }
 
+fn temporary(directory: &Path) -> Result<tempfile::NamedTempFile, HarnessError> {
+    tempfile::Builder::new()
+        .prefix(".stowplan-doctor-")
+        .tempfile_in(directory)
+        // The kind only: the text names the file, which means nothing to anyone.
+        .map_err(|error| {
+            HarnessError::io("write to", directory)(std::io::Error::from(error.kind()))
+        })
+}
+
 /// Writes a small file, which it removes.
 pub(super) fn disk(directory: &Path) -> Result<Disk, HarnessError> {
-    let temporary = || {
-        tempfile::Builder::new()
-            .prefix(".stowplan-doctor-")
-            .tempfile_in(directory)
-            // The kind only: the text names the file, which means nothing to anyone.
-            .map_err(|error| {
-                HarnessError::io("write to", directory)(std::io::Error::from(error.kind()))
-            })
-    };
     // Not one without a name: some file systems need not keep what nobody could find again.
-    let mut file = temporary()?;
+    let mut file = temporary(directory)?;
     let mut syncs_ns = Vec::with_capacity(SYNCS);
     let begin = Instant::now();
     while syncs_ns.len() < SYNCS && begin.elapsed() < SYNCING_FOR {
@@ -137,6 +138,49 @@ pub(super) fn disk(directory: &Path) -> Result<Disk, HarnessError> {
         .ok()
         .flatten();
     Ok(Disk { syncs_ns, evicted })
+}
+
+/// What it takes to open a small file, shortest of several times.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Opening {
+    /// To open it, read it and close it, in nanoseconds.
+    pub(super) open_ns: u64,
+    /// To find it without opening it, which asks nobody.
+    pub(super) look_up_ns: u64,
+}
+
+/// Writes a small file, which it removes, and opens it some hundred times.
+pub(super) fn opening(directory: &Path) -> Result<Opening, HarnessError> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let file = temporary(directory)?;
+    let refused = || HarnessError::io("open a file in", directory);
+    std::fs::write(file.path(), [1; SYNCED_BYTES]).map_err(refused())?;
+    let find = OFlags::PATH | OFlags::CLOEXEC;
+    let look_up = || openat(CWD, file.path(), find, Mode::empty()).map(drop);
+    let look_up_ns = shortest(&mut || Ok(look_up()?)).map_err(refused())?;
+    let mut read = || std::fs::read(file.path()).map(|bytes| drop(black_box(bytes)));
+    Ok(Opening {
+        open_ns: shortest(&mut read).map_err(refused())?,
+        look_up_ns,
+    })
+}
+
+/// Nanoseconds of an act, in the shortest of some batches: whatever else runs only adds to it. It takes a
+/// quarter of a second at most.
+fn shortest(act: &mut dyn FnMut() -> std::io::Result<()>) -> std::io::Result<u64> {
+    const OF_A_BATCH: u32 = 50;
+    let (began, mut shortest) = (Instant::now(), u64::MAX);
+    for batch in 0..BATCHES {
+        if batch > 0 && began.elapsed() > SYNCING_FOR / 2 {
+            break;
+        }
+        let start = Instant::now();
+        for _ in 0..OF_A_BATCH {
+            act()?;
+        }
+        shortest = shortest.min(nanoseconds(start.elapsed() / OF_A_BATCH));
+    }
+    Ok(shortest)
 }
 
 #[cfg(test)]
@@ -164,6 +208,14 @@ mod tests {
         let disk = disk(directory.path()).unwrap();
         let [fast, middle, slow] = disk.syncs().unwrap();
         assert!(0 < fast && fast <= middle && middle <= slow);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn to_open_and_read_a_file_takes_longer_than_to_find_it_and_nothing_is_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let opening = opening(directory.path()).unwrap();
+        assert!(0 < opening.look_up_ns && opening.look_up_ns < opening.open_ns);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 

@@ -150,7 +150,8 @@ fn a_quiet_machine_has_neither_problems_nor_warnings() {
 
 #[test]
 fn each_trouble_of_a_machine_is_found_under_its_name() {
-    let troubles: [(&str, &str, &str); 14] = [
+    let troubles: [(&str, &str, &str); 15] = [
+        ("file scanner", "/proc/11/comm", "clamonacc\n"),
         (
             "governor",
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",

@@ -224,7 +224,7 @@ fn with_factor(verdict: Verdict, estimate: Option<RatioEstimate>) -> String {
 
 /// What was measured beside the headline time; most of it only those see who ask for everything.
 fn measured<'a>() -> Vec<Column<'a>> {
-    let columns = [latencies(), resources(), calls(), evidence()];
+    let columns = [latencies(), server(), resources(), calls(), evidence()];
     columns.into_iter().flatten().collect()
 }
 
@@ -252,6 +252,19 @@ fn latencies<'a>() -> Vec<Column<'a>> {
         .help("time over the time of the cheapest conceivable way to do the same work")
         .weighing(3),
     ]
+}
+
+fn server<'a>() -> Vec<Column<'a>> {
+    let make = make();
+    let columns = [
+        make.bytes("sent/op", |cell| cell.server.sent_bytes)
+            .help("bytes that went to the server, without what the network adds"),
+        make.bytes("received/op", |cell| cell.server.received_bytes)
+            .help("bytes that came from the server, without what the network adds"),
+        make.time("server CPU/op", |cell| cell.server.cpu_ns)
+            .help("CPU time of the processes of a server that the run has started"),
+    ];
+    columns.map(|column| column.weighing(3)).into()
 }
 
 fn resources<'a>() -> Vec<Column<'a>> {

@@ -1,0 +1,153 @@
+//! Whether the times that a driver tells can be true, by what its parent knows without a clock in it. A
+//! driver that is wrong by less is not found out here; `drivers check` compares more closely.
+
+use std::time::Duration;
+use stowplan_model::format_bytes;
+
+/// The least that an operation on a store takes, in nanoseconds: four cycles or so.
+const LEAST_NS: u64 = 1;
+/// More bytes than a processor reads in a nanosecond from its nearest cache.
+const MOST_BYTES_PER_NS: u64 = 1_000;
+/// By how much clocks may differ: a hundredth of the time, and this for reading them.
+const SLACK_NS: u64 = 1_000_000;
+
+/// What a driver tells of a block, and what the block was.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    /// The time of the timed operations.
+    pub(super) wall_ns: u64,
+    /// CPU time of its threads within it, if it told that.
+    pub(super) thread_cpu_ns: Option<u64>,
+    /// From `go` to the answer, as its parent saw it.
+    pub(super) waited: Duration,
+    /// Timed operations.
+    pub(super) operations: u64,
+    /// Threads that shared them.
+    pub(super) threads: u32,
+    /// Bytes that reads had to deliver.
+    pub(super) delivered: u64,
+    /// Whether a loop is all that was timed.
+    pub(super) keeps_nothing: bool,
+}
+
+impl Told {
+    /// Why it cannot be so; nothing if it can.
+    pub(super) fn impossible(&self) -> Option<String> {
+        let Self { wall_ns, .. } = *self;
+        let threads = u64::from(self.threads.max(1));
+        let waited = u64::try_from(self.waited.as_nanos()).unwrap_or(u64::MAX);
+        if wall_ns == 0 {
+            return Some("the worker measured a time of 0 ns".to_owned());
+        }
+        if wall_ns > with_slack(waited) {
+            return Some(format!(
+                "the worker says that a block took {wall_ns} ns, and said so {waited} ns after it was told to begin"
+            ));
+        }
+        let all_threads = wall_ns.saturating_mul(threads);
+        if let Some(cpu) = self
+            .thread_cpu_ns
+            .filter(|cpu| *cpu > with_slack(all_threads))
+        {
+            return Some(format!(
+                "the worker says that {threads} thread(s) were on a CPU for {cpu} ns of a block that took {wall_ns} ns"
+            ));
+        }
+        if self.keeps_nothing {
+            return None;
+        }
+        if all_threads < self.operations.saturating_mul(LEAST_NS) {
+            return Some(format!(
+                "the worker says that {} operations took {wall_ns} ns, and no store does one in less than {LEAST_NS} ns",
+                self.operations
+            ));
+        }
+        (all_threads < self.delivered / MOST_BYTES_PER_NS).then(|| {
+            format!(
+                "the worker says that it delivered {} in {wall_ns} ns, which no processor does",
+                format_bytes(self.delivered)
+            )
+        })
+    }
+}
+
+/// How long the thread of a block waited for a CPU within it. What a driver reads beside its clock can hold a
+/// wait between the two readings, and while a thread is on a CPU it does not wait for one: without that bound
+/// a block on a busy machine could seem to have taken no time.
+pub(super) fn run_delay(told_ns: u64, wall_ns: u64, thread_cpu_ns: Option<u64>) -> u64 {
+    told_ns.min(wall_ns.saturating_sub(thread_cpu_ns.unwrap_or(0)))
+}
+
+fn with_slack(ns: u64) -> u64 {
+    ns.saturating_add(ns / 100).saturating_add(SLACK_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,000 reads of 10 kB in 3 ms.
+    const TRUE: Told = Told {
+        wall_ns: 3_000_000,
+        thread_cpu_ns: Some(2_900_000),
+        waited: Duration::from_millis(5),
+        operations: 1_000,
+        threads: 1,
+        delivered: 10_000_000,
+        keeps_nothing: false,
+    };
+
+    #[test]
+    fn a_thread_did_not_wait_for_a_cpu_while_it_was_on_one() {
+        assert_eq!(run_delay(3, 10, Some(6)), 3);
+        assert_eq!(run_delay(9, 10, Some(6)), 4);
+        assert_eq!(run_delay(99, 10, None), 10);
+        assert_eq!(run_delay(99, 10, Some(11)), 0);
+    }
+
+    #[test]
+    fn a_time_that_can_be_so_is_believed() {
+        assert_eq!(TRUE.impossible(), None);
+        let rounded = Told {
+            wall_ns: 5_900_000,
+            ..TRUE
+        };
+        assert_eq!(rounded.impossible(), None, "its clock may run differently");
+        let threads = Told {
+            threads: 4,
+            thread_cpu_ns: Some(11_600_000),
+            ..TRUE
+        };
+        assert_eq!(threads.impossible(), None);
+        let loop_alone = Told {
+            wall_ns: 900,
+            thread_cpu_ns: None,
+            keeps_nothing: true,
+            ..TRUE
+        };
+        assert_eq!(loop_alone.impossible(), None);
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_so_is_refused_with_what_contradicts_it() {
+        let refused = |told: Told, why: &str| {
+            let said = told.impossible().unwrap_or_default();
+            assert!(said.contains(why), "{said}");
+        };
+        let told = |wall_ns| Told {
+            wall_ns,
+            thread_cpu_ns: None,
+            ..TRUE
+        };
+        refused(told(0), "0 ns");
+        refused(told(6_100_000), "6100000 ns, and said so 5000000 ns after");
+        refused(told(900), "1000 operations took 900 ns");
+        refused(told(9_000), "delivered");
+        let on_cpu = Told {
+            wall_ns: 1_000_000,
+            thread_cpu_ns: Some(2_100_000),
+            ..TRUE
+        };
+        refused(on_cpu, "on a CPU for 2100000 ns");
+    }
+}

@@ -1,0 +1,69 @@
+//! Servers of a run: started before the first store is built, and rid of what the run made on others.
+
+use super::Runner;
+use crate::worker_process::{self, Servers};
+use crate::{HarnessError, job};
+use std::collections::BTreeMap;
+use stowplan_model::{At, Cell, StoreSpec};
+
+impl Runner<'_> {
+    /// Starts the servers that cells ask for and nobody has named. One that does not come up fails the
+    /// cells that ask for it.
+    pub(super) fn start_servers(&mut self) -> Result<Servers, HarnessError> {
+        let options = self.options;
+        let mut servers = Servers::of(options.drivers.environment());
+        let given = self.plan.study.servers.iter();
+        let given = given.map(|(name, spec)| (name.clone(), spec.command.clone()));
+        let given: BTreeMap<String, Vec<String>> = given.collect();
+        for variable in worker_process::asked(self.plan.cells().map(|cell| &cell.settings)) {
+            match servers.start(&variable, &given, &options.work, &options.interrupt) {
+                Err(error) if error.is_of_a_store() => {
+                    let asks = |cell: &&Cell| {
+                        worker_process::asked([&cell.settings].into_iter()).contains(&variable)
+                    };
+                    for cell in self.plan.cells().filter(asks) {
+                        options.drivers.fails(&cell.store, &error);
+                    }
+                }
+                started => started?,
+            }
+        }
+        Ok(servers)
+    }
+
+    /// Has drivers remove what stores of this run have on servers that go on running.
+    pub(super) fn clear_servers(&mut self) -> Result<(), HarnessError> {
+        if self.options.keep {
+            return Ok(());
+        }
+        let drivers = &self.options.drivers;
+        let elsewhere = |cell: &&Cell| {
+            let answers = drivers.failure(&cell.store).is_none();
+            answers && drivers.kind(&cell.store).is_ok_and(|kind| kind.elsewhere)
+        };
+        let stores = self.plan.cells().filter(elsewhere).map(|cell| {
+            let store = StoreSpec::spelled_out(cell.store.name(), &cell.settings);
+            let url = cell.settings.word("url").to_owned();
+            ((cell.driver.clone(), url), store)
+        });
+        let stores: BTreeMap<(String, String), StoreSpec> = stores.collect();
+        let goes_on = |store: &StoreSpec| drivers.environment().process_of(store).is_none();
+        let mut left = Vec::new();
+        for ((driver, _), store) in stores.into_iter().filter(|(_, store)| goes_on(store)) {
+            let at = At {
+                store,
+                place: self.options.work.clone(),
+            };
+            let kind = at.store.kind.clone();
+            let command = drivers.command_of(&driver)?;
+            if let Err(error) = job::remove_below(at, command, &self.options.work) {
+                left.push(format!(
+                    "What {kind} made on its server may be there still: {error}."
+                ));
+            }
+        }
+        left.into_iter().try_for_each(|what| {
+            self.remark(what, "docs/servers.md says how to find and remove it.")
+        })
+    }
+}
