@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use stowplan_model::Footprint;
 
@@ -33,6 +34,10 @@ const KEPT: &[u8] = b"It was asked to stay (--keep).\n";
 /// How the names begin of directories that are made below a place.
 const NAME: &str = "stowplan-work-";
 
+/// So many descriptors are kept for the removal, one for each level of a store and one to read it: a run that
+/// ends because it may open no more files still takes away what it made.
+const SPARE: usize = 6;
+
 /// The directory in which a run works: newly made, and no other run's while this lives.
 ///
 /// The marker in it is locked exclusively for that time. Where the file system knows no locks,
@@ -44,6 +49,8 @@ pub struct WorkDirectory {
     directory: File,
     /// Holds the lock.
     marker: File,
+    /// Closed when it is removed.
+    spare: Mutex<Vec<File>>,
 }
 
 impl WorkDirectory {
@@ -114,6 +121,7 @@ impl WorkDirectory {
         match lock(&marker) {
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Self {
                 path: path.to_owned(),
+                spare: Mutex::new(copies(&directory)),
                 directory,
                 marker,
             }),
@@ -168,6 +176,8 @@ impl WorkDirectory {
     /// It is no longer there, something is mounted in it, or the file system refuses.
     pub fn remove(&self) -> Result<(), HarnessError> {
         self.require_name()?;
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.clear();
         remove_entries_in_parallel(&self.directory, &self.path)?;
         unlink(&self.directory, MARKER, AtFlags::empty())
             .map_err(HarnessError::io("remove the marker in", &self.path))?;
@@ -191,6 +201,13 @@ impl WorkDirectory {
             self.path.display()
         )))
     }
+}
+
+/// Spare descriptors, as many as there are: where there are fewer, no store will lie deep enough to need more.
+fn copies(directory: &File) -> Vec<File> {
+    (0..SPARE)
+        .map_while(|_| directory.try_clone().ok())
+        .collect()
 }
 
 /// Writes the marker of a new directory.
@@ -330,9 +347,26 @@ impl<'n> Tree<'n> {
     }
 }
 
-/// Removes directories of `directory`, whose path is this, by several threads: a hundred thousand files
-/// take seconds, and there are several such stores.
+/// Removes directories of `directory`, whose path is this, with all they hold.
 fn remove_trees(directory: &File, path: &Path, names: &[CString]) -> Result<(), HarnessError> {
+    match remove_trees_in_parallel(directory, path, names) {
+        // One at a time needs the fewest descriptors.
+        Err(error) if error.errno() == Some(Errno::MFILE) => {
+            let mut names = names.iter();
+            names.try_for_each(|name| {
+                remove_tree(directory.as_fd(), name).map_err(refused(path, name))
+            })
+        }
+        ended => ended,
+    }
+}
+
+/// By several threads: a hundred thousand files take seconds, and there are several such stores.
+fn remove_trees_in_parallel(
+    directory: &File,
+    path: &Path,
+    names: &[CString],
+) -> Result<(), HarnessError> {
     let (mut trees, mut ends) = (Vec::new(), Vec::new());
     for name in names {
         match Tree::open(directory.as_fd(), name).map_err(refused(path, name)) {

@@ -1,5 +1,6 @@
 //! Why something around a measurement failed.
 
+use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::DatasetError;
@@ -55,6 +56,14 @@ impl HarnessError {
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Files(DatasetError::Io { .. }))
+    }
+
+    /// What the system said when it refused something about a file.
+    pub(crate) fn errno(&self) -> Option<Errno> {
+        match self {
+            Self::Files(DatasetError::Io { source, .. }) => Errno::from_io_error(source),
+            _ => None,
+        }
     }
 
     /// The same, as the failure of a store: it came up while one was served.
