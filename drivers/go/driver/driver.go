@@ -61,16 +61,14 @@ type Task struct {
 	}
 }
 
-func check(err error) {
+func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-}
-
-func must[T any](value T, err error) T {
-	check(err)
 	return value
 }
+
+func check(err error) { must(0, err) }
 
 func say(message any) { check(json.NewEncoder(os.Stdout).Encode(message)) }
 
@@ -85,17 +83,15 @@ func Main(tool string, kinds ...Kind) {
 	}()
 	say(Object{"hello": Object{"protocol": "stowplan-driver", "version": 4, "tool": tool}})
 	var store Store // the one that is open
-	in, tasks := json.NewDecoder(os.Stdin), map[string]Task{}
-	err := in.Decode(&tasks)
-	for ; err == nil; err = in.Decode(&tasks) {
+	in, message := json.NewDecoder(os.Stdin), json.RawMessage{}
+	for in.Decode(&message) == nil && message[0] == '{' {
+		tasks := map[string]Task{}
+		check(json.Unmarshal(message, &tasks))
 		for name, asked := range tasks {
 			store = do(name, asked, kinds, store, in)
 		}
-		clear(tasks)
 	}
-	if wrong, is := err.(*json.UnmarshalTypeError); is && wrong.Struct != "" {
-		panic(err)
-	} else if store != nil {
+	if store != nil {
 		must(store.Close(false))
 	}
 }
@@ -150,11 +146,8 @@ func do(name string, asked Task, kinds []Kind, store Store, in *json.Decoder) St
 func mapped[T any](path string, flags int) []T {
 	file := must(os.Open(path))
 	defer file.Close()
-	size := int(must(file.Stat()).Size())
-	if size == 0 {
-		return nil
-	}
-	bytes := must(unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED|flags))
+	size := int(must(file.Stat()).Size()) // 0 is no size of a mapping
+	bytes := must(unix.Mmap(int(file.Fd()), 0, max(size, 1), unix.PROT_READ, unix.MAP_SHARED|flags))
 	return unsafe.Slice((*T)(unsafe.Pointer(&bytes[0])), size/int(unsafe.Sizeof(*new(T))))
 }
 
