@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -141,8 +142,8 @@ func (b bench) at(fields map[string]any) map[string]any {
 	return at
 }
 
-// block times steps, whose values are of a letter, and gives the answer.
-func (b bench) block(p *parent, operation string, perTransaction any, letter, answer string, steps ...step) map[string]any {
+// ready has a block of steps made ready, whose values are of a letter, and gives the settings that the engine tells.
+func (b bench) ready(p *parent, operation string, perTransaction any, letter string, steps ...step) map[string]any {
 	b.Helper()
 	all, offsets := "", []uint64{}
 	for _, s := range steps {
@@ -156,7 +157,14 @@ func (b bench) block(p *parent, operation string, perTransaction any, letter, an
 		"payloads": map[string]any{
 			"values": write(b.T, b.path("payloads"), []byte(all)), "offsets": write(b.T, b.path("offsets"), offsets)},
 	}
-	p.asks("run", b.at(map[string]any{"workload": workload, "threads": []any{share}}), "ready")
+	told := p.asks("run", b.at(map[string]any{"workload": workload, "threads": []any{share}}), "ready")
+	return told["effective"].(map[string]any)
+}
+
+// block times steps and gives the answer.
+func (b bench) block(p *parent, operation string, perTransaction any, letter, answer string, steps ...step) map[string]any {
+	b.Helper()
+	b.ready(p, operation, perTransaction, letter, steps...)
 	fmt.Fprintln(p.to, `"go"`)
 	return p.hears(answer)
 }
@@ -247,6 +255,33 @@ func TestEveryStoreHoldsWhatWasWrittenForAnotherProcess(t *testing.T) {
 	}
 }
 
+func TestAnEngineTellsItsSettingsInTheFormInWhichTheyAreAsked(t *testing.T) {
+	for kind, settings := range map[string]map[string]string{
+		"sqlite": {"page_size": "8192", "cache": "2048000"}, "modernc": {"page_size": "8192", "cache": "2048000"},
+		"bbolt": {"page_size": "8192", "no_sync": "on"}, "badger": {"sync_writes": "on", "compression": "none"},
+	} {
+		spec := spelled(t, kind, settings)
+		told, missing := newBench(t, spec).ready(start(t), "read", 1, "x", step{7, 6, 0, 0}), 0
+		for pair := range strings.SplitSeq(strings.TrimPrefix(spec, kind+":"), ",") {
+			name, asked, _ := strings.Cut(pair, "=")
+			expected := any(asked)
+			if number, err := strconv.ParseFloat(asked, 64); err == nil {
+				expected = number
+			} else if asked == "on" || asked == "off" {
+				expected = asked == "on"
+			}
+			if told[name] == nil {
+				missing++
+			} else if told[name] != expected {
+				t.Errorf("%s: %s was asked, %#v is told", kind, pair, told[name])
+			}
+		}
+		if missing > 1 {
+			t.Errorf("%s: of %s it tells only %v", kind, spec, told)
+		}
+	}
+}
+
 func TestWhatIsNotAsItShouldBeFailsTheBlock(t *testing.T) {
 	wrong := map[string]step{
 		"read": {99, 5, 0, 0}, "overwrite": {99, 5, 1, 0}, "delete": {99, 5, 4, 0}, "scan": {99, 0, 5, 3},
@@ -267,9 +302,15 @@ func TestWhatIsNotAsItShouldBeFailsTheBlock(t *testing.T) {
 }
 
 func TestWhatCannotBeIsSaidInWords(t *testing.T) {
-	spec := spelled(t, "pebble", map[string]string{"disable_wal": "on"})
-	if refused := start(t).asks("describe", map[string]any{"store": spec}, "described")["refused"]; refused == nil {
+	refused := func(kind string, settings map[string]string) bool {
+		spec := spelled(t, kind, settings)
+		return start(t).asks("describe", map[string]any{"store": spec}, "described")["refused"] != nil
+	}
+	if !refused("pebble", map[string]string{"disable_wal": "on"}) {
 		t.Error("sync=on was not refused without a log")
+	}
+	if !refused("badger", map[string]string{"cache": "0"}) || refused("badger", map[string]string{"cache": "0", "compression": "none"}) {
+		t.Error("a badger without a cache was not refused because of its compression alone")
 	}
 	nowhere := bench{t, t.TempDir(), spelled(t, "bbolt", nil)}
 	for _, at := range []map[string]any{nowhere.at(nil), nowhere.at(map[string]any{"store": "nothing:a=b"})} {

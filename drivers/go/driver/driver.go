@@ -61,16 +61,14 @@ type Task struct {
 	}
 }
 
-func check(err error) {
+func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-}
-
-func must[T any](value T, err error) T {
-	check(err)
 	return value
 }
+
+func check(err error) { must(0, err) }
 
 func say(message any) { check(json.NewEncoder(os.Stdout).Encode(message)) }
 
@@ -85,17 +83,15 @@ func Main(tool string, kinds ...Kind) {
 	}()
 	say(Object{"hello": Object{"protocol": "stowplan-driver", "version": 4, "tool": tool}})
 	var store Store // the one that is open
-	in, tasks := json.NewDecoder(os.Stdin), map[string]Task{}
-	err := in.Decode(&tasks)
-	for ; err == nil; err = in.Decode(&tasks) {
+	in, message := json.NewDecoder(os.Stdin), json.RawMessage{}
+	for in.Decode(&message) == nil && message[0] == '{' {
+		tasks := map[string]Task{}
+		check(json.Unmarshal(message, &tasks))
 		for name, asked := range tasks {
 			store = do(name, asked, kinds, store, in)
 		}
-		clear(tasks)
 	}
-	if wrong, is := err.(*json.UnmarshalTypeError); is && wrong.Struct != "" {
-		panic(err)
-	} else if store != nil {
+	if store != nil {
 		must(store.Close(false))
 	}
 }
@@ -150,11 +146,8 @@ func do(name string, asked Task, kinds []Kind, store Store, in *json.Decoder) St
 func mapped[T any](path string, flags int) []T {
 	file := must(os.Open(path))
 	defer file.Close()
-	size := int(must(file.Stat()).Size())
-	if size == 0 {
-		return nil
-	}
-	bytes := must(unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED|flags))
+	size := int(must(file.Stat()).Size()) // 0 is no size of a mapping
+	bytes := must(unix.Mmap(int(file.Fd()), 0, max(size, 1), unix.PROT_READ, unix.MAP_SHARED|flags))
 	return unsafe.Slice((*T)(unsafe.Pointer(&bytes[0])), size/int(unsafe.Sizeof(*new(T))))
 }
 
@@ -217,21 +210,28 @@ func (b *block) note(value []byte) {
 	b.rows, b.size, b.bytes = b.rows+1, uint64(len(value)), b.bytes+uint64(len(value))
 }
 
-// one does a step, and tells whether all was as it should be.
+// value is what a step writes.
+func (b *block) value(n uint64, s step) []byte { return b.values[b.offsets[n]:][:s.Size] }
+
+// one does a step, and tells whether all was as it should be. What reads and writes is one transaction.
 func (b *block) one(n uint64, s step) bool {
-	var value []byte
-	if s.Action >= overwrite && s.Action <= insert {
-		value = b.values[b.offsets[n]:][:s.Size]
-	}
 	switch b.rows = 0; s.Action {
-	case read, modify:
-		there := must(b.Read(s.Key, b.show)) && (b.size == uint64(s.Size) || b.anySize)
-		return there && (s.Action == read || must(b.Overwrite(s.Key, value)))
+	case read:
+		return must(b.Read(s.Key, b.show)) && (b.size == uint64(s.Size) || b.anySize)
 	case overwrite:
-		return must(b.Overwrite(s.Key, value))
+		return must(b.Overwrite(s.Key, b.value(n, s)))
+	case modify:
+		if b.group == 1 {
+			check(b.Begin(true))
+		}
+		s.Action = read
+		done := b.one(n, s) && must(b.Overwrite(s.Key, b.value(n, s)))
+		if b.group == 1 {
+			check(b.Commit())
+		}
+		return done
 	case insert:
-		check(b.Insert(s.Key, value))
-		return true
+		return must(true, b.Insert(s.Key, b.value(n, s)))
 	case remove:
 		return must(b.Delete(s.Key))
 	case scan:
@@ -247,11 +247,11 @@ func (b *block) writes(n, end uint64) bool {
 	return b.at(n).Action%scan != read
 }
 
-// steps does the steps from one up to another. One operation is a transaction by itself, unless it is two.
+// steps does the steps from one up to another. A latency begins where the one before it ended, or the transaction.
 func (b *block) steps(n, to uint64) {
 	for last := time.Now(); n < to; {
-		end, around := n+min(b.group, to-n), b.group > 1 || b.at(n).Action == modify
-		if around {
+		end := n + min(b.group, to-n)
+		if b.group > 1 {
 			check(b.Begin(b.writes(n, end)))
 			last = time.Now()
 		}
@@ -264,7 +264,7 @@ func (b *block) steps(n, to uint64) {
 				b.latencies, last = append(b.latencies, uint32(min(now.Sub(last), math.MaxUint32))), now
 			}
 		}
-		if around {
+		if b.group > 1 {
 			check(b.Commit())
 		}
 	}

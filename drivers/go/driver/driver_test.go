@@ -12,14 +12,17 @@ import (
 )
 
 // noted writes down what it is asked.
-type noted struct{ calls []string }
+type noted struct {
+	calls      []string
+	commitment time.Duration // how long a commit takes
+}
 
 func (s *noted) note(format string, arguments ...any) {
 	s.calls = append(s.calls, fmt.Sprintf(format, arguments...))
 }
 
 func (s *noted) Begin(write bool) error { s.note("begin(%v)", write); return nil }
-func (s *noted) Commit() error          { s.note("commit"); return nil }
+func (s *noted) Commit() error          { s.note("commit"); time.Sleep(s.commitment); return nil }
 func (s *noted) Read(key uint64, show func([]byte)) (bool, error) {
 	s.note("read")
 	show([]byte{1, 2, 3})
@@ -32,8 +35,8 @@ func (s *noted) Scan(uint64, int, func([]byte)) error   { return nil }
 func (s *noted) Effective() (Object, error)             { return nil, nil }
 func (s *noted) Close(bool) (time.Duration, error)      { return 0, nil }
 
-// asked are the calls that steps of some actions, on values of three bytes, lead to.
-func asked(t *testing.T, group uint64, actions ...uint16) string {
+// done is a block that did steps of some actions, on values of three bytes.
+func done(t *testing.T, store *noted, group uint64, actions ...uint16) *block {
 	little := binary.LittleEndian
 	sequence := append([]byte("STOWSEQ1"), little.AppendUint64(nil, uint64(len(actions)))...)
 	for _, action := range actions {
@@ -46,12 +49,11 @@ func asked(t *testing.T, group uint64, actions ...uint16) string {
 		return path
 	}
 	values, offsets := path("values", make([]byte, 3)), path("offsets", make([]byte, 8*len(actions)))
-	store := &noted{}
 	b := &block{Store: store, group: group, mix: true, sequence: mapped[step](path("sequence", sequence), 0),
-		values: mapped[byte](values, 0), offsets: mapped[uint64](offsets, 0)}
+		values: mapped[byte](values, 0), offsets: mapped[uint64](offsets, 0), latencies: []uint32{}}
 	b.show = b.note
 	b.steps(0, uint64(len(actions)))
-	return strings.Join(store.calls, " ")
+	return b
 }
 
 func TestTransactionsAreAsLongAsAskedAndSayWhetherTheyWrite(t *testing.T) {
@@ -66,9 +68,18 @@ func TestTransactionsAreAsLongAsAskedAndSayWhetherTheyWrite(t *testing.T) {
 		{2, []uint16{read, insert}, "begin(true) read insert commit"},
 		{math.MaxUint64, []uint16{read, read, read}, "begin(false) read read read commit"},
 	} {
-		if calls := asked(t, c.group, c.actions...); calls != c.calls {
+		store := &noted{}
+		done(t, store, c.group, c.actions...)
+		if calls := strings.Join(store.calls, " "); calls != c.calls {
 			t.Errorf("%d a transaction: %q instead of %q", c.group, calls, c.calls)
 		}
+	}
+}
+
+func TestTheCommitOfAModifyThatIsAloneBelongsToNoOther(t *testing.T) {
+	taken := done(t, &noted{commitment: 5 * time.Millisecond}, 1, modify, read).latencies
+	if len(taken) != 2 || taken[0] <= taken[1] {
+		t.Errorf("a modify took %d ns, and the read behind it %d", taken[0], taken[1])
 	}
 }
 
@@ -78,5 +89,5 @@ func TestAnActionThatIsNoneFails(t *testing.T) {
 			t.Error("it was taken for something")
 		}
 	}()
-	asked(t, 1, 6)
+	done(t, &noted{}, 1, 6)
 }

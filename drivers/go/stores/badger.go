@@ -18,7 +18,7 @@ var Badger = driver.Kind{
 		"name": "badger", "about": "a badger database: a log-structured merge tree, large values in a log of their own",
 		"engine": []string{"badger", moduleVersion("github.com/dgraph-io/badger/v4")},
 		"settings": []driver.Object{
-			size("cache", 0, 1<<40, int(badgerDefaults.BlockCacheSize), "cache of blocks of tables (BlockCacheSize)"),
+			size("cache", 0, 1<<40, int(badgerDefaults.BlockCacheSize), "cache of blocks of tables (BlockCacheSize); 0 with compression=none only"),
 			flag("sync_writes", "off", "commits wait for the disk (SyncWrites)"),
 			layout(size("mem_table_size", 1<<20, 1<<30, int(badgerDefaults.MemTableSize),
 				"memory for new values before they are written to a table; a transaction has less than 15% of it (MemTableSize)")),
@@ -34,6 +34,8 @@ var Badger = driver.Kind{
 	Can: func(settings map[string]string) driver.Object {
 		if number(settings, "value_threshold") > number(settings, "mem_table_size")*15/100 {
 			return refused("a value_threshold above 15% of mem_table_size is refused by badger; take a larger mem_table_size")
+		} else if number(settings, "cache") == 0 && settings["compression"] != "none" {
+			return refused("badger opens no compressed tables without a cache; take a cache above 0 or compression=none")
 		}
 		if settings["sync_writes"] == "on" {
 			return lends("durable", false, 2, true)

@@ -1,7 +1,6 @@
 package stores
 
 import (
-	"strconv"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -17,7 +16,7 @@ var Bbolt = driver.Kind{
 			flag("no_sync", "off", "commits do not wait for the disk (NoSync)"),
 			flag("no_freelist_sync", "off", "free pages are not written, but found when it is opened (NoFreelistSync)"),
 			choice("freelist_type", "how free pages are kept in memory (FreelistType)", "array", "hashmap"),
-			layout(choice("page_size", "bytes of a page (PageSize)", "4096", "8192", "16384", "32768", "65536")),
+			pageSize(4096, "size of a page (PageSize)"),
 		},
 	},
 	// A commit writes and syncs its pages, then the meta page with its checksum, of which there are two in
@@ -98,7 +97,7 @@ func (e *bboltEngine) scan(from []byte, rows int, show func([]byte)) error {
 func (e *bboltEngine) effective() driver.Object {
 	return driver.Object{
 		"no_sync": e.db.NoSync, "no_freelist_sync": e.db.NoFreelistSync, "freelist_type": string(e.db.FreelistType),
-		"page_size": strconv.Itoa(e.db.Info().PageSize),
+		"page_size": e.db.Info().PageSize,
 	}
 }
 

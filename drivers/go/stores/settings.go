@@ -37,6 +37,12 @@ func size(name string, least, most, otherwise int, help string) driver.Object {
 	return setting(name, kind, strconv.Itoa(otherwise), help)
 }
 
+// pageSize is a power of two, and shapes the stored bytes.
+func pageSize(least int, help string) driver.Object {
+	kind := driver.Object{"bytes": driver.Object{"min": least, "max": 65536, "power_of_two": true}}
+	return layout(setting("page_size", kind, "4096", help))
+}
+
 // number reads a size.
 func number(settings map[string]string, name string) int {
 	number, _ := strconv.Atoi(settings[name])

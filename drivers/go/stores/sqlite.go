@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // registers "sqlite3"
@@ -40,7 +39,7 @@ func sqliteKind(name, registered, module, what string) driver.Kind {
 				choice("journal", "PRAGMA journal_mode", "delete", "wal", "off"),
 				choice("synchronous", "PRAGMA synchronous", "full", "normal", "off", "extra"),
 				size("cache", 1<<16, 1<<40, 2_000_000, "PRAGMA cache_size, in KiB"),
-				layout(choice("page_size", "PRAGMA page_size", "4096", "512", "1024", "2048", "8192", "16384", "32768", "65536")),
+				pageSize(512, "PRAGMA page_size"),
 				choice("statement", "prepared once, or for each operation", "prepared", "each"),
 			},
 		},
@@ -83,7 +82,8 @@ type sqlite struct {
 	read, insert, overwrite, remove, scan *statement
 }
 
-// statement is prepared, unless it is to be for each operation.
+// statement is prepared, unless it is to be for each operation. Both are called as they are: through an interface
+// each operation would allocate its arguments, which is no cost of the binding.
 type statement struct {
 	conn *sql.Conn
 	text string
@@ -137,27 +137,27 @@ func (s *sqlite) prepare(once bool) (err error) {
 	return nil
 }
 
-// exec returns the number of rows that it changed.
-func (s *statement) exec(arguments ...any) (int64, error) {
+// exec tells whether it changed a row.
+func (s *statement) exec(arguments ...any) (changed bool, err error) {
 	var done sql.Result
-	var err error
 	if s.kept != nil {
 		done, err = s.kept.ExecContext(ctx, arguments...)
 	} else {
 		done, err = s.conn.ExecContext(ctx, s.text, arguments...)
 	}
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	return done.RowsAffected()
+	rows, err := done.RowsAffected()
+	return rows == 1, err
 }
 
-func (s *sqlite) Begin(write bool) (err error) {
+func (s *sqlite) Begin(write bool) error {
+	begin := s.begin
 	if write {
-		_, err = s.immediate.exec()
-	} else {
-		_, err = s.begin.exec()
+		begin = s.immediate
 	}
+	_, err := begin.exec()
 	return err
 }
 
@@ -190,13 +190,11 @@ func (s *sqlite) Insert(key uint64, value []byte) error {
 }
 
 func (s *sqlite) Overwrite(key uint64, value []byte) (bool, error) {
-	changed, err := s.overwrite.exec(value, int64(key))
-	return changed == 1, err
+	return s.overwrite.exec(value, int64(key))
 }
 
 func (s *sqlite) Delete(key uint64) (bool, error) {
-	changed, err := s.remove.exec(int64(key))
-	return changed == 1, err
+	return s.remove.exec(int64(key))
 }
 
 func (s *sqlite) Scan(from uint64, most int, show func([]byte)) (err error) {
@@ -233,7 +231,7 @@ func (s *sqlite) Effective() (driver.Object, error) {
 	}
 	return driver.Object{
 		"journal": journal, "synchronous": []string{"off", "normal", "full", "extra"}[synchronous],
-		"page_size": strconv.Itoa(page), "cache": -1024 * cache, "version": version,
+		"page_size": page, "cache": -1024 * cache, "version": version,
 	}, nil
 }
 
