@@ -28,7 +28,7 @@ sealed class AdoKind : IKind {
         string provider = settings["provider"];
         Factory(provider);
         if (provider.StartsWith("System.Data.SqlServerCe") && settings["column_type"] == "blob" && settings["statement"] == "each")
-            throw new RefusedException("bytes are not written into the SQL of SQL CE; use column_type=text or statement=prepared");
+            throw new NotSupportedException("bytes are not written into the SQL of SQL CE; use column_type=text or statement=prepared");
         bool isSqlite = provider.EndsWith(".Sqlite", StringComparison.OrdinalIgnoreCase);
         return SqliteKind.Can(isSqlite && settings["connection"] == "Data Source={file}" ? "process-crash" : "none");
     }
@@ -77,9 +77,9 @@ sealed class AdoKind : IKind {
                 if (type.IsSubclassOf(typeof(DbProviderFactory)) && type.GetField("Instance") != null)
                     return (DbProviderFactory)type.GetField("Instance").GetValue(null);
         } catch (Exception error) {
-            throw new RefusedException("the ADO.NET provider '" + provider + "' does not run here: " + error.GetBaseException().Message);
+            throw new NotSupportedException("the ADO.NET provider '" + provider + "' does not run here: " + error.GetBaseException().Message);
         }
-        throw new RefusedException("there is no ADO.NET provider '" + provider + "' here; put " + provider
+        throw new NotSupportedException("there is no ADO.NET provider '" + provider + "' here; put " + provider
             + ".dll and what it needs beside " + Assembly.GetExecutingAssembly().Location + ", or use Mono.Data.Sqlite");
     }
 }

@@ -40,6 +40,9 @@ sealed class Driver {
         return name == null ? "CLR " + Environment.Version : "Mono " + name.Invoke(null, null);
     }
 
+    /// <summary>A field that may be left out.</summary>
+    public static JsonValue Given(JsonValue fields, string name) { return fields.ContainsKey(name) ? fields[name] : null; }
+
     public static long Nanoseconds(long ticks) { return ticks * (1000000000 / Stopwatch.Frequency); }
 
     public void Converse(params IKind[] all) {
@@ -48,7 +51,6 @@ sealed class Driver {
         try {
             foreach (IKind kind in all) {
                 var about = (JsonObject)JsonValue.Parse(kind.Described());
-                if (!about.ContainsKey("settings")) about["settings"] = new JsonArray();
                 ((JsonArray)about["settings"]).Add(JsonValue.Parse(WarmUp.Setting));
                 kinds[about["name"]] = kind;
                 described.Add(about);
@@ -64,11 +66,10 @@ sealed class Driver {
     void Say(string name, JsonObject fields) { output.WriteLine(new JsonObject { { name, fields } }.ToString()); }
 
     void Perform(string task, JsonObject asked) {
-        string[] spec = asked.ContainsKey("store") ? ((string)asked["store"] ?? "").Split(new[] { ':' }, 2) : new[] { "" };
+        string[] spec = ((string)Given(asked, "store") ?? "").Split(new[] { ':' }, 2);
         var settings = spec.Skip(1).SelectMany(text => text.Split(',')).Select(pair => pair.Split(new[] { '=' }, 2))
             .ToDictionary(pair => pair[0], pair => pair[1]);
         kinds.TryGetValue(spec[0], out IKind kind);
-        if (task == "create") Directory.CreateDirectory(asked["place"]);
         if (store == null && new[] { "create", "load", "run", "dump" }.Contains(task))
             store = kind.Open(asked["place"], settings, task == "create");
         switch (task) {
@@ -86,25 +87,24 @@ sealed class Driver {
     }
 
     JsonObject Describe(IKind kind, IDictionary<string, string> settings) {
-        var said = new JsonObject { { "kinds", described } };
+        var told = new JsonObject { { "kinds", described } };
         try {
-            if (kind != null) said["capabilities"] = JsonValue.Parse(kind.Capabilities(settings));
-        } catch (RefusedException refused) {
-            said["refused"] = refused.Message;
+            if (kind != null) told["capabilities"] = JsonValue.Parse(kind.Capabilities(settings));
+        } catch (NotSupportedException refused) {
+            told["refused"] = refused.Message;
         }
-        return said;
+        return told;
     }
 
     void Load(JsonObject asked, long first, long count) {
         byte[] offsets = File.ReadAllBytes((string)asked["dataset"] + "/index.bin");
-        using (var values = File.OpenRead((string)asked["dataset"] + "/values.bin"))
+        using (var values = new BinaryReader(File.OpenRead((string)asked["dataset"] + "/values.bin")))
             for (long key = first; key < first + count;) {
                 store.Begin(); // Not one for all: some stores hold in memory what a transaction writes.
-                for (long bytes = 0; key < first + count && bytes < 16 << 20; key++) {
+                for (long bytes = 0, size; key < first + count && bytes < 16 << 20; bytes += size + 100, key++) {
                     long from = BitConverter.ToInt64(offsets, (int)(8 * (key - 1)));
-                    var value = Block.Read(values, from, (int)(BitConverter.ToInt64(offsets, (int)(8 * key)) - from));
-                    store.Insert(key, store.Value(value));
-                    bytes += value.Length + 100;
+                    size = BitConverter.ToInt64(offsets, (int)(8 * key)) - from;
+                    store.Insert(key, store.Value(Block.Read(values, from, size)));
                 }
                 store.Commit();
                 Say("progress", new JsonObject { { "done", key - first }, { "total", count } });
@@ -123,12 +123,11 @@ sealed class Driver {
 
     JsonObject Run(JsonObject asked, IKind kind, IDictionary<string, string> settings) {
         JsonValue workload = asked["workload"], share = asked["threads"][0];
-        bool rows = workload.ContainsKey("rows_per_statement") && workload["rows_per_statement"] != null;
-        if (asked["threads"].Count > 1 || rows && workload["rows_per_statement"] > 1)
-            throw new NotSupportedException("this driver has one thread, and a statement inserts one row");
-        var block = new Block(store, JsonValue.Parse(kind.Described()).ContainsKey("keeps_nothing"), workload, share);
-        bool timesEach = share.ContainsKey("latencies") && share["latencies"] != null;
-        var latencies = timesEach ? new uint[block.Count - block.LeadIn] : null;
+        if (asked["threads"].Count > 1 || (Given(workload, "rows_per_statement") ?? 1) > 1)
+            throw new InvalidOperationException("this driver has one thread, and a statement inserts one row");
+        int leadIn = share["lead_in"], operations = share["operations"];
+        var block = new Block(store, workload, share, leadIn + operations);
+        var latencies = Given(share, "latencies") == null ? null : new uint[operations];
         WarmUp.Of(kind, settings, workload["per_transaction"].ToString() != "1");
         if ((string)workload["operation"] == "create-table") store.DropTable(); // The one that a new store has.
         byte[] before = new byte[100], after = new byte[100];
@@ -138,16 +137,16 @@ sealed class Driver {
         GC.Collect(); // What the preparation leaves behind is no cost of the block's.
         Say("ready", new JsonObject { { "effective", store.Effective() } });
         input.ReadLine();
-        block.Perform(0, block.LeadIn, null);
+        block.Perform(0, leadIn, null);
         block.Scanned = 0;
         long process = Cpu(ProcessTime), thread = Cpu(ThreadTime), start = Stopwatch.GetTimestamp();
         pread(schedstat, before, (IntPtr)100, IntPtr.Zero); // Within the time, or it could be more than the time.
-        block.Perform(block.LeadIn, block.Count, latencies);
+        block.Perform(leadIn, leadIn + operations, latencies);
         pread(schedstat, after, (IntPtr)100, IntPtr.Zero);
         long wall = Stopwatch.GetTimestamp() - start;
         thread = Cpu(ThreadTime) - thread;
         process = Cpu(ProcessTime) - process;
-        if (timesEach) File.WriteAllBytes(share["latencies"], latencies.SelectMany(BitConverter.GetBytes).ToArray());
+        if (latencies != null) File.WriteAllBytes(share["latencies"], latencies.SelectMany(BitConverter.GetBytes).ToArray());
         long delay = Waited(after) - Waited(before);
         var usage = new JsonObject { { "thread_cpu_ns", thread }, { "process_cpu_ns", process }, { "run_delay_ns", delay } };
         var measured = new JsonObject { { "wall_ns", Nanoseconds(wall) }, { "usage", usage } };

@@ -5,7 +5,8 @@ using System.Json;
 /// <summary>Does nothing: what the driver's own loop costs.</summary>
 sealed class NullKind : IKind, IStore {
     public string Described() {
-        return @"{""name"": ""null"", ""about"": ""does nothing: what the loop of C# costs"", ""keeps_nothing"": true}";
+        return @"{""name"": ""null"", ""about"": ""does nothing: what the loop of C# costs"", ""keeps_nothing"": true,
+            ""settings"": []}";
     }
 
     public string Capabilities(IDictionary<string, string> settings) { return SqliteKind.Can("none"); }
@@ -14,7 +15,7 @@ sealed class NullKind : IKind, IStore {
     public void Begin() { }
     public void Commit() { }
     public byte[] Get(long key) { return null; }
-    public long Read(long key) { return 0; }
+    public long Read(long key) { return Block.NothingKept; }
     public void Insert(long key, object value) { }
     public bool Overwrite(long key, object value) { return true; }
     public bool Delete(long key) { return true; }

@@ -2,16 +2,16 @@ using System;
 using System.Collections.Generic;
 using System.Json;
 
-/// <summary>An open store, used by one thread. What goes wrong is thrown, and fails the block or the task.</summary>
+/// <summary>An open store, used by one thread. What goes wrong is thrown, and fails the block or the task. Outside of a
+/// transaction that was begun, each operation is one of its own.</summary>
 public interface IStore {
     /// <summary>A value as the binding takes it; made before the clock runs.</summary>
     object Value(byte[] bytes);
-    /// <summary>Begins a transaction; an operation outside of one is a transaction of its own.</summary>
     void Begin();
     void Commit();
     /// <summary>A value, or null.</summary>
     byte[] Get(long key);
-    /// <summary>The same while the clock runs: its bytes, or -1.</summary>
+    /// <summary>The same while the clock runs: its bytes, -1 if there is none, or Block.NothingKept.</summary>
     long Read(long key);
     /// <summary>Adds a key that is not there.</summary>
     void Insert(long key, object value);
@@ -32,13 +32,8 @@ public interface IStore {
 public interface IKind {
     /// <summary>Its name, what it is, its engine and settings.</summary>
     string Described();
-    /// <summary>The "capabilities" of a store; RefusedException: there is none with these settings.</summary>
+    /// <summary>The "capabilities" of a store; NotSupportedException: there is none with these settings.</summary>
     string Capabilities(IDictionary<string, string> settings);
     /// <summary>Opens the store in a directory, or makes an empty one there.</summary>
     IStore Open(string place, IDictionary<string, string> settings, bool create);
-}
-
-/// <summary>Why there is no such store, and what would do.</summary>
-public sealed class RefusedException : Exception {
-    public RefusedException(string message) : base(message) { }
 }

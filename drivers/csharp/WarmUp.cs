@@ -13,8 +13,8 @@ static class WarmUp {
 
     /// <summary>Does so on another store of the kind, not on the one that is measured.</summary>
     public static void Of(IKind kind, IDictionary<string, string> settings, bool together) {
-        string times;
-        int most = settings.TryGetValue("warm_up", out times) ? int.Parse(times) : 0;
+        // The driver's cost is asked for without settings.
+        int most = settings.TryGetValue("warm_up", out string times) ? int.Parse(times) : 0;
         if (most == 0) return;
         foreach (string left in Directory.GetDirectories(Memory, Place + "*")) // By a process that was killed.
             if (!Directory.Exists("/proc/" + left.Substring(left.LastIndexOf('-') + 1))) Directory.Delete(left, true);

@@ -105,6 +105,7 @@ static class DriverTest {
 
     /// <summary>A store with the values one, two and three.</summary>
     static void Built(string spec) {
+        Directory.CreateDirectory(work + "/store");
         Write("values.bin", Latin("onetwothree"));
         Write("index.bin", new long[] { 0, 3, 6, 11 }.SelectMany(number => BitConverter.GetBytes(number)).ToArray());
         using (var driver = new Conversation(spec)) {
@@ -157,6 +158,11 @@ static class DriverTest {
             Holds(driver.Block("overwrite", "1", 0, Step(Overwrite, 1, "\u00ff")), "use column_type=blob");
     }
 
+    static void WhatKeepsNothingIsReadWhereNothingWasMade(string spec) {
+        using (var driver = new Conversation(spec))
+            Holds(driver.Block("read", "\"all\"", 1, Step(Read, 1, 3), Step(Read, 7, 0)), "\"wall_ns\"");
+    }
+
     static void SeveralRowsOfAStatementAreRefusedInWords(string spec) {
         Built(spec);
         using (var driver = new Conversation(spec))
@@ -201,6 +207,7 @@ static class DriverTest {
         Run(TheTableThatIsMadeAnewHoldsNothing, Specs);
         Run(APlaceWithoutAStoreIsAFailureInWords, Seed, Sqlite);
         Run(WhatIsNoTextIsRefusedAsText, Seed);
+        Run(WhatKeepsNothingIsReadWhereNothingWasMade, "null");
         Run(SeveralRowsOfAStatementAreRefusedInWords, Sqlite);
         Run(TheGreetingSaysTheVersionOfMono, Sqlite);
         Run(AProviderThatIsNotHereIsRefused, Seed);

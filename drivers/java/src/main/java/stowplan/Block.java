@@ -1,92 +1,86 @@
 package stowplan;
 
-import java.io.IOException;
+import java.io.*;
 import java.nio.*;
-import java.nio.channels.FileChannel;
 import java.nio.file.*;
-import java.util.function.LongConsumer;
+import java.util.*;
 import org.json.JSONObject;
 
 /** The steps of a block, and the loop that does them, transaction by transaction. */
 final class Block {
-    long scanned;
-    private final Store store;
-    private final boolean keepsNothing;
-    private final long first;
-    private final int group, table; // Operations of a transaction, 0: each alone. What is done to tables, -1: nothing.
-    private final ByteBuffer sequence;
-    private final Object[] values;
-    private int visited;
-    private final LongConsumer visit = bytes -> { visited++; scanned += bytes; };
+    private record Step(int action, long key, int size, int most, Object value) { }
 
-    Block(Store store, boolean keepsNothing, JSONObject workload, JSONObject share, int count) throws IOException {
+    LongSummaryStatistics visited = new LongSummaryStatistics();
+    private final Store store;
+    private final boolean alone; // Each operation is a transaction of its own.
+    private final int group; // Operations of a transaction.
+    private final Step[] steps;
+
+    Block(Store store, JSONObject workload, JSONObject share, int count) throws IOException {
         this.store = store;
-        this.keepsNothing = keepsNothing;
-        Object each = workload.get("per_transaction");
-        group = each.equals("all") ? Integer.MAX_VALUE : each.equals(1) ? 0 : (int) each;
-        table = java.util.List.of("create-table", "drop-table").indexOf(workload.getString("operation"));
-        first = share.getLong("first");
-        sequence = content(share.getString("sequence"));
-        values = new Object[count];
+        alone = workload.get("per_transaction").equals(1);
+        group = workload.optInt("per_transaction", count); // Else it is "all".
+        steps = new Step[count];
+        int table = List.of("create-table", "drop-table").indexOf(workload.getString("operation"));
+        ByteBuffer sequence = content(share.getString("sequence"));
         JSONObject files = share.optJSONObject("payloads");
-        if (files == null) return;
-        LongBuffer offsets = content(files.getString("offsets")).asLongBuffer();
-        try (FileChannel from = FileChannel.open(Path.of(files.getString("values")))) {
-            for (int n = 0; n < count; n++)
-                if (action(n) >= 1 && action(n) <= 3) values[n] = store.value(read(from, offsets.get(n), size(n)));
+        LongBuffer offsets = files == null ? null : content(files.getString("offsets")).asLongBuffer();
+        try (RandomAccessFile values = files == null ? null : new RandomAccessFile(files.getString("values"), "r")) {
+            for (int n = 0; n < count; n++) { // Behind the last record of the sequence comes its first.
+                int at = 16 + 16 * (int) ((share.getLong("first") + n) % sequence.getLong(8));
+                int action = table < 0 ? sequence.getChar(at + 12) : 6 + table, size = sequence.getInt(at + 8);
+                Object value = action >= 1 && action <= 3 ? store.value(read(values, offsets.get(n), size)) : null;
+                steps[n] = new Step(action, sequence.getLong(at), size, sequence.getChar(at + 14), value);
+            }
         }
     }
 
-    /** A file; those of the protocol are little-endian. */
-    static ByteBuffer content(String path) throws IOException {
-        return ByteBuffer.wrap(Files.readAllBytes(Path.of(path))).order(ByteOrder.LITTLE_ENDIAN);
-    }
+    /** Bytes of a file of the protocol, which is little-endian. */
+    static ByteBuffer little(byte[] bytes) { return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN); }
 
-    static byte[] read(FileChannel file, long from, long size) throws IOException {
-        ByteBuffer value = ByteBuffer.allocate((int) size);
-        while (value.hasRemaining() && file.read(value, from + value.position()) > 0) { }
-        return value.array();
-    }
+    static ByteBuffer content(String path) throws IOException { return little(Files.readAllBytes(Path.of(path))); }
 
-    /** Where a step lies: behind the last record of the sequence comes its first. */
-    private int at(int n) { return 16 + 16 * (int) ((first + n) % sequence.getLong(8)); }
-    private int size(int n) { return sequence.getInt(at(n) + 8); }
-    private int action(int n) { return table < 0 ? sequence.getShort(at(n) + 12) : 6 + table; }
+    static byte[] read(RandomAccessFile file, long from, long size) throws IOException {
+        byte[] value = new byte[(int) size];
+        file.seek(from);
+        file.readFully(value);
+        return value;
+    }
 
     /** Does some steps; where latencies are wanted, each is told in nanoseconds. */
     void perform(int n, int to, ByteBuffer latencies) throws Exception {
         for (long before = System.nanoTime(); n < to;) {
-            int end = group == 0 ? to : (int) Math.min((long) n + group, to);
-            if (group > 0) store.begin();
-            if (group > 0 && latencies != null) before = System.nanoTime();
+            int end = alone || to - n < group ? to : n + group;
+            if (!alone) store.begin();
+            if (!alone && latencies != null) before = System.nanoTime();
             for (; n < end; n++) {
-                step(n, sequence.getLong(at(n)));
+                perform(steps[n]);
                 if (latencies == null) continue;
                 long now = System.nanoTime();
                 latencies.putInt((int) Math.min(now - before, 0xFFFFFFFFL));
                 before = now;
             }
-            if (group > 0) store.commit();
+            if (!alone) store.commit();
         }
     }
 
-    private void step(int n, long key) throws Exception {
-        switch (action(n)) {
-            case 0 -> expect(n, store.read(key));
-            case 1 -> expect(n, store.overwrite(key, values[n]) ? size(n) : -1);
+    private void perform(Step step) throws Exception {
+        switch (step.action) {
+            case 0 -> expect(step, store.read(step.key));
+            case 1 -> expect(step, store.overwrite(step.key, step.value) ? step.size : -1);
             case 2 -> {
-                if (group == 0) store.begin();
-                expect(n, store.read(key));
-                expect(n, store.overwrite(key, values[n]) ? size(n) : -1);
-                if (group == 0) store.commit();
+                if (alone) store.begin();
+                expect(step, store.read(step.key));
+                expect(step, store.overwrite(step.key, step.value) ? step.size : -1);
+                if (alone) store.commit();
             }
-            case 3 -> store.insert(key, values[n]);
-            case 4 -> expect(n, store.delete(key) ? size(n) : -1);
+            case 3 -> store.insert(step.key, step.value);
+            case 4 -> expect(step, store.delete(step.key) ? step.size : -1);
             case 5 -> {
-                int most = Short.toUnsignedInt(sequence.getShort(at(n) + 14));
-                visited = 0;
-                store.scan(key, most, visit);
-                if (visited < 1 || visited > most) throw new IllegalStateException("a scan visited " + visited + " values");
+                long before = visited.getCount();
+                store.scan(step.key, step.most, visited);
+                long found = visited.getCount() - before;
+                if (found < 1 || found > step.most) throw new IllegalStateException("a scan visited " + found + " values");
             }
             case 6 -> store.createTable();
             case 7 -> store.dropTable();
@@ -94,8 +88,8 @@ final class Block {
         }
     }
 
-    private void expect(int n, long bytes) {
-        if (bytes != size(n) && !keepsNothing) throw new IllegalStateException("the value of key "
-            + sequence.getLong(at(n)) + (bytes < 0 ? " is missing" : " has " + bytes + " bytes, not " + size(n)));
+    private void expect(Step step, long bytes) {
+        if (bytes != step.size && bytes != Store.NOTHING_KEPT) throw new IllegalStateException("the value of key "
+            + step.key + (bytes < 0 ? " is missing" : " has " + bytes + " bytes, not " + step.size));
     }
 }

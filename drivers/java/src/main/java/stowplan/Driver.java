@@ -12,65 +12,59 @@ import org.json.*;
 /** The driver's side of the protocol (docs/driver-format.md), for the kinds of stores that it is given. */
 final class Driver {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
-    private static final OperatingSystemMXBean SYSTEM = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    private static final OperatingSystemMXBean SYSTEM = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     private final BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
     private final PrintStream out = System.out;
-    private final Map<String, Store.Kind> kinds = new HashMap<>();
-    private final Map<String, JSONObject> described = new LinkedHashMap<>();
+    private final Map<String, Store.Kind> kinds = new LinkedHashMap<>();
     private Store store;
 
     void converse(Store.Kind... all) {
         System.setOut(System.err); // What a library prints is no part of the conversation.
         say("hello", Map.of("protocol", "stowplan-driver", "version", 4, "tool", "Java " + Runtime.version()));
         try {
-            for (Store.Kind kind : all) {
-                JSONObject about = new JSONObject(kind.described()).append("settings", WarmUp.setting());
-                kinds.put(about.getString("name"), kind);
-                described.put(about.getString("name"), about);
-            }
-            for (Object heard = hear(); heard instanceof JSONObject message; heard = hear())
+            for (Store.Kind kind : all) kinds.put(described(kind).getString("name"), kind);
+            for (String line = in.readLine(); line != null && !line.equals("\"bye\""); line = in.readLine()) {
+                JSONObject message = new JSONObject(line);
                 for (String task : message.keySet()) perform(task, message.getJSONObject(task));
+            }
         } catch (Throwable error) { // The parent tells it to whoever runs the study.
             say("failed", Map.of("message", error.toString()));
         }
     }
 
-    private Object hear() throws IOException {
-        String line = in.readLine();
-        return line == null ? "bye" : new JSONTokener(line).nextValue();
+    private static JSONObject described(Store.Kind kind) {
+        return new JSONObject(kind.described()).append("settings", new JSONObject(WarmUp.SETTING));
     }
 
     private void say(String name, Object fields) { out.println(new JSONObject().put(name, fields)); }
 
     private void perform(String task, JSONObject asked) throws Exception {
-        String[] spec = asked.optString("store").split("[:,]");
+        String[] spec = asked.optString("store").replaceFirst(":", ",").split(",");
         Map<String, String> settings = new HashMap<>();
         for (String pair : spec) settings.put(pair.split("=")[0], pair.substring(pair.indexOf('=') + 1));
         Store.Kind kind = kinds.get(spec[0]);
-        Path place = Path.of(asked.optString("place"));
-        if (task.equals("create")) Files.createDirectories(place);
         if (store == null && Set.of("create", "load", "run", "dump").contains(task))
-            store = kind.open(place, settings, task.equals("create"));
+            store = kind.open(Path.of(asked.getString("place")), settings, task.equals("create"));
         switch (task) {
-            case "describe" -> say("described", kind == null ? Map.of("kinds", described.values())
-                : Map.of("kinds", described.values(), "capabilities", new JSONObject(kind.capabilities(settings))));
-            case "inspect" -> say("inspected", Map.of());
-            case "run" -> say("measured", run(asked, kind, settings, described.get(spec[0])));
-            case "load" -> load(asked, asked.getLong("first"), asked.getLong("count"));
-            case "dump" -> dump(asked);
-            case "rest" -> {
+            case "describe":
+                var told = new JSONObject().put("kinds", kinds.values().stream().map(Driver::described).toList());
+                if (kind != null) told.put("capabilities", new JSONObject(kind.capabilities(settings)));
+                say("described", told);
+                return;
+            case "inspect": say("inspected", Map.of()); return;
+            case "run": say("measured", run(asked, kind, settings)); return;
+            case "load": load(asked, asked.getLong("first"), asked.getLong("count")); break;
+            case "dump": dump(asked); break;
+            case "rest":
                 if (store != null) store.close(asked.getBoolean("checkpoint"));
                 store = null;
-            }
-            default -> { }
         }
-        if (Set.of("create", "load", "dump", "rest").contains(task)) out.println("\"done\"");
+        out.println("\"done\"");
     }
 
     private void load(JSONObject asked, long first, long count) throws Exception {
-        String dataset = asked.getString("dataset");
-        LongBuffer offsets = Block.content(dataset + "/index.bin").asLongBuffer();
-        try (FileChannel values = FileChannel.open(Path.of(dataset, "values.bin"))) {
+        LongBuffer offsets = Block.content(asked.getString("dataset") + "/index.bin").asLongBuffer();
+        try (RandomAccessFile values = new RandomAccessFile(asked.getString("dataset") + "/values.bin", "r")) {
             for (long key = first; key < first + count;) {
                 store.begin(); // Not one for all: some stores hold in memory what a transaction writes.
                 for (long bytes = 0, size; key < first + count && bytes < 16 << 20; bytes += size + 100, key++) {
@@ -84,10 +78,9 @@ final class Driver {
     }
 
     private void dump(JSONObject asked) throws Exception {
-        LongBuffer keys = Block.content(asked.getString("keys")).asLongBuffer();
-        Path file = Path.of(asked.getString("to"));
-        try (DataOutputStream to = new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(file)))) {
-            while (keys.hasRemaining()) {
+        OutputStream file = new BufferedOutputStream(new FileOutputStream(asked.getString("to")));
+        try (DataOutputStream to = new DataOutputStream(file)) {
+            for (LongBuffer keys = Block.content(asked.getString("keys")).asLongBuffer(); keys.hasRemaining();) {
                 byte[] value = store.get(keys.get());
                 to.writeLong(value == null ? -1 : Long.reverseBytes(value.length));
                 if (value != null) to.write(value);
@@ -95,17 +88,13 @@ final class Driver {
         }
     }
 
-    /** Nanoseconds that a thread was ready and waited for a processor: the second number of its schedstat. */
-    private static long waited(ByteBuffer schedstat) { return Long.parseLong(new String(schedstat.array()).split(" ")[1]); }
-
-    private JSONObject run(JSONObject asked, Store.Kind kind, Map<String, String> settings, JSONObject about) throws Exception {
+    private JSONObject run(JSONObject asked, Store.Kind kind, Map<String, String> settings) throws Exception {
         JSONObject workload = asked.getJSONObject("workload"), share = asked.getJSONArray("threads").getJSONObject(0);
         if (asked.getJSONArray("threads").length() > 1 || workload.optInt("rows_per_statement") > 1)
             throw new UnsupportedOperationException("this driver has one thread, and a statement inserts one row");
         int leadIn = share.getInt("lead_in"), operations = share.getInt("operations");
-        Block block = new Block(store, about.optBoolean("keeps_nothing"), workload, share, leadIn + operations);
-        ByteBuffer latencies = share.isNull("latencies") ? null : ByteBuffer.allocate(4 * operations);
-        if (latencies != null) latencies.order(ByteOrder.LITTLE_ENDIAN);
+        Block block = new Block(store, workload, share, leadIn + operations);
+        ByteBuffer latencies = share.isNull("latencies") ? null : Block.little(new byte[4 * operations]);
         WarmUp.of(kind, settings, !workload.get("per_transaction").equals(1));
         if (workload.getString("operation").equals("create-table")) store.dropTable(); // The one that a new store has.
         System.gc(); // What the preparation leaves behind is no cost of the block's.
@@ -113,20 +102,22 @@ final class Driver {
         FileChannel schedstat = FileChannel.open(Path.of("/proc/thread-self/schedstat"));
         schedstat.read(after, 0); // The first time takes longer.
         say("ready", Map.of("effective", store.effective()));
-        hear();
+        in.readLine();
         block.perform(0, leadIn, null);
-        block.scanned = 0;
+        block.visited = new LongSummaryStatistics();
         long process = SYSTEM.getProcessCpuTime(), thread = THREADS.getCurrentThreadCpuTime(), start = System.nanoTime();
         schedstat.read(before, 0); // Within the time, or what passes between both could be more delay than time.
         block.perform(leadIn, leadIn + operations, latencies);
         schedstat.read(after.clear(), 0);
-        long wall = System.nanoTime() - start;
+        long wall = System.nanoTime() - start, scanned = block.visited.getSum();
         thread = THREADS.getCurrentThreadCpuTime() - thread;
         process = SYSTEM.getProcessCpuTime() - process;
         if (latencies != null) Files.write(Path.of(share.getString("latencies")), latencies.array());
-        JSONObject usage = new JSONObject().put("thread_cpu_ns", thread).put("process_cpu_ns", process)
-            .put("run_delay_ns", waited(after) - waited(before));
-        JSONObject measured = new JSONObject().put("wall_ns", wall).put("usage", usage);
-        return block.scanned > 0 ? measured.put("bytes", block.scanned) : measured;
+        long delay = waited(after) - waited(before);
+        Map<String, Long> usage = Map.of("thread_cpu_ns", thread, "process_cpu_ns", process, "run_delay_ns", delay);
+        return new JSONObject().put("wall_ns", wall).put("usage", usage).put("bytes", scanned > 0 ? scanned : null);
     }
+
+    /** Nanoseconds that a thread was ready and waited for a processor: the second number of its schedstat. */
+    private static long waited(ByteBuffer schedstat) { return Long.parseLong(new String(schedstat.array()).split(" ")[1]); }
 }

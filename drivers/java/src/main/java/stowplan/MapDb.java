@@ -6,7 +6,7 @@ import java.util.function.LongConsumer;
 import org.mapdb.*;
 
 /** A B-tree of MapDB. */
-final class MapDb implements Store {
+final class MapDb extends MapStore<BTreeMap<Long, byte[]>> {
     static final Kind KIND = new Kind() {
         @Override public String described() {
             return """
@@ -33,8 +33,6 @@ final class MapDb implements Store {
     };
 
     private final DB db;
-    private final BTreeMap<Long, byte[]> map;
-    private boolean together;
 
     private MapDb(Path path, Map<String, String> settings, boolean create) throws Exception {
         if (!create && !Files.exists(path)) throw new NoSuchFileException("there is no store " + path);
@@ -46,35 +44,7 @@ final class MapDb implements Store {
         if (create) db.commit();
     }
 
-    private void ended() {
-        if (!together) db.commit();
-    }
-
-    @Override public void begin() { together = true; }
-
-    @Override public void commit() {
-        together = false;
-        ended();
-    }
-
-    @Override public byte[] get(long key) { return map.get(key); }
-
-    @Override public void insert(long key, Object value) {
-        if (map.put(key, (byte[]) value) != null) throw new IllegalStateException("key " + key + " is there already");
-        ended();
-    }
-
-    @Override public boolean overwrite(long key, Object value) {
-        boolean there = map.put(key, (byte[]) value) != null;
-        ended();
-        return there;
-    }
-
-    @Override public boolean delete(long key) {
-        boolean there = map.remove(key) != null;
-        ended();
-        return there;
-    }
+    @Override void save() { db.commit(); }
 
     @Override public void scan(long from, int most, LongConsumer visited) {
         int n = 0;

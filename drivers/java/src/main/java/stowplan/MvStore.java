@@ -7,7 +7,7 @@ import org.h2.mvstore.*;
 import org.h2.mvstore.type.*;
 
 /** A map of H2's MVStore. */
-final class MvStore implements Store {
+final class MvStore extends MapStore<MVMap<Long, byte[]>> {
     static final Kind KIND = new Kind() {
         @Override public String described() {
             return """
@@ -38,8 +38,6 @@ final class MvStore implements Store {
 
     private final MVStore store;
     private final boolean sync, background;
-    private boolean together;
-    private MVMap<Long, byte[]> map;
 
     private MvStore(Path path, Map<String, String> settings, boolean create) throws Exception {
         if (!create && !Files.exists(path)) throw new NoSuchFileException("there is no store " + path);
@@ -53,36 +51,10 @@ final class MvStore implements Store {
         createTable();
     }
 
-    private void ended() {
-        if (together || background) return;
+    @Override void save() {
+        if (background) return;
         store.commit();
         if (sync) store.sync();
-    }
-
-    @Override public void begin() { together = true; }
-
-    @Override public void commit() {
-        together = false;
-        ended();
-    }
-
-    @Override public byte[] get(long key) { return map.get(key); }
-
-    @Override public void insert(long key, Object value) {
-        if (map.put(key, (byte[]) value) != null) throw new IllegalStateException("key " + key + " is there already");
-        ended();
-    }
-
-    @Override public boolean overwrite(long key, Object value) {
-        boolean there = map.put(key, (byte[]) value) != null;
-        ended();
-        return there;
-    }
-
-    @Override public boolean delete(long key) {
-        boolean there = map.remove(key) != null;
-        ended();
-        return there;
     }
 
     @Override public void scan(long from, int most, LongConsumer visited) {
@@ -96,12 +68,12 @@ final class MvStore implements Store {
     @Override public void createTable() {
         map = store.openMap("kv", new MVMap.Builder<Long, byte[]>().keyType(LongDataType.INSTANCE)
             .valueType(ByteArrayDataType.INSTANCE));
-        ended();
+        done();
     }
 
     @Override public void dropTable() {
         store.removeMap(map);
-        ended();
+        done();
     }
 
     @Override public Map<String, Object> effective() {

@@ -24,6 +24,7 @@ final class Null implements Store {
     @Override public void begin() { }
     @Override public void commit() { }
     @Override public byte[] get(long key) { return null; }
+    @Override public long read(long key) { return NOTHING_KEPT; }
     @Override public void insert(long key, Object value) { }
     @Override public boolean overwrite(long key, Object value) { return true; }
     @Override public boolean delete(long key) { return true; }

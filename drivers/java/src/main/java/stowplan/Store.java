@@ -4,11 +4,14 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.function.LongConsumer;
 
-/** An open store, used by one thread. What goes wrong is thrown, and fails the block or the task. */
+/** An open store, used by one thread. What goes wrong is thrown, and fails the block or the task. Outside of a
+ * transaction that was begun, each operation is one of its own. */
 public interface Store {
+    /** What {@link #read} tells where nothing is kept: every value is taken to be there, of any size. */
+    long NOTHING_KEPT = -2;
+
     /** A value as the binding takes it; made before the clock runs. */
     default Object value(byte[] bytes) { return bytes; }
-    /** Begins a transaction; an operation outside of one is a transaction of its own. */
     void begin() throws Exception;
     void commit() throws Exception;
     /** A value, or null. */

@@ -1,35 +1,29 @@
 package stowplan;
 
-import java.io.IOException;
-import java.nio.file.*;
-import java.util.*;
-import java.util.stream.Stream;
-import org.json.JSONObject;
+import java.io.File;
+import java.nio.file.Files;
+import java.util.Map;
 
 /** What a store's code does before a block, so that it is machine code: README.md, "What the figures mean". */
 final class WarmUp {
-    private static final Path MEMORY = Path.of(Files.isWritable(Path.of("/dev/shm")) ? "/dev/shm" : "/tmp");
+    static final String SETTING = """
+        {"name": "warm_up", "kind": {"integer": {"min": 0, "max": 1000000}}, "default": "10000",
+         "help": "how often each operation is done before a block, to a store in memory that is thrown away, \
+        for 3 seconds at most; 0: the block is what a process does that has just begun"}""";
+    private static final File MEMORY = new File(new File("/dev/shm").canWrite() ? "/dev/shm" : "/tmp");
     private static final String PLACE = "stowplan-warm-up-";
-    private static final long LONGEST_NS = 3_000_000_000L;
-
-    private WarmUp() { }
-
-    static JSONObject setting() {
-        return new JSONObject("""
-            {"name": "warm_up", "kind": {"integer": {"min": 0, "max": 1000000}}, "default": "10000",
-             "help": "how often each operation is done before a block, to a store in memory that is thrown away, \
-            for 3 seconds at most; 0: the block is what a process does that has just begun"}""");
-    }
 
     /** Does so on another store of the kind, not on the one that is measured. */
     static void of(Store.Kind kind, Map<String, String> settings, boolean together) throws Exception {
-        int times = Integer.parseInt(settings.getOrDefault("warm_up", "0"));
+        int times = Integer.parseInt(settings.getOrDefault("warm_up", "0")); // The driver's cost is asked so.
         if (times == 0) return;
-        removeThoseOfKilledProcesses();
-        Path place = Files.createDirectory(MEMORY.resolve(PLACE + ProcessHandle.current().pid()));
-        Store store = kind.open(place, settings, true);
+        for (File left : MEMORY.listFiles((memory, name) -> name.startsWith(PLACE))) // By a process that was killed.
+            if (!new File("/proc", left.getName().substring(PLACE.length())).exists()) remove(left);
+        File place = new File(MEMORY, PLACE + ProcessHandle.current().pid());
+        place.mkdir();
+        Store store = kind.open(place.toPath(), settings, true);
         Object value = store.value("x".repeat(100).getBytes());
-        long end = System.nanoTime() + LONGEST_NS;
+        long end = System.nanoTime() + 3_000_000_000L;
         for (int key = 1; key <= times && System.nanoTime() < end || together && key % 100 != 1; key++) {
             if (together && key % 100 == 1) store.begin();
             store.insert(key, value);
@@ -43,18 +37,9 @@ final class WarmUp {
         remove(place);
     }
 
-    private static void removeThoseOfKilledProcesses() throws IOException {
-        try (DirectoryStream<Path> places = Files.newDirectoryStream(MEMORY, PLACE + "*")) {
-            for (Path place : places) {
-                String process = place.getFileName().toString().substring(PLACE.length());
-                if (Files.notExists(Path.of("/proc", process))) remove(place);
-            }
-        }
-    }
-
-    private static void remove(Path place) throws IOException {
-        try (Stream<Path> files = Files.walk(place)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) Files.deleteIfExists(file);
-        }
+    private static void remove(File place) {
+        File[] within = Files.isSymbolicLink(place.toPath()) ? null : place.listFiles(); // Where a link leads is another's.
+        if (within != null) for (File file : within) remove(file);
+        place.delete();
     }
 }

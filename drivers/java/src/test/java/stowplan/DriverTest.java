@@ -113,6 +113,7 @@ class DriverTest {
 
     /** A store with the values one, two and three. */
     private void built(String spec) throws IOException {
+        Files.createDirectory(work.resolve("store"));
         Files.write(work.resolve("values.bin"), "onetwothree".getBytes());
         ByteBuffer index = little(32).putLong(0).putLong(3).putLong(6).putLong(11);
         Files.write(work.resolve("index.bin"), index.array());
@@ -180,6 +181,24 @@ class DriverTest {
         new Conversation(MVSTORE).block("read", 1, 0, step(READ, 1, 3));
         long process = processes.get(1).pid();
         assertFalse(Files.exists(Path.of("/dev/shm/stowplan-warm-up-" + process)));
+    }
+
+    @Test
+    void what_a_killed_process_left_is_removed_and_not_where_its_links_lead() throws IOException {
+        Path left = Files.createDirectories(Path.of("/dev/shm/stowplan-warm-up-999999999/deeper"));
+        Path kept = Files.createDirectory(work.resolve("kept"));
+        Files.write(kept.resolve("file"), new byte[1]);
+        Files.createSymbolicLink(left.resolve("link"), kept);
+        built(MVSTORE);
+        new Conversation(MVSTORE).block("read", 1, 0, step(READ, 1, 3));
+        assertFalse(Files.exists(left.getParent()));
+        assertTrue(Files.exists(kept.resolve("file")));
+    }
+
+    @Test
+    void what_keeps_nothing_is_read_where_nothing_was_made() throws IOException {
+        String measured = new Conversation("null").block("read", "\"all\"", 1, step(READ, 1, 3), step(READ, 7, 0));
+        assertTrue(measured.startsWith("{\"measured\""), measured);
     }
 
     @Test
