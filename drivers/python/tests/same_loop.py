@@ -3,8 +3,8 @@
 same_loop.py read|insert DATABASE VALUES BYTES OPERATIONS SEED: prints nanoseconds per operation, by the wall and
 less the time that the thread waited for a CPU.
 
-read: OPERATIONS of VALUES in random order, in one transaction, after 500 others. insert: OPERATIONS values into a new
-database, in one transaction whose commit is in the time."""
+read: OPERATIONS of the VALUES of a database (a table kv of k and v) in random order, in one transaction, after 500
+others. insert: OPERATIONS values into a new database, in one transaction whose commit is in the time."""
 import os, random, sqlite3, sys, time
 
 def waited():
@@ -38,22 +38,10 @@ def read(db, keys, bytes):
     db.execute("COMMIT")
     return time.perf_counter_ns() - start, waited() - waiting
 
-def read_in_again(path):
-    """Has the file in the page cache as it lies there once it was read in order: not as it was written."""
-    file = os.open(path, os.O_RDONLY)
-    os.fsync(file)
-    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-    while os.read(file, 1 << 20):
-        pass
-    os.close(file)
-
 def main(loop, path, values, bytes, operations, seed):
-    if loop == "insert":
-        return inserted(connect(path), operations, bytes)
-    if not os.path.exists(path):
-        inserted(connect(path), values, bytes)
-    read_in_again(path)
     db = connect(path)
+    if loop == "insert":
+        return inserted(db, operations, bytes)
     keys = [*range(1, values + 1)]
     random.Random(seed).shuffle(keys)
     read(db, keys[operations:operations + 500], bytes)

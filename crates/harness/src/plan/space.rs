@@ -14,7 +14,11 @@ const LOG_BYTES: u64 = 64 << 20;
 /// Stores that append, and remove what is outdated later: 20.6 MB for 10 MB as built, and up to 154 MB
 /// more once values were written again.
 const LOG_STRUCTURED: [&str; 1] = ["fjall"];
-/// Of a driver's store nobody knows how it keeps its values: each with this beside it, ...
+/// Kinds of drivers in other languages that keep an SQLite database, as the one that is built in does.
+const SQLITE: [&str; 4] = ["ado", "apsw", "modernc", "sqlite"];
+/// The kind of any driver that keeps nothing.
+const NULL: &str = "null";
+/// Of any other driver's store nobody knows how it keeps its values: each with this beside it, ...
 const UNKNOWN_BYTES_PER_VALUE: u64 = 64;
 /// ... all of that so many times, and a log.
 const UNKNOWN_TIMES: u64 = 4;
@@ -24,15 +28,18 @@ pub(super) fn store_bytes(plan: &Plan, comparison: &Comparison, cell: &Cell) -> 
     let Some(dataset) = plan.datasets.get(&cell.dataset) else {
         return 0;
     };
-    let per_value = match () {
-        () if !cell.driver.is_empty() => return in_any_engine(dataset),
-        () if is_of_files(cell) => bytes_of_file(dataset),
-        () if is_log_structured(cell) => dataset
+    let per_value = match cell.store.name() {
+        NULL => return 0,
+        kind if !cell.driver.is_empty() && !SQLITE.contains(&kind) => {
+            return in_any_engine(dataset);
+        }
+        _ if is_of_files(cell) => bytes_of_file(dataset),
+        _ if is_log_structured(cell) => dataset
             .size
             .mean()
             .saturating_add(BYTES_PER_VALUE)
             .saturating_mul(2),
-        () => bytes_in_pages(cell, dataset),
+        _ => bytes_in_pages(cell, dataset),
     };
     let built = dataset.count.saturating_mul(per_value);
     let built = built.saturating_add(EMPTY_BYTES);
@@ -118,7 +125,7 @@ fn is_log_structured(cell: &Cell) -> bool {
 mod tests {
     use crate::drivers::Drivers;
     use crate::plan::{PlanOptions, needs, plan};
-    use stowplan_model::Study;
+    use stowplan_model::{Cell, Study};
 
     /// A store, values, bytes of each, what is done, and the megabytes that were allocated for it.
     const MEASURED: [(&str, u64, u64, &str, f64); 16] = [
@@ -167,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_nobody_measured_may_take_four_times_its_data() {
+    fn a_store_of_a_driver_may_take_four_times_its_data_unless_it_is_known() {
         let study = r#"
             name = "t"
             title = "t"
@@ -179,12 +186,21 @@ mod tests {
         let study = Study::parse(study, "t.toml").unwrap();
         let plan = plan(study, &PlanOptions::default(), &Drivers::built_in()).unwrap();
         let comparison = &plan.comparisons[0];
-        let mut cell = comparison.cells[0].clone();
-        let known = super::store_bytes(&plan, comparison, &cell);
+        let cell = &comparison.cells[0];
+        let known = super::store_bytes(&plan, comparison, cell);
         assert!(known < 1_500_000_000, "{known}");
-        cell.driver = "other".to_owned();
-        let unknown = super::store_bytes(&plan, comparison, &cell);
-        assert!(unknown > 4_000_000_000, "{unknown}");
+        let by_driver = |store: &str| {
+            let cell = Cell {
+                driver: "other".to_owned(),
+                store: store.parse().unwrap(),
+                ..cell.clone()
+            };
+            super::store_bytes(&plan, comparison, &cell)
+        };
+        assert!(by_driver("other/engine") > 4_000_000_000);
+        // What SQLite takes does not depend on the language that calls it.
+        assert_eq!(by_driver("other/sqlite"), known);
+        assert_eq!(by_driver("other/null"), 0);
     }
 
     #[test]

@@ -775,6 +775,32 @@ fn a_plan_larger_than_the_disk_is_refused_before_its_place_exists() {
 }
 
 #[test]
+fn a_driver_that_is_missing_is_told_once_below_all_comparisons_with_the_cells_that_want_it() {
+    let wants = |cells: [(&str, &str); 2]| {
+        cells.map(|(key, label)| {
+            format!("{key} = {{ store = \"go/{key}\", label = \"{label}\", optional = true }}\n")
+        })
+    };
+    let sql = "sql = { store = \"sqlite\" }\n";
+    let safe = "safe = { store = \"files:write=rename,fsync=directory\" }\n";
+    let read = wants([("bbolt", "Bolt"), ("pebble", "Pebble")]).concat();
+    let write = wants([("badger", "Badger"), ("bbolt", "Bolt")]).concat();
+    let text = STUDY
+        .replace(sql, &format!("{sql}{read}"))
+        .replace(safe, &format!("{safe}{write}"));
+    let drivers = crate::drivers::Drivers::built_in();
+    let plan = plan(study(&text), &PlanOptions::default(), &drivers).unwrap();
+    let told = describe(&plan, false, 1_000);
+    let why = "not applicable: Badger; Bolt; Pebble: driver 'go' was not found";
+    let line = told.lines().position(|line| line.starts_with(why));
+    assert_eq!(told.matches("driver 'go'").count(), 1, "{told}");
+    let write = told.lines().position(|line| line.starts_with("write: "));
+    assert!(line > write, "{told}");
+    // What a store cannot do is told where it was asked for.
+    assert!(told.contains("  not applicable: files, lent: "), "{told}");
+}
+
+#[test]
 fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
     let text = describe(&planned(&PlanOptions::default()), false, 80);
     for expected in [

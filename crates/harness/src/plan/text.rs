@@ -1,7 +1,9 @@
 //! A plan in words.
 
-use super::{Needs, ROOT_ONLY, left_to_root, needs, operation_seconds, proportions};
-use std::collections::BTreeMap;
+use super::{
+    Needs, ROOT_ONLY, left_out_cells, left_to_root, needs, operation_seconds, proportions,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{Cell, Comparison, PerTransaction, Plan, Role, Statistic, format_bytes};
 
 /// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
@@ -22,14 +24,24 @@ pub fn describe(plan: &Plan, keep: bool, width: usize) -> String {
         text += &paragraph("", &dataset, 2, width);
     }
     let column = name_column(plan, width);
+    let left_out = left_out_cells(plan);
+    let lacks = |reason: &str| left_out.contains_key(reason);
     for comparison in &plan.comparisons {
         text.push('\n');
         text += &describe_comparison(comparison, column, width);
+        let alone = std::slice::from_ref(comparison);
+        text += &not_applicable("  ", alone, |reason| !lacks(reason), width);
     }
     for spec in left_to_root(plan) {
         let line = format!("{}: {} (not measured: {ROOT_ONLY})", spec.id, spec.title);
         text.push('\n');
         text += &paragraph("", &line, 4, width);
+    }
+    // What the machine lacks is the same for each comparison: said once, for all of them.
+    let lacking = not_applicable("", &plan.comparisons, lacks, width);
+    if !lacking.is_empty() {
+        text.push('\n');
+        text += &lacking;
     }
     text.push('\n');
     text += &describe_parts(plan)
@@ -88,15 +100,27 @@ fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> 
         let name = format!("  {:<1$}", name_with_role(cell), column - 2);
         text += &paragraph(&name, &line.join("; "), column, width);
     }
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (label, reason) in &comparison.not_applicable {
-        reasons.entry(reason).or_default().push(label);
-    }
-    for (reason, labels) in reasons {
-        let line = format!("  not applicable: {}: {reason}", labels.join("; "));
-        text += &paragraph("", &line, 6, width);
-    }
     text
+}
+
+/// The cells of these comparisons that are not applicable for a reason that is to be told, by the reason.
+fn not_applicable(
+    head: &str,
+    comparisons: &[Comparison],
+    is_told: impl Fn(&str) -> bool,
+    width: usize,
+) -> String {
+    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let all = comparisons.iter().flat_map(|c| &c.not_applicable);
+    for (label, reason) in all.filter(|(_, reason)| is_told(reason)) {
+        reasons.entry(reason).or_default().insert(label);
+    }
+    let lines = reasons.into_iter().map(|(reason, labels)| {
+        let labels: Vec<&str> = labels.into_iter().collect();
+        let line = format!("not applicable: {}: {reason}", labels.join("; "));
+        paragraph(head, &line, head.len() + 4, width)
+    });
+    lines.collect()
 }
 
 fn name_with_role(cell: &Cell) -> String {
