@@ -209,10 +209,6 @@ fn killed_with_an_image(bench: &Bench, words: &[&str], place: &str) -> Option<()
 }
 
 #[test]
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that cannot run where it is says so"
-)]
 fn a_run_that_is_killed_while_it_makes_file_systems_goes_on_and_its_images_are_removed() {
     let study = ["study", "in-an-image.toml", "--output", "out", "--quiet"];
     let resume = ["study", "--resume", "out", "--quiet"];
