@@ -82,6 +82,10 @@ impl<'a> Gathered<'a> {
             Record::DriverCost(cost) => {
                 self.driver_costs.insert(&cost.driver, cost);
             }
+            Record::FileSystems(made) => {
+                let known = &mut self.run.to_mut().environment.file_systems;
+                known.extend(made.on.clone());
+            }
             Record::Preparation(preparation) => self.preparation.push(preparation),
             Record::Footprint(footprint) => self.footprints.push(footprint),
             Record::Placement(placement) => self.placements.push(placement),

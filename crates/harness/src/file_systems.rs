@@ -4,15 +4,15 @@
 //! An image is written whole before anything is made in it, and nothing is discarded in it: a sync must
 //! not wait for the file system below to allot what the one within writes to.
 
+use crate::counting::on_path;
 use crate::disk::WorkDirectory;
 use crate::environment::{cache_and_memory, image_below, mount_of};
 use crate::interrupt::Interrupt;
 use crate::plan::{bytes_on, file_systems_of, needs};
 use crate::{HarnessError, page_cache, platform};
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use stowplan_dataset::room;
@@ -25,8 +25,6 @@ const BLOCK_BYTES: u32 = 4096;
 const LEAST_IMAGE_BYTES: u64 = 384 << 20;
 /// Bytes written to an image at once.
 const PIECE_BYTES: usize = 1 << 20;
-/// Only the run looks into what it makes.
-const OWNER: u32 = 0o700;
 
 /// What a run makes by itself.
 #[derive(Debug)]
@@ -92,36 +90,27 @@ impl Known {
         }
     }
 
-    /// Where the program is: where only root looks, as a rule.
+    /// Where the program is, also where only root looks.
     fn found(&self) -> Option<PathBuf> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let places = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
         let program = self.program();
-        places
-            .map(|place| place.join(&program))
-            .find(|program| program.is_file())
+        let of_root = ["/usr/sbin", "/sbin"].map(|place| Path::new(place).join(&program));
+        on_path(&program).or_else(|| of_root.into_iter().find(|program| program.is_file()))
     }
 
     /// Makes it in an image.
     fn make_in(&self, image: &Path) -> Result<(), HarnessError> {
         let program = self.found().unwrap_or_else(|| self.program().into());
-        let ran = Command::new(program)
-            .args(self.arguments.split(' '))
-            .arg(image)
-            .output();
+        let mut command = Command::new(program);
+        let ran = command.args(self.arguments.split(' ')).arg(image).output();
         let ran = ran.map_err(HarnessError::io("make a file system in", image))?;
         if ran.status.success() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&ran.stderr);
-        let said = said
-            .lines()
-            .rfind(|line| !line.trim().is_empty())
-            .unwrap_or_default();
+        let said = said.trim_end().lines().next_back().unwrap_or_default();
+        let (program, status) = (self.program(), ran.status);
         Err(HarnessError::invalid(format!(
-            "{} failed ({}): {said}",
-            self.program(),
-            ran.status
+            "{program} failed ({status}): {said}"
         )))
     }
 }
@@ -159,44 +148,32 @@ pub(crate) fn in_paths(on: &str) -> Option<String> {
 
 /// Why cells cannot be on a file system that the run should make, if they cannot, and what helps.
 pub(crate) fn objection(on: &str, cold: bool) -> Option<String> {
-    match reason_against(on) {
-        Some(why) => Some(format!(
-            "{why}, or name a directory on one that is mounted: --on NAME=DIR"
-        )),
-        None if cold && on == "tmpfs" => {
-            Some("tmpfs has no cold state: its data is nowhere but in memory".to_owned())
+    let why = match known(on) {
+        None => {
+            let names = KNOWN.each_ref().map(|known| known.on).join(", ");
+            format!("stowplan makes none of that name (but {names})")
         }
-        None => None,
-    }
-}
-
-/// Why a run cannot make a file system, if it cannot.
-pub(crate) fn reason_against(on: &str) -> Option<String> {
-    let Some(known) = known(on) else {
-        let names: Vec<&str> = KNOWN.iter().map(|known| known.on).collect();
-        return Some(format!(
-            "stowplan makes none of that name (but {})",
-            names.join(", ")
-        ));
-    };
-    let program = known.program();
-    let why = match known.package() {
-        _ if !platform::may_mount_images() => {
+        Some(_) if !platform::may_mount_images() => {
             "only root may attach loop devices: run it with sudo".to_owned()
         }
-        _ if !platform::may_know_file_system(known.kind()) => {
+        Some(known) if !platform::may_know_file_system(known.kind()) => {
             format!("not available here: this kernel has no {}", known.kind())
         }
-        _ if known.encrypts() && !platform::may_encrypt() => {
+        Some(known) if known.encrypts() && !platform::may_encrypt() => {
             "not available here: this kernel's ext4 cannot encrypt (CONFIG_FS_ENCRYPTION)"
                 .to_owned()
         }
-        package if known.is_in_image() && known.found().is_none() => {
+        Some(known) if known.is_in_image() && known.found().is_none() => {
+            let (program, package) = (known.program(), known.package());
             format!("{program} is missing: install {package} (Debian: apt-get install {package})")
         }
-        _ => return None,
+        Some(known) => {
+            let nowhere = "tmpfs has no cold state: its data is nowhere but in memory";
+            return (cold && !known.is_in_image()).then(|| nowhere.to_owned());
+        }
     };
-    Some(why)
+    let or = "or name a directory on one that is mounted: --on NAME=DIR";
+    Some(format!("{why}, {or}"))
 }
 
 /// Where the data of cells is that are on a file system of their own.
@@ -223,118 +200,66 @@ impl Place {
 pub(crate) struct FileSystems {
     /// By the name that cells give; or why there is none.
     places: BTreeMap<String, Result<Place, String>>,
-    /// How each was made and is mounted.
-    described: BTreeMap<String, String>,
-    has_own_mounts: bool,
 }
 
 impl FileSystems {
-    /// Makes the file systems that the cells of a plan are on. One that cannot be made fails its cells only.
+    /// Makes a directory in each that the user named: at once, so that what tells of them can be written
+    /// before anything that takes long. One that cannot be made fails its cells only.
+    pub(crate) fn named(plan: &Plan) -> Self {
+        let mut made = Self::default();
+        for on in file_systems_of(plan) {
+            if let Some(directory) = plan.on.get(on) {
+                made.note(on, WorkDirectory::create_below(directory).map(Place::Named));
+            }
+        }
+        made
+    }
+
+    /// Makes the others that cells of the plan are on; how each of all was made and is mounted, by name. One
+    /// that cannot be made fails its cells only.
     ///
     /// # Errors
     /// The run was interrupted.
     pub(crate) fn make(
+        &mut self,
         plan: &Plan,
         work: &Path,
         keep: bool,
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Self, HarnessError> {
-        let mut made = Self::default();
-        let builds =
-            match room::free_bytes(work).is_ok_and(|free| needs(plan, keep).disk_bytes <= free) {
-                true => 2,
-                false => 1,
-            };
-        // Directories of the user's last: writing images takes long, and the record that names what is to be
-        // removed after a kill is written right after this.
-        let mut all = Vec::from_iter(file_systems_of(plan));
-        all.sort_by_key(|on| plan.on.contains_key(*on));
+    ) -> Result<BTreeMap<String, String>, HarnessError> {
+        let mut all = file_systems_of(plan);
+        all.retain(|on| !self.places.contains_key(*on));
+        let apart = all.first().map_or(Ok(()), |_| platform::own_mounts());
+        let apart = apart.map_err(HarnessError::io(
+            "make a mount namespace for a run in",
+            work,
+        ));
+        let apart = apart.map_err(|error| error.to_string());
+        let has_room =
+            room::free_bytes(work).is_ok_and(|free| needs(plan, keep).disk_bytes <= free);
+        let builds = if has_room { 2 } else { 1 };
         for on in all {
-            let place = match plan.on.get(on) {
-                Some(directory) => WorkDirectory::create_below(directory).map(Place::Named),
-                None => {
-                    let bytes = image_bytes(bytes_on(plan, keep, builds, on));
-                    let place = made.make_one(on, work, bytes, interrupt, progress);
-                    if let (Err(_), Some(name)) = (&place, in_paths(on)) {
-                        // The others need its room.
-                        let _ = std::fs::remove_file(image_in(work, &name));
-                    }
-                    place
-                }
+            let bytes = image_bytes(bytes_on(plan, keep, builds, on));
+            let place = match &apart {
+                Ok(()) => make(on, work, bytes, interrupt, progress),
+                Err(why) => Err(HarnessError::invalid(why)),
             };
-            let place = place.map_err(|error| format!("on {on}: {error}"));
-            if let Ok(place) = &place {
-                made.described.insert(on.to_owned(), described(on, place));
-            }
             // From here on it is left in any case.
-            made.places.insert(on.to_owned(), place);
+            self.note(on, place);
             if interrupt.raised() {
                 return Err(HarnessError::Interrupted);
             }
         }
-        Ok(made)
+        let made = self.places.iter();
+        let made =
+            made.filter_map(|(on, place)| Some((on.clone(), described(on, place.as_ref().ok()?))));
+        Ok(made.collect())
     }
 
-    fn make_one(
-        &mut self,
-        on: &str,
-        work: &Path,
-        bytes: u64,
-        interrupt: &Interrupt,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Place, HarnessError> {
-        let (Some(known), Some(name)) = (known(on), in_paths(on)) else {
-            return Err(HarnessError::invalid("stowplan does not make it"));
-        };
-        if !self.has_own_mounts {
-            platform::own_mounts().map_err(HarnessError::io(
-                "make a mount namespace for a run in",
-                work,
-            ))?;
-            self.has_own_mounts = true;
-        }
-        let mounted = work.join(format!("on-{name}"));
-        let refused = || HarnessError::io("mount", &mounted);
-        DirBuilder::new()
-            .mode(OWNER)
-            .create(&mounted)
-            .map_err(HarnessError::io("create", &mounted))?;
-        if !known.is_in_image() {
-            let (_, free) = cache_and_memory();
-            if bytes > free {
-                return Err(HarnessError::invalid(format!(
-                    "it may take {} of memory, and {} are free: measure fewer values",
-                    format_bytes(bytes),
-                    format_bytes(free)
-                )));
-            }
-            let options = format!("size={bytes},mode=700");
-            platform::mount(Path::new(known.kind()), &mounted, known.kind(), &options)
-                .map_err(refused())?;
-            return Ok(Place::Made {
-                root: mounted.clone(),
-                mounted,
-            });
-        }
-        let image = image_in(work, &name);
-        let file = written(&image, bytes, interrupt, progress)?;
-        known.make_in(&image)?;
-        // What was just written must not be found in memory.
-        page_cache::evict(&[&image])?;
-        let attached = platform::attach(&file, BLOCK_BYTES);
-        let (device, path) =
-            attached.map_err(HarnessError::io("attach to a loop device", &image))?;
-        platform::mount(&path, &mounted, known.kind(), known.options).map_err(refused())?;
-        drop(device);
-        let ready = ready(known, &mounted, &image);
-        if ready.is_err() {
-            let _ = platform::unmount(&mounted);
-        }
-        Ok(Place::Made {
-            root: ready?,
-            mounted,
-        })
+    fn note(&mut self, on: &str, place: Result<Place, HarnessError>) {
+        let place = place.map_err(|error| format!("on {on}: {error}"));
+        self.places.insert(on.to_owned(), place);
     }
 
     /// The directory below which cells on a file system have their data.
@@ -345,20 +270,15 @@ impl FileSystems {
         match self.places.get(on) {
             Some(Ok(place)) => Ok(place.root()),
             Some(Err(why)) => Err(HarnessError::worker(why, "")),
-            None => Err(HarnessError::worker(
-                &format!("on {on}: the run has made none"),
-                "",
-            )),
+            None => {
+                let why = format!("on {on}: the run has made none");
+                Err(HarnessError::worker(&why, ""))
+            }
         }
     }
 
-    /// How each was made and is mounted, by name.
-    pub(crate) fn described(&self) -> &BTreeMap<String, String> {
-        &self.described
-    }
-
     /// The directories that the run made on those that the user named.
-    pub(crate) fn named(&self) -> BTreeMap<String, PathBuf> {
+    pub(crate) fn directories(&self) -> BTreeMap<String, PathBuf> {
         let places = self.places.iter();
         let named = places.filter_map(|(on, place)| match place {
             Ok(Place::Named(directory)) => Some((on.clone(), directory.path().to_owned())),
@@ -394,9 +314,67 @@ impl Drop for FileSystems {
     }
 }
 
-/// Where the image of a file system lies.
-fn image_in(work: &Path, name: &str) -> PathBuf {
-    work.join(format!("image-{name}"))
+/// Makes a file system that is known, below the directory in which the run works: only the run looks into
+/// that.
+fn make(
+    on: &str,
+    work: &Path,
+    bytes: u64,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Place, HarnessError> {
+    let (Some(known), Some(name)) = (known(on), in_paths(on)) else {
+        return Err(HarnessError::invalid("stowplan does not make it"));
+    };
+    let mounted = work.join(format!("on-{name}"));
+    fs::create_dir(&mounted).map_err(HarnessError::io("create", &mounted))?;
+    if !known.is_in_image() {
+        mount_in_memory(known, &mounted, bytes)?;
+        let root = mounted.clone();
+        return Ok(Place::Made { mounted, root });
+    }
+    let image = work.join(format!("image-{name}"));
+    let root = written(&image, bytes, interrupt, progress)
+        .and_then(|file| mount_image(known, &mounted, &image, &file));
+    if root.is_err() {
+        // The others need its room.
+        let _ = fs::remove_file(&image);
+    }
+    root.map(|root| Place::Made { mounted, root })
+}
+
+fn mount_in_memory(known: &Known, mounted: &Path, bytes: u64) -> Result<(), HarnessError> {
+    let (_, free) = cache_and_memory();
+    if bytes > free {
+        return Err(HarnessError::invalid(format!(
+            "it may take {} of memory, and {} are free: measure fewer values",
+            format_bytes(bytes),
+            format_bytes(free)
+        )));
+    }
+    let (kind, options) = (known.kind(), format!("size={bytes},mode=700"));
+    let mount = platform::mount(Path::new(kind), mounted, kind, &options);
+    mount.map_err(HarnessError::io("mount", mounted))
+}
+
+/// Makes a file system in an image, and mounts it; the directory for data on it.
+fn mount_image(
+    known: &Known,
+    mounted: &Path,
+    image: &Path,
+    file: &File,
+) -> Result<PathBuf, HarnessError> {
+    known.make_in(image)?;
+    // What was just written must not be found in memory.
+    page_cache::evict(&[image])?;
+    let attached = platform::attach(file, BLOCK_BYTES);
+    // Open until it is mounted: nobody else holds it.
+    let (_device, path) = attached.map_err(HarnessError::io("attach to a loop device", image))?;
+    platform::mount(&path, mounted, known.kind(), known.options)
+        .map_err(HarnessError::io("mount", mounted))?;
+    ready(known, mounted, image).inspect_err(|_| {
+        let _ = platform::unmount(mounted);
+    })
 }
 
 /// An image that was written whole.
@@ -407,11 +385,7 @@ fn written(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<File, HarnessError> {
     let refused = || HarnessError::io("write", image);
-    let mut options = OpenOptions::new();
-    let options = options.read(true).write(true).create_new(true).mode(0o600);
-    let mut file = options
-        .open(image)
-        .map_err(HarnessError::io("create", image))?;
+    let mut file = File::create_new(image).map_err(HarnessError::io("create", image))?;
     let zeros = vec![0; PIECE_BYTES];
     let pieces = bytes / PIECE_BYTES as u64;
     for piece in 0..pieces {
@@ -438,10 +412,7 @@ fn ready(known: &Known, mounted: &Path, image: &Path) -> Result<PathBuf, Harness
         return Ok(mounted.to_owned());
     }
     let root = mounted.join("encrypted");
-    DirBuilder::new()
-        .mode(OWNER)
-        .create(&root)
-        .map_err(HarnessError::io("create", &root))?;
+    fs::create_dir(&root).map_err(HarnessError::io("create", &root))?;
     platform::encrypt(&root).map_err(HarnessError::io("encrypt", &root))?;
     Ok(root)
 }
@@ -451,24 +422,21 @@ fn described(on: &str, place: &Place) -> String {
     let Some(mount) = mount_of(place.root()) else {
         return String::new();
     };
-    let mounted = format!("{} mounted {}", mount.kind, mount.options);
-    let image = image_below(place.root());
-    let in_image = image.map(|image| {
-        let bytes = image.file.metadata().map_or(0, |found| found.len());
-        let how = if image.direct {
-            "with direct I/O"
-        } else {
-            "through memory"
+    let mut told = format!("{} mounted {}", mount.kind, mount.options);
+    if let Some(image) = image_below(place.root()) {
+        let bytes = format_bytes(image.file.metadata().map_or(0, |found| found.len()));
+        let how = match image.direct {
+            true => "with direct I/O",
+            false => "through memory",
         };
-        format!(
-            ", on a loop device {how} in an image of {}",
-            format_bytes(bytes)
-        )
-    });
-    let made = known(on).filter(|known| known.is_in_image() && matches!(place, Place::Made { .. }));
-    let made = made.map(|known| format!(" ({} {})", known.program(), known.arguments));
-    let parts = [Some(mounted), in_image, made];
-    parts.into_iter().flatten().collect()
+        told += &format!(", on a loop device {how} in an image of {bytes}");
+    }
+    if let (Place::Made { .. }, Some(known)) = (place, known(on))
+        && known.is_in_image()
+    {
+        told += &format!(" ({} {})", known.program(), known.arguments);
+    }
+    told
 }
 
 #[cfg(test)]

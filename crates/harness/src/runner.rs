@@ -53,9 +53,9 @@ use stowplan_analysis::{
 };
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, DriverCost, EffectiveSettings,
-    Environment, Extension, Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role,
-    RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind,
-    Workload,
+    Environment, Extension, FileSystemsRecord, Measurement, PROTOCOL_VERSION, PayloadSource, Plan,
+    Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, Settings, Warning,
+    WarningKind, Workload,
 };
 
 /// From this time of an operation on, nanoseconds, ratio blocks take latencies themselves: reading the
@@ -200,11 +200,8 @@ impl<'a> Runner<'a> {
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
-        let file_systems = file_systems(plan, options, observer)?;
-        let mut environment = machine::examine(plan, &options.drivers, &options.work);
-        environment
-            .file_systems
-            .clone_from(file_systems.described());
+        let file_systems = FileSystems::named(plan);
+        let environment = machine::examine(plan, &options.drivers, &options.work);
         let header = Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
             started: now(),
@@ -217,12 +214,12 @@ impl<'a> Runner<'a> {
         });
         let mut log = ResultLog::create(&options.result)?;
         let session = Session {
-            on: file_systems.named(),
+            on: file_systems.directories(),
             ..session(options, None)
         };
         log.begin(&[&header, &Record::Session(session)])?;
         let mut runner = Self::new(plan.clone(), options, observer, log, Earlier::default());
-        runner.instances = runner.instances.with(file_systems);
+        runner.instances.file_systems = file_systems;
         runner.memory_bytes = environment.memory_available_bytes;
         runner.warn_of_machine(&environment)?;
         Ok(runner)
@@ -234,11 +231,8 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
         let plan = resumption.plan().clone();
-        let file_systems = file_systems(&plan, options, observer)?;
-        let mut environment = machine::examine(&plan, &options.drivers, &options.work);
-        environment
-            .file_systems
-            .clone_from(file_systems.described());
+        let file_systems = FileSystems::named(&plan);
+        let environment = machine::examine(&plan, &options.drivers, &options.work);
         let Resumption {
             mut log,
             bytes,
@@ -252,10 +246,10 @@ impl<'a> Runner<'a> {
         let session = Session {
             max_rounds: raised,
             removed_bytes,
-            on: file_systems.named(),
+            on: file_systems.directories(),
             ..session(options, Some(environment.clone()))
         };
-        runner.instances = runner.instances.with(file_systems);
+        runner.instances.file_systems = file_systems;
         runner.log.append(&Record::Session(session))?;
         runner.memory_bytes = environment.memory_available_bytes;
         runner.warn_of_machine(&environment)?;
@@ -328,7 +322,7 @@ impl<'a> Runner<'a> {
 
     fn finished(mut self, extender: &mut dyn Extender) -> Result<RunEnd, HarnessError> {
         let measured = self.measure_with_servers(extender);
-        let left = self.instances.leave_file_systems(self.options.keep);
+        let left = self.instances.file_systems.end(self.options.keep);
         let outcome = match measured {
             Ok(outcome) => outcome,
             Err(HarnessError::Interrupted) => RunOutcome::Interrupted,
@@ -355,6 +349,7 @@ impl<'a> Runner<'a> {
         extender: &mut dyn Extender,
     ) -> Result<RunOutcome, HarnessError> {
         self.options.drivers.hang_up();
+        self.make_file_systems()?;
         let servers = self.start_servers()?;
         let measured = self.measure_everything(extender);
         let cleared = self.clear_servers();
@@ -362,6 +357,26 @@ impl<'a> Runner<'a> {
         // Why the run ended says more than what was left on a server.
         let outcome = measured?;
         cleared.map(|()| outcome)
+    }
+
+    /// Makes the file systems that cells are on. It takes long, and who kills the run meanwhile finds in the
+    /// result what is to be removed.
+    fn make_file_systems(&mut self) -> Result<(), HarnessError> {
+        let progress = &mut preparing(self.observer, "making file systems".to_owned());
+        let (options, made) = (self.options, &mut self.instances.file_systems);
+        let on = made.make(
+            &self.plan,
+            &options.work,
+            options.keep,
+            &options.interrupt,
+            progress,
+        )?;
+        match on.is_empty() {
+            true => Ok(()),
+            false => self
+                .log
+                .append(&Record::FileSystems(FileSystemsRecord { on })),
+        }
     }
 
     fn measure_everything(
@@ -1178,16 +1193,6 @@ fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
 }
 
 /// Makes the file systems that the cells of a plan are on.
-fn file_systems(
-    plan: &Plan,
-    options: &RunOptions,
-    observer: &mut dyn Observer,
-) -> Result<FileSystems, HarnessError> {
-    let progress = &mut preparing(observer, "making file systems".to_owned());
-    let (work, keep) = (&options.work, options.keep);
-    FileSystems::make(plan, work, keep, &options.interrupt, progress)
-}
-
 /// Tells of what is being prepared.
 fn preparing(observer: &mut dyn Observer, what: String) -> impl FnMut(u64, u64) {
     move |done, total| {

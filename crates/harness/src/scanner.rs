@@ -15,13 +15,14 @@ use crate::platform;
 use crate::worker_process::{WorkerCommand, lines};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use stowplan_model::{CacheState, Cell, Scanned, ScannerCounts};
+use stowplan_model::{CacheState, Cell, Scanned, ScannerCounts, decode};
 
 /// The hidden verb of this program by which it is a scanner.
 const VERB: &str = "scanner";
@@ -84,27 +85,17 @@ impl Scanner {
     fn of(mut command: Command) -> Result<Self, HarnessError> {
         let program = PathBuf::from(command.get_program());
         let refused = || HarnessError::io("start a scanner of", &program);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // As workers: Ctrl-C in the terminal is for the parent.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn().map_err(refused())?;
-        let (id, stdin, stdout) = (
-            Pid::from_child(&child),
-            child.stdin.take(),
-            child.stdout.take(),
-        );
+        let child = command.stderr(Stdio::null()).process_group(0).spawn();
+        let mut child = child.map_err(refused())?;
+        let (id, stdout) = (Pid::from_child(&child), child.stdout.take());
         let mut scanner = Self {
+            stdin: child.stdin.take(),
             child,
-            stdin,
             watch: None,
         };
-        let Some(stdout) = stdout else {
-            return Err(HarnessError::invalid("a scanner has no stdout"));
-        };
+        let stdout = stdout.ok_or_else(|| failed("it has no stdout"))?;
         let lines = lines(stdout).map_err(refused())?;
         match lines.recv_timeout(SILENCE) {
             Ok(Ok(line)) if line.trim() == "ready" => {}
@@ -145,12 +136,13 @@ impl Drop for Scanner {
 }
 
 /// A place as another process sees it.
-fn seen_by(process: u32, place: &Path) -> Result<PathBuf, HarnessError> {
+fn seen_by(process: u32, place: &Path) -> Result<OsString, HarnessError> {
     let place = place
         .canonicalize()
         .map_err(HarnessError::io("find", place))?;
-    let root = PathBuf::from(format!("/proc/{process}/root"));
-    Ok(root.join(place.strip_prefix("/").unwrap_or(&place)))
+    let mut seen = OsString::from(format!("/proc/{process}/root"));
+    seen.push(place);
+    Ok(seen)
 }
 
 /// What a scanner says at last; one that is silent is killed, so that nobody waits for it.
@@ -158,7 +150,7 @@ fn heard(lines: &Receiver<std::io::Result<String>>, process: Pid) -> Result<Scan
     loop {
         match lines.recv_timeout(SILENCE) {
             Ok(Ok(line)) if line.trim() == "." => {}
-            Ok(Ok(line)) => return parse(&line).ok_or_else(|| line.trim().to_owned()),
+            Ok(Ok(line)) => return decode(&line).map_err(|_| line.trim().to_owned()),
             Err(RecvTimeoutError::Timeout) => {
                 // It is not reaped before this thread has ended: the number is nobody else's.
                 let _ = kill_process(process, Signal::KILL);
@@ -172,17 +164,6 @@ fn heard(lines: &Receiver<std::io::Result<String>>, process: Pid) -> Result<Scan
     }
 }
 
-/// `over 12 4096 7000`
-fn parse(line: &str) -> Option<ScannerCounts> {
-    let mut fields = line.trim().strip_prefix("over ")?.split(' ');
-    let mut next = || fields.next()?.parse().ok();
-    Some(ScannerCounts {
-        opens: next()?,
-        read_bytes: next()?,
-        longest_wait_ns: next()?,
-    })
-}
-
 fn failed(why: &str) -> HarnessError {
     HarnessError::invalid(format!(
         "the scanner of the block: {why}; nothing is known of the block"
@@ -193,6 +174,7 @@ fn failed(why: &str) -> HarnessError {
 mod tests {
     use super::*;
     use std::time::Instant;
+    use stowplan_model::encode;
 
     /// A scanner that is a script.
     fn script(text: &str) -> Result<Scanner, HarnessError> {
@@ -207,7 +189,8 @@ mod tests {
 
     #[test]
     fn a_scanner_says_what_it_did_when_its_input_ends() {
-        let counts = script("echo ready; echo .; cat; echo over 3 4096 70").unwrap();
+        let said = r#"{"opens":3,"read_bytes":4096,"longest_wait_ns":70}"#;
+        let counts = script(&format!("echo ready; echo .; cat; echo '{said}'")).unwrap();
         let expected = ScannerCounts {
             opens: 3,
             read_bytes: 4096,
@@ -218,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_block_of_which_the_scanner_heard_nothing_or_in_which_it_died_has_failed() {
-        let nothing = ended("echo ready; cat; echo over 0 0 0");
+        let none = encode(&ScannerCounts::default());
+        let nothing = ended(&format!("echo ready; cat; echo '{none}'"));
         assert!(nothing.contains("no file was opened"), "{nothing}");
         let died = ended("echo ready; exit 0");
         assert!(died.contains("ended before the block did"), "{died}");

@@ -51,7 +51,8 @@ pub struct Environment {
     /// The device below it.
     pub device: Option<Device>,
     /// The other file systems that cells are on, by the name that cells give: how each was made, and
-    /// how it is mounted.
+    /// how it is mounted. In a result they stand in a record of their own, for they are made when the
+    /// header stands.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub file_systems: BTreeMap<String, String>,
     /// Versions and build options of the engines in this program, by name.

@@ -59,9 +59,9 @@ pub use protocol::{
     encode,
 };
 pub use result::{
-    CellFailure, DriverCost, EffectiveSettings, FootprintRecord, HarnessCost, Phases,
-    PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
-    Session, is_one_run, read_records, read_result,
+    CellFailure, DriverCost, EffectiveSettings, FileSystemsRecord, FootprintRecord, HarnessCost,
+    Phases, PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, RunOutcome,
+    SCHEMA_VERSION, Session, is_one_run, read_records, read_result,
 };
 pub use scanned::{Scanned, ScannerCounts};
 pub use settings::{

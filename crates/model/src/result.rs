@@ -32,6 +32,8 @@ pub enum Record {
     HarnessCost(HarnessCost),
     /// What the loop of a driver with a name costs per operation.
     DriverCost(DriverCost),
+    /// The file systems that cells are on were made.
+    FileSystems(FileSystemsRecord),
     /// How long preparing took.
     Preparation(PreparationRecord),
     /// What a store takes on disk.
@@ -155,6 +157,15 @@ pub struct DriverCost {
     pub tool: String,
     /// The cost.
     pub cost: HarnessCost,
+}
+
+/// How file systems that cells are on were made, once they were: what makes them begins when the header stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileSystemsRecord {
+    /// By the name that cells give, how each was made and is mounted: what the environment of the header
+    /// lacks.
+    pub on: BTreeMap<String, String>,
 }
 
 /// How long preparing a dataset or a store took.

@@ -206,7 +206,11 @@ pub(crate) fn resume_into(
 
 /// What a run left when it was broken off.
 fn stopped(directory: &Path, options: &MeasureOptions) -> Result<(Output, Resumption), CliError> {
-    let output = Output::existing(directory)?;
+    let output = Output::existing(directory).inspect_err(|_| {
+        if !options.dry_run {
+            clear_unbegun(directory);
+        }
+    })?;
     let mut resumption = Resumption::open(&output.result())?;
     if is_calibration(resumption.plan()) {
         return Err(CliError::Usage(format!(
@@ -335,6 +339,20 @@ fn clear_up_after(resumption: &Resumption, output: &Output, options: &MeasureOpt
     }
     if let Err(error) = remove_leftovers(resumption, output, options) {
         warn(&error.to_string());
+    }
+}
+
+/// Removes what a run left behind that was killed before it had a result: no record tells of it.
+fn clear_unbegun(directory: &Path) {
+    let work = directory.join(WORK);
+    WorkDirectory::remove_unbegun(&work);
+    let left = WorkDirectory::left_behind(&work).ok();
+    let left = left.filter(|left| !left.is_kept());
+    if left.is_some_and(|left| left.remove().is_ok()) {
+        note(&format!(
+            "removed {}, where a run worked that was ended before it had a result; run the study again",
+            work.display()
+        ));
     }
 }
 

@@ -1,9 +1,11 @@
 //! Runs that were broken off and went on.
 
 use crate::support::{comparison, records, rounds};
+use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::{
-    Environment, Measurement, Record, RunEnd, RunOutcome, Session, Warning, WarningKind,
+    Environment, FileSystemsRecord, Measurement, Record, RunEnd, RunOutcome, Session, Warning,
+    WarningKind,
 };
 
 fn resumed(environment: Environment) -> Record {
@@ -91,6 +93,21 @@ fn what_changed_about_the_machine_is_told() {
     let expected =
         "When the run was resumed (2026-01-02T00:00:00Z), the kernel was unknown and is 6.12.";
     assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn file_systems_that_a_session_made_are_of_the_machine_and_no_change_of_it() {
+    let made = |how: &str| {
+        let on = BTreeMap::from([("xfs".to_owned(), how.to_owned())]);
+        Record::FileSystems(FileSystemsRecord { on })
+    };
+    let resumed = resumed(Environment::default());
+    let both = broken(
+        1.0,
+        &[made("xfs mounted rw"), resumed, made("xfs mounted ro")],
+    );
+    assert_eq!(both.run.environment.file_systems["xfs"], "xfs mounted ro");
+    assert_eq!(both.warnings, broken(1.0, &[]).warnings);
 }
 
 #[test]

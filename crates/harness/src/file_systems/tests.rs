@@ -96,16 +96,21 @@ fn cells_find_their_file_system_and_nothing_is_left_of_it_afterwards() {
     let mine = tempfile::tempdir().unwrap();
     let plan = planned(mine.path());
     let interrupt = Interrupt::never();
-    let mut made =
-        FileSystems::make(&plan, work.path(), false, &interrupt, &mut |_, _| ()).unwrap();
+    let mut made = FileSystems::named(&plan);
     let root = made.root("mine").unwrap().to_owned();
-    assert!(root.starts_with(mine.path()) && made.named()["mine"] == root);
+    assert!(root.starts_with(mine.path()) && made.directories()["mine"] == root);
+    assert!(made.root("tmpfs").is_err(), "the others come later");
+    let how = made.make(&plan, work.path(), false, &interrupt, &mut |_, _| ());
+    let how = how.unwrap();
+    assert_eq!(made.root("mine").unwrap(), root);
+    assert!(how["mine"].contains(" mounted "), "{how:?}");
     std::fs::write(root.join("data"), "x").unwrap();
     assert!(made.root("xfs").unwrap_err().is_of_a_store());
     let mounted = work.path().join("on-tmpfs");
     match platform::may_mount_images() {
         true => {
             assert_eq!(made.root("tmpfs").unwrap(), mounted);
+            assert!(how.contains_key("tmpfs"), "{how:?}");
             std::fs::write(mounted.join("data"), "x").unwrap();
         }
         false => assert!(made.root("tmpfs").is_err()),

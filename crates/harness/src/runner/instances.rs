@@ -22,7 +22,7 @@ use stowplan_model::{
 pub(super) struct Instances {
     work: PathBuf,
     /// Where the stores of cells lie that are not below the work directory.
-    file_systems: FileSystems,
+    pub(super) file_systems: FileSystems,
     datasets: BTreeMap<String, Dataset>,
     built: BTreeSet<String>,
     /// Those whose footprint after building is known: one of all that are built alike.
@@ -75,19 +75,6 @@ impl Instances {
     /// The same with builds that are numbered from `next` on.
     pub(super) fn numbered_from(self, next: u32) -> Self {
         Self { next, ..self }
-    }
-
-    /// The same with file systems of its own.
-    pub(super) fn with(self, file_systems: FileSystems) -> Self {
-        Self {
-            file_systems,
-            ..self
-        }
-    }
-
-    /// Leaves the file systems of its own: the last thing that is done.
-    pub(super) fn leave_file_systems(&mut self, keep: bool) -> Result<(), HarnessError> {
-        self.file_systems.end(keep)
     }
 
     /// The directory in which the store of a cell lies.

@@ -11,18 +11,19 @@ fn started_with(bench: &Bench, options: &[&str]) -> Child {
     started_by(Path::new(env!("CARGO_BIN_EXE_stowplan")), bench, options)
 }
 
+/// Starts the program, and hears nothing of it.
+fn silently(program: &Path, bench: &Bench, words: &[&str]) -> Child {
+    let mut command = Command::new(program);
+    command.args(words).current_dir(bench.path("."));
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(Stdio::null()).spawn().unwrap()
+}
+
 /// Starts the small study and waits until its result holds some measurements.
 #[expect(clippy::zombie_processes, reason = "callers wait for it")]
 fn started_by(program: &Path, bench: &Bench, options: &[&str]) -> Child {
-    let child = Command::new(program)
-        .args(["study", "small.toml", "--output", "out"])
-        .args(options)
-        .current_dir(bench.path("."))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let words = [&["study", "small.toml", "--output", "out"], options].concat();
+    let child = silently(program, bench, &words);
     let result = bench.path("out").join("result.jsonl");
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
@@ -165,4 +166,67 @@ fn kill_9_loses_at_most_the_measurement_in_flight_and_leaves_no_process() {
         "nothing outside the output"
     );
     bench.run(&["report", "out"]).exits(0);
+}
+
+/// A study with a cell on a file system that takes an image.
+const IN_AN_IMAGE: &str = r#"
+name = "in-an-image"
+title = "In an image"
+question = "What is left?"
+datasets.blobs = { count = 50, size = { distribution = "fixed", bytes = 1_000 } }
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+workload = { operation = "read", operations = 50 }
+baseline = "here"
+max_rounds = 1
+[comparison.cells]
+here = { store = "files" }
+ext4 = { store = "files", on = "ext4" }
+"#;
+
+/// Starts a run, and kills it once it writes an image below a place; nothing where it makes none.
+fn killed_with_an_image(bench: &Bench, words: &[&str], place: &str) -> Option<()> {
+    let mut child = silently(Path::new(env!("CARGO_BIN_EXE_stowplan")), bench, words);
+    loop {
+        let mut below = vec![bench.path(place)];
+        while let Some(path) = below.pop() {
+            if path.file_name().is_some_and(|name| name == "image-ext4") {
+                signal(&child, "-KILL");
+                child.wait().unwrap();
+                assert!(path.exists(), "a run that is killed removes nothing");
+                return Some(());
+            }
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            below.extend(entries.map(|entry| entry.path()));
+        }
+        if child.try_wait().unwrap().is_some() {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_while_it_makes_file_systems_goes_on_and_its_images_are_removed() {
+    let study = ["study", "in-an-image.toml", "--output", "out", "--quiet"];
+    let resume = ["study", "--resume", "out", "--quiet"];
+    for (place, options) in [("out", &[] as &[&str]), ("disk", &["--work", "disk"])] {
+        let bench = Bench::new();
+        bench.write("in-an-image.toml", IN_AN_IMAGE);
+        std::fs::create_dir(bench.path("disk")).unwrap();
+        let begin = [&study, options].concat();
+        if killed_with_an_image(&bench, &begin, place).is_none() {
+            eprintln!("no file systems are made here: that takes root, and mkfs.ext4");
+            return;
+        }
+        killed_with_an_image(&bench, &resume, place).unwrap();
+        bench.run(&resume).exits(0);
+        assert_eq!(entries(&bench.path("disk")).len(), 0, "{place}");
+        assert!(!bench.path("out/work").exists(), "{place}");
+        let records = bench.records("out");
+        let made = |record: &Record| matches!(record, Record::FileSystems(made) if made.on["ext4"].contains("mkfs.ext4"));
+        assert!(records.iter().any(made), "{records:?}");
+    }
 }

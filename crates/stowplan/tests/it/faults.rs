@@ -489,6 +489,24 @@ fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
     assert_eq!(entries(&bench.path("out")), DONE);
 }
 
+#[test]
+fn what_a_run_that_was_killed_before_it_had_a_result_left_behind_is_removed() {
+    let bench = Bench::new();
+    let work = bench.path("out/work");
+    std::fs::create_dir(bench.path("out")).unwrap();
+    let works = WorkDirectory::create(&work).unwrap();
+    std::fs::write(work.join("image"), "x").unwrap();
+    let resume = ["study", "--resume", "out"];
+    bench.run(&resume).refuses("no run was begun there");
+    assert!(work.join("image").exists(), "a run still works there");
+    drop(works);
+    bench.run(&[&resume[..], &["--dry-run"]].concat()).exits(2);
+    assert!(work.join("image").exists(), "nothing is done");
+    let said = bench.run(&resume).exits(2).stderr();
+    assert!(said.contains("removed out/work"), "{said}");
+    assert!(entries(&bench.path("out")).is_empty());
+}
+
 /// A driver that hands everything to the real one, but gives up itself when it hears of a task.
 const ABORTS: &str = r#"#!/bin/sh
 ulimit -c 0

@@ -32,20 +32,12 @@ pub(super) const ROWS: &[Row] = &[row(
 
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    scanners: Vec<Scanner>,
+    /// In words, each.
+    scanners: Vec<String>,
     /// Whether those of all users are seen, whatever they are called.
     all_seen: bool,
     /// What it takes to open a file, where there is a scanner.
     opening: Option<Opening>,
-}
-
-/// A process that is asked before files are opened, or is known for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Scanner {
-    id: String,
-    name: String,
-    /// Nothing of one whose marks tell what it does.
-    known_for: Option<&'static str>,
 }
 
 impl Facts {
@@ -64,29 +56,23 @@ impl Facts {
     }
 }
 
-/// Every scanner that can be seen.
-fn scanners(root: &Root) -> Vec<Scanner> {
+/// Every process that can be seen to be asked before files are opened, or is known for it.
+fn scanners(root: &Root) -> Vec<String> {
     let processes = root.entries("/proc").into_iter();
-    processes
-        .filter_map(|process| {
-            let id = process.file_name()?.to_str()?.to_owned();
-            id.parse::<u32>().ok()?;
-            let name = root.line(process.join("comm"))?;
-            let mut known = KNOWN.iter();
-            let known = known.find(|(known, _)| name.starts_with(known));
-            let open = root.entries(process.join("fdinfo").to_str()?).into_iter();
-            let mut open = open.filter_map(|file| root.text(file));
-            let known_for = match open.any(|text| holds_up(&text)) {
-                true => None,
-                false => Some(known?.1),
-            };
-            Some(Scanner {
-                id,
-                name,
-                known_for,
-            })
-        })
-        .collect()
+    let scanners = processes.filter_map(|process| {
+        let id: u32 = process.file_name()?.to_str()?.parse().ok()?;
+        let name = root.line(process.join("comm"))?;
+        let open = root.entries(process.join("fdinfo").to_str()?).into_iter();
+        if open
+            .filter_map(|file| root.text(file))
+            .any(|text| holds_up(&text))
+        {
+            return Some(format!("{name} ({id}) is asked before files are opened"));
+        }
+        let (_, product) = KNOWN.iter().find(|(known, _)| name.starts_with(known))?;
+        Some(format!("{name} ({id}, {product}) runs"))
+    });
+    scanners.collect()
 }
 
 /// Whether a descriptor is one of fanotify that has somebody wait: `fanotify mnt_id:1c mflags:0
@@ -111,14 +97,7 @@ fn scanner(context: &Context<'_>) -> Finding {
             }
         });
     }
-    let named = facts.scanners.iter().take(NAMED).map(|scanner| {
-        let Scanner { id, name, .. } = scanner;
-        match scanner.known_for {
-            Some(product) => format!("{name} ({id}, {product}) runs"),
-            None => format!("{name} ({id}) is asked before files are opened"),
-        }
-    });
-    let named: Vec<String> = named.collect();
+    let named = &facts.scanners[..NAMED.min(facts.scanners.len())];
     let costs = facts.opening.map(|opening| {
         let microseconds = |ns: u64| std::time::Duration::from_nanos(ns).as_secs_f64() * 1e6;
         format!(
@@ -153,14 +132,9 @@ mod tests {
             ("/proc/9/fdinfo/3", &MARK.replace("10000", "20")),
             ("/proc/self/comm", "kesl\n"),
         ]);
-        let seen = |id: &str, name: &str, known_for| Scanner {
-            id: id.to_owned(),
-            name: name.to_owned(),
-            known_for,
-        };
         let expected = [
-            seen("7", "guard", None),
-            seen("8", "falcon-sensor-b", Some("CrowdStrike Falcon")),
+            "guard (7) is asked before files are opened",
+            "falcon-sensor-b (8, CrowdStrike Falcon) runs",
         ];
         assert_eq!(scanners(&tree.root()), expected);
     }

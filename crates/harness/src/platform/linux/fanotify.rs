@@ -3,11 +3,10 @@
 use super::own_mounts;
 use rustix::io::{read, write};
 use rustix::mount::mount_bind;
-use std::ffi::CString;
+use rustix::path::Arg;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -42,28 +41,21 @@ impl Openings {
     /// Hears of each file that is opened through the mount on which a path lies.
     pub(super) fn of_mount(&self, path: &Path) -> Result<()> {
         let flags = libc::FAN_MARK_ADD | libc::FAN_MARK_MOUNT;
-        self.mark(flags, libc::FAN_OPEN_PERM, libc::AT_FDCWD, Some(path))
-    }
-
-    /// Hears of each time that one file is opened.
-    fn of_file(&self, file: &File) -> Result<()> {
-        let flags = libc::FAN_MARK_ADD;
-        self.mark(flags, libc::FAN_OPEN_PERM, file.as_raw_fd(), None)
+        self.mark(flags, libc::FAN_OPEN_PERM, path)
     }
 
     /// Hears of no mount any more. What waits still waits.
     pub(super) fn of_none(&self) -> Result<()> {
         let flags = libc::FAN_MARK_FLUSH | libc::FAN_MARK_MOUNT;
-        self.mark(flags, 0, libc::AT_FDCWD, Some(Path::new("/")))
+        self.mark(flags, 0, Path::new("/"))
     }
 
-    fn mark(&self, flags: u32, mask: u64, directory: RawFd, path: Option<&Path>) -> Result<()> {
-        let path = path.map(c_string).transpose()?;
-        let path = path.as_ref().map_or(std::ptr::null(), |path| path.as_ptr());
-        let group = self.0.as_raw_fd();
+    fn mark(&self, flags: u32, mask: u64, path: &Path) -> Result<()> {
+        let (group, path) = (self.0.as_raw_fd(), path.into_c_str()?);
         #[expect(unsafe_code, reason = "rustix has no fanotify")]
-        // SAFETY: the path ends with 0 and lives, or is none; a wrong descriptor is an error return.
-        let answer = unsafe { libc::fanotify_mark(group, flags, mask, directory, path) };
+        // SAFETY: the path ends with 0 and lives; a wrong descriptor is an error return.
+        let answer =
+            unsafe { libc::fanotify_mark(group, flags, mask, libc::AT_FDCWD, path.as_ptr()) };
         match answer {
             0 => Ok(()),
             _ => Err(Error::last_os_error()),
@@ -116,8 +108,10 @@ pub(crate) fn why_nothing_is_scanned() -> Option<&'static str> {
     };
     // Of a file that nobody else knows.
     let file = rustix::fs::memfd_create(c"stowplan", rustix::fs::MemfdFlags::CLOEXEC);
-    let file = file.map(File::from).map_err(Error::from);
-    let marked = file.and_then(|file| openings.of_file(&file));
+    let marked = file.map_err(Error::from).and_then(|file| {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        openings.mark(libc::FAN_MARK_ADD, libc::FAN_OPEN_PERM, Path::new(&path))
+    });
     marked.is_err().then_some(NO_EVENTS)
 }
 
@@ -128,7 +122,7 @@ const NO_EVENTS: &str = "no scanner is asked here before files are opened: it ta
 
 /// Gives a program that is going to be started mounts of its own, of which a directory is one.
 pub(crate) fn mount_for_itself(command: &mut Command, directory: &Path) -> Result<()> {
-    let directory = c_string(directory)?;
+    let directory = directory.into_c_str()?.into_owned();
     let mount = move || {
         own_mounts()?;
         Ok(mount_bind(&*directory, &*directory)?)
@@ -139,14 +133,4 @@ pub(crate) fn mount_for_itself(command: &mut Command, directory: &Path) -> Resul
         command.pre_exec(mount);
     }
     Ok(())
-}
-
-/// Has this process killed once the thread that started it is gone.
-pub(super) fn end_with_parent() -> Result<()> {
-    let kill = Some(rustix::process::Signal::KILL);
-    Ok(rustix::process::set_parent_process_death_signal(kill)?)
-}
-
-fn c_string(path: &Path) -> Result<CString> {
-    Ok(CString::new(path.as_os_str().as_bytes())?)
 }

@@ -2,7 +2,8 @@
 //! whatever becomes of it, nobody waits for long: it looks after itself, its parent looks after it, and the
 //! kernel permits all that waits once it is gone.
 
-use super::fanotify::{Openings, end_with_parent};
+use super::fanotify::Openings;
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::fs::File;
 use std::io::{Read, Result, Write, copy, sink, stdin, stdout};
 use std::os::fd::{AsRawFd, RawFd};
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use stowplan_model::ScannerCounts;
+use stowplan_model::{ScannerCounts, encode};
 
 /// How often it says that it lives, and looks whether it is late.
 const TICK: Duration = Duration::from_millis(200);
@@ -23,7 +24,8 @@ const READ_BYTES: usize = 1 << 18;
 /// Permits whatever is opened through the mount on which `place` lies, and reads it before where it
 /// `reads`, until stdin ends. Says on stdout that it is ready, then that it lives, and what it did.
 pub(crate) fn listen(place: &Path, reads: bool) -> Result<()> {
-    end_with_parent()?;
+    // Whoever started it is not to be held up by it.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     let listener = Arc::new(Listener {
         openings: Openings::new()?,
         held: Mutex::default(),
@@ -36,12 +38,7 @@ pub(crate) fn listen(place: &Path, reads: bool) -> Result<()> {
     say("ready")?;
     copy(&mut stdin(), &mut sink())?;
     listener.openings.of_none()?;
-    let ScannerCounts {
-        opens,
-        read_bytes,
-        longest_wait_ns,
-    } = *lock(&listener.counts);
-    say(&format!("over {opens} {read_bytes} {longest_wait_ns}"))
+    say(&encode(&*lock(&listener.counts)))
 }
 
 struct Listener {
