@@ -6,6 +6,7 @@ mod factor;
 mod fault;
 mod finite;
 mod ladder;
+mod like;
 mod matrix;
 mod published;
 mod shape;

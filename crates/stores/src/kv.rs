@@ -296,6 +296,15 @@ pub fn shown(value: Option<&[u8]>, show: impl FnOnce(&[u8]) -> Result<()>) -> Re
     Ok(Found::Bytes(value.len()))
 }
 
+/// What is said of a value that has replaced one, if that was there.
+pub(crate) fn replaced(was_there: bool, value: &[u8]) -> Found {
+    if was_there {
+        Found::Bytes(value.len())
+    } else {
+        Found::Missing
+    }
+}
+
 /// What was attempted on a key, for the error of an engine: `read key 7`.
 #[cold]
 #[must_use]
@@ -607,10 +616,8 @@ impl<E: Engine> Session for KvSession<'_, E> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        Ok(match self.change(|table| table.replace(key, value))? {
-            true => Found::Bytes(value.len()),
-            false => Found::Missing,
-        })
+        let was_there = self.change(|table| table.replace(key, value))?;
+        Ok(replaced(was_there, value))
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {

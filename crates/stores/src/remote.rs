@@ -2,13 +2,16 @@
 //!
 //! What belongs here: under which name the data lies on the server, who removes it, secrets, and what a
 //! store is made of. What does not: anything of one server. A server's driver implements [`Remote`], a
-//! connection to it.
+//! connection to it, by which operations run as in a transaction of [`kv`](crate::kv).
 //!
 //! In its place a store has but a file with its name on the server. With the data, the server keeps for
 //! which place of which machine it was made, so that what a killed run left can be told and removed.
 
-use crate::options::StoreOptions;
-use crate::{Connection, Key, Result, Session, Store, StoreError, StoreKind};
+use crate::kv::{Reading, Table, replaced};
+use crate::options::{Described, StoreOptions, number};
+use crate::{
+    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind,
+};
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::BuildHasher;
@@ -19,33 +22,38 @@ use stowplan_model::{Capabilities, Footprint, Setting, Settings};
 /// The file in a store's place that holds its name on the server.
 const NAME_FILE: &str = "name-on-server";
 
-/// A connection to a server, on which a store's data lies under a name of its own.
-pub trait Remote: Sized + 'static {
+/// The setting `timeout` of every such store.
+pub const TIMEOUT: Described<u64> = number(
+    1,
+    3_600,
+    "30",
+    "seconds until a request fails that the server does not answer",
+);
+
+/// A connection to a server, on which a store's data lies under a name of its own. Outside
+/// [`Self::begin`] … [`Self::commit`] each operation is a transaction of its own.
+pub trait Remote: Reading + Table + Sized + 'static {
     /// The name of the store, in specs and messages.
     const STORE: &'static str;
 
     /// What it is, in a sentence.
     const ABOUT: &'static str;
 
+    /// The client library, and its version; the server tells its own among the effective settings.
+    const CLIENT: (&'static str, &'static str);
+
     /// The settings, typed.
     type Options: StoreOptions;
 
-    /// What operations run through.
-    type Session<'c>: Session
-    where
-        Self: 'c;
-
-    /// The client library, and its version; the server tells its own among the effective settings.
-    fn client() -> (&'static str, String);
-
-    /// What it can do with these settings.
+    /// What it can do with these settings: [`capabilities`], and what is said of this one.
     fn capabilities(options: &Self::Options) -> Capabilities;
 
-    /// Connects to the server.
+    /// Connects to the server, and notes the settings that it has, and what else of it decides what a
+    /// figure means.
     ///
     /// # Errors
     /// It does not answer in time, refuses, or does not have what the settings ask for.
-    fn connect(options: &Self::Options, name: &str) -> Result<Self>;
+    fn connect(options: &Self::Options, name: &str, effective: &mut Settings) -> Result<Self>;
 
     /// Makes an empty store under the connection's name, and notes whose it is.
     ///
@@ -63,7 +71,7 @@ pub trait Remote: Sized + 'static {
     ///
     /// # Errors
     /// The server refuses.
-    fn remove(&mut self, name: &str) -> Result<()>;
+    fn remove_store(&mut self, name: &str) -> Result<()>;
 
     /// Bytes of the store, by the server's word.
     ///
@@ -71,14 +79,73 @@ pub trait Remote: Sized + 'static {
     /// The server refuses.
     fn bytes(&mut self) -> Result<u64>;
 
-    /// Settings as the server has them, and what else of it decides what a figure means.
-    fn effective_settings(&self) -> Settings;
-
-    /// A session; it has what can be prepared.
+    /// Prepares what a session asks again and again.
     ///
     /// # Errors
     /// The server refuses, or there is no such store.
-    fn session(&mut self) -> Result<Self::Session<'_>>;
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Begins a transaction; nothing where the server has none.
+    ///
+    /// # Errors
+    /// The server refuses.
+    fn begin(&mut self, access: Access) -> Result<()> {
+        let _ = access;
+        Ok(())
+    }
+
+    /// Ends the transaction: its changes are kept, or undone.
+    ///
+    /// # Errors
+    /// The server refuses, or cannot undo.
+    fn end(&mut self, kept: bool) -> Result<()> {
+        let why = "it has no transactions that could be undone";
+        kept.then_some(())
+            .ok_or_else(|| StoreError::unsupported(Self::STORE, "roll back", why))
+    }
+
+    /// Adds several values, as [`Session::insert_many`].
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        rows.iter()
+            .try_for_each(|(key, value)| self.insert(*key, value))
+    }
+
+    /// Adds the values of a dataset, as fast as the server can load.
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    fn load(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        self.insert_many(rows)
+    }
+
+    /// Makes the table of the store anew.
+    ///
+    /// # Errors
+    /// The server refuses, or has no tables.
+    fn create_table(&mut self) -> Result<()> {
+        Err(StoreError::unsupported(
+            Self::STORE,
+            "create a table",
+            "it has none",
+        ))
+    }
+
+    /// Removes the table of the store.
+    ///
+    /// # Errors
+    /// The server refuses, or has no tables.
+    fn drop_table(&mut self) -> Result<()> {
+        Err(StoreError::unsupported(
+            Self::STORE,
+            "drop a table",
+            "it has none",
+        ))
+    }
 }
 
 /// What every such store is like: its data can neither be evicted nor looked at from here.
@@ -92,18 +159,33 @@ pub fn capabilities() -> Capabilities {
     }
 }
 
-/// The text of a secret setting: the value of the environment variable that it names.
+/// What is read from the URL in the environment variable that a secret setting names.
 ///
 /// # Errors
-/// There is no such variable.
-pub fn secret(store: &'static str, setting: &str) -> Result<String> {
+/// There is no such variable, or what it holds is not the URL of `what`. Nothing of it is told: that could
+/// be a part of the password.
+pub fn address<T>(
+    store: &'static str,
+    setting: &str,
+    what: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<T> {
     let name = setting.strip_prefix('$').unwrap_or(setting);
-    std::env::var(name).map_err(|_| {
-        let why = format!(
+    let failed = |why: String| StoreError::engine(store, "find its server", why);
+    let url = std::env::var(name).map_err(|_| {
+        failed(format!(
             "the environment variable {name} is not set; it holds the server's URL (docs/servers.md)"
-        );
-        StoreError::engine(store, "find its server", why)
-    })
+        ))
+    })?;
+    read(&url).ok_or_else(|| failed(format!("${name} holds no URL of {what}")))
+}
+
+/// A server that has not answered within the setting `timeout`.
+#[cold]
+#[must_use]
+pub fn no_answer(store: &'static str, action: &str, timeout: u64) -> StoreError {
+    let why = format!("the server did not answer within {timeout} s");
+    StoreError::engine(store, action, why)
 }
 
 /// The kind of store that a server makes: what a driver lists.
@@ -135,7 +217,8 @@ impl<R: Remote> StoreKind for RemoteKind<R> {
     }
 
     fn engine(&self) -> Option<(&'static str, String)> {
-        Some(R::client())
+        let (name, version) = R::CLIENT;
+        Some((name, version.to_owned()))
     }
 
     fn lies_elsewhere(&self) -> bool {
@@ -150,7 +233,7 @@ impl<R: Remote> StoreKind for RemoteKind<R> {
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
         let options = R::Options::from_settings(settings)?;
         let name = format!("stowplan_{:016x}", RandomState::new().hash_one(directory));
-        let mut server = R::connect(&options, &name)?;
+        let mut server = connected::<R>(&options, &name)?;
         // One that may not be removed is in nobody's way.
         let _ = remove_of(&mut server, |place| !place.exists());
         fs::create_dir_all(directory).map_err(StoreError::io("create", directory))?;
@@ -171,8 +254,12 @@ impl<R: Remote> StoreKind for RemoteKind<R> {
         let options = R::Options::from_settings(settings)?;
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
         let below = |place: &Path| place.starts_with(&directory);
-        remove_of(&mut R::connect(&options, "")?, below)
+        remove_of(&mut connected::<R>(&options, "")?, below)
     }
+}
+
+fn connected<R: Remote>(options: &R::Options, name: &str) -> Result<R> {
+    R::connect(options, name, &mut Settings::default())
 }
 
 /// Removes the stores that were made for places of this machine of which `which` says so.
@@ -181,7 +268,7 @@ fn remove_of<R: Remote>(server: &mut R, which: impl Fn(&Path) -> bool) -> Result
     for (name, owner) in server.made()? {
         let place = owner.strip_prefix(&here).map(Path::new);
         if place.is_some_and(&which) {
-            server.remove(&name)?;
+            server.remove_store(&name)?;
         }
     }
     Ok(())
@@ -208,14 +295,13 @@ struct RemoteStore<R: Remote> {
 
 impl<R: Remote> Store for RemoteStore<R> {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(RemoteConnection(R::connect(
-            &self.options,
-            &self.name,
-        )?)))
+        let mut effective = Settings::default();
+        let server = R::connect(&self.options, &self.name, &mut effective)?;
+        Ok(Box::new(RemoteConnection { server, effective }))
     }
 
     fn footprint(&self) -> Result<Footprint> {
-        let bytes = R::connect(&self.options, &self.name)?.bytes()?;
+        let bytes = connected::<R>(&self.options, &self.name)?.bytes()?;
         Ok(Footprint {
             apparent_bytes: bytes,
             allocated_bytes: bytes,
@@ -233,18 +319,87 @@ impl<R: Remote> Store for RemoteStore<R> {
     }
 }
 
-struct RemoteConnection<R>(R);
+struct RemoteConnection<R> {
+    server: R,
+    effective: Settings,
+}
 
 impl<R: Remote> Connection for RemoteConnection<R> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(self.0.session()?))
+        self.server.prepare()?;
+        Ok(Box::new(RemoteSession(&mut self.server)))
     }
 
     fn effective_settings(&self) -> Result<Settings> {
-        Ok(self.0.effective_settings())
+        Ok(self.effective.clone())
     }
 
     fn close(self: Box<Self>) -> Result<()> {
         Ok(())
+    }
+}
+
+struct RemoteSession<'c, R>(&'c mut R);
+
+impl<R: Remote> Session for RemoteSession<'_, R> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.0.begin(access)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.0.end(true)
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.0.end(false)
+    }
+
+    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        self.0.get(key, |value| buffer.copy_from(value))
+    }
+
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        self.0.get(key, |value| {
+            visit(value);
+            Ok(())
+        })
+    }
+
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        self.0.insert(key, value)
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        self.0.insert_many(rows)
+    }
+
+    fn load(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        self.0.load(rows)
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        let was_there = self.0.replace(key, value)?;
+        Ok(replaced(was_there, value))
+    }
+
+    fn delete(&mut self, key: Key) -> Result<bool> {
+        self.0.remove(key)
+    }
+
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        self.0.scan(from, limit, visit)
+    }
+
+    fn create_table(&mut self) -> Result<()> {
+        self.0.create_table()
+    }
+
+    fn drop_table(&mut self) -> Result<()> {
+        self.0.drop_table()
     }
 }

@@ -3,9 +3,9 @@
 //! What belongs here: the settings, what they promise, and the statements. What does not: anything that
 //! another server's store could use too (`stowplan_stores::remote`).
 
+mod operations;
 mod options;
 mod server;
-mod session;
 
 use server::Server;
 use std::process::ExitCode;

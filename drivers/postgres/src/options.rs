@@ -1,7 +1,8 @@
 //! The settings of the store, and what they mean to the server.
 
 use stowplan_model::{Durability, DurabilityClaim};
-use stowplan_stores::options::{number, secret};
+use stowplan_stores::options::secret;
+use stowplan_stores::remote::TIMEOUT;
 use stowplan_stores::{choice, options};
 
 choice! {
@@ -77,12 +78,7 @@ options! {
             Loading::Copy,
             "how rows are loaded, and several inserted at once: by COPY or row by row",
         ),
-        pub(crate) timeout: u64 = number(
-            1,
-            3_600,
-            "30",
-            "seconds until an operation fails that the server does not answer",
-        ),
+        pub(crate) timeout: u64 = TIMEOUT,
     }
 }
 

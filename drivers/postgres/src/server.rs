@@ -1,22 +1,20 @@
 //! A connection to the server, and what is made on it.
 
 use crate::STORE;
-use crate::options::{Form, Options, Storage};
-use crate::session::PgSession;
+use crate::operations::Asked;
+use crate::options::{Form, Loading, Options, Prepare, Storage};
 use std::error::Error as _;
 use std::str::FromStr;
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
+use stowplan_stores::kv::Table;
 use stowplan_stores::options::Value;
 use stowplan_stores::remote::{self, Remote};
-use stowplan_stores::{Result, StoreError};
+use stowplan_stores::{Access, Key, Result, StoreError};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, Error, NoTls, Row};
-
-/// What Cargo.toml asks for, exactly.
-const CLIENT_VERSION: &str = "0.7.18";
+use tokio_postgres::{Client, Config, Error, NoTls, Row, Statement};
 
 /// The comment that marks a table of ours; whose it is follows.
 const MARK: &str = "stowplan: ";
@@ -36,10 +34,17 @@ const SHOWN: [&str; 5] = [
 pub(crate) struct Server {
     runtime: Runtime,
     pub(crate) client: Client,
-    pub(crate) options: Options,
+    options: Options,
     /// The table.
     pub(crate) name: String,
-    effective: Settings,
+    /// Of [`Asked::ALL`].
+    pub(crate) texts: [String; Asked::ALL.len()],
+    /// None of them where each operation prepares its own.
+    pub(crate) prepared: Vec<Statement>,
+    /// Whether a transaction is open.
+    open: bool,
+    /// Whose the table was that was dropped.
+    dropped: Option<String>,
 }
 
 /// What the server said about an action, in one line.
@@ -82,7 +87,12 @@ impl Server {
         self.wait(sql, self.client.batch_execute(sql))
     }
 
-    pub(crate) fn make_table(&self) -> Result<()> {
+    /// Whether values go by COPY, which makes no large objects.
+    fn copies(&self) -> bool {
+        (self.options.form, self.options.load) == (Form::Bytea, Loading::Copy)
+    }
+
+    fn make_table(&self) -> Result<()> {
         let Self { name, options, .. } = self;
         let value = match options.form {
             Form::Bytea => "bytea",
@@ -96,13 +106,80 @@ impl Server {
     }
 
     /// Notes whose the table is.
-    pub(crate) fn mark(&self, owner: &str) -> Result<()> {
+    fn mark(&self, owner: &str) -> Result<()> {
         let (name, owner) = (&self.name, owner.replace('\'', "''"));
         self.run(&format!("COMMENT ON TABLE {name} IS '{MARK}{owner}'"))
     }
+}
 
-    /// Tables of ours, and whose they are.
-    pub(crate) fn marked(&self) -> Result<Vec<(String, String)>> {
+fn within<T>(
+    runtime: &Runtime,
+    options: Options,
+    action: &str,
+    answer: impl Future<Output = std::result::Result<T, Error>>,
+) -> Result<T> {
+    let limit = Duration::from_secs(options.timeout);
+    match runtime.block_on(async { tokio::time::timeout(limit, answer).await }) {
+        Ok(answer) => answer.map_err(|error| failed(action, &error)),
+        Err(_) => Err(remote::no_answer(STORE, action, options.timeout)),
+    }
+}
+
+impl Remote for Server {
+    const STORE: &'static str = STORE;
+    const ABOUT: &'static str = "a table of a PostgreSQL database, by a connection for each thread";
+    /// The version that Cargo.toml asks for, exactly.
+    const CLIENT: (&'static str, &'static str) = ("tokio-postgres", "0.7.18");
+    type Options = Options;
+
+    fn capabilities(options: &Options) -> Capabilities {
+        Capabilities {
+            operations: Operation::SINGLE.to_vec(),
+            transactions: true,
+            durability: options.durability(),
+            // A field of a row, and what goes through one message, end at 1 GB.
+            largest_value: Some(1_000_000_000),
+            ..remote::capabilities()
+        }
+    }
+
+    fn connect(options: &Options, name: &str, effective: &mut Settings) -> Result<Self> {
+        let config = |url: &str| Config::from_str(url).ok();
+        let config = remote::address(STORE, options.url, "a PostgreSQL server", config)?;
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|e| StoreError::engine(STORE, "connect", e.to_string()))?;
+        let client = within(&runtime, *options, "connect to the server", async {
+            let (client, connection) = config.connect(NoTls).await?;
+            tokio::spawn(connection);
+            Ok(client)
+        })?;
+        let server = Self {
+            runtime,
+            client,
+            options: *options,
+            name: name.to_owned(),
+            texts: Asked::ALL.map(|asked| asked.sql(options.form, name)),
+            prepared: Vec::new(),
+            open: false,
+            dropped: None,
+        };
+        let commit = options.synchronous_commit.word();
+        server.run(&format!("SET synchronous_commit = {commit}"))?;
+        for shown in SHOWN {
+            let row = server.query(&format!("SHOW {shown}"), &[])?;
+            let value: String = row.first().map_or_else(String::new, |row| row.get(0));
+            effective.set(shown, Value::Word(value));
+        }
+        Ok(server)
+    }
+
+    fn make(&mut self, owner: &str) -> Result<()> {
+        self.make_table()?;
+        self.mark(owner)
+    }
+
+    /// Tables of ours, and what their comments say.
+    fn made(&mut self) -> Result<Vec<(String, String)>> {
         let rows = self.query(
             "SELECT relname::text, obj_description(oid, 'pg_class') FROM pg_class WHERE relkind = 'r' \
              AND relname LIKE 'stowplan\\_%' AND pg_table_is_visible(oid)",
@@ -115,8 +192,8 @@ impl Server {
         Ok(rows.iter().filter_map(marked).collect())
     }
 
-    /// Removes a table, first the large objects that it names.
-    pub(crate) fn remove_table(&self, name: &str) -> Result<()> {
+    /// First the large objects that the table names.
+    fn remove_store(&mut self, name: &str) -> Result<()> {
         let is_oid = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass($1::text) \
                       AND attname = 'v' AND atttypid = 'oid'::regtype";
         while !self.query(is_oid, &[&name])?.is_empty() {
@@ -134,88 +211,6 @@ impl Server {
         }
         self.run(&format!("DROP TABLE {name}"))
     }
-}
-
-fn within<T>(
-    runtime: &Runtime,
-    options: Options,
-    action: &str,
-    answer: impl Future<Output = std::result::Result<T, Error>>,
-) -> Result<T> {
-    let limit = Duration::from_secs(options.timeout);
-    match runtime.block_on(async { tokio::time::timeout(limit, answer).await }) {
-        Ok(answer) => answer.map_err(|error| failed(action, &error)),
-        Err(_) => {
-            let why = format!("the server did not answer within {} s", options.timeout);
-            Err(StoreError::engine(STORE, action, why))
-        }
-    }
-}
-
-impl Remote for Server {
-    const STORE: &'static str = STORE;
-    const ABOUT: &'static str = "a table of a PostgreSQL database, by a connection for each thread";
-    type Options = Options;
-    type Session<'c> = PgSession<'c>;
-
-    fn client() -> (&'static str, String) {
-        ("tokio-postgres", CLIENT_VERSION.to_owned())
-    }
-
-    fn capabilities(options: &Options) -> Capabilities {
-        Capabilities {
-            operations: Operation::SINGLE.to_vec(),
-            transactions: true,
-            durability: options.durability(),
-            // A field of a row, and what goes through one message, end at 1 GB.
-            largest_value: Some(1_000_000_000),
-            ..remote::capabilities()
-        }
-    }
-
-    fn connect(options: &Options, name: &str) -> Result<Self> {
-        let url = remote::secret(STORE, options.url)?;
-        // What it says of a text that is wrong could be a part of the password.
-        let config = Config::from_str(&url).map_err(|_| {
-            let why = format!("{} holds no URL of a PostgreSQL server", options.url);
-            StoreError::engine(STORE, "find its server", why)
-        })?;
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|e| StoreError::engine(STORE, "connect", e.to_string()))?;
-        let client = within(&runtime, *options, "connect to the server", async {
-            let (client, connection) = config.connect(NoTls).await?;
-            tokio::spawn(connection);
-            Ok(client)
-        })?;
-        let mut server = Self {
-            runtime,
-            client,
-            options: *options,
-            name: name.to_owned(),
-            effective: Settings::default(),
-        };
-        let commit = options.synchronous_commit.word();
-        server.run(&format!("SET synchronous_commit = {commit}"))?;
-        for shown in SHOWN {
-            let row = server.query(&format!("SHOW {shown}"), &[])?;
-            let value: String = row.first().map_or_else(String::new, |row| row.get(0));
-            server.effective.set(shown, Value::Word(value));
-        }
-        Ok(server)
-    }
-
-    fn make(&mut self, owner: &str) -> Result<()> {
-        self.make_table()?;
-        self.mark(owner)
-    }
-
-    fn made(&mut self) -> Result<Vec<(String, String)>> {
-        self.marked()
-    }
-
-    fn remove(&mut self, name: &str) -> Result<()> {
-        self.remove_table(name)
-    }
 
     /// Large objects lie in one table for all: of these it is their bytes.
     fn bytes(&mut self) -> Result<u64> {
@@ -231,11 +226,60 @@ impl Remote for Server {
         Ok(u64::try_from(bytes).unwrap_or(0))
     }
 
-    fn effective_settings(&self) -> Settings {
-        self.effective.clone()
+    fn prepare(&mut self) -> Result<()> {
+        // Also where each operation prepares its own: it tells whether there is a table.
+        let prepare = |text: &String| self.wait("prepare a statement", self.client.prepare(text));
+        let prepared = self.texts.iter().map(prepare).collect::<Result<_>>()?;
+        if self.options.statement == Prepare::Once {
+            self.prepared = prepared;
+        }
+        Ok(())
     }
 
-    fn session(&mut self) -> Result<PgSession<'_>> {
-        PgSession::new(self)
+    /// One that reads sees one state.
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.open = true;
+        self.run(match access {
+            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Access::Write => "BEGIN",
+        })
+    }
+
+    fn end(&mut self, kept: bool) -> Result<()> {
+        self.open = false;
+        self.run(if kept { "COMMIT" } else { "ROLLBACK" })
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        if self.copies() || self.open {
+            return self.load(rows);
+        }
+        self.begin(Access::Write)?;
+        match self.load(rows) {
+            Ok(()) => self.end(true),
+            Err(error) => self.end(false).and(Err(error)),
+        }
+    }
+
+    fn load(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        if self.copies() {
+            return self.copy(rows);
+        }
+        rows.iter()
+            .try_for_each(|(key, value)| self.insert(*key, value))
+    }
+
+    fn create_table(&mut self) -> Result<()> {
+        self.make_table()?;
+        let owner = self.dropped.take();
+        owner.map_or(Ok(()), |owner| self.mark(&owner))
+    }
+
+    fn drop_table(&mut self) -> Result<()> {
+        let name = self.name.clone();
+        let of_ours = |(made, _): &(String, String)| *made == name;
+        let owner = self.made()?.into_iter().find(of_ours);
+        self.dropped = owner.map(|(_, owner)| owner);
+        self.remove_store(&name)
     }
 }

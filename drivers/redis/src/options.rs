@@ -1,7 +1,8 @@
 //! The settings of the store, and what they mean to the server.
 
 use stowplan_model::{Durability, DurabilityClaim};
-use stowplan_stores::options::{flag, number, secret};
+use stowplan_stores::options::{flag, secret};
+use stowplan_stores::remote::TIMEOUT;
 use stowplan_stores::{choice, options};
 
 choice! {
@@ -30,12 +31,7 @@ options! {
             false,
             "whether the server is told so (CONFIG SET, for all who use it); else it must be so",
         ),
-        pub(crate) timeout: u64 = number(
-            1,
-            3_600,
-            "30",
-            "seconds until an operation fails that the server does not answer",
-        ),
+        pub(crate) timeout: u64 = TIMEOUT,
     }
 }
 

@@ -5,12 +5,10 @@ use crate::options::Options;
 use redis::{Cmd, Connection, FromRedisValue, Pipeline, RedisError, cmd};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
+use stowplan_stores::kv::{Reading, Table, Visit, shown};
 use stowplan_stores::options::Value;
 use stowplan_stores::remote::{self, Remote};
-use stowplan_stores::{Access, Buffer, Found, Key, Result, Session, StoreError};
-
-/// What Cargo.toml asks for, exactly.
-const CLIENT_VERSION: &str = "1.8.1";
+use stowplan_stores::{Found, Key, Result, StoreError};
 
 /// A hash of what was made, by its name: whose it is.
 const MADE: &str = "stowplan:made";
@@ -22,23 +20,36 @@ pub(crate) struct Server {
     connection: Connection,
     options: Options,
     name: String,
-    effective: Settings,
 }
 
 /// What the server said about an action, in one line.
 #[cold]
 fn failed(action: &str, error: &RedisError, options: Options) -> StoreError {
-    if error.is_timeout() {
-        let why = format!("the server did not answer within {} s", options.timeout);
-        return StoreError::engine(STORE, action, why);
+    match error.is_timeout() {
+        true => remote::no_answer(STORE, action, options.timeout),
+        false => StoreError::engine(STORE, action, error.to_string()),
     }
-    StoreError::engine(STORE, action, error.to_string())
 }
 
 impl Server {
     fn ask<T: FromRedisValue>(&mut self, action: &str, command: &Cmd) -> Result<T> {
         let answer = command.query(&mut self.connection);
         answer.map_err(|error| failed(action, &error, self.options))
+    }
+
+    fn ask_all<T: FromRedisValue>(&mut self, action: &str, commands: &Pipeline) -> Result<T> {
+        let answer = commands.query(&mut self.connection);
+        answer.map_err(|error| failed(action, &error, self.options))
+    }
+
+    /// SET where the key is there (XX) or is not (NX); whether it was so.
+    fn set(&mut self, action: &str, key: Key, value: &[u8], when: &str) -> Result<bool> {
+        let set = cmd("SET")
+            .arg(self.key(key))
+            .arg(value)
+            .arg(when)
+            .to_owned();
+        Ok(self.ask::<Option<String>>(action, &set)?.is_some())
     }
 
     fn key(&self, key: Key) -> Vec<u8> {
@@ -51,8 +62,8 @@ impl Server {
         Ok(answer.into_iter().nth(1).unwrap_or_default())
     }
 
-    /// That the server syncs as the settings say.
-    fn configure(&mut self) -> Result<()> {
+    /// That the server syncs as the settings say; notes what it has.
+    fn configure(&mut self, effective: &mut Settings) -> Result<()> {
         for (name, wanted) in self.options.wanted() {
             let is = self.config(name)?;
             match wanted {
@@ -74,13 +85,13 @@ impl Server {
             "no" => "none".to_owned(),
             _ => self.config("appendfsync")?,
         };
-        self.effective.set("appendfsync", Value::Word(policy));
+        effective.set("appendfsync", Value::Word(policy));
         let about: String = self.ask("ask for its version", cmd("INFO").arg("server"))?;
         let version = about
             .lines()
             .find_map(|line| line.strip_prefix("redis_version:"));
         let version = version.unwrap_or_default().trim().to_owned();
-        self.effective.set("server_version", Value::Word(version));
+        effective.set("server_version", Value::Word(version));
         Ok(())
     }
 
@@ -110,12 +121,9 @@ impl Server {
 impl Remote for Server {
     const STORE: &'static str = STORE;
     const ABOUT: &'static str = "keys of a Redis database, by a connection for each thread";
+    /// The version that Cargo.toml asks for, exactly.
+    const CLIENT: (&'static str, &'static str) = ("redis-rs", "1.8.1");
     type Options = Options;
-    type Session<'c> = RedisSession<'c>;
-
-    fn client() -> (&'static str, String) {
-        ("redis-rs", CLIENT_VERSION.to_owned())
-    }
 
     /// Its keys have no order, and what MULTI queues is read only at its end.
     fn capabilities(options: &Options) -> Capabilities {
@@ -129,14 +137,10 @@ impl Remote for Server {
         }
     }
 
-    fn connect(options: &Options, name: &str) -> Result<Self> {
-        let url = remote::secret(STORE, options.url)?;
+    fn connect(options: &Options, name: &str, effective: &mut Settings) -> Result<Self> {
+        let client = |url: &str| redis::Client::open(url).ok();
+        let client = remote::address(STORE, options.url, "a Redis server", client)?;
         let limit = Duration::from_secs(options.timeout);
-        // What it says of a text that is wrong could be a part of the password.
-        let client = redis::Client::open(url).map_err(|_| {
-            let why = format!("{} holds no URL of a Redis server", options.url);
-            StoreError::engine(STORE, "find its server", why)
-        })?;
         let refused = |error: RedisError| failed("connect to the server", &error, *options);
         let connection = client.get_connection_with_timeout(limit).map_err(refused)?;
         connection.set_read_timeout(Some(limit)).map_err(refused)?;
@@ -145,9 +149,8 @@ impl Remote for Server {
             connection,
             options: *options,
             name: name.to_owned(),
-            effective: Settings::default(),
         };
-        server.configure()?;
+        server.configure(effective)?;
         Ok(server)
     }
 
@@ -160,7 +163,7 @@ impl Remote for Server {
         self.ask("list stores", cmd("HGETALL").arg(MADE))
     }
 
-    fn remove(&mut self, name: &str) -> Result<()> {
+    fn remove_store(&mut self, name: &str) -> Result<()> {
         self.keys(name, |server, keys| {
             server.ask("remove keys", cmd("UNLINK").arg(keys))
         })?;
@@ -175,74 +178,40 @@ impl Remote for Server {
             for key in keys {
                 each.cmd("MEMORY").arg("USAGE").arg(key);
             }
-            let told = each.query(&mut server.connection);
-            let told: Vec<Option<u64>> =
-                told.map_err(|error| failed("weigh keys", &error, server.options))?;
+            let told: Vec<Option<u64>> = server.ask_all("weigh keys", &each)?;
             bytes += told.into_iter().flatten().sum::<u64>();
             Ok(())
         })?;
         Ok(bytes)
     }
 
-    fn effective_settings(&self) -> Settings {
-        self.effective.clone()
-    }
-
-    fn session(&mut self) -> Result<RedisSession<'_>> {
-        Ok(RedisSession(self))
-    }
-}
-
-pub(crate) struct RedisSession<'c>(&'c mut Server);
-
-impl RedisSession<'_> {
-    fn show(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        let Self(server) = self;
-        let get = cmd("GET").arg(server.key(key)).to_owned();
-        let Some(value) = server.ask::<Option<Vec<u8>>>("read", &get)? else {
-            return Ok(Found::Missing);
-        };
-        show(&value)?;
-        Ok(Found::Bytes(value.len()))
-    }
-
-    /// SET where the key is there (XX) or is not (NX); whether it was so.
-    fn set(&mut self, action: &str, key: Key, value: &[u8], when: &str) -> Result<bool> {
-        let Self(server) = self;
-        let set = cmd("SET")
-            .arg(server.key(key))
-            .arg(value)
-            .arg(when)
-            .to_owned();
-        Ok(server.ask::<Option<String>>(action, &set)?.is_some())
+    fn load(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        let mut all = Pipeline::new();
+        for (key, value) in rows {
+            all.cmd("SET").arg(self.key(*key)).arg(*value).arg("NX");
+        }
+        let told: Vec<Option<String>> = self.ask_all("load", &all)?;
+        match told.iter().zip(rows).find(|(set, _)| set.is_none()) {
+            Some((_, (key, _))) => Err(StoreError::key_exists(STORE, *key)),
+            None => Ok(()),
+        }
     }
 }
 
-impl Session for RedisSession<'_> {
-    fn begin(&mut self, _: Access) -> Result<()> {
-        Ok(())
+impl Reading for Server {
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let get = cmd("GET").arg(self.key(key)).to_owned();
+        let value: Option<Vec<u8>> = self.ask("read", &get)?;
+        shown(value.as_deref(), show)
     }
 
-    fn commit(&mut self) -> Result<()> {
-        Ok(())
+    fn scan(&mut self, _: Key, _: usize, _: &mut Visit<'_>) -> Result<usize> {
+        let why = "its keys have no order";
+        Err(StoreError::unsupported(STORE, "scan", why))
     }
+}
 
-    fn rollback(&mut self) -> Result<()> {
-        let why = "it has no transactions that could be undone";
-        Err(StoreError::unsupported(STORE, "roll back", why))
-    }
-
-    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        self.show(key, |value| buffer.copy_from(value))
-    }
-
-    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        self.show(key, |value| {
-            visit(value);
-            Ok(())
-        })
-    }
-
+impl Table for Server {
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         match self.set("insert", key, value, "NX")? {
             true => Ok(()),
@@ -250,39 +219,12 @@ impl Session for RedisSession<'_> {
         }
     }
 
-    fn load(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
-        let Self(server) = self;
-        let mut all = Pipeline::new();
-        for (key, value) in rows {
-            all.cmd("SET").arg(server.key(*key)).arg(*value).arg("NX");
-        }
-        let told = all.query(&mut server.connection);
-        let told: Vec<Option<String>> =
-            told.map_err(|error| failed("load", &error, server.options))?;
-        match told.iter().zip(rows).find(|(set, _)| set.is_none()) {
-            Some((_, (key, _))) => Err(StoreError::key_exists(STORE, *key)),
-            None => Ok(()),
-        }
+    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
+        self.set("overwrite", key, value, "XX")
     }
 
-    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        Ok(match self.set("overwrite", key, value, "XX")? {
-            true => Found::Bytes(value.len()),
-            false => Found::Missing,
-        })
-    }
-
-    fn delete(&mut self, key: Key) -> Result<bool> {
-        let Self(server) = self;
-        let delete = cmd("DEL").arg(server.key(key)).to_owned();
-        Ok(server.ask::<u64>("delete", &delete)? > 0)
-    }
-
-    fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
-        Err(StoreError::unsupported(
-            STORE,
-            "scan",
-            "its keys have no order",
-        ))
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        let delete = cmd("DEL").arg(self.key(key)).to_owned();
+        Ok(self.ask::<u64>("delete", &delete)? > 0)
     }
 }

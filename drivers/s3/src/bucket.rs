@@ -2,22 +2,19 @@
 
 use crate::STORE;
 use crate::options::{Checksum, Options};
-use crate::session::S3Session;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rusty_s3::actions::{ListObjectsV2, ListObjectsV2Response};
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
+use stowplan_stores::kv::{Reading, Table, Visit, shown};
 use stowplan_stores::options::Value;
 use stowplan_stores::remote::{self, Remote};
-use stowplan_stores::{Key, Result, StoreError};
-use ureq::Agent;
-use ureq::http::Response;
+use stowplan_stores::{Found, Key, Result, StoreError};
+use ureq::http::{Request, Response};
+use ureq::{Agent, AsSendBody};
 use url::Url;
-
-/// What Cargo.toml asks for, exactly.
-const CLIENT_VERSION: &str = "0.11.0";
 
 /// How long a signed request may be used.
 const SIGNED: Duration = Duration::from_secs(600);
@@ -34,9 +31,8 @@ pub(crate) struct Server {
     agent: Agent,
     bucket: Bucket,
     credentials: Credentials,
-    pub(crate) options: Options,
+    options: Options,
     name: String,
-    effective: Settings,
 }
 
 type Answer = Response<ureq::Body>;
@@ -69,60 +65,59 @@ fn checksum(bytes: &[u8]) -> String {
 
 impl Server {
     /// The name of a value's object; names are in the order of keys.
-    pub(crate) fn object(&self, key: Key) -> String {
+    fn object(&self, key: Key) -> String {
         format!("{}/{:016x}", self.name, key.0)
     }
 
-    /// The answer, if its status is one of these; what the server says of another one.
-    fn answered(
+    /// The answer to an action, if its status is one of these; what the server says of another one. All
+    /// headers are signed.
+    fn ask<'a, A: S3Action<'a>>(
         &self,
-        action: &str,
-        answer: std::result::Result<Answer, ureq::Error>,
+        name: &str,
+        mut action: A,
+        headers: &[(&'static str, String)],
+        body: impl AsSendBody,
         fine: &[u16],
     ) -> Result<Answer> {
-        let mut answer = match answer {
+        for (header, value) in headers {
+            action.headers_mut().insert(*header, value.clone());
+        }
+        let request = Request::builder().method(A::METHOD.to_str());
+        let request = request.uri(action.sign(SIGNED).as_str());
+        let request = headers.iter().fold(request, |request, (header, value)| {
+            request.header(*header, value)
+        });
+        let request = request.body(body).map_err(ureq::Error::from);
+        let mut answer = match request.and_then(|request| self.agent.run(request)) {
             Ok(answer) => answer,
             Err(ureq::Error::Timeout(_)) => {
-                let why = format!(
-                    "the server did not answer within {} s",
-                    self.options.timeout
-                );
-                return Err(failed(action, why));
+                return Err(remote::no_answer(STORE, name, self.options.timeout));
             }
             // What it tells of a URL would hold a signature.
-            Err(error) => return Err(failed(action, error.to_string().replace('?', " "))),
+            Err(error) => return Err(failed(name, error.to_string().replace('?', " "))),
         };
         let status = answer.status().as_u16();
         if fine.contains(&status) {
             return Ok(answer);
         }
         let said = answer.body_mut().read_to_string().unwrap_or_default();
-        let code = said
-            .split("<Code>")
-            .nth(1)
-            .and_then(|rest| rest.split('<').next());
-        Err(failed(
-            action,
-            format!("status {status} {}", code.unwrap_or_default()),
-        ))
+        let code = said.split("<Code>").nth(1);
+        let code = code.and_then(|rest| rest.split('<').next());
+        let why = format!("status {status} {}", code.unwrap_or_default());
+        Err(failed(name, why))
     }
 
     /// Puts an object; with `new`, only where there is none: whether it did.
-    pub(crate) fn put(&self, object: &str, value: &[u8], new: bool) -> Result<bool> {
-        let mut action = self.bucket.put_object(Some(&self.credentials), object);
-        let sum = checksum(value);
-        let check = self.options.checksum == Checksum::Crc32c;
-        if check {
-            action.headers_mut().insert(CHECKSUM, sum.as_str());
-        }
-        let mut request = self.agent.put(action.sign(SIGNED).as_str());
-        if check {
-            request = request.header(CHECKSUM, &sum);
+    fn put(&self, object: &str, value: &[u8], new: bool) -> Result<bool> {
+        let action = self.bucket.put_object(Some(&self.credentials), object);
+        let mut headers = Vec::new();
+        if self.options.checksum == Checksum::Crc32c {
+            headers.push((CHECKSUM, checksum(value)));
         }
         if new {
-            request = request.header("if-none-match", "*");
+            headers.push(("if-none-match", "*".to_owned()));
         }
-        let mut answer = self.answered("put", request.send(value), &[200, 412])?;
+        let mut answer = self.ask("put", action, &headers, value, &[200, 412])?;
         // Only a connection whose answer was read is used again.
         let _ = answer.body_mut().read_to_vec();
         Ok(answer.status() == 200)
@@ -135,30 +130,22 @@ impl Server {
         range: Option<(u64, u64)>,
         value: &mut Vec<u8>,
     ) -> Result<Option<u64>> {
-        let mut action = self.bucket.get_object(Some(&self.credentials), object);
+        let action = self.bucket.get_object(Some(&self.credentials), object);
         let check = self.options.checksum == Checksum::Crc32c && range.is_none();
+        let mut headers = Vec::new();
         if check {
-            action
-                .headers_mut()
-                .insert("x-amz-checksum-mode", "ENABLED");
-        }
-        let mut request = self.agent.get(action.sign(SIGNED).as_str());
-        if check {
-            request = request.header("x-amz-checksum-mode", "ENABLED");
+            headers.push(("x-amz-checksum-mode", "ENABLED".to_owned()));
         }
         if let Some((from, to)) = range {
-            request = request.header("range", format!("bytes={from}-{to}"));
+            headers.push(("range", format!("bytes={from}-{to}")));
         }
-        let mut answer = self.answered("get", request.call(), &[200, 206, 404, 416])?;
+        let mut answer = self.ask("get", action, &headers, (), &[200, 206, 404, 416])?;
         let whole = answer.headers().get("content-range");
         let whole = whole.and_then(|text| text.to_str().ok()?.rsplit('/').next()?.parse().ok());
         let sum = answer.headers().get(CHECKSUM).cloned();
-        let read = answer
-            .body_mut()
-            .with_config()
-            .limit(u64::MAX)
-            .read_to_vec();
-        let bytes = read.map_err(|error| failed("get", error.to_string()))?;
+        let body = answer.body_mut().with_config().limit(u64::MAX);
+        let bytes = body.read_to_vec();
+        let bytes = bytes.map_err(|error| failed("get", error.to_string()))?;
         match answer.status().as_u16() {
             404 => return Ok(None),
             // An empty object has no range.
@@ -175,7 +162,7 @@ impl Server {
     }
 
     /// The value of an object, if it is there.
-    pub(crate) fn get(&self, object: &str) -> Result<Option<Vec<u8>>> {
+    fn whole(&self, object: &str) -> Result<Option<Vec<u8>>> {
         let (mut value, step) = (Vec::new(), self.options.range);
         if step == 0 {
             return Ok(self.get_part(object, None, &mut value)?.map(|_| value));
@@ -193,52 +180,52 @@ impl Server {
         }
     }
 
-    pub(crate) fn delete(&self, object: &str) -> Result<()> {
+    fn delete(&self, object: &str) -> Result<()> {
         let action = self.bucket.delete_object(Some(&self.credentials), object);
-        let answer = self.agent.delete(action.sign(SIGNED).as_str()).call();
-        self.answered("delete", answer, &[200, 204, 404]).map(drop)
+        let gone = self.ask("delete", action, &[], (), &[200, 204, 404]);
+        gone.map(drop)
     }
 
-    /// Names and sizes of objects of a prefix behind a name: as many as one answer has, up to `most`.
-    pub(crate) fn list(
-        &self,
-        prefix: &str,
-        after: &str,
-        most: usize,
-    ) -> Result<Vec<(String, u64)>> {
+    /// What one answer has of the objects of a prefix behind a name, up to `most`, and whether there are more.
+    fn list(&self, prefix: &str, after: &str, most: usize) -> Result<ListObjectsV2Response> {
         let mut action: ListObjectsV2<'_> = self.bucket.list_objects_v2(Some(&self.credentials));
         action.with_prefix(prefix);
         action.with_max_keys(most.min(1_000));
         if !after.is_empty() {
             action.with_start_after(after);
         }
-        let answer = self.agent.get(action.sign(SIGNED).as_str()).call();
-        let mut answer = self.answered("list", answer, &[200])?;
-        let text = answer
-            .body_mut()
-            .with_config()
-            .limit(LONGEST_LIST)
-            .read_to_string();
+        let mut answer = self.ask("list", action, &[], (), &[200])?;
+        let body = answer.body_mut().with_config().limit(LONGEST_LIST);
+        let text = body.read_to_string();
         let text = text.map_err(|error| failed("list", error.to_string()))?;
-        let list: ListObjectsV2Response = ListObjectsV2::parse_response(&text)
-            .map_err(|error| failed("list", error.to_string()))?;
-        let objects = list.contents.into_iter();
-        Ok(objects
-            .map(|object| (object.key, object.size.unwrap_or(0)))
-            .collect())
+        ListObjectsV2::parse_response(&text).map_err(|error| failed("list", error.to_string()))
     }
 
-    /// Shows every object of a prefix.
-    fn every(&self, prefix: &str, show: &mut dyn FnMut(&str, u64) -> Result<()>) -> Result<()> {
-        let mut last = String::new();
-        loop {
-            let some = self.list(prefix, &last, 1_000)?;
-            let Some((name, _)) = some.last() else {
-                return Ok(());
-            };
-            last.clone_from(name);
-            some.iter().try_for_each(|(name, size)| show(name, *size))?;
+    /// Shows the objects of a prefix behind a name, up to `most`: each with its size. Says how many it were.
+    fn each(
+        &self,
+        prefix: &str,
+        after: &str,
+        most: usize,
+        show: &mut dyn FnMut(&str, u64) -> Result<()>,
+    ) -> Result<usize> {
+        let (mut last, mut shown) = (after.to_owned(), 0);
+        while shown < most {
+            let some = self.list(prefix, &last, most - shown)?;
+            for object in some.contents {
+                show(&object.key, object.size.unwrap_or(0))?;
+                shown += 1;
+                last = object.key;
+            }
+            if some.next_continuation_token.is_none() {
+                break;
+            }
         }
+        Ok(shown)
+    }
+
+    fn every(&self, prefix: &str, show: &mut dyn FnMut(&str, u64) -> Result<()>) -> Result<()> {
+        self.each(prefix, "", usize::MAX, show).map(drop)
     }
 }
 
@@ -246,12 +233,9 @@ impl Remote for Server {
     const STORE: &'static str = STORE;
     const ABOUT: &'static str =
         "objects of a bucket behind the S3 protocol, by a connection for each thread";
+    /// The version that Cargo.toml asks for, exactly.
+    const CLIENT: (&'static str, &'static str) = ("rusty-s3", "0.11.0");
     type Options = Options;
-    type Session<'c> = S3Session<'c>;
-
-    fn client() -> (&'static str, String) {
-        ("rusty-s3", CLIENT_VERSION.to_owned())
-    }
 
     fn capabilities(options: &Options) -> Capabilities {
         use Operation::{Delete, Insert, Overwrite, Read, Scan};
@@ -264,14 +248,8 @@ impl Remote for Server {
         }
     }
 
-    fn connect(options: &Options, name: &str) -> Result<Self> {
-        let text = remote::secret(STORE, options.url)?;
-        let (bucket, credentials) = bucket_of(&text).ok_or_else(|| {
-            failed(
-                "find its server",
-                format!("{} holds no URL of a bucket", options.url),
-            )
-        })?;
+    fn connect(options: &Options, name: &str, effective: &mut Settings) -> Result<Self> {
+        let (bucket, credentials) = remote::address(STORE, options.url, "a bucket", bucket_of)?;
         let limit = Duration::from_secs(options.timeout);
         let config = Agent::config_builder().timeout_global(Some(limit));
         let config = config.http_status_as_error(false).max_idle_connections(1);
@@ -281,23 +259,16 @@ impl Remote for Server {
             credentials,
             options: *options,
             name: name.to_owned(),
-            effective: Settings::default(),
         };
         let head = server.bucket.head_bucket(Some(&server.credentials));
-        let answer = server.agent.head(head.sign(SIGNED).as_str()).call();
-        let answer = server.answered("find the bucket", answer, &[200, 404])?;
+        let answer = server.ask("find the bucket", head, &[], (), &[200, 404])?;
         let said = answer.headers().get("server");
-        let said = said
-            .and_then(|said| said.to_str().ok())
-            .unwrap_or_default()
-            .to_owned();
+        let said = said.and_then(|said| said.to_str().ok()).unwrap_or_default();
+        effective.set("server", Value::Word(said.to_owned()));
         if answer.status() == 404 {
             let make = server.bucket.create_bucket(&server.credentials);
-            let made = server.agent.put(make.sign(SIGNED).as_str()).send_empty();
-            server.answered("make the bucket", made, &[200, 409])?;
+            server.ask("make the bucket", make, &[], &[][..], &[200, 409])?;
         }
-        let mut server = server;
-        server.effective.set("server", Value::Word(said));
         Ok(server)
     }
 
@@ -307,21 +278,18 @@ impl Remote for Server {
     }
 
     fn made(&mut self) -> Result<Vec<(String, String)>> {
-        let mut names = Vec::new();
+        let mut made = Vec::new();
         self.every(MADE, &mut |note, _| {
-            names.push(note.trim_start_matches(MADE).to_owned());
+            if let Some(owner) = self.whole(note)? {
+                let owner = String::from_utf8_lossy(&owner).into_owned();
+                made.push((note.trim_start_matches(MADE).to_owned(), owner));
+            }
             Ok(())
         })?;
-        let mut made = Vec::new();
-        for name in names {
-            if let Some(owner) = self.get(&format!("{MADE}{name}"))? {
-                made.push((name, String::from_utf8_lossy(&owner).into_owned()));
-            }
-        }
         Ok(made)
     }
 
-    fn remove(&mut self, name: &str) -> Result<()> {
+    fn remove_store(&mut self, name: &str) -> Result<()> {
         self.every(&format!("{name}/"), &mut |object, _| self.delete(object))?;
         self.delete(&format!("{MADE}{name}"))
     }
@@ -334,12 +302,44 @@ impl Remote for Server {
         })?;
         Ok(bytes)
     }
+}
 
-    fn effective_settings(&self) -> Settings {
-        self.effective.clone()
+impl Reading for Server {
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        shown(self.whole(&self.object(key))?.as_deref(), show)
     }
 
-    fn session(&mut self) -> Result<S3Session<'_>> {
-        Ok(S3Session(self))
+    /// A list of names, and a request for each value.
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        let before = self.object(Key(from.0.saturating_sub(1)));
+        let prefix = format!("{}/", self.name);
+        self.each(&prefix, &before, limit, &mut |name, _| {
+            let number = name.strip_prefix(&prefix).unwrap_or_default();
+            let number = u64::from_str_radix(number, 16);
+            let (Ok(number), Some(value)) = (number, self.whole(name)?) else {
+                return Err(failed("scan", format!("{name} is no value")));
+            };
+            visit(Key(number), &value);
+            Ok(())
+        })
+    }
+}
+
+impl Table for Server {
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        match self.put(&self.object(key), value, true)? {
+            true => Ok(()),
+            false => Err(StoreError::key_exists(STORE, key)),
+        }
+    }
+
+    /// The protocol has no replacing of what must be there: one that is not is made.
+    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
+        self.put(&self.object(key), value, false)
+    }
+
+    /// The protocol does not tell whether it was there.
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        self.delete(&self.object(key)).map(|()| true)
     }
 }

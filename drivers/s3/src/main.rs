@@ -5,7 +5,6 @@
 
 mod bucket;
 mod options;
-mod session;
 
 use bucket::Server;
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 use stowplan_model::{Durability, DurabilityClaim};
 use stowplan_stores::options::{number, secret};
+use stowplan_stores::remote::TIMEOUT;
 use stowplan_stores::{choice, options};
 
 choice! {
@@ -43,12 +44,7 @@ options! {
             "0",
             "reads a value by requests of so many bytes each; 0: whole",
         ),
-        pub(crate) timeout: u64 = number(
-            1,
-            3_600,
-            "30",
-            "seconds until a request fails that the server does not answer",
-        ),
+        pub(crate) timeout: u64 = TIMEOUT,
     }
 }
 

@@ -12,11 +12,9 @@ impl Runner<'_> {
     pub(super) fn start_servers(&mut self) -> Result<Servers, HarnessError> {
         let options = self.options;
         let mut servers = Servers::of(options.drivers.environment());
-        let given = self.plan.study.servers.iter();
-        let given = given.map(|(name, spec)| (name.clone(), spec.command.clone()));
-        let given: BTreeMap<String, Vec<String>> = given.collect();
+        let given = &self.plan.study.servers;
         for variable in worker_process::asked(self.plan.cells().map(|cell| &cell.settings)) {
-            match servers.start(&variable, &given, &options.work, &options.interrupt) {
+            match servers.start(&variable, given, &options.work, &options.interrupt) {
                 Err(error) if error.is_of_a_store() => {
                     let asks = |cell: &&Cell| {
                         worker_process::asked([&cell.settings].into_iter()).contains(&variable)

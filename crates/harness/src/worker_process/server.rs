@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use stowplan_model::{Settings, StoreSpec, Value};
+use stowplan_model::{DriverSpec, Settings, StoreSpec, Value};
 
 /// How the variables begin that name servers.
 const VARIABLE: &str = "STOWPLAN_";
@@ -32,36 +32,34 @@ const TICK: Duration = Duration::from_millis(20);
 /// The servers of a run by their variables: what workers are told, and which process it is that each is
 /// served by. Shared by all who start workers.
 #[derive(Clone, Default)]
-pub(crate) struct Environment(Arc<RwLock<BTreeMap<String, (String, u32)>>>);
+pub(crate) struct Environment(Arc<Mutex<Told>>);
+
+type Told = BTreeMap<String, (String, u32)>;
 
 impl std::fmt::Debug for Environment {
     /// Without the values, which are secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set()
-            .entries(self.read(|all| all.keys().cloned().collect::<Vec<_>>()))
-            .finish()
+        f.debug_set().entries(self.told().keys()).finish()
     }
 }
 
 impl Environment {
-    fn read<T>(&self, read: impl FnOnce(&BTreeMap<String, (String, u32)>) -> T) -> T {
-        read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells a command of the servers.
     pub(super) fn tell(&self, command: &mut Command) {
-        self.read(|all| {
-            command.envs(all.iter().map(|(variable, (url, _))| (variable, url)));
-        });
+        let told = self.told();
+        command.envs(told.iter().map(|(variable, (url, _))| (variable, url)));
     }
 
     /// The process that a store's server was started by; nothing where a run started none for it.
     pub(crate) fn process_of(&self, store: &StoreSpec) -> Option<u32> {
-        let mut named = store
-            .settings
-            .values()
-            .filter_map(|value| value.strip_prefix('$'));
-        self.read(|all| named.find_map(|variable| all.get(variable).map(|(_, process)| *process)))
+        let words = store.settings.values();
+        let mut named = words.filter_map(|value| value.strip_prefix('$'));
+        let told = self.told();
+        named.find_map(|variable| told.get(variable).map(|(_, process)| *process))
     }
 }
 
@@ -112,7 +110,7 @@ impl Servers {
     pub(crate) fn start(
         &mut self,
         variable: &str,
-        given: &BTreeMap<String, Vec<String>>,
+        given: &BTreeMap<String, DriverSpec>,
         work: &Path,
         interrupt: &Interrupt,
     ) -> Result<(), HarnessError> {
@@ -123,13 +121,8 @@ impl Servers {
         command.arg(&directory);
         let (server, url) = Server::start(command, &name, interrupt)?;
         let process = server.group.child.id();
-        let mut all = self
-            .environment
-            .0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        all.insert(variable.to_owned(), (url, process));
-        drop(all);
+        let told = (variable.to_owned(), (url, process));
+        self.environment.told().extend([told]);
         self.running.push(server);
         Ok(())
     }
@@ -138,10 +131,11 @@ impl Servers {
 /// How a server is started; the directory is still to be added.
 fn command(
     name: &str,
-    given: &BTreeMap<String, Vec<String>>,
+    given: &BTreeMap<String, DriverSpec>,
     variable: &str,
 ) -> Result<Command, HarnessError> {
-    if let Some((program, arguments)) = given.get(name).and_then(|words| words.split_first()) {
+    let words = given.get(name).map(|spec| &spec.command);
+    if let Some((program, arguments)) = words.and_then(|words| words.split_first()) {
         let mut command = Command::new(program);
         command.args(arguments);
         return Ok(command);
@@ -231,12 +225,7 @@ impl Drop for Server {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        let mut all = self
-            .environment
-            .0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        all.clear();
+        self.environment.told().clear();
     }
 }
 
@@ -246,8 +235,8 @@ mod tests {
 
     fn started(script: &str) -> (tempfile::TempDir, Servers, Result<(), HarnessError>) {
         let work = tempfile::tempdir().unwrap();
-        let words = ["sh", "-c", script].map(str::to_owned).to_vec();
-        let given = BTreeMap::from([("of-mine".to_owned(), words)]);
+        let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+        let given = BTreeMap::from([("of-mine".to_owned(), DriverSpec { command })]);
         let mut servers = Servers::of(Environment::default());
         let never = Interrupt::never();
         let result = servers.start("STOWPLAN_OF_MINE", &given, work.path(), &never);

@@ -1,5 +1,6 @@
 //! Where in its text a study is at fault.
 
+use super::like::spell_out;
 use super::{StudyError, line_and_column};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -45,9 +46,10 @@ fn under<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> Option<&'t Spanned<DeValu
 
 /// Where the value below these keys begins, or that of as many of them as there are.
 fn offset_of(path: &[String], text: &str) -> Option<usize> {
-    let document = DeTable::parse(text).ok()?;
+    let mut document = DeTable::parse(text).ok()?.into_inner();
+    spell_out(&mut document);
     let mut keys = path.iter();
-    let mut found = under(document.get_ref(), keys.next()?)?;
+    let mut found = under(&document, keys.next()?)?;
     for key in keys {
         let inner = match found.get_ref() {
             DeValue::Array(entries) => key.parse().ok().and_then(|index: usize| entries.get(index)),

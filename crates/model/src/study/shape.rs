@@ -1,7 +1,9 @@
 //! The shape of a study file: what of it can be read, and all that is in the way of the rest.
 
+use super::like::{Unlike, spell_out};
 use super::strict::{UnknownKey, add_names, unknown_keys};
 use super::{Study, StudyError, line_and_column, parse_error, parse_error_at};
+use crate::suggestion;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,12 +29,18 @@ impl Shape {
     pub(super) fn read(text: &str, file: &str) -> Self {
         let (document, errors) = DeTable::parse_recoverable(text);
         let span = document.span();
-        let mut document = Spanned::new(span, DeValue::Table(document.into_inner()));
+        let mut document = document.into_inner();
         if !errors.is_empty() {
             return Self::of_no_toml(&errors, text, file);
         }
         let mut left = Left::default();
         let mut shape = Self::default();
+        for unlike in spell_out(&mut document) {
+            shape.mistakes.push(no_such(&unlike, text, file));
+            left.robbed.push(unlike.comparison);
+            left.names.push(unlike.name);
+        }
+        let mut document = Spanned::new(span, DeValue::Table(document));
         while shape.mistakes.len() < MOST_TOLD {
             left.note_unknown_keys(&document);
             let deserializer = ValueDeserializer::from(document.clone());
@@ -43,8 +51,10 @@ impl Shape {
                 }
                 Err(error) => {
                     let span = error.span().unwrap_or(0..0);
-                    if !left.explains(&error, &span) {
-                        shape.mistakes.push(parse_error(&error, text, file));
+                    let told = parse_error(&error, text, file);
+                    // What several comparisons have from one is there several times.
+                    if !left.explains(&error, &span) && !shape.mistakes.contains(&told) {
+                        shape.mistakes.push(told);
                     }
                     let filled = missing_text(&error)
                         .is_some_and(|field| left.fill(&mut document, field, &span));
@@ -80,6 +90,16 @@ impl Shape {
             ..Self::default()
         }
     }
+}
+
+fn no_such(unlike: &Unlike, text: &str, file: &str) -> StudyError {
+    let Unlike { name, known, .. } = unlike;
+    let near = suggestion(name, known.iter().map(String::as_str));
+    let message = format!(
+        "unknown comparison '{}' (it must stand before){near}",
+        name.escape_debug()
+    );
+    parse_error_at(&message, unlike.at.start, text, file)
 }
 
 /// The field that is missing, if it is a text without which the rest can be judged.

@@ -1,0 +1,230 @@
+//! Short ways to write several comparisons: one that is like another, and one with a list of numbers of
+//! threads.
+//!
+//! Both are spelled out in the document, in which every value keeps its place in the text. So the types of a
+//! study know nothing of them, and what is said of a study holds of each comparison, and says where.
+
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// The key that names the other comparison.
+const LIKE: &str = "like";
+
+type Entry<'i> = Spanned<DeValue<'i>>;
+
+/// A comparison that should be like one that does not stand before it.
+#[derive(Debug)]
+pub(super) struct Unlike {
+    /// The place of the comparison.
+    pub(super) comparison: Range<usize>,
+    /// The place of the name.
+    pub(super) at: Range<usize>,
+    /// The name.
+    pub(super) name: String,
+    /// Those that do stand before it.
+    pub(super) known: Vec<String>,
+}
+
+/// Replaces the comparisons of a study that are written in short by what they stand for.
+pub(super) fn spell_out(study: &mut DeTable<'_>) -> Vec<Unlike> {
+    let Some(DeValue::Array(all)) = study.get_mut("comparison").map(Spanned::get_mut) else {
+        return Vec::new();
+    };
+    let (mut unlike, mut before, mut spelled_out) = (Vec::new(), Vec::new(), DeArray::new());
+    for mut entry in all.iter().cloned() {
+        unlike.extend(complete_by(&mut entry, &before));
+        match of_each_number(&entry) {
+            Some(each) => each.into_iter().for_each(|entry| spelled_out.push(entry)),
+            None => spelled_out.push(entry.clone()),
+        }
+        before.push(entry);
+    }
+    *all = spelled_out;
+    unlike
+}
+
+fn id<'t>(comparison: &'t Entry<'_>) -> Option<&'t str> {
+    comparison.get_ref().get("id")?.get_ref().as_str()
+}
+
+/// Gives a comparison what it lacks of the one that it is like.
+fn complete_by<'i>(entry: &mut Entry<'i>, before: &[Entry<'i>]) -> Option<Unlike> {
+    let comparison = entry.span();
+    let DeValue::Table(table) = entry.get_mut() else {
+        return None;
+    };
+    // What is no text is told as an unknown key.
+    let name = table.get(LIKE)?.get_ref().as_str()?.to_owned();
+    let at = table.remove(LIKE)?.span();
+    let other = before.iter().find(|other| id(other) == Some(&name));
+    let Some(other) = other.and_then(|other| other.get_ref().as_table()) else {
+        return Some(Unlike {
+            comparison,
+            at,
+            name,
+            known: before.iter().filter_map(id).map(str::to_owned).collect(),
+        });
+    };
+    complete(table, other);
+    None
+}
+
+/// Adds what a table lacks of another one; so it goes on below a key at which both have a table.
+fn complete<'i>(table: &mut DeTable<'i>, other: &DeTable<'i>) {
+    for (key, value) in other {
+        match (table.get_mut(key).map(Spanned::get_mut), value.get_ref()) {
+            (None, _) => {
+                table.insert(key.clone(), value.clone());
+            }
+            (Some(DeValue::Table(own)), DeValue::Table(others)) => complete(own, others),
+            (Some(_), _) => {}
+        }
+    }
+}
+
+/// A comparison for each number of threads, if there is a list of them. What is wrong in the list is told of
+/// the comparison as it stands.
+fn of_each_number<'i>(entry: &Entry<'i>) -> Option<Vec<Entry<'i>>> {
+    let workload = entry.get_ref().get("workload")?.get_ref();
+    let threads = workload.get("threads")?.get_ref().as_array()?;
+    let each = threads.iter().map(|number| of_number(entry, number));
+    each.collect::<Option<Vec<_>>>()
+        .filter(|each| !each.is_empty())
+}
+
+fn of_number<'i>(entry: &Entry<'i>, number: &Entry<'i>) -> Option<Entry<'i>> {
+    let written = number.get_ref().as_integer()?.as_str();
+    let threads = if written == "1" { "thread" } else { "threads" };
+    let mut entry = entry.clone();
+    let DeValue::Table(table) = entry.get_mut() else {
+        return None;
+    };
+    for (key, more) in [
+        ("id", format!("-{written}")),
+        ("title", format!(", {written} {threads}")),
+    ] {
+        if let Some(DeValue::String(text)) = table.get_mut(key).map(Spanned::get_mut) {
+            *text = format!("{text}{more}").into();
+        }
+    }
+    let DeValue::Table(workload) = table.get_mut("workload")?.get_mut() else {
+        return None;
+    };
+    *workload.get_mut("threads")? = number.clone();
+    Some(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{CellSpec, Study};
+
+    const STUDY: &str = r#"
+name = "t"
+title = "T"
+question = "?"
+[datasets.blobs]
+count = 10
+size = { distribution = "fixed", bytes = 1 }
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+workload = { operation = "read", per_transaction = 1 }
+baseline = "files"
+max_rounds = 20
+[comparison.cells]
+files = { store = "files", label = "files" }
+sqlite = { store = "sqlite", label = "SQLite" }
+[[comparison]]
+id = "write"
+title = "Writes"
+like = "read"
+workload = { operation = "overwrite" }
+[comparison.cells]
+sqlite = { store = "sqlite:synchronous=off" }
+"#;
+
+    fn written_out() -> String {
+        let (first, cells) = STUDY.split_once("[comparison.cells]\n").unwrap();
+        let (cells, _) = cells.split_once("[[comparison]]").unwrap();
+        let read = &first[first.find("[[comparison]]").unwrap()..];
+        let write = read
+            .replace("\"read\"", "\"write\"")
+            .replace("operation = \"write\"", "operation = \"overwrite\"")
+            .replace("Reads", "Writes");
+        let own = cells.replace("\"sqlite\"", "\"sqlite:synchronous=off\"");
+        format!("{first}[comparison.cells]\n{cells}{write}[comparison.cells]\n{own}")
+    }
+
+    fn refused(text: &str) -> String {
+        Study::parse(text, "t.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_comparison_that_is_like_another_one_has_what_it_does_not_say_itself() {
+        let study = Study::parse(STUDY, "t.toml").unwrap();
+        assert_eq!(study, Study::parse(&written_out(), "t.toml").unwrap());
+        let CellSpec { store, label, .. } = &study.comparisons[1].cells["sqlite"];
+        assert_eq!(store.to_string(), "sqlite:synchronous=off");
+        assert_eq!(label.as_deref(), Some("SQLite"));
+    }
+
+    #[test]
+    fn a_list_of_threads_stands_for_a_comparison_of_each_also_where_another_one_is_like_it() {
+        let text = STUDY.replace(
+            "per_transaction = 1",
+            "per_transaction = 1, threads = [1, 4]",
+        );
+        let study = Study::parse(&text, "t.toml").unwrap();
+        let all = study.comparisons.iter();
+        let told = all.map(|c| (c.id.as_str(), c.title.as_str(), c.workload.threads));
+        let wanted = [
+            ("read-1", "Reads, 1 thread", Some(1)),
+            ("read-4", "Reads, 4 threads", Some(4)),
+            ("write-1", "Writes, 1 thread", Some(1)),
+            ("write-4", "Writes, 4 threads", Some(4)),
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), wanted);
+        for list in ["[]", "[\"many\"]"] {
+            let message = refused(&text.replace("[1, 4]", list));
+            assert!(message.starts_with("t.toml:12:"), "{list}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_does_not_stand_before_is_told_once_with_the_nearest_that_does() {
+        let message = refused(&STUDY.replace("like = \"read\"", "like = \"raed\""));
+        let wanted =
+            "t.toml:21:8: unknown comparison 'raed' (it must stand before); did you mean 'read'?";
+        assert_eq!(message, wanted);
+        let message = refused(&STUDY.replace("like = \"read\"", "like = \"write\""));
+        assert!(message.contains("unknown comparison 'write'"), "{message}");
+        let message = refused(&STUDY.replace("like = \"read\"", "like = 3"));
+        assert!(
+            message.contains("t.toml:21:1: unknown field `like`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_mistake_is_told_once_where_it_stands_and_not_of_those_that_have_it_from_there() {
+        let message = refused(&STUDY.replace("store = \"files\"", "store = \"files:layout\""));
+        assert!(message.starts_with("t.toml:16:19: "), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+        let text = STUDY.replace("per_transaction = 1", "threads = [1, 4]");
+        let message =
+            refused(&text.replace("synchronous=off\"", "synchronous=off\", optional = 1"));
+        assert!(message.starts_with("t.toml:24:"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_later_comparison_is_located_behind_a_list_too() {
+        let text = STUDY.replace("per_transaction = 1", "threads = [1, 4]");
+        let message = refused(&text.replace("like = \"read\"", "like = \"read\"\nmax_rounds = 50"));
+        for line in message.lines() {
+            assert!(line.starts_with("t.toml:22:14: "), "{message}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The operations, as statements.
+
+use crate::STORE;
+use crate::options::Form;
+use crate::server::Server;
+use std::pin::pin;
+use stowplan_stores::kv::{Reading, Table, Visit, shown};
+use stowplan_stores::{Found, Key, Result, StoreError};
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Error, Row, Statement};
+
+/// What is asked of the server.
+#[derive(Clone, Copy)]
+pub(crate) enum Asked {
+    Read,
+    Insert,
+    Overwrite,
+    Delete,
+    Scan,
+}
+
+impl Asked {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Insert,
+        Self::Overwrite,
+        Self::Delete,
+        Self::Scan,
+    ];
+
+    /// Inserting a key that is there, or changing one that is not, changes no row: an error would end the
+    /// transaction.
+    pub(crate) fn sql(self, form: Form, table: &str) -> String {
+        let (shown, kept) = match form {
+            Form::Bytea => ("v", "$2::bytea"),
+            Form::LargeObject => ("lo_get(v)", "lo_from_bytea(0, $2::bytea)"),
+        };
+        match (self, form) {
+            (Self::Read, _) => format!("SELECT {shown} FROM {table} WHERE k = $1"),
+            (Self::Scan, _) => {
+                format!("SELECT k, {shown} FROM {table} WHERE k >= $1 ORDER BY k LIMIT $2")
+            }
+            (Self::Insert, Form::Bytea) => {
+                format!("INSERT INTO {table} VALUES ($1, {kept}) ON CONFLICT DO NOTHING")
+            }
+            (Self::Insert, Form::LargeObject) => format!(
+                "INSERT INTO {table} SELECT $1::bigint, {kept} \
+                 WHERE NOT EXISTS (SELECT FROM {table} WHERE k = $1::bigint)"
+            ),
+            (Self::Overwrite, Form::Bytea) => {
+                format!("UPDATE {table} SET v = {kept} WHERE k = $1")
+            }
+            (Self::Overwrite, Form::LargeObject) => format!(
+                "WITH old AS (SELECT k, lo_unlink(v) FROM {table} WHERE k = $1 FOR UPDATE) \
+                 UPDATE {table} t SET v = {kept} FROM old WHERE t.k = old.k"
+            ),
+            (Self::Delete, Form::Bytea) => format!("DELETE FROM {table} WHERE k = $1"),
+            (Self::Delete, Form::LargeObject) => format!(
+                "WITH gone AS (DELETE FROM {table} WHERE k = $1 RETURNING v) \
+                 SELECT lo_unlink(v) FROM gone"
+            ),
+        }
+    }
+}
+
+impl Server {
+    /// The statement for it; where each operation prepares its own, a new one.
+    async fn statement(&self, asked: Asked) -> std::result::Result<Statement, Error> {
+        match self.prepared.get(asked as usize) {
+            Some(statement) => Ok(statement.clone()),
+            None => self.client.prepare(&self.texts[asked as usize]).await,
+        }
+    }
+
+    fn rows(&self, asked: Asked, with: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+        self.wait("read", async {
+            let statement = self.statement(asked).await?;
+            self.client.query(&statement, with).await
+        })
+    }
+
+    /// Whether a row was changed.
+    fn changes(&self, action: &str, asked: Asked, with: &[&(dyn ToSql + Sync)]) -> Result<bool> {
+        let changed = self.wait(action, async {
+            let statement = self.statement(asked).await?;
+            self.client.execute(&statement, with).await
+        });
+        Ok(changed? > 0)
+    }
+
+    pub(crate) fn copy(&self, rows: &[(Key, &[u8])]) -> Result<()> {
+        let sql = format!("COPY {} FROM STDIN (FORMAT binary)", self.name);
+        let copying = async {
+            let sink = self.client.copy_in(&sql).await?;
+            let mut writer = pin!(BinaryCopyInWriter::new(sink, &[Type::INT8, Type::BYTEA]));
+            for (key, value) in rows {
+                writer.as_mut().write(&[&number(*key), value]).await?;
+            }
+            writer.finish().await
+        };
+        self.wait("copy rows", copying).map(drop)
+    }
+}
+
+/// Keys are numbers of values, far below 2^63.
+fn number(key: Key) -> i64 {
+    i64::try_from(key.0).unwrap_or(i64::MAX)
+}
+
+impl Reading for Server {
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let rows = self.rows(Asked::Read, &[&number(key)])?;
+        shown(rows.first().map(|row| row.get(0)), show)
+    }
+
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.rows(Asked::Scan, &[&number(from), &most])?;
+        for row in &rows {
+            let key: i64 = row.get(0);
+            visit(Key(key.unsigned_abs()), row.get(1));
+        }
+        Ok(rows.len())
+    }
+}
+
+impl Table for Server {
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        match self.changes("insert", Asked::Insert, &[&number(key), &value])? {
+            true => Ok(()),
+            false => Err(StoreError::key_exists(STORE, key)),
+        }
+    }
+
+    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
+        self.changes("overwrite", Asked::Overwrite, &[&number(key), &value])
+    }
+
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        self.changes("delete", Asked::Delete, &[&number(key)])
+    }
+}
