@@ -1192,7 +1192,6 @@ fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
     (share, share.max(left.saturating_sub(others)))
 }
 
-/// Makes the file systems that the cells of a plan are on.
 /// Tells of what is being prepared.
 fn preparing(observer: &mut dyn Observer, what: String) -> impl FnMut(u64, u64) {
     move |done, total| {
