@@ -3,10 +3,11 @@
 use crate::HarnessError;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, openat, unlinkat};
 use rustix::io::Errno;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,6 +79,13 @@ impl WorkDirectory {
             .tempdir_in(parent)
             .map_err(HarnessError::io("create a directory in", parent))?;
         Self::marked(&made.keep())
+    }
+
+    /// Whether a run made it, or somebody who gave it the mark of one.
+    #[must_use]
+    pub fn is_marked(path: &Path) -> bool {
+        let marker = path.join(OsStr::from_bytes(MARKER.to_bytes()));
+        marker.symlink_metadata().is_ok_and(|found| found.is_file())
     }
 
     /// One that a run left behind which is over.

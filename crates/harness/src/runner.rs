@@ -183,6 +183,8 @@ struct Runner<'a> {
     memory_bytes: u64,
     /// When this session began.
     started: Instant,
+    /// From when on the budget is spent: once there is all that each session makes anew before it measures.
+    budget_from: Instant,
     /// Where its time goes.
     clock: PhaseClock,
 }
@@ -200,8 +202,8 @@ impl<'a> Runner<'a> {
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
-        let file_systems = FileSystems::named(plan);
         let environment = machine::examine(plan, &options.drivers, &options.work);
+        let file_systems = FileSystems::named(plan);
         let header = Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
             started: now(),
@@ -231,8 +233,8 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
         let plan = resumption.plan().clone();
-        let file_systems = FileSystems::named(&plan);
         let environment = machine::examine(&plan, &options.drivers, &options.work);
+        let file_systems = FileSystems::named(&plan);
         let Resumption {
             mut log,
             bytes,
@@ -280,6 +282,7 @@ impl<'a> Runner<'a> {
             two_builds: false,
             memory_bytes: 0,
             started: Instant::now(),
+            budget_from: Instant::now(),
             clock: PhaseClock::start(),
         }
     }
@@ -349,7 +352,8 @@ impl<'a> Runner<'a> {
         extender: &mut dyn Extender,
     ) -> Result<RunOutcome, HarnessError> {
         self.options.drivers.hang_up();
-        self.make_file_systems()?;
+        self.during(Phase::Stores, Self::make_file_systems)?;
+        self.budget_from = Instant::now();
         let servers = self.start_servers()?;
         let measured = self.measure_everything(extender);
         let cleared = self.clear_servers();
@@ -720,7 +724,7 @@ impl<'a> Runner<'a> {
     fn time_is_over(&self) -> bool {
         self.options
             .budget
-            .is_some_and(|budget| self.started.elapsed() >= budget)
+            .is_some_and(|budget| self.budget_from.elapsed() >= budget)
     }
 
     /// The comparisons after one that are still to be measured.
@@ -741,7 +745,7 @@ impl<'a> Runner<'a> {
     ) -> Option<impl Fn(u32) -> Instant + use<>> {
         let budget = self.options.budget?;
         let now = Instant::now();
-        let left = (self.started + budget).saturating_duration_since(now);
+        let left = (self.budget_from + budget).saturating_duration_since(now);
         let here = crate::plan::rounds_seconds(std::slice::from_ref(comparison), LOOKS[0]);
         #[expect(clippy::cast_precision_loss, reason = "few")]
         let followers = here * self.expected as f64;
@@ -1172,9 +1176,11 @@ impl<'a> Runner<'a> {
         let rounds = progress.until.saturating_sub(progress.counted + 1);
         let estimate = progress.expected.left(elapsed, progress.done, rounds);
         match self.options.budget {
-            Some(budget) => {
-                estimate.min(budget.saturating_sub(self.started.elapsed()).as_secs_f64())
-            }
+            Some(budget) => estimate.min(
+                budget
+                    .saturating_sub(self.budget_from.elapsed())
+                    .as_secs_f64(),
+            ),
             None => estimate,
         }
     }

@@ -264,7 +264,7 @@ pub struct RunEnd {
 pub struct Phases {
     /// Making up the values of datasets.
     pub datasets: f64,
-    /// Building stores and warming them.
+    /// Making file systems for them, building stores and warming them.
     pub stores: f64,
     /// Finding out how many operations a block holds.
     pub pilots: f64,

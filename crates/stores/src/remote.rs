@@ -31,7 +31,7 @@ pub const TIMEOUT: Described<u64> = number(
 );
 
 /// A connection to a server, on which a store's data lies under a name of its own. Outside
-/// [`Self::begin`] … [`Self::commit`] each operation is a transaction of its own.
+/// [`Self::begin`] … [`Self::end`] each operation is a transaction of its own.
 pub trait Remote: Reading + Table + Sized + 'static {
     /// The name of the store, in specs and messages.
     const STORE: &'static str;

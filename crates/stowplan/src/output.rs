@@ -65,21 +65,42 @@ impl Output {
         first_free(parent, &name).map(|directory| Self { directory })
     }
 
-    /// The directory of a run that was broken off, or its `result.jsonl`.
-    pub(crate) fn existing(named: &Path) -> Result<Self, CliError> {
+    /// The directory of a run that was broken off, by its name or that of its `result.jsonl`.
+    pub(crate) fn named(named: &Path) -> Self {
         let directory = if named.file_name() == Some(RESULT.as_ref()) {
-            named.parent().unwrap_or(Path::new("")).to_owned()
+            named.parent().unwrap_or(Path::new(""))
         } else {
-            named.to_owned()
+            named
         };
         let directory = match directory.as_os_str().is_empty() {
-            true => PathBuf::from("."),
+            true => Path::new("."),
             false => directory,
         };
-        let output = Self { directory };
+        Self {
+            directory: directory.to_owned(),
+        }
+    }
+
+    /// Whether no record was written.
+    pub(crate) fn has_no_result(&self) -> bool {
+        match fs::symlink_metadata(self.result()) {
+            Ok(found) => found.is_file() && found.len() == 0,
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        }
+    }
+
+    /// Removes a result without a record.
+    pub(crate) fn remove_empty_result(&self) {
+        if self.has_no_result() {
+            let _ = fs::remove_file(self.result());
+        }
+    }
+
+    /// Refuses a directory, named so, that no run made.
+    pub(crate) fn require_result(&self, named: &Path) -> Result<(), CliError> {
         // A link would lead to a place that no run has made.
-        match fs::symlink_metadata(output.result()) {
-            Ok(found) if found.is_file() => Ok(output),
+        match fs::symlink_metadata(self.result()) {
+            Ok(found) if found.is_file() => Ok(()),
             _ => Err(CliError::Usage(format!(
                 "--resume {}: there is no {RESULT} in it, so no run was begun there; give the \
                  directory that a run made",

@@ -206,11 +206,13 @@ pub(crate) fn resume_into(
 
 /// What a run left when it was broken off.
 fn stopped(directory: &Path, options: &MeasureOptions) -> Result<(Output, Resumption), CliError> {
-    let output = Output::existing(directory).inspect_err(|_| {
-        if !options.dry_run {
-            clear_unbegun(directory);
-        }
-    })?;
+    let output = Output::named(directory);
+    if output.has_no_result()
+        && let Some(told) = clear_unbegun(&output, options)?
+    {
+        return Err(told);
+    }
+    output.require_result(directory)?;
     let mut resumption = Resumption::open(&output.result())?;
     if is_calibration(resumption.plan()) {
         return Err(CliError::Usage(format!(
@@ -342,18 +344,30 @@ fn clear_up_after(resumption: &Resumption, output: &Output, options: &MeasureOpt
     }
 }
 
-/// Removes what a run left behind that was killed before it had a result: no record tells of it.
-fn clear_unbegun(directory: &Path) {
-    let work = directory.join(WORK);
-    WorkDirectory::remove_unbegun(&work);
-    let left = WorkDirectory::left_behind(&work).ok();
-    let left = left.filter(|left| !left.is_kept());
-    if left.is_some_and(|left| left.remove().is_ok()) {
-        note(&format!(
-            "removed {}, where a run worked that was ended before it had a result; run the study again",
-            work.display()
-        ));
+/// Removes what a run left behind that was killed before it had a result, for no record tells of it, and says
+/// so. Nothing where no run left anything, or it was asked to.
+fn clear_unbegun(output: &Output, options: &MeasureOptions) -> Result<Option<CliError>, CliError> {
+    let work = output.directory().join(WORK);
+    if !WorkDirectory::is_marked(&work) {
+        return Ok(None);
     }
+    let left = WorkDirectory::left_behind(&work)?;
+    if left.is_kept() {
+        return Ok(None);
+    }
+    let what = if options.dry_run {
+        "would be removed"
+    } else {
+        left.remove()?;
+        output.remove_empty_result();
+        "was removed"
+    };
+    Ok(Some(CliError::Usage(format!(
+        "--resume {}: a run was ended there before it had a result, and what it left in {} {what}; run the \
+         study again",
+        output.directory().display(),
+        work.display()
+    ))))
 }
 
 fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &MeasureOptions) {

@@ -2,9 +2,10 @@
 // in one transaction, from a warm database. It prints nanoseconds of an operation once a round, by the
 // clock, and without the time that the thread waited for a processor.
 //
-//	sameloop sqlite|bbolt DIRECTORY COUNT OPERATIONS ROUNDS
+//	sameloop sqlite|bbolt FILE COUNT OPERATIONS ROUNDS
 //
-// The database is made where there is none. As in a block, a fourth of the operations come first, untimed.
+// FILE is what the driver has made, with values 1 to COUNT: where in memory a file's pages lie is luck when it is
+// written, and part of a read's time. As in a block, a fourth of the operations come first, untimed.
 package main
 
 import (
@@ -15,7 +16,6 @@ import (
 	"log"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -40,15 +40,6 @@ func number(text string) int {
 	return value
 }
 
-// random is a value that compresses badly.
-func random() []byte {
-	value := make([]byte, bytes)
-	for at := 0; at+8 <= len(value); at += 8 {
-		binary.LittleEndian.PutUint64(value[at:], rand.Uint64())
-	}
-	return value
-}
-
 // waited is how long this thread was ready and waited for a processor.
 func waited() time.Duration {
 	text, err := os.ReadFile("/proc/thread-self/schedstat")
@@ -56,32 +47,17 @@ func waited() time.Duration {
 	return time.Duration(number(strings.Fields(string(text))[1]))
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-func sqlite(place string, count int) func(keys []int64) {
-	path, ctx := filepath.Join(place, "sameloop.db"), context.Background()
-	built := exists(path)
+func sqlite(path string) func(keys []int64) {
+	ctx := context.Background()
 	db, err := sql.Open("sqlite3", path)
 	check(err)
 	conn, err := db.Conn(ctx)
 	check(err)
-	run := func(text string, arguments ...any) {
-		_, err := conn.ExecContext(ctx, text, arguments...)
+	run := func(text string) {
+		_, err := conn.ExecContext(ctx, text)
 		check(err)
 	}
-	run("PRAGMA page_size=4096")
 	run("PRAGMA cache_size=-1953")
-	if !built {
-		run("CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB)")
-		run("BEGIN")
-		for key := 1; key <= count; key++ {
-			run("INSERT INTO kv VALUES(?,?)", key, random())
-		}
-		run("COMMIT")
-	}
 	read, err := conn.PrepareContext(ctx, "SELECT v FROM kv WHERE k=?")
 	check(err)
 	return func(keys []int64) {
@@ -97,28 +73,15 @@ func sqlite(place string, count int) func(keys []int64) {
 	}
 }
 
-func bolt(place string, count int) func(keys []int64) {
-	path := filepath.Join(place, "sameloop.bolt")
-	built := exists(path)
+func bolt(path string) func(keys []int64) {
 	db, err := bbolt.Open(path, 0o644, &bbolt.Options{MmapFlags: syscall.MAP_POPULATE}) // warm reads find it mapped
 	check(err)
-	name := []byte("kv")
-	key := func(number int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(number)) }
-	for first := 1; first <= count && !built; first += 400 {
-		check(db.Update(func(tx *bbolt.Tx) error {
-			bucket, err := tx.CreateBucketIfNotExists(name)
-			for k := first; err == nil && k < first+400 && k <= count; k++ {
-				err = bucket.Put(key(int64(k)), random())
-			}
-			return err
-		}))
-	}
 	return func(keys []int64) {
 		var buffer []byte
 		check(db.View(func(tx *bbolt.Tx) error {
-			bucket := tx.Bucket(name)
+			bucket := tx.Bucket([]byte("kv"))
 			for _, k := range keys {
-				buffer = append(buffer[:0], bucket.Get(key(k))...)
+				buffer = append(buffer[:0], bucket.Get(binary.BigEndian.AppendUint64(nil, uint64(k)))...)
 				if len(buffer) != bytes {
 					log.Fatalf("value %d has %d bytes", k, len(buffer))
 				}
@@ -130,12 +93,12 @@ func bolt(place string, count int) func(keys []int64) {
 
 func main() {
 	runtime.LockOSThread()
-	place, count, operations, rounds := os.Args[2], number(os.Args[3]), number(os.Args[4]), number(os.Args[5])
+	count, operations, rounds := number(os.Args[3]), number(os.Args[4]), number(os.Args[5])
 	keys := make([]int64, operations)
 	for n, key := range rand.Perm(count)[:operations] {
 		keys[n] = int64(key) + 1
 	}
-	loop := map[string]func(string, int) func([]int64){"sqlite": sqlite, "bbolt": bolt}[os.Args[1]](place, count)
+	loop := map[string]func(string) func([]int64){"sqlite": sqlite, "bbolt": bolt}[os.Args[1]](os.Args[2])
 	loop(keys[:operations/4])
 	for range rounds {
 		start, delay := time.Now(), waited()

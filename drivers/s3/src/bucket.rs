@@ -93,8 +93,7 @@ impl Server {
             Err(ureq::Error::Timeout(_)) => {
                 return Err(remote::no_answer(STORE, name, self.options.timeout));
             }
-            // What it tells of a URL would hold a signature.
-            Err(error) => return Err(failed(name, error.to_string().replace('?', " "))),
+            Err(error) => return Err(failed(name, without_query(&error.to_string()))),
         };
         let status = answer.status().as_u16();
         if fine.contains(&status) {
@@ -212,12 +211,13 @@ impl Server {
         let (mut last, mut shown) = (after.to_owned(), 0);
         while shown < most {
             let some = self.list(prefix, &last, most - shown)?;
+            let ends = some.next_continuation_token.is_none() || some.contents.is_empty();
             for object in some.contents {
                 show(&object.key, object.size.unwrap_or(0))?;
                 shown += 1;
                 last = object.key;
             }
-            if some.next_continuation_token.is_none() {
+            if ends {
                 break;
             }
         }
@@ -227,6 +227,12 @@ impl Server {
     fn every(&self, prefix: &str, show: &mut dyn FnMut(&str, u64) -> Result<()>) -> Result<()> {
         self.each(prefix, "", usize::MAX, show).map(drop)
     }
+}
+
+/// A message without what stands behind the `?` of a URL: the signature.
+fn without_query(message: &str) -> String {
+    let words = message.split(' ').map(|word| word.split('?').next());
+    words.flatten().collect::<Vec<_>>().join(" ")
 }
 
 impl Remote for Server {

@@ -14,7 +14,8 @@ const LOG_BYTES: u64 = 64 << 20;
 /// Stores that append, and remove what is outdated later: 20.6 MB for 10 MB as built, and up to 154 MB
 /// more once values were written again.
 const LOG_STRUCTURED: [&str; 1] = ["fjall"];
-/// Kinds of drivers in other languages that keep an SQLite database, as the one that is built in does.
+/// Kinds of drivers in other languages that keep an SQLite database, as the one that is built in does; `ado`
+/// unless another provider is named, of whose files the estimate may be far off.
 const SQLITE: [&str; 4] = ["ado", "apsw", "modernc", "sqlite"];
 /// The kind of any driver that keeps nothing.
 const NULL: &str = "null";

@@ -25,12 +25,15 @@ pub fn describe(plan: &Plan, keep: bool, width: usize) -> String {
     }
     let column = name_column(plan, width);
     let left_out = left_out_cells(plan);
-    let lacks = |reason: &str| left_out.contains_key(reason);
+    let measured: BTreeSet<&str> = plan.cells().map(|cell| cell.label.as_str()).collect();
+    // Of one that is measured elsewhere, the machine has what it takes.
+    let lacks =
+        |label: &str, reason: &str| left_out.contains_key(reason) && !measured.contains(label);
     for comparison in &plan.comparisons {
         text.push('\n');
         text += &describe_comparison(comparison, column, width);
         let alone = std::slice::from_ref(comparison);
-        text += &not_applicable("  ", alone, |reason| !lacks(reason), width);
+        text += &not_applicable("  ", alone, |label, reason| !lacks(label, reason), width);
     }
     for spec in left_to_root(plan) {
         let line = format!("{}: {} (not measured: {ROOT_ONLY})", spec.id, spec.title);
@@ -107,12 +110,12 @@ fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> 
 fn not_applicable(
     head: &str,
     comparisons: &[Comparison],
-    is_told: impl Fn(&str) -> bool,
+    is_told: impl Fn(&str, &str) -> bool,
     width: usize,
 ) -> String {
     let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let all = comparisons.iter().flat_map(|c| &c.not_applicable);
-    for (label, reason) in all.filter(|(_, reason)| is_told(reason)) {
+    for (label, reason) in all.filter(|(label, reason)| is_told(label, reason)) {
         reasons.entry(reason).or_default().insert(label);
     }
     let lines = reasons.into_iter().map(|(reason, labels)| {

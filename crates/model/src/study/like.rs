@@ -9,7 +9,9 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// The key that names the other comparison.
-const LIKE: &str = "like";
+pub(super) const LIKE: &str = "like";
+/// What a workload consists of.
+const MIX: &str = "mix";
 
 type Entry<'i> = Spanned<DeValue<'i>>;
 
@@ -54,9 +56,9 @@ fn complete_by<'i>(entry: &mut Entry<'i>, before: &[Entry<'i>]) -> Option<Unlike
     let DeValue::Table(table) = entry.get_mut() else {
         return None;
     };
-    // What is no text is told as an unknown key.
-    let name = table.get(LIKE)?.get_ref().as_str()?.to_owned();
-    let at = table.remove(LIKE)?.span();
+    let named = table.remove(LIKE)?;
+    let at = named.span();
+    let name = named.get_ref().as_str().unwrap_or_default().to_owned();
     let other = before.iter().find(|other| id(other) == Some(&name));
     let Some(other) = other.and_then(|other| other.get_ref().as_table()) else {
         return Some(Unlike {
@@ -70,14 +72,17 @@ fn complete_by<'i>(entry: &mut Entry<'i>, before: &[Entry<'i>]) -> Option<Unlike
     None
 }
 
-/// Adds what a table lacks of another one; so it goes on below a key at which both have a table.
+/// Adds what a table lacks of another one; so it goes on below a key at which both have a table, but for the
+/// parts of a mix, which are shares of the whole.
 fn complete<'i>(table: &mut DeTable<'i>, other: &DeTable<'i>) {
     for (key, value) in other {
         match (table.get_mut(key).map(Spanned::get_mut), value.get_ref()) {
             (None, _) => {
                 table.insert(key.clone(), value.clone());
             }
-            (Some(DeValue::Table(own)), DeValue::Table(others)) => complete(own, others),
+            (Some(DeValue::Table(own)), DeValue::Table(others)) if key.get_ref() != MIX => {
+                complete(own, others);
+            }
             (Some(_), _) => {}
         }
     }
@@ -94,8 +99,9 @@ fn of_each_number<'i>(entry: &Entry<'i>) -> Option<Vec<Entry<'i>>> {
 }
 
 fn of_number<'i>(entry: &Entry<'i>, number: &Entry<'i>) -> Option<Entry<'i>> {
-    let written = number.get_ref().as_integer()?.as_str();
-    let threads = if written == "1" { "thread" } else { "threads" };
+    let written = number.get_ref().as_integer()?;
+    let written = u32::from_str_radix(written.as_str(), written.radix()).ok()?;
+    let threads = if written == 1 { "thread" } else { "threads" };
     let mut entry = entry.clone();
     let DeValue::Table(table) = entry.get_mut() else {
         return None;
@@ -171,6 +177,19 @@ sqlite = { store = "sqlite:synchronous=off" }
     }
 
     #[test]
+    fn a_mix_is_that_of_the_comparison_itself_as_a_whole() {
+        let text = STUDY
+            .replace(
+                "operation = \"read\"",
+                "operation = \"mix\", mix = { read = 50, overwrite = 50 }",
+            )
+            .replace("operation = \"overwrite\"", "mix = { read = 100 }");
+        let study = Study::parse(&text, "t.toml").unwrap();
+        let mix = study.comparisons[1].workload.mix.unwrap();
+        assert_eq!((mix.read, mix.overwrite), (100, 0));
+    }
+
+    #[test]
     fn a_list_of_threads_stands_for_a_comparison_of_each_also_where_another_one_is_like_it() {
         let text = STUDY.replace(
             "per_transaction = 1",
@@ -186,6 +205,8 @@ sqlite = { store = "sqlite:synchronous=off" }
             ("write-4", "Writes, 4 threads", Some(4)),
         ];
         assert_eq!(told.collect::<Vec<_>>(), wanted);
+        let hexadecimal = Study::parse(&text.replace("[1, 4]", "[0x10]"), "t.toml").unwrap();
+        assert_eq!(hexadecimal.comparisons[0].id, "read-16");
         for list in ["[]", "[\"many\"]"] {
             let message = refused(&text.replace("[1, 4]", list));
             assert!(message.starts_with("t.toml:12:"), "{list}: {message}");
@@ -201,10 +222,10 @@ sqlite = { store = "sqlite:synchronous=off" }
         let message = refused(&STUDY.replace("like = \"read\"", "like = \"write\""));
         assert!(message.contains("unknown comparison 'write'"), "{message}");
         let message = refused(&STUDY.replace("like = \"read\"", "like = 3"));
-        assert!(
-            message.contains("t.toml:21:1: unknown field `like`"),
-            "{message}"
-        );
+        let wanted = "t.toml:21:8: like names a comparison that stands before, by its id";
+        assert_eq!(message, wanted);
+        let message = refused(&STUDY.replace("like = \"read\"", "lke = \"read\""));
+        assert!(message.contains("`cells`, `like`"), "{message}");
     }
 
     #[test]

@@ -95,10 +95,13 @@ impl Shape {
 fn no_such(unlike: &Unlike, text: &str, file: &str) -> StudyError {
     let Unlike { name, known, .. } = unlike;
     let near = suggestion(name, known.iter().map(String::as_str));
-    let message = format!(
-        "unknown comparison '{}' (it must stand before){near}",
-        name.escape_debug()
-    );
+    let message = match name.as_str() {
+        "" => "like names a comparison that stands before, by its id".to_owned(),
+        name => format!(
+            "unknown comparison '{}' (it must stand before){near}",
+            name.escape_debug()
+        ),
+    };
     parse_error_at(&message, unlike.at.start, text, file)
 }
 

@@ -4,6 +4,7 @@
 //! them a field more; so they accept what they do not know. In a study file that is a mistake of the
 //! user. This walks a file beside the types, and finds it.
 
+use super::like::LIKE;
 use crate::dataset::TAGGED;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error, IntoDeserializer, Visitor};
@@ -13,6 +14,9 @@ use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// The type of which one may be like another one.
+const COMPARISON: &str = "ComparisonSpec";
 
 /// A key that the type at its place does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +46,15 @@ pub(super) fn unknown_keys<T: DeserializeOwned>(
     let mut unknown = unknown.into_inner();
     unknown.sort_by_key(|key| key.offset);
     unknown
+}
+
+/// In the words of serde, which takes only lists that are known to the compiler.
+fn unknown_field(name: &str, known: &[&str]) -> String {
+    let known: Vec<String> = known.iter().map(|field| format!("`{field}`")).collect();
+    format!(
+        "unknown field `{name}`, expected one of {}",
+        known.join(", ")
+    )
 }
 
 /// The walk ended at something that is not of its type's shape.
@@ -80,7 +93,7 @@ impl<'a, 'i> Walk<'a, 'i> {
     }
 
     /// Notes the keys of this table that are none of `fields`.
-    fn check(self, fields: &[&'static str], known: &'static [&'static str]) -> Result<(), Stop> {
+    fn check(self, fields: &[&'static str], known: &[&'static str]) -> Result<(), Stop> {
         for (key, value) in self.table()? {
             let name = key.get_ref();
             if fields.contains(&name.as_ref()) {
@@ -91,7 +104,7 @@ impl<'a, 'i> Walk<'a, 'i> {
             self.unknown.borrow_mut().push(UnknownKey {
                 offset: key.span().start,
                 table: self.value.span(),
-                message: serde::de::value::Error::unknown_field(name, known).to_string(),
+                message: unknown_field(name, known),
                 names,
             });
         }
@@ -181,11 +194,13 @@ impl<'de> Deserializer<'de> for Walk<'_, '_> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Stop> {
-        self.check(fields, fields)?;
+        // Which is spelled out before the type is asked.
+        let short: &[&str] = if name == COMPARISON { &[LIKE] } else { &[] };
+        self.check(fields, &[fields, short].concat())?;
         self.walk_table(|key| fields.contains(&key), visitor)
     }
 

@@ -2,7 +2,9 @@
 #![cfg(target_os = "linux")]
 
 use crate::bench::{Bench, entries};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use stowplan_model::{Record, RunOutcome};
@@ -186,20 +188,32 @@ here = { store = "files" }
 ext4 = { store = "files", on = "ext4" }
 "#;
 
+/// Images below a place, by their inodes: what has the name of one that was removed is another.
+fn images(place: &Path) -> BTreeSet<(PathBuf, u64)> {
+    let (mut found, mut below) = (BTreeSet::new(), vec![place.to_owned()]);
+    while let Some(path) = below.pop() {
+        if path.file_name().is_some_and(|name| name == "image-ext4")
+            && let Ok(image) = path.metadata()
+        {
+            found.insert((path.clone(), image.ino()));
+        }
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        below.extend(entries.map(|entry| entry.path()));
+    }
+    found
+}
+
 /// Starts a run, and kills it once it writes an image below a place; nothing where it makes none.
 fn killed_with_an_image(bench: &Bench, words: &[&str], place: &str) -> Option<()> {
+    let place = bench.path(place);
+    let before = images(&place);
     let mut child = silently(Path::new(env!("CARGO_BIN_EXE_stowplan")), bench, words);
     loop {
-        let mut below = vec![bench.path(place)];
-        while let Some(path) = below.pop() {
-            if path.file_name().is_some_and(|name| name == "image-ext4") {
-                signal(&child, "-KILL");
-                child.wait().unwrap();
-                assert!(path.exists(), "a run that is killed removes nothing");
-                return Some(());
-            }
-            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-            below.extend(entries.map(|entry| entry.path()));
+        if let Some((image, _)) = images(&place).difference(&before).next() {
+            signal(&child, "-KILL");
+            child.wait().unwrap();
+            assert!(image.exists(), "a run that is killed removes nothing");
+            return Some(());
         }
         if child.try_wait().unwrap().is_some() {
             return None;

@@ -497,14 +497,27 @@ fn what_a_run_that_was_killed_before_it_had_a_result_left_behind_is_removed() {
     let works = WorkDirectory::create(&work).unwrap();
     std::fs::write(work.join("image"), "x").unwrap();
     let resume = ["study", "--resume", "out"];
-    bench.run(&resume).refuses("no run was begun there");
+    bench.run(&resume).refuses("a run that still goes on");
     assert!(work.join("image").exists(), "a run still works there");
     drop(works);
-    bench.run(&[&resume[..], &["--dry-run"]].concat()).exits(2);
+    let dry = bench.run(&[&resume[..], &["--dry-run"]].concat());
+    dry.refuses("would be removed");
     assert!(work.join("image").exists(), "nothing is done");
-    let said = bench.run(&resume).exits(2).stderr();
-    assert!(said.contains("removed out/work"), "{said}");
+    bench.write("out/result.jsonl", "");
+    bench
+        .run(&["study", "--resume", "out/result.jsonl"])
+        .refuses("what it left in out/work was removed; run the study again");
     assert!(entries(&bench.path("out")).is_empty());
+
+    // Of what has no mark nothing is a run's, and what is no plain file may be the result of another.
+    std::fs::create_dir(&work).unwrap();
+    bench.run(&resume).refuses("no run was begun there");
+    assert!(work.exists());
+    std::fs::remove_dir(&work).unwrap();
+    drop(WorkDirectory::create(&work).unwrap());
+    std::os::unix::fs::symlink("elsewhere", bench.path("out/result.jsonl")).unwrap();
+    bench.run(&resume).refuses("no run was begun there");
+    assert!(work.exists());
 }
 
 /// A driver that hands everything to the real one, but gives up itself when it hears of a task.

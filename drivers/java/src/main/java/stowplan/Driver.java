@@ -58,6 +58,9 @@ final class Driver {
             case "rest":
                 if (store != null) store.close(asked.getBoolean("checkpoint"));
                 store = null;
+                break;
+            case "create": break; // It is open.
+            default: throw new UnsupportedOperationException("the task '" + task + "' is not known");
         }
         out.println("\"done\"");
     }
