@@ -526,8 +526,11 @@ fn a_crossover_goes_on_with_the_sizes_that_it_added() {
     assert_eq!(distinct.len(), added.len(), "added twice: {added:?}");
     let found = finding(&bench.run(&["report", "out", "--json"]));
     let (low, high) = (found["low"].as_u64(), found["high"].as_u64());
-    // How narrow it is depends on the machine's noise, and not on breaks.
-    assert!(low < Some(16_000) && Some(16_000) < high, "{found}");
+    // How narrow it is depends on the machine's noise, and not on breaks; where a size at an end stays undecided,
+    // it has one bound.
+    assert!(low.or(high).is_some(), "{found}");
+    assert!(low.is_none_or(|low| low < 16_000), "{found}");
+    assert!(high.is_none_or(|high| 16_000 < high), "{found}");
     assert!(!Path::new(&bench.path("out/work")).exists());
 }
 
