@@ -24,6 +24,8 @@ import (
 
 	_ "github.com/mattn/go-sqlite3"
 	"go.etcd.io/bbolt"
+
+	_ "stowplan-driver-go/stores" // what is linked in is looked through by each collection of garbage
 )
 
 const bytes = 10_000
