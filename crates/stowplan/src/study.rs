@@ -207,10 +207,8 @@ pub(crate) fn resume_into(
 /// What a run left when it was broken off.
 fn stopped(directory: &Path, options: &MeasureOptions) -> Result<(Output, Resumption), CliError> {
     let output = Output::named(directory);
-    if output.has_no_result()
-        && let Some(told) = clear_unbegun(&output, options)?
-    {
-        return Err(told);
+    if output.has_no_result() {
+        clear_unbegun(&output, options)?;
     }
     output.require_result(directory)?;
     let mut resumption = Resumption::open(&output.result())?;
@@ -345,15 +343,15 @@ fn clear_up_after(resumption: &Resumption, output: &Output, options: &MeasureOpt
 }
 
 /// Removes what a run left behind that was killed before it had a result, for no record tells of it, and says
-/// so. Nothing where no run left anything, or it was asked to.
-fn clear_unbegun(output: &Output, options: &MeasureOptions) -> Result<Option<CliError>, CliError> {
+/// so: there is nothing to go on with. Does nothing where no run left anything, or it was asked to.
+fn clear_unbegun(output: &Output, options: &MeasureOptions) -> Result<(), CliError> {
     let work = output.directory().join(WORK);
     if !WorkDirectory::is_marked(&work) {
-        return Ok(None);
+        return Ok(());
     }
     let left = WorkDirectory::left_behind(&work)?;
     if left.is_kept() {
-        return Ok(None);
+        return Ok(());
     }
     let what = if options.dry_run {
         "would be removed"
@@ -362,12 +360,12 @@ fn clear_unbegun(output: &Output, options: &MeasureOptions) -> Result<Option<Cli
         output.remove_empty_result();
         "was removed"
     };
-    Ok(Some(CliError::Usage(format!(
+    Err(CliError::Usage(format!(
         "--resume {}: a run was ended there before it had a result, and what it left in {} {what}; run the \
          study again",
         output.directory().display(),
         work.display()
-    ))))
+    )))
 }
 
 fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &MeasureOptions) {
