@@ -15,10 +15,16 @@ const LOADED_AT_ONCE: u64 = 10_000;
 /// Values, and about so many bytes, that a store gets at a time.
 const GIVEN_AT_ONCE: (usize, usize) = (500, 4 << 20);
 
-/// How many threads load a store that several can write to at the same time.
-pub(crate) fn threads(parallel_writers: bool) -> u64 {
-    let cpus = thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    if parallel_writers { cpus.min(4) } else { 1 }
+/// How many threads load a store that several can write to at the same time. Where its data lies
+/// elsewhere, they wait for a server.
+pub(crate) fn threads(parallel_writers: bool, lies_elsewhere: bool) -> u64 {
+    match (parallel_writers, lies_elsewhere) {
+        (false, _) => 1,
+        (true, true) => 16,
+        (true, false) => thread::available_parallelism()
+            .map_or(1, |n| n.get() as u64)
+            .min(4),
+    }
 }
 
 /// Loads keys of the dataset by several threads, each a contiguous part of them.

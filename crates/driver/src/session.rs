@@ -144,7 +144,9 @@ impl Session {
         }
         let keys = asked.first..=last;
         if self.lasts() {
-            let threads = threads(self.resolved.capabilities.parallel_writers);
+            let resolved = &self.resolved;
+            let parallel = resolved.capabilities.parallel_writers;
+            let threads = threads(parallel, resolved.kind.lies_elsewhere());
             return load_in_parallel(store, &dataset, &keys, threads, wire);
         }
         // Nothing of it is left without a connection.

@@ -4,7 +4,9 @@ use crate::STORE;
 use crate::options::{Checksum, Options};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rusty_s3::actions::{ListObjectsV2, ListObjectsV2Response};
+use rusty_s3::actions::{
+    DeleteObjectsResponse, ListObjectsV2, ListObjectsV2Response, ObjectIdentifier,
+};
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
@@ -23,6 +25,9 @@ const SIGNED: Duration = Duration::from_secs(600);
 const MADE: &str = "stowplan-made/";
 
 const CHECKSUM: &str = "x-amz-checksum-crc32c";
+
+/// Objects that one request lists or deletes: the most that the protocol allows.
+const AT_ONCE: usize = 1_000;
 
 /// The longest answer that is not a value.
 const LONGEST_LIST: u64 = 16 << 20;
@@ -185,11 +190,31 @@ impl Server {
         gone.map(drop)
     }
 
+    fn delete_all(&self, objects: &[ObjectIdentifier]) -> Result<()> {
+        let credentials = Some(&self.credentials);
+        let mut action = self.bucket.delete_objects(credentials, objects.iter());
+        action.set_quiet(true);
+        let (body, digest) = action.clone().body_with_md5();
+        let digest = [("content-md5", digest)];
+        let mut answer = self.ask("delete", action, &digest, body.as_bytes(), &[200])?;
+        let wrong = |error: String| failed("delete", error);
+        let text = answer.body_mut().read_to_string();
+        let text = text.map_err(|error| wrong(error.to_string()))?;
+        let told = DeleteObjectsResponse::parse(&text).map_err(|error| wrong(error.to_string()))?;
+        match told.errors.first() {
+            Some(left) => Err(wrong(format!(
+                "{}: {} {}",
+                left.key, left.code, left.message
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// What one answer has of the objects of a prefix behind a name, up to `most`, and whether there are more.
     fn list(&self, prefix: &str, after: &str, most: usize) -> Result<ListObjectsV2Response> {
         let mut action: ListObjectsV2<'_> = self.bucket.list_objects_v2(Some(&self.credentials));
         action.with_prefix(prefix);
-        action.with_max_keys(most.min(1_000));
+        action.with_max_keys(most.min(AT_ONCE));
         if !after.is_empty() {
             action.with_start_after(after);
         }
@@ -296,7 +321,19 @@ impl Remote for Server {
     }
 
     fn remove_store(&mut self, name: &str) -> Result<()> {
-        self.every(&format!("{name}/"), &mut |object, _| self.delete(object))?;
+        let (prefix, mut last) = (format!("{name}/"), String::new());
+        loop {
+            let some = self.list(&prefix, &last, AT_ONCE)?.contents;
+            let some: Vec<_> = some
+                .into_iter()
+                .map(|it| ObjectIdentifier::new(it.key))
+                .collect();
+            let Some(end) = some.last() else {
+                break;
+            };
+            last.clone_from(&end.key);
+            self.delete_all(&some)?;
+        }
         self.delete(&format!("{MADE}{name}"))
     }
 
