@@ -20,6 +20,18 @@ pub fn built_in() -> Result<(), DriverError> {
     on_standard_streams(tool, BUILT_IN)
 }
 
+/// `main` of a driver program with one kind of store, a `&'static dyn StoreKind`: [`program`] with the name and
+/// version of the crate.
+#[macro_export]
+macro_rules! main {
+    ($kind:expr) => {
+        fn main() -> std::process::ExitCode {
+            let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+            $crate::program(tool, &[$kind])
+        }
+    };
+}
+
 /// The whole of a driver program that hosts these kinds of stores. `tool` is its name and version.
 ///
 /// Beside them it hosts the store `null`, by which it is measured what the program itself costs.

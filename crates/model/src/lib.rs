@@ -75,7 +75,7 @@ pub use study::{
     ComparisonSpec, Deciding, DifferenceSpec, DriverSpec, FactorSpec, LadderSpec, LinesSpec,
     MOST_ROUNDS, MatrixScale, MatrixSpec, Measure, Pair, PublishedBar, PublishedMatrix,
     PublishedOrder, PublishedRow, PublishedSpace, PublishedSpec, Reading, RungSpec, ScaleSpec,
-    Study, StudyError, TestSpec,
+    Study, StudyError, TestSpec, server_variable,
 };
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, Seconds, Survey, Took, WholeSet};

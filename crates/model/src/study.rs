@@ -152,6 +152,12 @@ fn default_memory_budget() -> u64 {
     4 << 20
 }
 
+/// The variable of the environment that holds the URL of a server with this name.
+#[must_use]
+pub fn server_variable(name: &str) -> String {
+    format!("STOWPLAN_{}", name.to_uppercase().replace('-', "_"))
+}
+
 /// A program that hosts stores, or starts a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -520,7 +526,7 @@ impl Study {
                 cell.store = cell.store.clone().of_driver(&driver);
             }
             if let Some(server) = cell.server.take() {
-                let variable = format!("$STOWPLAN_{}", server.to_uppercase().replace('-', "_"));
+                let variable = format!("${}", server_variable(&server));
                 let settings = &mut cell.store.settings;
                 settings.entry("url".to_owned()).or_insert(variable);
             }

@@ -122,30 +122,6 @@ pub trait Remote: Reading + Table + Sized + 'static {
     fn load(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
         self.insert_many(rows)
     }
-
-    /// Makes the table of the store anew.
-    ///
-    /// # Errors
-    /// The server refuses, or has no tables.
-    fn create_table(&mut self) -> Result<()> {
-        Err(StoreError::unsupported(
-            Self::STORE,
-            "create a table",
-            "it has none",
-        ))
-    }
-
-    /// Removes the table of the store.
-    ///
-    /// # Errors
-    /// The server refuses, or has no tables.
-    fn drop_table(&mut self) -> Result<()> {
-        Err(StoreError::unsupported(
-            Self::STORE,
-            "drop a table",
-            "it has none",
-        ))
-    }
 }
 
 /// What every such store is like: its data can neither be evicted nor looked at from here.
@@ -229,15 +205,18 @@ impl<R: Remote> StoreKind for RemoteKind<R> {
         R::Options::from_settings(settings).map(|options| R::capabilities(&options))
     }
 
-    /// Removes besides what an earlier run of this machine left: nobody's place any more.
+    /// Removes besides what was made for this place before, and what an earlier run of this machine left:
+    /// nobody's place any more.
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
         let options = R::Options::from_settings(settings)?;
         let name = format!("stowplan_{:016x}", RandomState::new().hash_one(directory));
         let mut server = connected::<R>(&options, &name)?;
-        // One that may not be removed is in nobody's way.
-        let _ = remove_of(&mut server, |place| !place.exists());
+        let directory = &absolute(directory)?;
+        // One that may not be removed is in nobody's way. What cannot be looked at is another user's.
+        let gone = |place: &Path| matches!(place.try_exists(), Ok(false));
+        let _ = remove_of(&mut server, |place| place == directory || gone(place));
         fs::create_dir_all(directory).map_err(StoreError::io("create", directory))?;
-        server.make(&owner(directory)?)?;
+        server.make(&format!("{}{}", here(), directory.display()))?;
         let file = directory.join(NAME_FILE);
         fs::write(&file, &name).map_err(StoreError::io("write", &file))?;
         Ok(Box::new(RemoteStore::<R> { options, name }))
@@ -252,7 +231,7 @@ impl<R: Remote> StoreKind for RemoteKind<R> {
 
     fn remove_below(&self, directory: &Path, settings: &Settings) -> Result<()> {
         let options = R::Options::from_settings(settings)?;
-        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        let directory = absolute(directory)?;
         let below = |place: &Path| place.starts_with(&directory);
         remove_of(&mut connected::<R>(&options, "")?, below)
     }
@@ -274,17 +253,16 @@ fn remove_of<R: Remote>(server: &mut R, which: impl Fn(&Path) -> bool) -> Result
     Ok(())
 }
 
-/// Whose data it is: this machine, and a place on it.
-fn owner(directory: &Path) -> Result<String> {
-    let place = std::path::absolute(directory).map_err(StoreError::io("find", directory))?;
-    Ok(format!("{}{}", here(), place.display()))
+fn absolute(directory: &Path) -> Result<PathBuf> {
+    std::path::absolute(directory).map_err(StoreError::io("find", directory))
 }
 
-/// This machine, or the container that sees a file tree of its own.
+/// This machine, or the container that sees a file tree of its own. What is made is owned by a place on it.
 fn here() -> String {
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let (host, machine) = (read("/proc/sys/kernel/hostname"), read("/etc/machine-id"));
     let tree = fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
-    format!("{} {} ", host.trim(), tree.display())
+    format!("{} {} {} ", host.trim(), machine.trim(), tree.display())
 }
 
 /// A store on a server.
@@ -393,13 +371,5 @@ impl<R: Remote> Session for RemoteSession<'_, R> {
         visit: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<usize> {
         self.0.scan(from, limit, visit)
-    }
-
-    fn create_table(&mut self) -> Result<()> {
-        self.0.create_table()
-    }
-
-    fn drop_table(&mut self) -> Result<()> {
-        self.0.drop_table()
     }
 }

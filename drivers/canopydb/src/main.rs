@@ -10,7 +10,6 @@ mod options;
 mod tests;
 
 use engine::OpenDatabase;
-use std::process::ExitCode;
 use stowplan_stores::StoreKind;
 use stowplan_stores::kv::KvKind;
 
@@ -18,9 +17,4 @@ const STORE: &str = "canopydb";
 
 static KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
 
-fn main() -> ExitCode {
-    stowplan_driver::program(
-        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        &[KIND],
-    )
-}
+stowplan_driver::main!(KIND);

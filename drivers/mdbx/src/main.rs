@@ -14,7 +14,6 @@ mod options;
 mod tests;
 
 use environment::Environment;
-use std::process::ExitCode;
 use stowplan_stores::StoreKind;
 use stowplan_stores::kv::KvKind;
 
@@ -25,9 +24,4 @@ const DATA_FILE: &str = "mdbx.dat";
 
 static KIND: &dyn StoreKind = &KvKind::<Environment>::new();
 
-fn main() -> ExitCode {
-    stowplan_driver::program(
-        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        &[KIND],
-    )
-}
+stowplan_driver::main!(KIND);

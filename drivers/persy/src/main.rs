@@ -12,7 +12,6 @@ mod tests;
 
 use engine::Database;
 use form::{Integer, Text};
-use std::process::ExitCode;
 use stowplan_stores::StoreKind;
 use stowplan_stores::kv::KvKind;
 
@@ -20,9 +19,4 @@ const STORE: &str = "persy";
 
 static KIND: &dyn StoreKind = &KvKind::<Database<Integer>, Database<Text>>::new();
 
-fn main() -> ExitCode {
-    stowplan_driver::program(
-        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        &[KIND],
-    )
-}
+stowplan_driver::main!(KIND);

@@ -8,7 +8,6 @@ mod options;
 mod server;
 
 use server::Server;
-use std::process::ExitCode;
 use stowplan_stores::StoreKind;
 use stowplan_stores::remote::RemoteKind;
 
@@ -16,9 +15,4 @@ const STORE: &str = "postgres";
 
 static KIND: &dyn StoreKind = &RemoteKind::<Server>::new();
 
-fn main() -> ExitCode {
-    stowplan_driver::program(
-        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        &[KIND],
-    )
-}
+stowplan_driver::main!(KIND);

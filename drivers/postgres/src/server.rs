@@ -43,8 +43,6 @@ pub(crate) struct Server {
     pub(crate) prepared: Vec<Statement>,
     /// Whether a transaction is open.
     open: bool,
-    /// Whose the table was that was dropped.
-    dropped: Option<String>,
 }
 
 /// What the server said about an action, in one line.
@@ -91,25 +89,6 @@ impl Server {
     fn copies(&self) -> bool {
         (self.options.form, self.options.load) == (Form::Bytea, Loading::Copy)
     }
-
-    fn make_table(&self) -> Result<()> {
-        let Self { name, options, .. } = self;
-        let value = match options.form {
-            Form::Bytea => "bytea",
-            Form::LargeObject => "oid",
-        };
-        let mut sql = format!("CREATE TABLE {name} (k bigint PRIMARY KEY, v {value} NOT NULL)");
-        if (options.form, options.storage) == (Form::Bytea, Storage::External) {
-            sql += &format!("; ALTER TABLE {name} ALTER v SET STORAGE EXTERNAL");
-        }
-        self.run(&sql)
-    }
-
-    /// Notes whose the table is.
-    fn mark(&self, owner: &str) -> Result<()> {
-        let (name, owner) = (&self.name, owner.replace('\'', "''"));
-        self.run(&format!("COMMENT ON TABLE {name} IS '{MARK}{owner}'"))
-    }
 }
 
 fn within<T>(
@@ -133,8 +112,9 @@ impl Remote for Server {
     type Options = Options;
 
     fn capabilities(options: &Options) -> Capabilities {
+        use Operation::{Delete, Insert, Overwrite, Read, Scan};
         Capabilities {
-            operations: Operation::SINGLE.to_vec(),
+            operations: vec![Read, Overwrite, Insert, Delete, Scan],
             transactions: true,
             durability: options.durability(),
             // A field of a row, and what goes through one message, end at 1 GB.
@@ -161,21 +141,36 @@ impl Remote for Server {
             texts: Asked::ALL.map(|asked| asked.sql(options.form, name)),
             prepared: Vec::new(),
             open: false,
-            dropped: None,
         };
         let commit = options.synchronous_commit.word();
         server.run(&format!("SET synchronous_commit = {commit}"))?;
         for shown in SHOWN {
             let row = server.query(&format!("SHOW {shown}"), &[])?;
             let value: String = row.first().map_or_else(String::new, |row| row.get(0));
+            if (shown, value.as_str()) == ("fsync", "off") {
+                let why =
+                    "it has fsync=off, with which a power cut may damage all of it: set fsync=on";
+                return Err(StoreError::engine(STORE, "use the server", why));
+            }
             effective.set(shown, Value::Word(value));
         }
         Ok(server)
     }
 
     fn make(&mut self, owner: &str) -> Result<()> {
-        self.make_table()?;
-        self.mark(owner)
+        let Self { name, options, .. } = self;
+        let value = match options.form {
+            Form::Bytea => "bytea",
+            Form::LargeObject => "oid",
+        };
+        let mut sql = format!("CREATE TABLE {name} (k bigint PRIMARY KEY, v {value} NOT NULL)");
+        if (options.form, options.storage) == (Form::Bytea, Storage::External) {
+            sql += &format!("; ALTER TABLE {name} ALTER v SET STORAGE EXTERNAL");
+        }
+        let owner = owner.replace('\'', "''");
+        self.run(&format!(
+            "{sql}; COMMENT ON TABLE {name} IS '{MARK}{owner}'"
+        ))
     }
 
     /// Tables of ours, and what their comments say.
@@ -267,19 +262,5 @@ impl Remote for Server {
         }
         rows.iter()
             .try_for_each(|(key, value)| self.insert(*key, value))
-    }
-
-    fn create_table(&mut self) -> Result<()> {
-        self.make_table()?;
-        let owner = self.dropped.take();
-        owner.map_or(Ok(()), |owner| self.mark(&owner))
-    }
-
-    fn drop_table(&mut self) -> Result<()> {
-        let name = self.name.clone();
-        let of_ours = |(made, _): &(String, String)| *made == name;
-        let owner = self.made()?.into_iter().find(of_ours);
-        self.dropped = owner.map(|(_, owner)| owner);
-        self.remove_store(&name)
     }
 }

@@ -1,7 +1,7 @@
 //! The settings of the store, and what they mean to the server.
 
 use stowplan_model::{Durability, DurabilityClaim};
-use stowplan_stores::options::{flag, secret};
+use stowplan_stores::options::secret;
 use stowplan_stores::remote::TIMEOUT;
 use stowplan_stores::{choice, options};
 
@@ -25,12 +25,9 @@ options! {
         .shapes_layout(),
         pub(crate) appendfsync: Fsync = Fsync::setting(
             Fsync::Always,
-            "when the server syncs its append-only file; none: it has no such file",
-        ),
-        pub(crate) configure: bool = flag(
-            false,
-            "whether the server is told so (CONFIG SET, for all who use it); else it must be so",
-        ),
+            "when the server syncs its append-only file, as it must be set up; none: it has no such file",
+        )
+        .shapes_layout(),
         pub(crate) timeout: u64 = TIMEOUT,
     }
 }
@@ -51,14 +48,5 @@ impl Options {
             atomic: true,
             delayed,
         }
-    }
-
-    /// `appendonly` and `appendfsync` as the server has them.
-    pub(crate) fn wanted(self) -> [(&'static str, Option<&'static str>); 2] {
-        let (file, sync) = match self.appendfsync {
-            Fsync::Nothing => ("no", None),
-            sync => ("yes", Some(sync.word())),
-        };
-        [("appendonly", Some(file)), ("appendfsync", sync)]
     }
 }

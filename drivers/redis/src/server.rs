@@ -2,7 +2,10 @@
 
 use crate::STORE;
 use crate::options::Options;
-use redis::{Cmd, Connection, FromRedisValue, Pipeline, RedisError, cmd};
+use redis::io::tcp::TcpSettings;
+use redis::{
+    Client, Cmd, Connection, FromRedisValue, IntoConnectionInfo, Pipeline, RedisError, cmd,
+};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
 use stowplan_stores::kv::{Reading, Table, Visit, shown};
@@ -27,7 +30,12 @@ pub(crate) struct Server {
 fn failed(action: &str, error: &RedisError, options: Options) -> StoreError {
     match error.is_timeout() {
         true => remote::no_answer(STORE, action, options.timeout),
-        false => StoreError::engine(STORE, action, error.to_string()),
+        // Not in the words of this machine's file system, which need not be the one that is full.
+        false => {
+            let said = error.to_string();
+            let said = said.replace("No space left on device", "the server's disk is full");
+            StoreError::engine(STORE, action, said)
+        }
     }
 }
 
@@ -62,29 +70,19 @@ impl Server {
         Ok(answer.into_iter().nth(1).unwrap_or_default())
     }
 
-    /// That the server syncs as the settings say; notes what it has.
-    fn configure(&mut self, effective: &mut Settings) -> Result<()> {
-        for (name, wanted) in self.options.wanted() {
-            let is = self.config(name)?;
-            match wanted {
-                Some(wanted) if is != wanted && self.options.configure => {
-                    let set = cmd("CONFIG").arg("SET").arg(name).arg(wanted).to_owned();
-                    self.ask::<()>("set it up (CONFIG SET)", &set)?;
-                }
-                Some(wanted) if is != wanted => {
-                    let why = format!(
-                        "it has {name}={is}, not {wanted}; say what it has, or configure=on to have it set"
-                    );
-                    return Err(StoreError::engine(STORE, "use the server", why));
-                }
-                _ => {}
-            }
-        }
-        // What a user calls the policy, as it is now.
+    /// Refuses a server that does not sync as the settings say; notes what it has.
+    fn compare(&mut self, effective: &mut Settings) -> Result<()> {
         let policy = match self.config("appendonly")?.as_str() {
             "no" => "none".to_owned(),
             _ => self.config("appendfsync")?,
         };
+        let wanted = self.options.appendfsync.word();
+        if policy != wanted {
+            let why = format!(
+                "it has appendfsync={policy}, not {wanted}: give the store that setting, or the server"
+            );
+            return Err(StoreError::engine(STORE, "use the server", why));
+        }
         effective.set("appendfsync", Value::Word(policy));
         let about: String = self.ask("ask for its version", cmd("INFO").arg("server"))?;
         let version = about
@@ -138,10 +136,13 @@ impl Remote for Server {
     }
 
     fn connect(options: &Options, name: &str, effective: &mut Settings) -> Result<Self> {
-        let client = |url: &str| redis::Client::open(url).ok();
-        let client = remote::address(STORE, options.url, "a Redis server", client)?;
+        let info = |url: &str| url.into_connection_info().ok();
+        let info = remote::address(STORE, options.url, "a Redis server without TLS", info)?;
         let limit = Duration::from_secs(options.timeout);
         let refused = |error: RedisError| failed("connect to the server", &error, *options);
+        // A value of several segments would wait for the server's delayed acknowledgement.
+        let at_once = TcpSettings::default().set_nodelay(true);
+        let client = Client::open(info.set_tcp_settings(at_once)).map_err(refused)?;
         let connection = client.get_connection_with_timeout(limit).map_err(refused)?;
         connection.set_read_timeout(Some(limit)).map_err(refused)?;
         connection.set_write_timeout(Some(limit)).map_err(refused)?;
@@ -150,7 +151,7 @@ impl Remote for Server {
             options: *options,
             name: name.to_owned(),
         };
-        server.configure(effective)?;
+        server.compare(effective)?;
         Ok(server)
     }
 

@@ -12,7 +12,6 @@ mod transaction;
 
 use engine::OpenDatabase;
 use rocksdb::{MultiThreaded, OptimisticTransactionDB};
-use std::process::ExitCode;
 use stowplan_stores::StoreKind;
 use stowplan_stores::kv::KvKind;
 
@@ -23,9 +22,4 @@ type Database = OptimisticTransactionDB<MultiThreaded>;
 
 static KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
 
-fn main() -> ExitCode {
-    stowplan_driver::program(
-        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        &[KIND],
-    )
-}
+stowplan_driver::main!(KIND);

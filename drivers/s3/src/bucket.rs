@@ -4,9 +4,9 @@ use crate::STORE;
 use crate::options::{Checksum, Options};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rusty_s3::actions::{
-    DeleteObjectsResponse, ListObjectsV2, ListObjectsV2Response, ObjectIdentifier,
-};
+use percent_encoding::percent_decode_str;
+use rusty_s3::actions::list_objects_v2::ListObjectsContent;
+use rusty_s3::actions::{DeleteObjectsResponse, ListObjectsV2, ObjectIdentifier};
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
@@ -53,7 +53,9 @@ fn bucket_of(text: &str) -> Option<(Bucket, Credentials)> {
     let name = url.path().trim_matches('/').to_owned();
     let region = url.query_pairs().find(|(name, _)| name == "region");
     let region = region.map_or("us-east-1".to_owned(), |(_, region)| region.into_owned());
-    let credentials = Credentials::new(url.username(), url.password()?);
+    let decoded = |text| percent_decode_str(text).decode_utf8().ok();
+    let (user, password) = (decoded(url.username())?, decoded(url.password()?)?);
+    let credentials = Credentials::new(user, password);
     let mut endpoint = url.clone();
     endpoint.set_path("");
     endpoint.set_query(None);
@@ -107,7 +109,7 @@ impl Server {
         let said = answer.body_mut().read_to_string().unwrap_or_default();
         let code = said.split("<Code>").nth(1);
         let code = code.and_then(|rest| rest.split('<').next());
-        let why = format!("status {status} {}", code.unwrap_or_default());
+        let why = format!("status {status} {}", code.unwrap_or("and no word why"));
         Err(failed(name, why))
     }
 
@@ -190,7 +192,9 @@ impl Server {
         gone.map(drop)
     }
 
-    fn delete_all(&self, objects: &[ObjectIdentifier]) -> Result<()> {
+    fn delete_all(&self, objects: Vec<ListObjectsContent>) -> Result<()> {
+        let named = |object: ListObjectsContent| ObjectIdentifier::new(object.key);
+        let objects: Vec<_> = objects.into_iter().map(named).collect();
         let credentials = Some(&self.credentials);
         let mut action = self.bucket.delete_objects(credentials, objects.iter());
         action.set_quiet(true);
@@ -210,47 +214,41 @@ impl Server {
         }
     }
 
-    /// What one answer has of the objects of a prefix behind a name, up to `most`, and whether there are more.
-    fn list(&self, prefix: &str, after: &str, most: usize) -> Result<ListObjectsV2Response> {
-        let mut action: ListObjectsV2<'_> = self.bucket.list_objects_v2(Some(&self.credentials));
-        action.with_prefix(prefix);
-        action.with_max_keys(most.min(AT_ONCE));
-        if !after.is_empty() {
-            action.with_start_after(after);
-        }
-        let mut answer = self.ask("list", action, &[], (), &[200])?;
-        let body = answer.body_mut().with_config().limit(LONGEST_LIST);
-        let text = body.read_to_string();
-        let text = text.map_err(|error| failed("list", error.to_string()))?;
-        ListObjectsV2::parse_response(&text).map_err(|error| failed("list", error.to_string()))
-    }
-
-    /// Shows the objects of a prefix behind a name, up to `most`: each with its size. Says how many it were.
-    fn each(
+    /// Shows the objects of a prefix behind a name, up to `most`: those of one answer at a time.
+    fn pages(
         &self,
         prefix: &str,
         after: &str,
         most: usize,
-        show: &mut dyn FnMut(&str, u64) -> Result<()>,
-    ) -> Result<usize> {
-        let (mut last, mut shown) = (after.to_owned(), 0);
-        while shown < most {
-            let some = self.list(prefix, &last, most - shown)?;
-            let ends = some.next_continuation_token.is_none() || some.contents.is_empty();
-            for object in some.contents {
-                show(&object.key, object.size.unwrap_or(0))?;
-                shown += 1;
-                last = object.key;
+        show: &mut dyn FnMut(Vec<ListObjectsContent>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut last, mut left) = (after.to_owned(), most);
+        while left > 0 {
+            let mut action: ListObjectsV2<'_> =
+                self.bucket.list_objects_v2(Some(&self.credentials));
+            action.with_prefix(prefix);
+            action.with_max_keys(left.min(AT_ONCE));
+            if !last.is_empty() {
+                action.with_start_after(last.clone());
             }
-            if ends {
+            let wrong = |error: String| failed("list", error);
+            let mut answer = self.ask("list", action, &[], (), &[200])?;
+            let body = answer.body_mut().with_config().limit(LONGEST_LIST);
+            let text = body.read_to_string();
+            let text = text.map_err(|error| wrong(error.to_string()))?;
+            let some = ListObjectsV2::parse_response(&text);
+            let some = some.map_err(|error| wrong(error.to_string()))?;
+            let Some(end) = some.contents.last() else {
+                break;
+            };
+            last.clone_from(&end.key);
+            left = left.saturating_sub(some.contents.len());
+            show(some.contents)?;
+            if some.next_continuation_token.is_none() {
                 break;
             }
         }
-        Ok(shown)
-    }
-
-    fn every(&self, prefix: &str, show: &mut dyn FnMut(&str, u64) -> Result<()>) -> Result<()> {
-        self.each(prefix, "", usize::MAX, show).map(drop)
+        Ok(())
     }
 }
 
@@ -282,7 +280,10 @@ impl Remote for Server {
     fn connect(options: &Options, name: &str, effective: &mut Settings) -> Result<Self> {
         let (bucket, credentials) = remote::address(STORE, options.url, "a bucket", bucket_of)?;
         let limit = Duration::from_secs(options.timeout);
-        let config = Agent::config_builder().timeout_global(Some(limit));
+        // The environment's proxy would be measured as well.
+        let config = Agent::config_builder()
+            .timeout_global(Some(limit))
+            .proxy(None);
         let config = config.http_status_as_error(false).max_idle_connections(1);
         let server = Self {
             agent: config.build().into(),
@@ -310,10 +311,12 @@ impl Remote for Server {
 
     fn made(&mut self) -> Result<Vec<(String, String)>> {
         let mut made = Vec::new();
-        self.every(MADE, &mut |note, _| {
-            if let Some(owner) = self.whole(note)? {
-                let owner = String::from_utf8_lossy(&owner).into_owned();
-                made.push((note.trim_start_matches(MADE).to_owned(), owner));
+        self.pages(MADE, "", usize::MAX, &mut |notes| {
+            for note in notes {
+                if let Some(owner) = self.whole(&note.key)? {
+                    let owner = String::from_utf8_lossy(&owner).into_owned();
+                    made.push((note.key.trim_start_matches(MADE).to_owned(), owner));
+                }
             }
             Ok(())
         })?;
@@ -321,26 +324,17 @@ impl Remote for Server {
     }
 
     fn remove_store(&mut self, name: &str) -> Result<()> {
-        let (prefix, mut last) = (format!("{name}/"), String::new());
-        loop {
-            let some = self.list(&prefix, &last, AT_ONCE)?.contents;
-            let some: Vec<_> = some
-                .into_iter()
-                .map(|it| ObjectIdentifier::new(it.key))
-                .collect();
-            let Some(end) = some.last() else {
-                break;
-            };
-            last.clone_from(&end.key);
-            self.delete_all(&some)?;
-        }
+        self.pages(&format!("{name}/"), "", usize::MAX, &mut |objects| {
+            self.delete_all(objects)
+        })?;
         self.delete(&format!("{MADE}{name}"))
     }
 
     fn bytes(&mut self) -> Result<u64> {
         let mut bytes = 0;
-        self.every(&format!("{}/", self.name), &mut |_, size| {
-            bytes += size;
+        self.pages(&format!("{}/", self.name), "", usize::MAX, &mut |objects| {
+            let sizes = objects.iter().filter_map(|object| object.size);
+            bytes += sizes.sum::<u64>();
             Ok(())
         })?;
         Ok(bytes)
@@ -355,16 +349,20 @@ impl Reading for Server {
     /// A list of names, and a request for each value.
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let before = self.object(Key(from.0.saturating_sub(1)));
-        let prefix = format!("{}/", self.name);
-        self.each(&prefix, &before, limit, &mut |name, _| {
-            let number = name.strip_prefix(&prefix).unwrap_or_default();
-            let number = u64::from_str_radix(number, 16);
-            let (Ok(number), Some(value)) = (number, self.whole(name)?) else {
-                return Err(failed("scan", format!("{name} is no value")));
-            };
-            visit(Key(number), &value);
+        let (prefix, mut scanned) = (format!("{}/", self.name), 0);
+        self.pages(&prefix, &before, limit, &mut |objects| {
+            for object in &objects {
+                let number = object.key.strip_prefix(&prefix).unwrap_or_default();
+                let number = u64::from_str_radix(number, 16);
+                let (Ok(number), Some(value)) = (number, self.whole(&object.key)?) else {
+                    return Err(failed("scan", format!("{} is no value", object.key)));
+                };
+                visit(Key(number), &value);
+            }
+            scanned += objects.len();
             Ok(())
-        })
+        })?;
+        Ok(scanned)
     }
 }
 

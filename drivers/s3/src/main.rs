@@ -7,7 +7,6 @@ mod bucket;
 mod options;
 
 use bucket::Server;
-use std::process::ExitCode;
 use stowplan_stores::StoreKind;
 use stowplan_stores::remote::RemoteKind;
 
@@ -15,9 +14,4 @@ const STORE: &str = "s3";
 
 static KIND: &dyn StoreKind = &RemoteKind::<Server>::new();
 
-fn main() -> ExitCode {
-    stowplan_driver::program(
-        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        &[KIND],
-    )
-}
+stowplan_driver::main!(KIND);

@@ -33,7 +33,8 @@ options! {
         pub(crate) checksum: Checksum = Checksum::setting(
             Checksum::Crc32c,
             "what the server compares when it takes a value, and this driver when it gets one whole",
-        ),
+        )
+        .shapes_layout(),
         promise: Promise = Promise::setting(
             Promise::Durable,
             "what an object survives that the server has taken, by the server's word",

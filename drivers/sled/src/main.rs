@@ -12,7 +12,6 @@ mod transaction;
 mod turns;
 
 use engine::Database;
-use std::process::ExitCode;
 use stowplan_stores::StoreKind;
 use stowplan_stores::kv::KvKind;
 
@@ -20,9 +19,4 @@ const STORE: &str = "sled";
 
 static KIND: &dyn StoreKind = &KvKind::<Database>::new();
 
-fn main() -> ExitCode {
-    stowplan_driver::program(
-        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        &[KIND],
-    )
-}
+stowplan_driver::main!(KIND);

@@ -234,7 +234,11 @@ pub fn check(
     };
     let bench = &bench;
     let checks = of_reads().into_iter().chain(of_the_rest());
-    checks.map(|check| bench.outcome(check)).collect()
+    let outcomes = checks.map(|check| bench.outcome(check)).collect();
+    if bench.resolved.kind.elsewhere {
+        job::remove_below(bench.at(work.to_owned()), drivers.command(spec)?, work)?;
+    }
+    outcomes
 }
 
 /// A store that is built, in a directory of its own.
@@ -430,7 +434,7 @@ impl<'b> Bench<'b> {
         let built = self.built()?;
         let command = self.drivers.command(self.spec)?;
         let keys = [(1, 9_000), (VALUES + 7, 0)];
-        let there = job::there(self.at(&built), &keys, command, self.work)?;
+        let there = job::there(self.at(built.path("store")), &keys, command, self.work)?;
         match there[..] {
             [true, false] => Ok(()),
             _ => Err(HarnessError::worker(
@@ -440,10 +444,10 @@ impl<'b> Bench<'b> {
         }
     }
 
-    fn at(&self, built: &Built) -> At {
+    fn at(&self, place: PathBuf) -> At {
         At {
             store: StoreSpec::spelled_out(self.spec.name(), &self.resolved.settings),
-            place: built.path("store"),
+            place,
         }
     }
 
@@ -553,7 +557,7 @@ impl<'b> Bench<'b> {
         for want in [Want::Footprint, Want::Files, Want::Pieces] {
             let interrupt = Interrupt::never();
             let found = job::inspect(
-                self.at(&built),
+                self.at(built.path("store")),
                 &[1, 2],
                 want,
                 command,
@@ -573,10 +577,7 @@ impl<'b> Bench<'b> {
     /// Nobody asks for that in a run; but whatever goes wrong in one, words help.
     fn nowhere(&self) -> Result<(), HarnessError> {
         let command = self.drivers.command(self.spec)?;
-        let at = At {
-            place: self.work.join("nowhere"),
-            store: StoreSpec::spelled_out(self.spec.name(), &self.resolved.settings),
-        };
+        let at = self.at(self.work.join("nowhere"));
         match job::there(at, &[(1, 1)], command, self.work) {
             Err(HarnessError::Worker { message, .. })
                 if !message.starts_with("the worker") && !message.is_empty() =>

@@ -47,10 +47,16 @@ fn io(process: u32) -> Option<IoCounters> {
     IoCounters::parse(&text)
 }
 
-/// CPU time of a process and of those that it started, as they run now, in nanoseconds.
+/// CPU time of a process and of those that it started, in nanoseconds; of those that have ended since, as
+/// a server's processes do with their connections, in clock ticks.
 pub(super) fn family_cpu_ns(process: u32) -> Option<u64> {
     let family = with_children(process).into_iter();
-    family.filter_map(all_on_cpu_ns).reduce(u64::saturating_add)
+    let used = family.filter_map(|member| {
+        let stat = std::fs::read_to_string(format!("/proc/{member}/stat")).ok()?;
+        let ended = ticks(&stat, 13)?.saturating_add(ticks(&stat, 14)?);
+        Some(all_on_cpu_ns(member)?.saturating_add(ended))
+    });
+    used.reduce(u64::saturating_add)
 }
 
 /// A process, those that it started, and those that these did, as they run now.
@@ -218,6 +224,31 @@ mod tests {
             assert!(own.contains(&child.id()), "{own:?}");
         }
         assert!(own.contains(&std::process::id()));
+    }
+
+    #[test]
+    fn the_time_of_a_child_that_has_ended_stays_with_its_family() {
+        use std::io::{BufRead, BufReader};
+        use std::process::Stdio;
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let script = "(i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done); echo ended; read end";
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-c", script]).stdin(Stdio::piped());
+        let mut shell = shell.stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        let mut stdout = BufReader::new(shell.stdout.take().unwrap());
+        stdout.read_line(&mut said).unwrap();
+        let alone = all_on_cpu_ns(shell.id()).unwrap();
+        let family = family_cpu_ns(shell.id()).unwrap();
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+        let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        assert!(
+            family >= alone + tick,
+            "{family} ns, {alone} ns of it alone"
+        );
     }
 
     #[test]

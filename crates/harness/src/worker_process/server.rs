@@ -15,14 +15,20 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use stowplan_model::{DriverSpec, Settings, StoreSpec, Value};
+use stowplan_model::{DriverSpec, Settings, StoreSpec, Value, server_variable};
 
-/// How the variables begin that name servers.
-const VARIABLE: &str = "STOWPLAN_";
 /// Starts each of [`BUILT_IN`]: `serve NAME DIRECTORY`.
 const SCRIPT: &str = include_str!("../../servers/serve");
 /// The servers that the script knows.
-const BUILT_IN: [&str; 4] = ["minio", "minio-cluster", "postgres", "redis"];
+const BUILT_IN: [&str; 7] = [
+    "minio",
+    "minio-cluster",
+    "postgres",
+    "redis",
+    "redis-everysec",
+    "redis-no",
+    "redis-none",
+];
 /// How long a server may take until it is ready.
 const STARTING: Duration = Duration::from_secs(120);
 /// How long it may take to end.
@@ -85,14 +91,15 @@ pub(crate) fn asked<'s>(settings: impl Iterator<Item = &'s Settings>) -> BTreeSe
             Value::Word(word) => word.strip_prefix('$'),
             Value::Flag(_) | Value::Number(_) => None,
         });
-    let ours = words.filter(|name| name.starts_with(VARIABLE) && std::env::var_os(name).is_none());
+    let nothing = server_variable("");
+    let ours = words.filter(|name| name.starts_with(&nothing) && std::env::var_os(name).is_none());
     ours.map(str::to_owned).collect()
 }
 
 /// The name of a server, by its variable.
 fn name_of(variable: &str) -> String {
-    let name = variable.strip_prefix(VARIABLE).unwrap_or(variable);
-    name.to_lowercase().replace('_', "-")
+    let name = variable.strip_prefix(&server_variable(""));
+    name.unwrap_or(variable).to_lowercase().replace('_', "-")
 }
 
 impl Servers {
@@ -134,8 +141,10 @@ fn command(
     given: &BTreeMap<String, DriverSpec>,
     variable: &str,
 ) -> Result<Command, HarnessError> {
-    let words = given.get(name).map(|spec| &spec.command);
-    if let Some((program, arguments)) = words.and_then(|words| words.split_first()) {
+    let given = given
+        .iter()
+        .find(|(name, _)| server_variable(name) == variable);
+    if let Some((program, arguments)) = given.and_then(|(_, spec)| spec.command.split_first()) {
         let mut command = Command::new(program);
         command.args(arguments);
         return Ok(command);
@@ -169,7 +178,9 @@ impl Server {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let refused = |error: std::io::Error| failed(format!("cannot be started: {error}"), "");
+        let program = command.get_program().display().to_string();
+        let refused =
+            |error: std::io::Error| failed(format!("cannot be started: {program}: {error}"), "");
         let mut group = Group::start(&mut command).map_err(refused)?;
         let child = &mut group.child;
         let (stdin, stdout, stderr) =
@@ -236,7 +247,7 @@ mod tests {
     fn started(script: &str) -> (tempfile::TempDir, Servers, Result<(), HarnessError>) {
         let work = tempfile::tempdir().unwrap();
         let command = ["sh", "-c", script].map(str::to_owned).to_vec();
-        let given = BTreeMap::from([("of-mine".to_owned(), DriverSpec { command })]);
+        let given = BTreeMap::from([("of_Mine".to_owned(), DriverSpec { command })]);
         let mut servers = Servers::of(Environment::default());
         let never = Interrupt::never();
         let result = servers.start("STOWPLAN_OF_MINE", &given, work.path(), &never);
