@@ -158,7 +158,7 @@ impl Remote for Server {
     }
 
     fn make(&mut self, owner: &str) -> Result<()> {
-        let Self { name, options, .. } = self;
+        let Self { name, options, .. } = &*self;
         let value = match options.form {
             Form::Bytea => "bytea",
             Form::LargeObject => "oid",
