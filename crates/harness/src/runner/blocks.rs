@@ -207,9 +207,11 @@ impl<'a> Blocks<'a> {
             kind: "null".to_owned(),
             settings: Default::default(),
         };
+        // In its defaults, as its cells are.
+        let resolved = self.drivers.resolve_alone(&null.of_driver(driver))?;
         let job = Job {
             cell: CellId("harness/null".to_owned()),
-            store: null,
+            store: StoreSpec::spelled_out("null", &resolved.settings),
             workload: Workload::default(),
             scanned: Scanned::No,
             instance: self.work.to_owned(),
