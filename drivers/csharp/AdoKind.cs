@@ -11,7 +11,7 @@ sealed class AdoKind : IKind {
         return @"{""name"": ""ado"", ""about"": ""a table through an ADO.NET provider in its defaults, by the SQL of a .NET benchmark of 2011"",
             ""engine"": [""ADO.NET"", """ + Environment.Version + @"""], ""settings"": [
             {""name"": ""provider"", ""kind"": {""text"": {}}, ""default"": ""Mono.Data.Sqlite"", ""shapes_layout"": true,
-             ""help"": ""invariant name, such as Microsoft.Data.Sqlite or System.Data.SqlServerCe.4.0""},
+             ""help"": ""invariant name, such as Microsoft.Data.Sqlite""},
             {""name"": ""connection"", ""kind"": {""text"": {}}, ""default"": ""Data Source={file}"", ""shapes_layout"": true,
              ""help"": ""connection string; {file} is the database""},
             {""name"": ""statement"", ""kind"": {""choice"": [""each"", ""prepared""]}, ""default"": ""each"",
@@ -27,8 +27,6 @@ sealed class AdoKind : IKind {
     public string Capabilities(IDictionary<string, string> settings) {
         string provider = settings["provider"];
         Factory(provider);
-        if (provider.StartsWith("System.Data.SqlServerCe") && settings["column_type"] == "blob" && settings["statement"] == "each")
-            throw new NotSupportedException("bytes are not written into the SQL of SQL CE; use column_type=text or statement=prepared");
         bool isSqlite = provider.EndsWith(".Sqlite", StringComparison.OrdinalIgnoreCase);
         return SqliteKind.Can(isSqlite && settings["connection"] == "Data Source={file}" ? "process-crash" : "none");
     }
@@ -36,32 +34,23 @@ sealed class AdoKind : IKind {
     public IStore Open(string place, IDictionary<string, string> settings, bool create) {
         string provider = settings["provider"], file = Path.Combine(place, "ado.db");
         if (!create && !File.Exists(file)) throw new FileNotFoundException("there is no database " + file);
-        bool compact = provider.StartsWith("System.Data.SqlServerCe"), text = settings["column_type"] == "text";
-        DbProviderFactory factory = Factory(provider);
-        if (create && compact) CreateCompact(factory, file);
-        DbConnection db = factory.CreateConnection();
+        bool text = settings["column_type"] == "text";
+        DbConnection db = Factory(provider).CreateConnection();
         db.ConnectionString = settings["connection"].Replace("{file}", file);
         db.Open();
         return new AdoStore(db, new AdoStore.Form {
-            Create = "CREATE TABLE Test ( id integer not null " + (compact ? "identity " : "") + "primary key, textdata "
-                + (text ? "nvarchar(500));" : compact ? "image);" : "blob);"),
+            Create = "CREATE TABLE Test ( id integer not null primary key, textdata " + (text ? "nvarchar(500));" : "blob);"),
             Drop = "DROP TABLE Test",
-            InsertNext = settings["ids"] == "assigned" ? "INSERT INTO Test (textdata) VALUES ({1});" : null,
-            Insert = "INSERT INTO Test (id, textdata) VALUES ({0}, {1});",
-            Read = "SELECT textdata FROM Test WHERE id = {0}",
-            Update = "UPDATE Test SET textdata = {1} WHERE id = {0}",
-            Delete = "DELETE FROM Test WHERE id = {0}",
-            Scan = "SELECT textdata FROM Test WHERE id >= {0} ORDER BY id",
+            InsertNext = settings["ids"] != "assigned" ? null
+                : new AdoStore.Statement("INSERT INTO Test (textdata) VALUES ({1});"),
+            Insert = new AdoStore.Statement("INSERT INTO Test (id, textdata) VALUES ({0}, {1});"),
+            Read = new AdoStore.Statement("SELECT textdata FROM Test WHERE id = {0}"),
+            Update = new AdoStore.Statement("UPDATE Test SET textdata = {1} WHERE id = {0}"),
+            Delete = new AdoStore.Statement("DELETE FROM Test WHERE id = {0}"),
+            Scan = new AdoStore.Statement("SELECT textdata FROM Test WHERE id >= {0} ORDER BY id"),
             Commands = settings["statement"] == "each" ? AdoStore.Commands.Text : AdoStore.Commands.Kept,
             Text = text,
         }, create);
-    }
-
-    /// <summary>SQL CE makes a database only when it is told to.</summary>
-    static void CreateCompact(DbProviderFactory factory, string file) {
-        Type engine = factory.GetType().Assembly.GetType("System.Data.SqlServerCe.SqlCeEngine", true);
-        object made = Activator.CreateInstance(engine, "Data Source=" + file);
-        engine.GetMethod("CreateDatabase").Invoke(made, null);
     }
 
     /// <summary>A provider that is registered under the name, or that of the assembly of the name.</summary>

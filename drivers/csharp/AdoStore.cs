@@ -11,15 +11,31 @@ sealed class AdoStore : IStore {
     /// of one that is kept.</summary>
     public enum Commands { Text, Each, Kept }
 
+    /// <summary>In its text {0} stands for the key, {1} for the value.</summary>
+    public sealed class Statement {
+        public readonly string Text, WithParameters;
+        public readonly bool HasKey, HasValue;
+        public DbCommand Command;
+        public DbParameter Key, Value;
+
+        public Statement(string text) {
+            Text = text;
+            WithParameters = string.Format(text, "@key", "@value");
+            HasKey = text.Contains("{0}");
+            HasValue = text.Contains("{1}");
+        }
+    }
+
     public sealed class Form {
-        public string Create, Drop, Read, Insert, InsertNext, Update, Delete, Scan;
+        public string Create, Drop;
+        public Statement Read, Insert, InsertNext, Update, Delete, Scan;
         public Commands Commands;
         public bool Text;
     }
 
     readonly DbConnection db;
     readonly Form form;
-    readonly Dictionary<string, DbCommand> kept = new Dictionary<string, DbCommand>();
+    readonly List<Statement> kept = new List<Statement>();
     DbTransaction transaction;
     /// <summary>The number that the engine gives to the next row; -1: not known.</summary>
     long next = -1;
@@ -34,20 +50,21 @@ sealed class AdoStore : IStore {
         }
     }
 
-    /// <summary>A statement's command; {0} stands for the key, {1} for the value.</summary>
-    DbCommand Command(string text, object key, object value = null) {
-        if (form.Commands == Commands.Text) return Plain(string.Format(text, key, value));
-        DbCommand command;
-        if (!kept.TryGetValue(text, out command)) {
-            command = Plain(string.Format(text, "@key", "@value"));
-            if (text.Contains("{0}")) Add(command, "@key");
-            if (text.Contains("{1}")) Add(command, "@value");
-            if (form.Commands == Commands.Kept) kept[text] = command;
-        }
-        command.Transaction = transaction;
-        if (text.Contains("{0}")) command.Parameters["@key"].Value = key;
-        if (text.Contains("{1}")) command.Parameters["@value"].Value = value;
-        return command;
+    /// <summary>The command of a statement, with its key and value.</summary>
+    DbCommand Command(Statement statement, object key, object value = null) {
+        if (form.Commands == Commands.Text) return Plain(string.Format(statement.Text, key, value));
+        if (form.Commands == Commands.Each || statement.Command == null) Make(statement);
+        else statement.Command.Transaction = transaction;
+        if (statement.HasKey) statement.Key.Value = key;
+        if (statement.HasValue) statement.Value.Value = value;
+        return statement.Command;
+    }
+
+    void Make(Statement statement) {
+        statement.Command = Plain(statement.WithParameters);
+        if (statement.HasKey) statement.Key = Parameter(statement.Command, "@key");
+        if (statement.HasValue) statement.Value = Parameter(statement.Command, "@value");
+        if (form.Commands == Commands.Kept) kept.Add(statement);
     }
 
     DbCommand Plain(string text) {
@@ -57,10 +74,19 @@ sealed class AdoStore : IStore {
         return command;
     }
 
-    static void Add(DbCommand command, string name) {
+    static DbParameter Parameter(DbCommand command, string name) {
         DbParameter parameter = command.CreateParameter();
         parameter.ParameterName = name;
         command.Parameters.Add(parameter);
+        return parameter;
+    }
+
+    void Forget() {
+        foreach (Statement statement in kept) {
+            statement.Command.Dispose();
+            statement.Command = null;
+        }
+        kept.Clear();
     }
 
     void Done(DbCommand command) {
@@ -104,7 +130,10 @@ sealed class AdoStore : IStore {
         }
     }
 
-    public void Begin() { transaction = db.BeginTransaction(IsolationLevel.ReadCommitted); }
+    /// <summary>Of SQLite's providers the default is BEGIN IMMEDIATE, and this level is BEGIN.</summary>
+    public void Begin(bool writes) {
+        transaction = writes ? db.BeginTransaction() : db.BeginTransaction(IsolationLevel.ReadCommitted);
+    }
 
     public void Commit() {
         transaction.Commit();
@@ -147,9 +176,7 @@ sealed class AdoStore : IStore {
     }
 
     public void DropTable() {
-        // A statement that is kept would keep its table.
-        foreach (DbCommand command in kept.Values) command.Dispose();
-        kept.Clear();
+        Forget(); // A statement that is kept would keep its table.
         Run(form.Drop);
     }
 
@@ -167,7 +194,7 @@ sealed class AdoStore : IStore {
     }
 
     public void Close(bool checkpoint) {
-        foreach (DbCommand command in kept.Values) command.Dispose();
+        Forget();
         if (checkpoint && db.GetType().Name.StartsWith("Sqlite", StringComparison.OrdinalIgnoreCase))
             Scalar("PRAGMA wal_checkpoint(TRUNCATE)");
         db.Close();

@@ -5,7 +5,11 @@ using System.Json;
 
 /// <summary>The steps of a block, and the loop that does them, transaction by transaction.</summary>
 sealed class Block {
-    struct Step {
+    public const int Read = 0, Overwrite = 1, Modify = 2, Insert = 3, Delete = 4, Scan = 5;
+    const int CreateTable = 6, DropTable = 7;
+
+    /// <summary>What is done, to the value of a key; `Most` is how many values a scan visits.</summary>
+    public struct Step {
         public int Action, Size, Most;
         public long Key;
         public object Value;
@@ -21,13 +25,18 @@ sealed class Block {
     readonly Action<long> visit;
     int visited;
 
-    public Block(IStore store, JsonValue workload, JsonValue share, int count) {
+    /// <summary>`perTransaction` is a number, or "all".</summary>
+    public Block(IStore store, string perTransaction, Step[] steps) {
         this.store = store;
+        this.steps = steps;
         visit = bytes => { visited++; Scanned += bytes; };
-        string each = workload["per_transaction"].ToString();
-        alone = each == "1";
-        group = int.TryParse(each, out int some) ? some : count; // Else it is "all".
-        steps = new Step[count];
+        alone = perTransaction == "1";
+        group = int.TryParse(perTransaction, out int some) ? some : steps.Length;
+    }
+
+    /// <summary>The steps that the files of a run say.</summary>
+    public static Step[] Steps(IStore store, JsonValue workload, JsonValue share, int count) {
+        var steps = new Step[count];
         int table = Array.IndexOf(new[] { "create-table", "drop-table" }, (string)workload["operation"]);
         byte[] sequence = File.ReadAllBytes(share["sequence"]);
         JsonValue files = Driver.Given(share, "payloads");
@@ -37,14 +46,15 @@ sealed class Block {
                 int at = 16 + 16 * (int)(((long)share["first"] + n) % BitConverter.ToInt64(sequence, 8));
                 steps[n].Key = BitConverter.ToInt64(sequence, at);
                 steps[n].Size = BitConverter.ToInt32(sequence, at + 8);
-                steps[n].Action = table < 0 ? BitConverter.ToUInt16(sequence, at + 12) : 6 + table;
+                steps[n].Action = table < 0 ? BitConverter.ToUInt16(sequence, at + 12) : CreateTable + table;
                 steps[n].Most = BitConverter.ToUInt16(sequence, at + 14);
-                if (steps[n].Action >= 1 && steps[n].Action <= 3)
-                    steps[n].Value = store.Value(Read(values, BitConverter.ToInt64(offsets, 8 * n), steps[n].Size));
+                if (steps[n].Action >= Overwrite && steps[n].Action <= Insert)
+                    steps[n].Value = store.Value(Bytes(values, BitConverter.ToInt64(offsets, 8 * n), steps[n].Size));
             }
+        return steps;
     }
 
-    public static byte[] Read(BinaryReader file, long from, long size) {
+    public static byte[] Bytes(BinaryReader file, long from, long size) {
         file.BaseStream.Position = from;
         return file.ReadBytes((int)size);
     }
@@ -54,10 +64,10 @@ sealed class Block {
         long before = Stopwatch.GetTimestamp();
         for (int told = 0; n < to;) {
             int end = alone || to - n < group ? to : n + group;
-            if (!alone) store.Begin();
+            if (!alone) store.Begin(Writes(n, end));
             if (!alone && latencies != null) before = Stopwatch.GetTimestamp();
             for (; n < end; n++) {
-                Perform(ref steps[n]);
+                Apply(ref steps[n]);
                 if (latencies == null) continue;
                 long now = Stopwatch.GetTimestamp();
                 latencies[told++] = (uint)Math.Min(Driver.Nanoseconds(now - before), uint.MaxValue);
@@ -67,25 +77,30 @@ sealed class Block {
         }
     }
 
-    void Perform(ref Step step) {
+    bool Writes(int n, int end) {
+        while (n < end && (steps[n].Action == Read || steps[n].Action == Scan)) n++;
+        return n < end;
+    }
+
+    void Apply(ref Step step) {
         switch (step.Action) {
-            case 0: Expect(ref step, store.Read(step.Key)); break;
-            case 1: Expect(ref step, store.Overwrite(step.Key, step.Value) ? step.Size : -1); break;
-            case 2:
-                if (alone) store.Begin();
+            case Read: Expect(ref step, store.Read(step.Key)); break;
+            case Overwrite: Expect(ref step, store.Overwrite(step.Key, step.Value) ? step.Size : -1); break;
+            case Modify:
+                if (alone) store.Begin(true);
                 Expect(ref step, store.Read(step.Key));
                 Expect(ref step, store.Overwrite(step.Key, step.Value) ? step.Size : -1);
                 if (alone) store.Commit();
                 break;
-            case 3: store.Insert(step.Key, step.Value); break;
-            case 4: Expect(ref step, store.Delete(step.Key) ? step.Size : -1); break;
-            case 5:
+            case Insert: store.Insert(step.Key, step.Value); break;
+            case Delete: Expect(ref step, store.Delete(step.Key) ? step.Size : -1); break;
+            case Scan:
                 visited = 0;
                 store.Scan(step.Key, step.Most, visit);
                 if (visited < 1 || visited > step.Most) throw new InvalidDataException("a scan visited " + visited + " values");
                 break;
-            case 6: store.CreateTable(); break;
-            case 7: store.DropTable(); break;
+            case CreateTable: store.CreateTable(); break;
+            case DropTable: store.DropTable(); break;
             default: throw new InvalidDataException("the sequence has an action that is not known");
         }
     }

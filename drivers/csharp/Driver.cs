@@ -57,7 +57,7 @@ sealed class Driver {
             }
             string line;
             while ((line = input.ReadLine()) != null && line != "\"bye\"")
-                foreach (var message in (JsonObject)JsonValue.Parse(line)) Perform(message.Key, (JsonObject)message.Value);
+                foreach (var message in (JsonObject)JsonValue.Parse(line)) Answer(message.Key, (JsonObject)message.Value);
         } catch (Exception error) { // The parent tells it to whoever runs the study.
             Say("failed", new JsonObject { { "message", error.GetBaseException().Message } });
         }
@@ -65,11 +65,12 @@ sealed class Driver {
 
     void Say(string name, JsonObject fields) { output.WriteLine(new JsonObject { { name, fields } }.ToString()); }
 
-    void Perform(string task, JsonObject asked) {
+    void Answer(string task, JsonObject asked) {
         string[] spec = ((string)Given(asked, "store") ?? "").Split(new[] { ':' }, 2);
         var settings = spec.Skip(1).SelectMany(text => text.Split(',')).Select(pair => pair.Split(new[] { '=' }, 2))
             .ToDictionary(pair => pair[0], pair => pair[1]);
-        kinds.TryGetValue(spec[0], out IKind kind);
+        if (!kinds.TryGetValue(spec[0], out IKind kind) && spec[0] != "")
+            throw new NotSupportedException("this driver has no store '" + spec[0] + "'");
         if (store == null && new[] { "create", "load", "run", "dump" }.Contains(task))
             store = kind.Open(asked["place"], settings, task == "create");
         switch (task) {
@@ -82,6 +83,8 @@ sealed class Driver {
                 store?.Close(asked["checkpoint"]);
                 store = null;
                 break;
+            case "create": break; // It is open.
+            default: throw new NotSupportedException("the task '" + task + "' is not known");
         }
         output.WriteLine("\"done\"");
     }
@@ -100,11 +103,11 @@ sealed class Driver {
         byte[] offsets = File.ReadAllBytes((string)asked["dataset"] + "/index.bin");
         using (var values = new BinaryReader(File.OpenRead((string)asked["dataset"] + "/values.bin")))
             for (long key = first; key < first + count;) {
-                store.Begin(); // Not one for all: some stores hold in memory what a transaction writes.
+                store.Begin(true); // Not one for all: some stores hold in memory what a transaction writes.
                 for (long bytes = 0, size; key < first + count && bytes < 16 << 20; bytes += size + 100, key++) {
                     long from = BitConverter.ToInt64(offsets, (int)(8 * (key - 1)));
                     size = BitConverter.ToInt64(offsets, (int)(8 * key)) - from;
-                    store.Insert(key, store.Value(Block.Read(values, from, size)));
+                    store.Insert(key, store.Value(Block.Bytes(values, from, size)));
                 }
                 store.Commit();
                 Say("progress", new JsonObject { { "done", key - first }, { "total", count } });
@@ -126,12 +129,13 @@ sealed class Driver {
         if (asked["threads"].Count > 1 || (Given(workload, "rows_per_statement") ?? 1) > 1)
             throw new InvalidOperationException("this driver has one thread, and a statement inserts one row");
         int leadIn = share["lead_in"], operations = share["operations"];
-        var block = new Block(store, workload, share, leadIn + operations);
+        string each = workload["per_transaction"].ToString();
+        var block = new Block(store, each, Block.Steps(store, workload, share, leadIn + operations));
         var latencies = Given(share, "latencies") == null ? null : new uint[operations];
-        WarmUp.Of(kind, settings, workload["per_transaction"].ToString() != "1");
+        WarmUp.Of(kind, settings, each, latencies != null);
         if ((string)workload["operation"] == "create-table") store.DropTable(); // The one that a new store has.
         byte[] before = new byte[100], after = new byte[100];
-        int schedstat = open("/proc/thread-self/schedstat", 0);
+        int schedstat = open("/proc/thread-self/schedstat", 0); // Not every kernel has it.
         pread(schedstat, after, (IntPtr)100, IntPtr.Zero); // The first time takes longer.
         Cpu(ThreadTime);
         GC.Collect(); // What the preparation leaves behind is no cost of the block's.
@@ -147,8 +151,8 @@ sealed class Driver {
         thread = Cpu(ThreadTime) - thread;
         process = Cpu(ProcessTime) - process;
         if (latencies != null) File.WriteAllBytes(share["latencies"], latencies.SelectMany(BitConverter.GetBytes).ToArray());
-        long delay = Waited(after) - Waited(before);
-        var usage = new JsonObject { { "thread_cpu_ns", thread }, { "process_cpu_ns", process }, { "run_delay_ns", delay } };
+        var usage = new JsonObject { { "thread_cpu_ns", thread }, { "process_cpu_ns", process } };
+        if (schedstat >= 0) usage["run_delay_ns"] = Waited(after) - Waited(before);
         var measured = new JsonObject { { "wall_ns", Nanoseconds(wall) }, { "usage", usage } };
         if (block.Scanned > 0) measured["bytes"] = block.Scanned;
         return measured;

@@ -12,7 +12,7 @@ sealed class NullKind : IKind, IStore {
     public string Capabilities(IDictionary<string, string> settings) { return SqliteKind.Can("none"); }
     public IStore Open(string place, IDictionary<string, string> settings, bool create) { return this; }
     public object Value(byte[] bytes) { return bytes; }
-    public void Begin() { }
+    public void Begin(bool writes) { }
     public void Commit() { }
     public byte[] Get(long key) { return null; }
     public long Read(long key) { return Block.NothingKept; }

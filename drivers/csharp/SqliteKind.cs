@@ -61,11 +61,11 @@ sealed class SqliteKind : IKind {
         return new AdoStore(db, new AdoStore.Form {
             Create = "CREATE TABLE kv(k INTEGER PRIMARY KEY, v " + (text ? "TEXT)" : "BLOB)"),
             Drop = "DROP TABLE kv",
-            Insert = "INSERT INTO kv(k,v) VALUES({0},{1})",
-            Read = "SELECT v FROM kv WHERE k={0}",
-            Update = "UPDATE kv SET v={1} WHERE k={0}",
-            Delete = "DELETE FROM kv WHERE k={0}",
-            Scan = "SELECT v FROM kv WHERE k>={0} ORDER BY k",
+            Insert = new AdoStore.Statement("INSERT INTO kv(k,v) VALUES({0},{1})"),
+            Read = new AdoStore.Statement("SELECT v FROM kv WHERE k={0}"),
+            Update = new AdoStore.Statement("UPDATE kv SET v={1} WHERE k={0}"),
+            Delete = new AdoStore.Statement("DELETE FROM kv WHERE k={0}"),
+            Scan = new AdoStore.Statement("SELECT v FROM kv WHERE k>={0} ORDER BY k"),
             Commands = settings["statement"] == "each" ? AdoStore.Commands.Each : AdoStore.Commands.Kept,
             Text = text,
         }, create);

@@ -7,7 +7,8 @@ using System.Json;
 public interface IStore {
     /// <summary>A value as the binding takes it; made before the clock runs.</summary>
     object Value(byte[] bytes);
-    void Begin();
+    /// <summary>`writes`: something in the transaction will.</summary>
+    void Begin(bool writes);
     void Commit();
     /// <summary>A value, or null.</summary>
     byte[] Get(long key);

@@ -169,6 +169,11 @@ static class DriverTest {
             Holds(driver.Block("insert", "1,\"rows_per_statement\":10", 0, Step(Insert, 7, "seven")), "a statement inserts one row");
     }
 
+    static void AStoreOrATaskThatIsNotKnownIsRefusedByItsName(string spec) {
+        using (var driver = new Conversation("sqlight:journal=wal")) Holds(driver.Ask("create"), "this driver has no store 'sqlight'");
+        using (var driver = new Conversation(spec)) Holds(driver.Ask("polish"), "the task 'polish' is not known");
+    }
+
     static void TheGreetingSaysTheVersionOfMono(string spec) {
         using (var driver = new Conversation(spec)) Holds(driver.Greeting, "\"Mono " + MonoVersion());
     }
@@ -207,8 +212,9 @@ static class DriverTest {
         Run(TheTableThatIsMadeAnewHoldsNothing, Specs);
         Run(APlaceWithoutAStoreIsAFailureInWords, Seed, Sqlite);
         Run(WhatIsNoTextIsRefusedAsText, Seed);
-        Run(WhatKeepsNothingIsReadWhereNothingWasMade, "null");
+        Run(WhatKeepsNothingIsReadWhereNothingWasMade, "null:warm_up=20");
         Run(SeveralRowsOfAStatementAreRefusedInWords, Sqlite);
+        Run(AStoreOrATaskThatIsNotKnownIsRefusedByItsName, "null:warm_up=0");
         Run(TheGreetingSaysTheVersionOfMono, Sqlite);
         Run(AProviderThatIsNotHereIsRefused, Seed);
         return failed == 0 ? 0 : 1;

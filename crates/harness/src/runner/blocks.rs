@@ -207,9 +207,11 @@ impl<'a> Blocks<'a> {
             kind: "null".to_owned(),
             settings: Default::default(),
         };
+        // In its defaults, as its cells are.
+        let resolved = self.drivers.resolve_alone(&null.of_driver(driver))?;
         let job = Job {
             cell: CellId("harness/null".to_owned()),
-            store: null,
+            store: StoreSpec::spelled_out("null", &resolved.settings),
             workload: Workload::default(),
             scanned: Scanned::No,
             instance: self.work.to_owned(),
@@ -307,5 +309,33 @@ mod tests {
             error.starts_with("cannot start worker /nowhere/worker"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn what_a_driver_costs_is_asked_of_its_null_in_its_defaults() {
+        let work = tempfile::tempdir().unwrap();
+        let heard = work.path().join("heard");
+        let script = r#"
+echo '{"hello":{"protocol":"stowplan-driver","version":4,"tool":""}}'
+while read -r line; do
+  echo "$line" >> "$0"
+  case $line in
+    *describe*) echo '{"described":{"kinds":[{"name":"null","about":"","settings":[{"name":"warm_up","kind":{"integer":{"min":0,"max":9}},"default":"7","help":""}]}]}}' ;;
+    *) echo '{"failed":{"message":"enough"}}' ;;
+  esac
+done"#;
+        let command = WorkerCommand::new("/bin/sh", &["-c", script, heard.to_str().unwrap()]);
+        let interrupt = Interrupt::never();
+        let mut drivers = Drivers::new(WorkerCommand::new("/nowhere", &[]), interrupt.clone());
+        drivers.add("toy", command);
+        let blocks = Blocks::new(&drivers, &interrupt, work.path());
+        let error = blocks.harness_cost("toy", 1).unwrap_err().to_string();
+        assert!(error.contains("enough"), "{error}");
+        let heard = std::fs::read_to_string(heard).unwrap();
+        let run = heard
+            .lines()
+            .find(|line| line.contains(r#"{"run""#))
+            .unwrap();
+        assert!(run.contains(r#""store":"null:warm_up=7""#), "{run}");
     }
 }

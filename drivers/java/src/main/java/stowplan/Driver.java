@@ -6,6 +6,7 @@ import java.lang.management.*;
 import java.nio.*;
 import java.nio.channels.FileChannel;
 import java.nio.file.*;
+import java.sql.SQLException;
 import java.util.*;
 import org.json.*;
 
@@ -25,11 +26,17 @@ final class Driver {
             for (Store.Kind kind : all) kinds.put(described(kind).getString("name"), kind);
             for (String line = in.readLine(); line != null && !line.equals("\"bye\""); line = in.readLine()) {
                 JSONObject message = new JSONObject(line);
-                for (String task : message.keySet()) perform(task, message.getJSONObject(task));
+                for (String task : message.keySet()) answer(task, message.getJSONObject(task));
             }
         } catch (Throwable error) { // The parent tells it to whoever runs the study.
-            say("failed", Map.of("message", error.toString()));
+            say("failed", Map.of("message", words(error)));
         }
+    }
+
+    /** Of what is no message of its own, such as the path of a file that is missing, what went wrong as well. */
+    private static String words(Throwable error) {
+        boolean plain = error instanceof RuntimeException || error instanceof SQLException;
+        return plain && error.getMessage() != null ? error.getMessage() : error.toString();
     }
 
     private static JSONObject described(Store.Kind kind) {
@@ -38,11 +45,13 @@ final class Driver {
 
     private void say(String name, Object fields) { out.println(new JSONObject().put(name, fields)); }
 
-    private void perform(String task, JSONObject asked) throws Exception {
+    private void answer(String task, JSONObject asked) throws Exception {
         String[] spec = asked.optString("store").replaceFirst(":", ",").split(",");
         Map<String, String> settings = new HashMap<>();
         for (String pair : spec) settings.put(pair.split("=")[0], pair.substring(pair.indexOf('=') + 1));
         Store.Kind kind = kinds.get(spec[0]);
+        if (kind == null && asked.has("store"))
+            throw new IllegalArgumentException("this driver has no store '" + spec[0] + "'");
         if (store == null && Set.of("create", "load", "run", "dump").contains(task))
             store = kind.open(Path.of(asked.getString("place")), settings, task.equals("create"));
         switch (task) {
@@ -69,7 +78,7 @@ final class Driver {
         LongBuffer offsets = Block.content(asked.getString("dataset") + "/index.bin").asLongBuffer();
         try (RandomAccessFile values = new RandomAccessFile(asked.getString("dataset") + "/values.bin", "r")) {
             for (long key = first; key < first + count;) {
-                store.begin(); // Not one for all: some stores hold in memory what a transaction writes.
+                store.begin(true); // Not one for all: some stores hold in memory what a transaction writes.
                 for (long bytes = 0, size; key < first + count && bytes < 16 << 20; bytes += size + 100, key++) {
                     size = offsets.get((int) key) - offsets.get((int) key - 1);
                     store.insert(key, store.value(Block.read(values, offsets.get((int) key - 1), size)));
@@ -96,13 +105,15 @@ final class Driver {
         if (asked.getJSONArray("threads").length() > 1 || workload.optInt("rows_per_statement") > 1)
             throw new UnsupportedOperationException("this driver has one thread, and a statement inserts one row");
         int leadIn = share.getInt("lead_in"), operations = share.getInt("operations");
-        Block block = new Block(store, workload, share, leadIn + operations);
+        Object perTransaction = workload.get("per_transaction");
+        Block block = new Block(store, perTransaction, Block.steps(store, workload, share, leadIn + operations));
         ByteBuffer latencies = share.isNull("latencies") ? null : Block.little(new byte[4 * operations]);
-        WarmUp.of(kind, settings, !workload.get("per_transaction").equals(1));
+        WarmUp.of(kind, settings, perTransaction, latencies != null);
         if (workload.getString("operation").equals("create-table")) store.dropTable(); // The one that a new store has.
         System.gc(); // What the preparation leaves behind is no cost of the block's.
         ByteBuffer before = ByteBuffer.allocate(100), after = ByteBuffer.allocate(100);
-        FileChannel schedstat = FileChannel.open(Path.of("/proc/thread-self/schedstat"));
+        Path delays = Path.of("/proc/thread-self/schedstat"); // Not every kernel has it.
+        FileChannel schedstat = FileChannel.open(Files.exists(delays) ? delays : Path.of("/dev/null"));
         schedstat.read(after, 0); // The first time takes longer.
         say("ready", Map.of("effective", store.effective()));
         in.readLine();
@@ -116,8 +127,8 @@ final class Driver {
         thread = THREADS.getCurrentThreadCpuTime() - thread;
         process = SYSTEM.getProcessCpuTime() - process;
         if (latencies != null) Files.write(Path.of(share.getString("latencies")), latencies.array());
-        long delay = waited(after) - waited(before);
-        Map<String, Long> usage = Map.of("thread_cpu_ns", thread, "process_cpu_ns", process, "run_delay_ns", delay);
+        JSONObject usage = new JSONObject().put("thread_cpu_ns", thread).put("process_cpu_ns", process);
+        if (after.position() > 0) usage.put("run_delay_ns", waited(after) - waited(before));
         return new JSONObject().put("wall_ns", wall).put("usage", usage).put("bytes", scanned > 0 ? scanned : null);
     }
 

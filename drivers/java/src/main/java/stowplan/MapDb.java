@@ -35,7 +35,7 @@ final class MapDb extends MapStore<BTreeMap<Long, byte[]>> {
     private final DB db;
 
     private MapDb(Path path, Map<String, String> settings, boolean create) throws Exception {
-        if (!create && !Files.exists(path)) throw new NoSuchFileException("there is no store " + path);
+        if (!create && !Files.exists(path)) throw new IllegalStateException("there is no store " + path);
         DBMaker.Maker maker = DBMaker.fileDB(path.toFile());
         maker = settings.get("file").equals("mmap") ? maker.fileMmapEnable() : maker.fileChannelEnable();
         db = (settings.get("journal").equals("wal") ? maker.transactionEnable() : maker).make();

@@ -14,7 +14,7 @@ abstract class MapStore<M extends Map<Long, byte[]>> implements Store {
         if (!together) save();
     }
 
-    @Override public void begin() { together = true; }
+    @Override public void begin(boolean writes) { together = true; }
 
     @Override public void commit() {
         together = false;
@@ -24,12 +24,13 @@ abstract class MapStore<M extends Map<Long, byte[]>> implements Store {
     @Override public byte[] get(long key) { return map.get(key); }
 
     @Override public void insert(long key, Object value) {
-        if (map.put(key, (byte[]) value) != null) throw new IllegalStateException("key " + key + " is there already");
+        boolean there = map.putIfAbsent(key, (byte[]) value) != null;
+        if (there) throw new IllegalStateException("key " + key + " is there already");
         done();
     }
 
     @Override public boolean overwrite(long key, Object value) {
-        boolean there = map.put(key, (byte[]) value) != null;
+        boolean there = map.replace(key, (byte[]) value) != null;
         done();
         return there;
     }

@@ -21,14 +21,15 @@ final class MvStore extends MapStore<MVMap<Long, byte[]>> {
         }
 
         /** A commit is a chunk at the end of the file or in room that was free for 45 seconds; the newest that is whole
-         * counts. Where nothing is synced, pieces of it may be missing, which checksums of its ends do not tell. */
+         * counts. Where nothing is synced, pieces of it may be missing, which checksums of its ends do not tell. The thread in the background writes what
+         * there is, in the middle of a transaction, too. */
         @Override public String capabilities(Map<String, String> settings) {
             boolean sync = settings.get("commit").equals("sync"), background = settings.get("commit").equals("background");
             return """
                 {"operations": ["read", "overwrite", "insert", "delete", "scan", "mix", "create-table", "drop-table"],
                  "transactions": true, "syncs_per_commit": %d,
-                 "durability": {"class": "%s", "atomic": true, "delayed": %s}}"""
-                .formatted(sync ? 1 : 0, sync ? "durable" : "process-crash", background);
+                 "durability": {"class": "%s", "atomic": %s, "delayed": %s}}"""
+                .formatted(sync ? 1 : 0, sync ? "durable" : "process-crash", !background, background);
         }
 
         @Override public Store open(Path place, Map<String, String> settings, boolean create) throws Exception {
@@ -40,7 +41,7 @@ final class MvStore extends MapStore<MVMap<Long, byte[]>> {
     private final boolean sync, background;
 
     private MvStore(Path path, Map<String, String> settings, boolean create) throws Exception {
-        if (!create && !Files.exists(path)) throw new NoSuchFileException("there is no store " + path);
+        if (!create && !Files.exists(path)) throw new IllegalStateException("there is no store " + path);
         sync = settings.get("commit").equals("sync");
         background = settings.get("commit").equals("background");
         MVStore.Builder builder = new MVStore.Builder().fileName(path.toString());

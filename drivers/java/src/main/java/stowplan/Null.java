@@ -21,7 +21,7 @@ final class Null implements Store {
         @Override public Store open(Path place, Map<String, String> settings, boolean create) { return new Null(); }
     };
 
-    @Override public void begin() { }
+    @Override public void begin(boolean writes) { }
     @Override public void commit() { }
     @Override public byte[] get(long key) { return null; }
     @Override public long read(long key) { return NOTHING_KEPT; }

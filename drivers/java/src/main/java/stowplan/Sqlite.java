@@ -5,14 +5,15 @@ import java.nio.file.*;
 import java.sql.*;
 import java.util.Map;
 import java.util.function.LongConsumer;
-import org.sqlite.SQLiteJDBCLoader;
+import org.sqlite.*;
+import org.sqlite.SQLiteConfig.TransactionMode;
 
 /** A table of an SQLite database, through JDBC and sqlite-jdbc. */
 final class Sqlite implements Store {
     private static final String[] TEXTS = {"SELECT v FROM kv WHERE k=?", "INSERT INTO kv(k,v) VALUES(?,?)",
         "UPDATE kv SET v=? WHERE k=?", "DELETE FROM kv WHERE k=?", "SELECT v FROM kv WHERE k>=? ORDER BY k LIMIT ?"};
     private static final int READ = 0, INSERT = 1, UPDATE = 2, DELETE = 3, SCAN = 4;
-    private final Connection db;
+    final SQLiteConnection db;
     private final Statement plain;
     private final PreparedStatement[] kept = new PreparedStatement[TEXTS.length];
     private final boolean each, text;
@@ -54,10 +55,10 @@ final class Sqlite implements Store {
     };
 
     private Sqlite(Path path, Map<String, String> settings, boolean create) throws Exception {
-        if (!create && !Files.exists(path)) throw new NoSuchFileException("there is no database " + path);
+        if (!create && !Files.exists(path)) throw new IllegalStateException("there is no database " + path);
         text = settings.get("column_type").equals("text");
         each = settings.get("statement").equals("each");
-        db = DriverManager.getConnection("jdbc:sqlite:" + path);
+        db = (SQLiteConnection) DriverManager.getConnection("jdbc:sqlite:" + path);
         plain = db.createStatement();
         plain.execute("PRAGMA page_size=" + settings.get("page_size"));
         plain.execute("PRAGMA cache_size=-" + Long.parseLong(settings.get("cache")) / 1024);
@@ -142,8 +143,13 @@ final class Sqlite implements Store {
         done(statement);
     }
 
-    @Override public void begin() throws SQLException { plain.execute("BEGIN"); }
-    @Override public void commit() throws SQLException { plain.execute("COMMIT"); }
+    /** As JDBC has it: behind a BEGIN of ours sqlite-jdbc would try another one with each statement. */
+    @Override public void begin(boolean writes) throws SQLException {
+        db.getConnectionConfig().setTransactionMode(writes ? TransactionMode.IMMEDIATE : TransactionMode.DEFERRED);
+        db.setAutoCommit(false);
+    }
+
+    @Override public void commit() throws SQLException { db.setAutoCommit(true); }
     @Override public void insert(long key, Object value) throws SQLException { change(INSERT, 1, key, value); }
     @Override public boolean overwrite(long key, Object value) throws SQLException { return change(UPDATE, 2, key, value); }
     @Override public boolean delete(long key) throws SQLException { return change(DELETE, 1, key, null); }

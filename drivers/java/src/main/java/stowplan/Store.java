@@ -12,7 +12,8 @@ public interface Store {
 
     /** A value as the binding takes it; made before the clock runs. */
     default Object value(byte[] bytes) { return bytes; }
-    void begin() throws Exception;
+    /** {@code writes}: something in the transaction will. */
+    void begin(boolean writes) throws Exception;
     void commit() throws Exception;
     /** A value, or null. */
     byte[] get(long key) throws Exception;

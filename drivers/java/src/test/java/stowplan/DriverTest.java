@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.*;
 import java.io.*;
 import java.nio.*;
 import java.nio.file.*;
+import java.sql.*;
 import java.util.*;
 import org.json.JSONObject;
 import org.junit.jupiter.api.AfterEach;
@@ -141,7 +142,7 @@ class DriverTest {
     void a_value_that_is_missing_or_of_another_size_fails_the_block(String spec) throws IOException {
         built(spec);
         String missing = new Conversation(spec).block("read", 1, 0, step(READ, 1, 3), step(READ, 7, 3));
-        assertEquals("{\"failed\":{\"message\":\"java.lang.IllegalStateException: the value of key 7 is missing\"}}", missing);
+        assertEquals("{\"failed\":{\"message\":\"the value of key 7 is missing\"}}", missing);
         processes.forEach(process -> process.destroyForcibly().onExit().join());
         String longer = new Conversation(spec).block("read", "\"all\"", 0, step(READ, 1, 2));
         assertTrue(longer.contains("the value of key 1 has 3 bytes, not 2"), longer);
@@ -179,8 +180,8 @@ class DriverTest {
     void a_store_for_warming_up_is_gone_before_the_block() throws IOException {
         built(MVSTORE);
         new Conversation(MVSTORE).block("read", 1, 0, step(READ, 1, 3));
-        long process = processes.get(1).pid();
-        assertFalse(Files.exists(Path.of("/dev/shm/stowplan-warm-up-" + process)));
+        String place = "stowplan-warm-up-" + processes.get(1).pid() + "-";
+        assertEquals(0, new File("/dev/shm").list((memory, name) -> name.startsWith(place)).length);
     }
 
     @Test
@@ -196,8 +197,51 @@ class DriverTest {
     }
 
     @Test
+    void a_transaction_of_sqlite_is_one_that_jdbc_knows_and_holds_the_lock_from_its_beginning_if_it_writes() throws Exception {
+        Map<String, String> settings = new HashMap<>();
+        for (String pair : SQLITE.substring(SQLITE.indexOf(':') + 1).split(","))
+            settings.put(pair.split("=")[0], pair.split("=")[1]);
+        Sqlite store = (Sqlite) Sqlite.KIND.open(work, settings, true);
+        String database = "jdbc:sqlite:" + work.resolve("java.db") + "?busy_timeout=0";
+        try (Connection other = DriverManager.getConnection(database); Statement statement = other.createStatement()) {
+            store.begin(false);
+            assertFalse(store.db.getAutoCommit());
+            statement.execute("BEGIN IMMEDIATE");
+            statement.execute("ROLLBACK");
+            store.commit();
+            store.begin(true);
+            assertThrows(SQLException.class, () -> statement.execute("BEGIN IMMEDIATE"));
+            store.commit();
+            statement.execute("BEGIN IMMEDIATE");
+            statement.execute("ROLLBACK");
+        }
+        store.close(true);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {MVSTORE, MAPDB})
+    void an_overwrite_leaves_a_missing_key_missing_and_a_refused_insert_the_value_that_is_there(String spec) throws Exception {
+        built(spec);
+        String missing = new Conversation(spec).block("overwrite", 1, 0, step(OVERWRITE, 7, "seven"));
+        assertTrue(missing.contains("key 7 is missing"), missing);
+        processes.forEach(process -> process.destroyForcibly().onExit().join());
+        String refused = new Conversation(spec).block("insert", 1, 0, step(INSERT, 1, "another"));
+        assertTrue(refused.contains("key 1 is there already"), refused);
+        processes.forEach(process -> process.destroyForcibly().onExit().join());
+        assertEquals(Arrays.asList("one", null), new Conversation(spec).values(1, 7));
+    }
+
+    @Test
+    void a_store_or_a_task_that_is_not_known_is_refused_by_its_name() throws IOException {
+        String store = new Conversation("sqlight:journal=wal").ask("create", "");
+        assertEquals("{\"failed\":{\"message\":\"this driver has no store 'sqlight'\"}}", store);
+        String task = new Conversation("null:warm_up=0").ask("polish", "");
+        assertEquals("{\"failed\":{\"message\":\"the task 'polish' is not known\"}}", task);
+    }
+
+    @Test
     void what_keeps_nothing_is_read_where_nothing_was_made() throws IOException {
-        String measured = new Conversation("null").block("read", "\"all\"", 1, step(READ, 1, 3), step(READ, 7, 0));
+        String measured = new Conversation("null:warm_up=20").block("read", "\"all\"", 1, step(READ, 1, 3), step(READ, 7, 0));
         assertTrue(measured.startsWith("{\"measured\""), measured);
     }
 
