@@ -23,11 +23,11 @@ get() {
 
 # need WHAT PACKAGES COMMAND…: has Debian's packages installed unless the command succeeds, which it must then.
 need() {
-    local what=$1 packages=$2
+    local what=$1 debian=$2
     shift 2
     "$@" >/dev/null 2>&1 && return
     # shellcheck disable=SC2086 # they are several words
-    get $packages && "$@" >/dev/null 2>&1 || failed "$what is needed; on Debian: apt-get install $packages; then run this again"
+    get $debian && "$@" >/dev/null 2>&1 || failed "$what is needed; on Debian: apt-get install $debian; then run this again"
 }
 
 # program NAME COMMAND…: makes the command the program of the driver, whole or not at all.
