@@ -21,6 +21,9 @@ struct store {
     bool transactional;
 };
 
+// The directory of the environment, which failures name.
+static char home[4096];
+
 // What the library said last: it knows more than its error codes.
 static char detail[512];
 static void remember(const DB_ENV *environment, const char *prefix, const char *message) {
@@ -29,7 +32,7 @@ static void remember(const DB_ENV *environment, const char *prefix, const char *
 }
 
 static void check(int outcome, const char *what) {
-    if (outcome) failed("%s: %s%s", what, db_strerror(outcome), detail);
+    if (outcome) failed("%s: %s: %s%s", home, what, db_strerror(outcome), detail);
 }
 
 static u_int32_t transactional_only(const struct store *s, u_int32_t flag) { return s->transactional ? flag : 0; }
@@ -51,7 +54,6 @@ static bool open_table(struct store *s, u_int32_t flags) {
 
 // The environment has a directory of its own, which tells a store without a table from none.
 static void *open_store(const char *place, bool create) {
-    char home[4096];
     struct stat about;
     struct store *s = calloc(1, sizeof *s);
     snprintf(home, sizeof home, "%s/bdb", place);

@@ -16,7 +16,7 @@ struct block {
     struct step *steps;
     const char *values;       // what is written, and where that of each step begins
     const uint64_t *offsets;
-    uint64_t group, commits;  // operations of a transaction, 0: each is its own; transactions done
+    uint64_t group;           // operations of a transaction, 0: each is its own
     bool writes, makes, drops;
 };
 
@@ -52,13 +52,10 @@ void failed(const char *format, ...) {
 }
 
 // Reads members of an object, as json_unpack does.
-static void take(json_t *object, const char *format, ...) {
-    json_error_t error;
-    va_list into;
-    va_start(into, format);
-    if (json_vunpack_ex(object, &error, 0, format, into)) failed("a message is not as it should be: %s", error.text);
-    va_end(into);
-}
+#define take(object, ...) do { \
+        json_error_t error; \
+        if (json_unpack_ex(object, &error, 0, __VA_ARGS__)) failed("a message is not as it should be: %s", error.text); \
+    } while (0)
 
 const char *setting(const char *name) {
     size_t length = strlen(name);
@@ -103,10 +100,11 @@ static json_t *describe(json_t *asked) {
         json_array_append_new(every, json_pack("{s:s,s:s,s:o,s:o*,s:b}", "name", kind->name, "about", kind->about, "settings",
             json_loads(kind->settings, 0, NULL), "engine", json_pack("[ss]", kind->engine[0], kind->engine[1]),
             "keeps_nothing", kind->keeps_nothing));
-    const char *given = json_string_value(json_object_get(asked, "store"));
-    if (given) choose(given), can = kind->capabilities();
+    const char *given = json_string_value(json_object_get(asked, "store")), *why = NULL;
+    if (given) choose(given), why = kind->refused ? kind->refused() : NULL;
+    if (given && !why) can = kind->capabilities();
     if (can) json_object_set_new(can, "transactions", json_true());
-    return json_pack("{s:{s:o,s:o*}}", "described", "kinds", every, "capabilities", can);
+    return json_pack("{s:{s:o,s:o*,s:s*}}", "described", "kinds", every, "capabilities", can, "refused", why);
 }
 
 static json_t *load(json_t *asked) {
@@ -190,11 +188,10 @@ static uint64_t ns(clockid_t clock) {
 }
 
 // Does the steps from `n` to `to`; returns the bytes that scans have visited.
-static uint64_t steps(struct block *block, uint64_t n, uint64_t to, uint32_t *latencies) {
+static uint64_t steps(const struct block *block, uint64_t n, uint64_t to, uint32_t *latencies) {
     uint64_t bytes = 0, last = latencies ? ns(CLOCK_MONOTONIC) : 0;
     while (n < to) {
         uint64_t end = block->group && block->group < to - n ? n + block->group : to;
-        block->commits += block->group ? 1 : end - n;
         if (block->group) kind->begin(store, block->writes);
         if (block->group && latencies) last = ns(CLOCK_MONOTONIC);
         for (; n < end; n++) {
@@ -212,17 +209,16 @@ static uint64_t steps(struct block *block, uint64_t n, uint64_t to, uint32_t *la
 
 // How long the thread was ready and waited for a processor: the second number of its schedstat.
 static uint64_t run_delay_ns(int schedstat) {
-    char line[100] = "", *waited = line;
-    if (pread(schedstat, line, sizeof line - 1, 0) < 0) failed("cannot read /proc/thread-self/schedstat: %m");
-    strtoull(line, &waited, 10);
-    return strtoull(waited, NULL, 10);
+    char line[100] = "";
+    uint64_t waited = 0;
+    if (pread(schedstat, line, sizeof line - 1, 0) > 0) sscanf(line, "%*u %ju", &waited);
+    return waited;
 }
 
-static json_t *measure(struct block *block, uint64_t lead_in, uint64_t total, uint32_t *latencies) {
+static json_t *measure(const struct block *block, uint64_t lead_in, uint64_t total, uint32_t *latencies) {
     bool marks = getenv("STOWPLAN_STRACE");
-    int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);  // not every system tells the delay
     steps(block, 0, lead_in, NULL);
-    block->commits = 0;
     uint64_t process = ns(CLOCK_PROCESS_CPUTIME_ID), thread = ns(CLOCK_THREAD_CPUTIME_ID);
     // The delay is read within the time, or what passes between both could be more delay than time.
     uint64_t begin = ns(CLOCK_MONOTONIC), delay = run_delay_ns(schedstat);
@@ -232,11 +228,10 @@ static json_t *measure(struct block *block, uint64_t lead_in, uint64_t total, ui
     delay = run_delay_ns(schedstat) - delay;
     uint64_t wall = ns(CLOCK_MONOTONIC) - begin;
     thread = ns(CLOCK_THREAD_CPUTIME_ID) - thread, process = ns(CLOCK_PROCESS_CPUTIME_ID) - process;
+    json_t *delayed = schedstat < 0 ? NULL : json_integer((json_int_t)delay);
     close(schedstat);
-    json_t *told = json_pack("{s:I,s:I,s:{s:I,s:I,s:I}}", "wall_ns", wall, "commits", block->commits, "usage",
-                             "thread_cpu_ns", thread, "process_cpu_ns", process, "run_delay_ns", delay);
-    if (bytes) json_object_set_new(told, "bytes", json_integer((json_int_t)bytes));
-    return json_pack("{s:o}", "measured", told);
+    return json_pack("{s:{s:I,s:I,s:{s:I,s:I,s:o*}}}", "measured", "wall_ns", wall, "bytes", bytes, "usage",
+                     "thread_cpu_ns", thread, "process_cpu_ns", process, "run_delay_ns", delayed);
 }
 
 // Has in memory what a block does and writes, and room for each value that it reads.
@@ -276,14 +271,14 @@ static json_t *run(json_t *asked) {
     room_for(&buffer, (size_t)largest);
     if (block.makes) kind->table(store, false);
     to = json_string_value(json_object_get(share, "latencies"));
-    struct buffer taken = {0};
-    if (to) room_for(&taken, (size_t)operations * sizeof(uint32_t));
+    struct buffer times = {0};
+    if (to) room_for(&times, (size_t)operations * sizeof(uint32_t));
     say(json_pack("{s:{s:o}}", "ready", "effective", kind->effective(store)));
     if (!(go = hear()) || json_is_object(go)) failed("'go' should have come");
-    told = measure(&block, (uint64_t)lead_in, (uint64_t)(lead_in + operations), (uint32_t *)(void *)taken.bytes);
+    told = measure(&block, (uint64_t)lead_in, (uint64_t)(lead_in + operations), (uint32_t *)(void *)times.bytes);
     FILE *out = to ? fopen(to, "wb") : NULL;
-    if (to && (!out || fwrite(taken.bytes, 1, taken.room, out) != taken.room || fclose(out))) failed("cannot write %s: %m", to);
-    free(block.steps), free(taken.bytes), json_decref(go);
+    if (to && (!out || fwrite(times.bytes, 1, times.room, out) != times.room || fclose(out))) failed("cannot write %s: %m", to);
+    free(block.steps), free(times.bytes), json_decref(go);
     return told;
 }
 

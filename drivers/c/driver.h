@@ -13,6 +13,7 @@ struct kind {
     const char *settings;                            // a list of their descriptions, in JSON
     bool keeps_nothing;
     const char *engine[2];                           // name and version
+    const char *(*refused)(void);                    // why there is no such store, or NULL; may be left out
     json_t *(*capabilities)(void);
     void *(*open)(const char *place, bool create);
     json_t *(*effective)(void *store);               // settings as the engine tells them

@@ -1,27 +1,5 @@
-# What the install scripts of drivers in C share; sourced by them. `to` is where drivers are kept.
-set -euo pipefail
-
-to="${XDG_DATA_HOME:-$HOME/.local/share}/stowplan/drivers"
-if [[ "${1:-}" == --to && -n "${2:-}" ]]; then
-    to=$2
-    shift 2
-fi
-
-# failed MESSAGE
-failed() {
-    echo "$0: $1" >&2
-    exit 1
-}
-
-# need PACKAGE COMMAND…: has Debian's package installed unless the command succeeds.
-need() {
-    local package=$1 root=()
-    shift
-    "$@" >/dev/null 2>&1 && return
-    [[ $EUID == 0 ]] || root=(sudo -n)
-    "${root[@]}" apt-get install -y --no-install-recommends "$package" >&2 ||
-        failed "$package could not be had; on Debian: apt-get install $package"
-}
+# What the installers of drivers in C share; sourced by them, with their arguments.
+. "$here/../install.sh"
 
 # has_header NAME
 has_header() {
@@ -32,7 +10,7 @@ has_header() {
 driver() {
     local name=$1 c program
     shift
-    need libjansson-dev has_header jansson.h
+    need "Jansson with its header" libjansson-dev has_header jansson.h
     c=$(cd "$here/../c" && pwd)
     program=$to/stowplan-driver-$name
     [[ -x $program && -z $(find "$here" "$c" -newer "$program" -name '*.[ch]') ]] && return
@@ -41,5 +19,4 @@ driver() {
     echo "$program"
 }
 
-mkdir -p "$to"
-to=$(cd "$to" && pwd)
+need "a C compiler" "gcc libc6-dev" has_header stdio.h

@@ -234,6 +234,9 @@ func TestEveryStoreHoldsWhatWasWrittenForAnotherProcess(t *testing.T) {
 			p := start(t)
 			told := b.block(p, "mix", 2, "y", "measured",
 				step{7, 6, 1, 0}, step{7, 6, 0, 0}, step{9, 8, 2, 0}, step{1, 0, 4, 0}, step{51, 3, 3, 0}, step{49, 0, 5, 2})
+			if scanned := float64(len(value(49, "x") + value(50, "x"))); told["bytes"] != scanned {
+				t.Fatalf("a mix told %v bytes of a scan of %v", told["bytes"], scanned)
+			}
 			if usage := told["usage"].(map[string]any); told["wall_ns"].(float64) <= 0 || usage["thread_cpu_ns"].(float64) <= 0 {
 				t.Fatalf("not timed: %v", told)
 			}
@@ -293,7 +296,10 @@ func TestWhatIsNotAsItShouldBeFailsTheBlock(t *testing.T) {
 			b := newBench(t, spelled(t, kind, nil))
 			for operation, s := range wrong {
 				p := start(t)
-				b.block(p, operation, 1, "y", "failed", s)
+				said := b.block(p, operation, 1, "y", "failed", s)["message"].(string)
+				if at := fmt.Sprint(s.Key); operation != "insert" && !(strings.HasPrefix(said, kind+": ") && strings.Contains(said, at)) {
+					t.Errorf("%s said %q", operation, said)
+				}
 				p.wait() // the next one wants its locks
 			}
 			b.holds(func(key uint64) (string, bool) { return value(key, "x"), key <= values })

@@ -23,20 +23,18 @@ struct database {
     sqlite3 *connection;
     sqlite3_stmt *kept[STATEMENTS];
     bool each, has_table;
-    char *answer;
+    char *answer, path[4096];
 };
 
-// Where a library lies: a path, a name that the system's loader knows (it has ".so" in it), or a build of ours.
-static void locate(const char *library, char *path, size_t room) {
-    if (strstr(library, "/") || strstr(library, ".so")) {
-        snprintf(path, room, "%s", library);
-        return;
-    }
+// Where a library lies: a path, a name that the system's loader knows (it has ".so" in it), or a build of ours,
+// which may be missing.
+static bool locate(const char *library, char *path, size_t room) {
+    if (strstr(library, "/") || strstr(library, ".so")) return snprintf(path, room, "%s", library);
     char program[4096] = "";
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) failed("cannot read /proc/self/exe: %m");
     *strrchr(program, '/') = 0;
     snprintf(path, room, "%s/sqlite-builds/%s/libsqlite3.so", program, library);
-    if (access(path, R_OK)) failed("there is no build '%s' of SQLite (%s); drivers/sqlite/install makes those of the study, drivers/sqlite/build any other", library, path);
+    return !access(path, R_OK);
 }
 
 // Each library is for itself, whatever symbols the process has.
@@ -58,13 +56,17 @@ static void load(const char *library) {
     snprintf(now, sizeof now, "%s", library);
 }
 
-static _Noreturn void refused(struct database *db, const char *what) { failed("%s: %s", what, sqlite.errmsg(db->connection)); }
+static _Noreturn void refused(const struct database *db, const char *what) {
+    failed("%s: %s: %s", db->path, what, sqlite.errmsg(db->connection));
+}
 
 static sqlite3_stmt *prepare(struct database *db, const char *sql) {
     sqlite3_stmt *statement;
     if (sqlite.prepare_v2(db->connection, sql, -1, &statement, NULL)) refused(db, sql);
     return statement;
 }
+
+static const char KEY[] = "PRAGMA key='%s'";
 
 // Runs a statement and returns what its first row begins with, or "".
 static const char *ask(struct database *db, const char *format, const char *argument) {
@@ -76,7 +78,7 @@ static const char *ask(struct database *db, const char *format, const char *argu
     free(db->answer);
     db->answer = strdup(text ? text : "");
     while (outcome == SQLITE_ROW) outcome = sqlite.step(statement);
-    if (outcome != SQLITE_DONE) refused(db, format);
+    if (outcome != SQLITE_DONE) refused(db, format == KEY ? KEY : sql);
     sqlite.finalize(statement);
     return db->answer;
 }
@@ -85,29 +87,30 @@ static void unlock(struct database *db) {
     const char *key = setting("key"), *secret = *key == '$' ? getenv(key + 1) : key;
     if (!secret) failed("the environment has no variable %s, which the key is to be taken from", key + 1);
     char quoted[512], *end = quoted;
-    for (const char *c = secret; *c && end < quoted + sizeof quoted - 3; c++) {
+    for (const char *c = secret; *c; c++) {
+        if (end >= quoted + sizeof quoted - 3) failed("the key is longer than %zu bytes", sizeof quoted - 3);
         if (*c == '\'') *end++ = *c;
         *end++ = *c;
     }
     *end = 0;
-    ask(db, "PRAGMA key='%s'", quoted);
-    if (!*ask(db, "PRAGMA cipher_version%s", "")) failed("the library '%s' has no SQLCipher, so nothing would be encrypted", setting("library"));
+    ask(db, KEY, quoted);
     ask(db, "PRAGMA cipher_page_size=%s", setting("page_size"));
 }
 
 static void *open_database(const char *place, bool create) {
     load(setting("library"));
     struct database *db = calloc(1, sizeof *db);
-    char path[4096], kibibytes[32];
-    snprintf(path, sizeof path, "%s/sqlite.db", place);
+    char kibibytes[32];
+    snprintf(db->path, sizeof db->path, "%s/sqlite.db", place);
     snprintf(kibibytes, sizeof kibibytes, "%lld", atoll(setting("cache")) / 1024);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
-    if (sqlite.open_v2(path, &db->connection, flags, NULL)) failed("cannot open %s: %s", path, sqlite.errmsg(db->connection));
+    if (sqlite.open_v2(db->path, &db->connection, flags, NULL)) refused(db, "cannot open it");
     if (!strcmp(setting("encrypted"), "on")) unlock(db);
     ask(db, "PRAGMA page_size=%s", setting("page_size"));
     ask(db, "PRAGMA cache_size=-%s", kibibytes);
-    if (strcmp(ask(db, "PRAGMA journal_mode=%s", setting("journal")), setting("journal"))) failed("the journal stays %s", db->answer);
+    if (strcmp(ask(db, "PRAGMA journal_mode=%s", setting("journal")), setting("journal"))) failed("%s: the journal stays %s", db->path, db->answer);
     ask(db, "PRAGMA synchronous=%s", setting("synchronous"));
+    ask(db, "PRAGMA secure_delete=off%s", "");  // Debian's library overwrites what is freed, others do not
     if (create) ask(db, "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB)%s", "");
     db->each = !strcmp(setting("statement"), "each");
     db->has_table = !strcmp(ask(db, "SELECT count(*) FROM sqlite_master WHERE name='kv'%s", ""), "1");
@@ -122,6 +125,7 @@ static json_t *effective(void *store) {
     json_object_set_new(told, "synchronous", json_string(WORDS[atoi(ask(db, "PRAGMA synchronous%s", "")) & 3]));
     json_object_set_new(told, "page_size", json_integer(atoi(ask(db, "PRAGMA page_size%s", ""))));
     json_object_set_new(told, "cache", json_integer(atoll(ask(db, "PRAGMA cache_size%s", "")) * -1024));
+    json_object_set_new(told, "secure_delete", json_boolean(atoi(ask(db, "PRAGMA secure_delete%s", ""))));
     json_object_set_new(told, "version", json_string(sqlite.libversion()));
     json_object_set_new(told, "source_id", json_string(sqlite.sourceid()));
     const char *options = ask(db, "SELECT group_concat(compile_options,' ') FROM pragma_compile_options%s", "");
@@ -204,7 +208,8 @@ static void table(void *store, bool make) {
 }
 
 static void checkpoint(void *store) {
-    if (strcmp(ask(store, "PRAGMA wal_checkpoint(TRUNCATE)%s", ""), "0")) failed("the write-ahead log cannot be emptied: it is in use");
+    struct database *db = store;
+    if (strcmp(ask(db, "PRAGMA wal_checkpoint(TRUNCATE)%s", ""), "0")) failed("%s: the write-ahead log is in use, so it is not emptied", db->path);
 }
 
 static void close_database(void *store) {
@@ -214,9 +219,28 @@ static void close_database(void *store) {
     free(db->answer), free(db);
 }
 
+// A library that is not there or cannot encrypt: cells of a study may be left out then.
+static const char *objection(void) {
+    static char why[9000];
+    const char *library = setting("library");
+    struct database db = {.path = ":memory:"};
+    char path[8192];
+    if (!locate(library, path, sizeof path)) {
+        snprintf(why, sizeof why, "there is no build '%s' of SQLite (%s); drivers/sqlite/install makes those of the study, "
+                 "drivers/sqlite/build any other", library, path);
+        return why;
+    }
+    load(library);
+    if (strcmp(setting("encrypted"), "on")) return NULL;
+    if (sqlite.open_v2(db.path, &db.connection, SQLITE_OPEN_READWRITE, NULL)) refused(&db, "cannot open it");
+    bool encrypts = *ask(&db, "PRAGMA cipher_version%s", "");
+    sqlite.close(db.connection), free(db.answer);
+    snprintf(why, sizeof why, "the library '%s' has no SQLCipher, so nothing would be encrypted", library);
+    return encrypts ? NULL : why;
+}
+
 // docs/engines.md, "What the settings promise".
 static json_t *capabilities(void) {
-    load(setting("library"));
     bool wal = !strcmp(setting("journal"), "wal"), none = !strcmp(setting("journal"), "off"), off = !strcmp(setting("synchronous"), "off");
     bool normal = !strcmp(setting("synchronous"), "normal"), extra = !strcmp(setting("synchronous"), "extra");
     const char *class = none ? "none" : off || (normal && !wal) ? "process-crash" : normal || !(wal || extra) ? "consistent" : "durable";
@@ -235,8 +259,8 @@ static const struct kind sqlite_kind = {
         "{\"name\":\"statement\",\"kind\":{\"choice\":[\"prepared\",\"each\"]},\"default\":\"prepared\",\"help\":\"prepared once, or for each operation\"},"
         "{\"name\":\"encrypted\",\"kind\":\"flag\",\"default\":\"off\",\"shapes_layout\":true,\"help\":\"by SQLCipher, which the library must have\"},"
         "{\"name\":\"key\",\"kind\":{\"text\":{\"secret\":true}},\"default\":\"stowplan\",\"shapes_layout\":true,\"help\":\"of encrypted=on: $NAME of the environment variable; the default is no secret\"}]",
-    .engine = {"SQLite", "of the library that is chosen"}, .capabilities = capabilities, .open = open_database, .effective = effective, .begin = begin,
-    .commit = commit, .read = read_value, .overwrite = overwrite, .insert = insert, .remove = remove_value, .scan = scan,
+    .engine = {"SQLite", "of the library that is chosen"}, .refused = objection, .capabilities = capabilities,
+    .open = open_database, .effective = effective, .begin = begin, .commit = commit, .read = read_value, .overwrite = overwrite, .insert = insert, .remove = remove_value, .scan = scan,
     .table = table, .checkpoint = checkpoint, .close = close_database,
 };
 

@@ -49,7 +49,7 @@ pub(crate) fn parts<'a>(
 /// What a block did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// Bytes delivered or written.
+    /// Bytes that scans visited; of all else the steps say them.
     pub(crate) bytes: u64,
     /// Transactions committed.
     pub(crate) commits: u64,
@@ -197,15 +197,18 @@ impl<'a> Block<'a> {
             }
             (Operation::CreateTable, _) => {
                 run.over(window, Access::Write, clock, |session, _, _| {
-                    session.create_table().map(|()| 0)
+                    session.create_table().map(|()| SAID_BY_THE_STEP)
                 })
             }
             (Operation::DropTable, _) => run.over(window, Access::Write, clock, |session, _, _| {
-                session.drop_table().map(|()| 0)
+                session.drop_table().map(|()| SAID_BY_THE_STEP)
             }),
         }
     }
 }
+
+/// The bytes that an operation tells of itself: only a scan visits what its step does not say.
+const SAID_BY_THE_STEP: u64 = 0;
 
 #[inline]
 fn read(
@@ -229,7 +232,7 @@ fn overwrite(session: &mut dyn Session, step: &Step, value: &[u8]) -> Result<u64
 #[inline]
 fn insert(session: &mut dyn Session, step: &Step, value: &[u8]) -> Result<u64, StoreError> {
     session.insert(Key(step.key), value)?;
-    Ok(value.len() as u64)
+    Ok(SAID_BY_THE_STEP)
 }
 
 /// Reads a value and then replaces it, both in one transaction; `alone`: none is open.
@@ -241,8 +244,8 @@ fn modify(
     alone: bool,
 ) -> Result<u64, StoreError> {
     if !alone {
-        let read = expect(step, session.read_into(Key(step.key), buffer)?)?;
-        return Ok(read + overwrite(session, step, value)?);
+        expect(step, session.read_into(Key(step.key), buffer)?)?;
+        return overwrite(session, step, value);
     }
     session.begin(Access::Write)?;
     let done = modify(session, buffer, step, value, false)
@@ -254,16 +257,16 @@ fn modify(
     done
 }
 
-/// Removes a value, which must be there. No bytes of it are delivered or written.
+/// Removes a value, which must be there.
 #[inline]
 fn delete(session: &mut dyn Session, step: &Step) -> Result<u64, StoreError> {
     match session.delete(Key(step.key))? {
-        true => Ok(0),
+        true => Ok(SAID_BY_THE_STEP),
         false => Err(surprise(step, Found::Missing)),
     }
 }
 
-/// Visits values from a key on: one at least, and no more than the step says.
+/// Visits values from a key on: one at least, and no more than the step says. Returns their bytes.
 #[inline]
 fn scan(
     session: &mut dyn Session,
@@ -311,7 +314,7 @@ fn wrong_scan(step: &Step, visited: usize) -> StoreError {
 #[inline]
 fn expect(step: &Step, found: Found) -> Result<u64, StoreError> {
     match found {
-        Found::Bytes(bytes) if bytes as u64 == u64::from(step.bytes) => Ok(bytes as u64),
+        Found::Bytes(bytes) if bytes as u64 == u64::from(step.bytes) => Ok(SAID_BY_THE_STEP),
         found => Err(surprise(step, found)),
     }
 }

@@ -269,6 +269,13 @@ impl Drivers {
         })
     }
 
+    /// Why its driver has no such store here, in the driver's words.
+    pub(crate) fn refusal(&self, spec: &StoreSpec) -> Option<String> {
+        let kind = self.kind(spec).ok()?;
+        let settings = Settings::resolve(&kind.settings, &spec.settings).ok()?;
+        self.describe(spec, &settings, None).ok()?.refused
+    }
+
     /// The kinds of stores that a driver hosts, by name.
     ///
     /// # Errors

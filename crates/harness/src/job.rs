@@ -14,6 +14,8 @@ mod told;
 mod verify;
 mod worker;
 
+pub(crate) use block::bytes_of;
+
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;

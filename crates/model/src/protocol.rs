@@ -311,7 +311,8 @@ pub struct Measured {
     /// Wall time of the timed operations, by the monotonic clock, in nanoseconds. Of several threads,
     /// from the first start to the last end.
     pub wall_ns: u64,
-    /// Bytes delivered or written; to be told of scans, of others the steps say it.
+    /// Bytes of all values that scans visited in the timed operations; of all else the steps say them, and the
+    /// parent adds those.
     pub bytes: Option<u64>,
     /// Transactions committed.
     pub commits: Option<u64>,

@@ -82,64 +82,75 @@ func Main(tool string, kinds ...Kind) {
 		}
 	}()
 	say(Object{"hello": Object{"protocol": "stowplan-driver", "version": 4, "tool": tool}})
-	var store Store // the one that is open
-	in, message := json.NewDecoder(os.Stdin), json.RawMessage{}
-	for in.Decode(&message) == nil && message[0] == '{' {
+	t := talk{kinds: map[string]Kind{}, in: json.NewDecoder(os.Stdin)}
+	for _, kind := range kinds {
+		t.kinds[kind.About["name"].(string)], t.about = kind, append(t.about, kind.About)
+	}
+	for message := (json.RawMessage{}); t.in.Decode(&message) == nil && message[0] == '{'; {
 		tasks := map[string]Task{}
 		check(json.Unmarshal(message, &tasks))
 		for name, asked := range tasks {
-			store = do(name, asked, kinds, store, in)
+			say(t.do(name, asked))
 		}
 	}
-	if store != nil {
-		must(store.Close(false))
+	if t.store != nil {
+		must(t.store.Close(false))
 	}
 }
 
-// do does a task, and gives the store that is open then. A spec is kind:setting=value,...
-func do(name string, asked Task, kinds []Kind, store Store, in *json.Decoder) Store {
+// talk is a conversation: what there is, in the order that it is told in, and the store that is open.
+type talk struct {
+	kinds map[string]Kind
+	about []Object
+	in    *json.Decoder
+	store Store
+}
+
+// do does a task and gives the answer. A spec is kind:setting=value,...
+func (t *talk) do(name string, asked Task) any {
 	spec, pairs, _ := strings.Cut(asked.Store, ":")
-	settings, kind, every := map[string]string{}, Kind{}, []Object{}
+	kind, known := t.kinds[spec]
+	if spec != "" && !known {
+		panic("there is no store '" + spec + "' here")
+	}
+	settings := map[string]string{}
 	for pair := range strings.SplitSeq(pairs, ",") {
 		setting, value, _ := strings.Cut(pair, "=")
 		settings[setting] = value
 	}
-	for _, known := range kinds {
-		if every = append(every, known.About); known.About["name"] == spec {
-			kind = known
+	store := t.store
+	switch name {
+	case "create", "load", "run", "dump":
+		if store == nil {
+			store = must(kind.Open(asked, settings, name == "create"))
+			t.store = store
 		}
 	}
-	if spec != "" && kind.Open == nil {
-		panic("there is no store '" + spec + "' here")
-	} else if store == nil && strings.Contains("create load run dump", name) {
-		store = must(kind.Open(asked, settings, name == "create"))
-	}
-	answer := any("done")
 	switch name {
+	case "describe":
+		told := Object{}
+		if known {
+			told = kind.Can(settings)
+		}
+		told["kinds"] = t.about
+		return Object{"described": told}
+	case "create":
 	case "load":
 		load(store, asked)
 	case "run":
-		answer = Object{"measured": run(asked, kind, store, in)}
+		return Object{"measured": run(asked, kind, store, t.in)}
 	case "dump":
 		dump(store, asked)
-	case "describe":
-		told := Object{}
-		if spec != "" {
-			told = kind.Can(settings)
-		}
-		told["kinds"] = every
-		answer = Object{"described": told}
 	case "inspect": // the parent looks below the place
-		answer = Object{"inspected": Object{}}
+		return Object{"inspected": Object{}}
 	case "rest":
-		watched := time.Duration(0)
-		if store != nil {
-			watched = must(store.Close(asked.Checkpoint))
+		if t.store = nil; store != nil {
+			return Object{"at-rest": Object{"watched_ns": must(store.Close(asked.Checkpoint))}}
 		}
-		answer, store = Object{"at-rest": Object{"watched_ns": watched}}, nil
+	default:
+		panic("this driver knows no task '" + name + "'")
 	}
-	say(answer)
-	return store
+	return "done"
 }
 
 // mapped is a file in memory as an array of what it holds, little-endian as the machine is.
@@ -193,29 +204,28 @@ type step struct {
 // block is what a block needs, in memory.
 type block struct {
 	Store
+	name              string // of its kind
 	sequence          []step
 	values            []byte // that are written
 	offsets           []uint64
 	first, group      uint64 // its first record; operations of a transaction
 	mix, anySize      bool
 	show              func([]byte)
-	rows, size, bytes uint64   // values that a step was shown, the size of the last of them, and of all
+	rows, size, bytes uint64   // values that a step was shown, their size, and that of all that scans visited
 	latencies         []uint32 // nil: they are not wanted
 }
 
 // at is a step; behind the last record of the sequence comes its first.
 func (b *block) at(n uint64) step { return b.sequence[1+(b.first+n)%uint64(len(b.sequence)-1)] }
 
-func (b *block) note(value []byte) {
-	b.rows, b.size, b.bytes = b.rows+1, uint64(len(value)), b.bytes+uint64(len(value))
-}
+func (b *block) note(value []byte) { b.rows, b.size = b.rows+1, b.size+uint64(len(value)) }
 
 // value is what a step writes.
 func (b *block) value(n uint64, s step) []byte { return b.values[b.offsets[n]:][:s.Size] }
 
 // one does a step, and tells whether all was as it should be. What reads and writes is one transaction.
 func (b *block) one(n uint64, s step) bool {
-	switch b.rows = 0; s.Action {
+	switch b.rows, b.size = 0, 0; s.Action {
 	case read:
 		return must(b.Read(s.Key, b.show)) && (b.size == uint64(s.Size) || b.anySize)
 	case overwrite:
@@ -236,15 +246,31 @@ func (b *block) one(n uint64, s step) bool {
 		return must(b.Delete(s.Key))
 	case scan:
 		check(b.Scan(s.Key, int(s.Most), b.show))
+		b.bytes += b.size
+		return 0 < b.rows && b.rows <= uint64(s.Most)
 	}
-	return 0 < b.rows && b.rows <= uint64(s.Most)
+	panic(fmt.Sprintf("the sequence has a step of kind %d", s.Action))
 }
+
+// wrong says what a step met.
+func (b *block) wrong(s step) string {
+	switch what := fmt.Sprintf("%s: value %d is missing", b.name, s.Key); s.Action {
+	case read, modify:
+		return fmt.Sprintf("%s, or not of %d bytes", what, s.Size)
+	case scan:
+		return fmt.Sprintf("%s: a scan from %d on visited %d values instead of 1 to %d", b.name, s.Key, b.rows, s.Most)
+	default:
+		return what
+	}
+}
+
+func reads(s step) bool { return s.Action == read || s.Action == scan }
 
 // writes tells whether one of some steps does; where it is no mix, all are alike.
 func (b *block) writes(n, end uint64) bool {
-	for ; b.mix && n+1 < end && b.at(n).Action%scan == read; n++ {
+	for ; b.mix && n+1 < end && reads(b.at(n)); n++ {
 	}
-	return b.at(n).Action%scan != read
+	return !reads(b.at(n))
 }
 
 // steps does the steps from one up to another. A latency begins where the one before it ended, or the transaction.
@@ -257,7 +283,7 @@ func (b *block) steps(n, to uint64) {
 		}
 		for ; n < end; n++ {
 			if s := b.at(n); !b.one(n, s) {
-				panic(fmt.Sprintf("value %d is missing, or not of %d bytes", s.Key, s.Size))
+				panic(b.wrong(s))
 			}
 			if b.latencies != nil {
 				now := time.Now()
@@ -295,8 +321,8 @@ func run(asked Task, kind Kind, store Store, in *json.Decoder) Object {
 	if len(asked.Threads) > 1 || work.RowsPerStatement > 1 {
 		panic("this driver has one thread, and a statement inserts one row")
 	}
-	b := &block{Store: store, sequence: mapped[step](share.Sequence, unix.MAP_POPULATE), first: share.First,
-		group: math.MaxUint64, mix: work.Operation == "mix", anySize: kind.About["keeps_nothing"] == true}
+	b := &block{Store: store, name: kind.About["name"].(string), sequence: mapped[step](share.Sequence, unix.MAP_POPULATE),
+		first: share.First, group: math.MaxUint64, mix: work.Operation == "mix", anySize: kind.About["keeps_nothing"] == true}
 	b.show = b.note
 	if each, number := work.PerTransaction.(float64); number { // and not "all"
 		b.group = uint64(each)
@@ -305,7 +331,7 @@ func run(asked Task, kind Kind, store Store, in *json.Decoder) Object {
 		b.values = mapped[byte](share.Payloads.Values, unix.MAP_POPULATE)
 		b.offsets = mapped[uint64](share.Payloads.Offsets, unix.MAP_POPULATE)
 	}
-	schedstat := must(os.Open("/proc/thread-self/schedstat"))
+	schedstat, _ := os.Open("/proc/thread-self/schedstat") // not every system tells the delay
 	say(Object{"ready": Object{"effective": must(store.Effective())}})
 	check(in.Decode(&word)) // "go"
 	b.steps(0, share.LeadIn)
@@ -319,10 +345,13 @@ func run(asked Task, kind Kind, store Store, in *json.Decoder) Object {
 	mark(asked.Counting, 0)
 	b.steps(share.LeadIn, share.LeadIn+share.Operations)
 	mark(asked.Counting, 1)
-	_, _ = schedstat.ReadAt(after[:], 0)
+	delays, _ := schedstat.ReadAt(after[:], 0)
 	wall := time.Since(start)
-	usage := Object{"run_delay_ns": waited(after) - waited(before), "thread_cpu_ns": cpu(unix.CLOCK_THREAD_CPUTIME_ID) - thread,
+	usage := Object{"thread_cpu_ns": cpu(unix.CLOCK_THREAD_CPUTIME_ID) - thread,
 		"process_cpu_ns": cpu(unix.CLOCK_PROCESS_CPUTIME_ID) - process}
+	if delays > 0 {
+		usage["run_delay_ns"] = waited(after) - waited(before)
+	}
 	if b.latencies != nil {
 		check(os.WriteFile(share.Latencies, must(binary.Append(nil, binary.LittleEndian, b.latencies)), 0o600))
 	}

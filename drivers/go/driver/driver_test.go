@@ -31,9 +31,14 @@ func (s *noted) Read(key uint64, show func([]byte)) (bool, error) {
 func (s *noted) Insert(uint64, []byte) error            { s.note("insert"); return nil }
 func (s *noted) Overwrite(uint64, []byte) (bool, error) { s.note("overwrite"); return true, nil }
 func (s *noted) Delete(uint64) (bool, error)            { s.note("delete"); return true, nil }
-func (s *noted) Scan(uint64, int, func([]byte)) error   { return nil }
-func (s *noted) Effective() (Object, error)             { return nil, nil }
-func (s *noted) Close(bool) (time.Duration, error)      { return 0, nil }
+func (s *noted) Scan(_ uint64, most int, show func([]byte)) error {
+	for range most {
+		show([]byte{1, 2})
+	}
+	return nil
+}
+func (s *noted) Effective() (Object, error)        { return nil, nil }
+func (s *noted) Close(bool) (time.Duration, error) { return 0, nil }
 
 // done is a block that did steps of some actions, on values of three bytes.
 func done(t *testing.T, store *noted, group uint64, actions ...uint16) *block {
@@ -41,7 +46,7 @@ func done(t *testing.T, store *noted, group uint64, actions ...uint16) *block {
 	sequence := append([]byte("STOWSEQ1"), little.AppendUint64(nil, uint64(len(actions)))...)
 	for _, action := range actions {
 		sequence = little.AppendUint32(little.AppendUint64(sequence, 1), 3)
-		sequence = little.AppendUint16(little.AppendUint16(sequence, action), 0)
+		sequence = little.AppendUint16(little.AppendUint16(sequence, action), 2)
 	}
 	path := func(name string, bytes []byte) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -80,6 +85,12 @@ func TestTheCommitOfAModifyThatIsAloneBelongsToNoOther(t *testing.T) {
 	taken := done(t, &noted{commitment: 5 * time.Millisecond}, 1, modify, read).latencies
 	if len(taken) != 2 || time.Duration(taken[0]) < 5*time.Millisecond {
 		t.Errorf("a modify and the read behind it took %v ns", taken)
+	}
+}
+
+func TestBytesAreThoseOfScansAlone(t *testing.T) {
+	if told := done(t, &noted{}, 2, read, scan, modify, scan, insert).bytes; told != 8 {
+		t.Errorf("two scans of two values of two bytes, among others, told %d bytes", told)
 	}
 }
 

@@ -81,6 +81,14 @@ describe('each store', () => {
     assert.strictEqual(bytes, visited.reduce((sum, key) => sum + value(key).length, 0));
   });
 
+  ofEach('of a mix the bytes of scans alone are told', async (open, work) => {
+    const mix = [...steps('read', [1, 2]), ...steps('scan', [200], { size: 0, most: 5 }), ...steps('overwrite', [3], { version: 1 })];
+    const { bytes } = await open((driver) => driver.run(work, 'mix', mix));
+    assert.strictEqual(bytes, range(200, 204).reduce((sum, key) => sum + value(key).length, 0));
+    const read = await open((driver) => driver.run(work, 'read', steps('read', [1, 2])));
+    assert.strictEqual(read.bytes, 0);
+  });
+
   ofEach('each operation has one latency, and together they are not longer than the block', async (open, work) => {
     for (const perTransaction of [1, 4, 'all']) {
       const latencies = path.join(work, 'latencies');

@@ -15,7 +15,7 @@ class BerkeleyDb(Store):
         setting("commit", {"choice": list(COMMITS)}, "sync",
                 "what becomes of the log by a commit: written and synced, written (DB_TXN_WRITE_NOSYNC), or left in memory (DB_TXN_NOSYNC)"),
         setting("cache", {"bytes": {"min": 65_536, "max": 1 << 40}}, 262_144,
-                "the cache (set_cachesize); Berkeley DB adds a quarter to what is below 500 MB"),
+                "memory of the cache, in all"),
         setting("page_size", {"bytes": {"min": 512, "max": 65_536, "power_of_two": True}}, 4096,
                 "size of a database page (set_pagesize)", shapes_layout=True),
     ]
@@ -33,7 +33,9 @@ class BerkeleyDb(Store):
             raise Wrong(f"there is no Berkeley DB database in {place}")
         self.environment, self.open = db.DBEnv(), None
         environment = self.environment
-        environment.set_cachesize(settings["cache"] >> 30, settings["cache"] & ((1 << 30) - 1), 1)
+        # Berkeley DB adds a quarter to a cache of less than 500 MB (DB_ENV->set_cachesize).
+        cache = settings["cache"] // 5 * 4 if settings["cache"] < 500_000_000 else settings["cache"]
+        environment.set_cachesize(cache >> 30, cache & ((1 << 30) - 1), 1)
         environment.set_lk_max_locks(LOCKS)
         environment.set_lk_max_objects(LOCKS)
         environment.set_flags(db.DB_AUTO_COMMIT, 1)
@@ -86,7 +88,8 @@ class BerkeleyDb(Store):
     def effective(self):
         flags = self.environment.get_flags()
         commit = next((word for word, flag in COMMITS.items() if flag and flags & flag), "sync")
-        return {"commit": commit, "page_size": self.table.stat(db.DB_FAST_STAT)["pagesize"], "version": self.engine[1]}
+        gigabytes, rest, _ = self.environment.get_cachesize()
+        return {"commit": commit, "cache": (gigabytes << 30) + rest, "page_size": self.table.stat(db.DB_FAST_STAT)["pagesize"], "version": self.engine[1]}
 
     def checkpoint(self):
         self.environment.txn_checkpoint(0, 0, db.DB_FORCE)

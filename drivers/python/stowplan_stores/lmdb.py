@@ -1,10 +1,11 @@
 """The unnamed database of an LMDB environment through py-lmdb, under keys of 8 bytes, the highest first."""
-import os, struct
+import ctypes, os, struct
 from itertools import islice
 import lmdb
 from stowplan_driver import Store, Wrong, setting
 
 PACK = struct.Struct(">Q").pack
+MADV_POPULATE_READ = 22  # linux/mman.h; the module mmap has it for its own mappings only
 
 class Lmdb(Store):
     name, about = "lmdb", "the unnamed database of an LMDB environment, through py-lmdb"
@@ -38,6 +39,15 @@ class Lmdb(Store):
             place, map_size=settings["map_size"], sync=sync != "none", metasync=sync != "no-meta",
             map_async=sync == "map-async", writemap=settings["write_map"], readahead=settings["read_ahead"])
         self.open = None
+
+    def enter(self):
+        advise = ctypes.CDLL(None).madvise
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                if f" {os.path.realpath(self.environment.path())}/" in line:
+                    start, end = (int(at, 16) for at in line.split()[0].split("-"))
+                    # Where the kernel refuses, reads do it.
+                    advise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_POPULATE_READ)
 
     def begin(self, writes):
         self.open = self.environment.begin(write=writes)

@@ -102,6 +102,14 @@ class EachStore(unittest.TestCase):
             self.assertEqual(measured["bytes"], sum(len(value(key)) for key in keys))
         self.of_each(test)
 
+    def test_of_a_mix_the_bytes_of_scans_alone_are_told(self):
+        def test(store, work):
+            with Driver(store, work / "store") as driver:
+                steps = [*reads([1, 2]), ("scan", 200, 0, 0, 5), ("overwrite", 3, len(value(3)), 1, 0)]
+                told = driver.run(work, "mix", steps)["bytes"], driver.run(work, "read", reads([1, 2]))["bytes"]
+            self.assertEqual(told, (sum(len(value(key)) for key in range(200, 205)), 0))
+        self.of_each(test)
+
     def test_each_operation_has_one_latency_and_together_they_are_not_longer_than_the_block(self):
         def test(store, work):
             for per_transaction in (1, 4, "all"):

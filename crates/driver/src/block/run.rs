@@ -289,7 +289,6 @@ impl Loop<'_> {
                     index += 1;
                 }
                 self.session.insert_many(&values)?;
-                self.done.bytes += values.iter().map(|(_, v)| v.len() as u64).sum::<u64>();
                 clock.operation();
                 *self.open += chunk.len() as u64;
                 if group > 1 && *self.open >= group {

@@ -7,6 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::job::{self, Answer, BlockTask, Job, Task};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stowplan_dataset::sequence::{Sequence, steps};
 use stowplan_dataset::{Dataset, materialise, sequence, versions};
 use stowplan_model::{
     AccessOrder, At, BlockKind, CellId, Content, DatasetSpec, Measurement, Mix, Operation,
@@ -139,6 +140,11 @@ fn of_the_rest<'b>() -> Vec<Check<'b>> {
             |bench| bench.timed(&scans(), BlockKind::Ratio),
         ),
         (
+            "bytes are told of scans, in a mix too, and of nothing else",
+            Need::Workload(reads_and_scans),
+            |bench| bench.timed(&reads_and_scans(), BlockKind::Ratio),
+        ),
+        (
             "a mix leaves what its steps say",
             Need::Workload(mix),
             |bench| bench.changes(mix(), 120),
@@ -188,6 +194,18 @@ fn scans() -> Workload {
         operation: Operation::Scan,
         order: AccessOrder::Uniform,
         ..Workload::default()
+    }
+}
+
+fn reads_and_scans() -> Workload {
+    Workload {
+        operation: Operation::Mix,
+        mix: Some(Mix {
+            read: 1,
+            scan: 1,
+            ..Mix::default()
+        }),
+        ..scans()
     }
 }
 
@@ -388,11 +406,12 @@ impl<'b> Bench<'b> {
     ) -> Result<(Measurement, Duration), HarnessError> {
         let path = built.path("sequence");
         let lead_in = if workload.changes_keys() { 0 } else { 20 };
-        let steps = match workload.order.repeats() || workload.changes_keys() {
+        let records = match workload.order.repeats() || workload.changes_keys() {
             true => lead_in + operations,
             false => built.dataset.count(),
         };
-        sequence::write(&path, &built.dataset, &workload, steps, 1)?;
+        sequence::write(&path, &built.dataset, &workload, records, 1)?;
+        let expected = bytes_of(&built.dataset, &path, lead_in, operations)?;
         let task = Task::Measure(BlockTask {
             block: kind,
             latencies: kind == BlockKind::Latency,
@@ -406,7 +425,16 @@ impl<'b> Bench<'b> {
             position: 0,
         });
         match self.perform(&self.job(built, workload, task))? {
-            Answer::Measured(measurement, reported) => Ok((*measurement, reported.waited)),
+            Answer::Measured(block, reported) if block.bytes == expected => {
+                Ok((*block, reported.waited))
+            }
+            Answer::Measured(block, _) => {
+                let bytes = block.bytes;
+                let why = format!(
+                    "by the bytes that it told of scans the block has {bytes}, and by its steps {expected}"
+                );
+                Err(HarnessError::worker(&why, ""))
+            }
             other => Err(HarnessError::worker(&format!("it answered {other:?}"), "")),
         }
     }
@@ -595,6 +623,23 @@ impl<'b> Bench<'b> {
             )),
         }
     }
+}
+
+/// Bytes that a block delivers or writes, by its steps. What it scans is the dataset.
+fn bytes_of(
+    dataset: &Dataset,
+    path: &Path,
+    first: u64,
+    operations: u64,
+) -> Result<u64, HarnessError> {
+    let sequence = Sequence::open(path)?;
+    let timed = sequence.window(first, operations)?;
+    let visited = steps(&timed).flat_map(|step| {
+        let keys = step.key..=dataset.count();
+        keys.take(usize::from(step.rows))
+            .map(|key| dataset.size(key) as u64)
+    });
+    Ok(job::bytes_of(&[timed]) + visited.sum::<u64>())
 }
 
 /// What was wrong, with the last that the driver said about it.

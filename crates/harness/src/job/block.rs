@@ -242,7 +242,7 @@ impl Block<'_> {
             block: task.block,
             operations: task.operations,
             lead_in_operations: if self.fresh { 0 } else { task.lead_in },
-            bytes: measured.bytes.unwrap_or_else(|| bytes_of(&timed)),
+            bytes: (measured.bytes.unwrap_or(0)).saturating_add(self.bytes_of_steps(&timed)),
             commits: measured
                 .commits
                 .unwrap_or_else(|| self.transactions(&timed)),
@@ -274,6 +274,12 @@ impl Block<'_> {
             latencies,
             ..Measurement::default()
         })
+    }
+
+    /// Bytes that the steps say; a table has none.
+    fn bytes_of_steps(&self, timed: &[Window<'_>]) -> u64 {
+        let tables = self.job.workload.is_about_tables();
+        if tables { 0 } else { bytes_of(timed) }
     }
 
     /// Whether what neighbours stream through is memory of the worker too.
@@ -457,7 +463,7 @@ fn add(measurement: &mut Measurement, drain: Drain) {
 }
 
 /// Bytes that steps deliver or write, where they say it: scans do not.
-fn bytes_of(timed: &[Window<'_>]) -> u64 {
+pub(crate) fn bytes_of(timed: &[Window<'_>]) -> u64 {
     let bytes = |action, bytes: u32| match action {
         Action::Delete | Action::Scan => 0,
         Action::Modify => 2 * u64::from(bytes),

@@ -4,11 +4,12 @@ use crate::drivers::Drivers;
 use std::collections::BTreeMap;
 use stowplan_model::{CellSpec, Plan};
 
-/// Why a cell that need not be there is left out: its driver was not found.
+/// Why a cell that need not be there is left out: its driver was not found, or has no such store here, as where a
+/// library was not installed.
 pub(super) fn left_out(spec: &CellSpec, drivers: &Drivers) -> Option<String> {
-    spec.optional
-        .then(|| drivers.not_found(&spec.store))
-        .flatten()
+    let store = &spec.store;
+    let missing = || drivers.not_found(store).or_else(|| drivers.refusal(store));
+    spec.optional.then(missing).flatten()
 }
 
 /// Why cells of a plan's study are not in it that take what a machine need not have (drivers, file systems,

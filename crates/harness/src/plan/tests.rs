@@ -801,6 +801,22 @@ fn a_driver_that_is_missing_is_told_once_below_all_comparisons_with_the_cells_th
 }
 
 #[test]
+fn an_optional_cell_that_its_driver_refuses_is_left_out_with_the_drivers_words() {
+    let sql = "sql = { store = \"sqlite\" }\n";
+    let cell = "map = { store = \"lmdb:sync=map-async\", optional = true }\n";
+    let plan_of = |cell: &str| {
+        let text = STUDY.replace(sql, &format!("{sql}{cell}"));
+        let drivers = crate::drivers::Drivers::built_in();
+        super::plan(study(&text), &PlanOptions::default(), &drivers)
+    };
+    let plan = plan_of(cell).unwrap();
+    let mut reasons = plan.comparisons[0].not_applicable.values();
+    assert!(reasons.any(|why| why.contains("write_map=on")), "{plan:?}");
+    let needed = plan_of(&cell.replace(", optional = true", ""));
+    assert!(needed.is_err(), "what is not optional is an error");
+}
+
+#[test]
 fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
     let text = describe(&planned(&PlanOptions::default()), false, 80);
     for expected in [

@@ -2,7 +2,7 @@
 import json, os, pickle, signal, struct, sys, time
 
 FLAWS = ["none", "killed", "hangs", "garbage", "wrong-value", "lost-write", "no-time", "short-time", "long-time",
-         "quarter-time", "more-cpu"]
+         "quarter-time", "more-cpu", "bytes-of-reads"]
 OVERWRITE = 1
 
 def say(message):
@@ -65,7 +65,8 @@ def run(asked, flaw):
             out.write(struct.pack("<I", wall // share["operations"]) * share["operations"])
     usage = {"thread_cpu_ns": cpu} if flaw in ("none", "more-cpu") else {}
     told = {"no-time": 0, "short-time": 5, "long-time": 1000 * wall, "more-cpu": cpu // 4, "quarter-time": wall // 4}.get(flaw, wall)
-    return {"measured": {"wall_ns": told, "usage": usage}}
+    scanned = {"bytes": 300 * share["operations"]} if flaw == "bytes-of-reads" else {}
+    return {"measured": {"wall_ns": told, "usage": usage, **scanned}}
 
 def describe(asked, flaw):
     setting = {"name": "flaw", "kind": {"choice": FLAWS}, "default": "none", "shapes_layout": True}

@@ -111,17 +111,34 @@ fn a_driver_that_is_killed_hangs_or_lies_is_a_failed_cell_beside_others_that_are
     }
 }
 
-#[test]
-fn a_check_finds_a_clock_that_tells_less_than_passes() {
+/// What a check finds of the driver with a flaw, where there is Python to run it.
+fn outcomes(flaw: &str) -> std::io::Result<Vec<Outcome>> {
     let bench = Bench::new();
-    let drivers = match drivers(&bench) {
-        Ok(drivers) => drivers,
-        Err(error) => return eprintln!("python3 cannot be run here: {error}"),
-    };
-    let spec = "liar/dict:flaw=quarter-time".parse().unwrap();
+    let drivers = drivers(&bench)?;
+    let spec = format!("liar/dict:flaw={flaw}").parse().unwrap();
     let work = WorkDirectory::create(&bench.path("work")).unwrap();
     let outcomes = check(&drivers, &spec, work.path()).unwrap();
     work.remove().unwrap();
+    Ok(outcomes)
+}
+
+#[test]
+fn a_check_finds_bytes_that_are_told_of_what_is_no_scan() {
+    let outcomes = outcomes("bytes-of-reads").unwrap_or_default();
+    for outcome in outcomes {
+        let timed = outcome.check.contains("timed");
+        let told =
+            matches!(&outcome.verdict, Verdict::Failed(why) if why.contains("and by its steps"));
+        assert!(told || !timed, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_check_finds_a_clock_that_tells_less_than_passes() {
+    let outcomes = match outcomes("quarter-time") {
+        Ok(outcomes) => outcomes,
+        Err(error) => return eprintln!("python3 cannot be run here: {error}"),
+    };
     let found = outcomes
         .into_iter()
         .partition(|o| o.check.starts_with("the time that is told"));
