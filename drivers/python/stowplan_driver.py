@@ -61,9 +61,7 @@ def typed(kind, spec):
             for name, form, text in texts}
 
 def numbers(path):
-    found = array("Q")
-    found.frombytes(Path(path).read_bytes())
-    return found
+    return array("Q", Path(path).read_bytes())
 
 def mapped(path):
     with open(path, "rb") as file:
