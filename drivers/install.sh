@@ -14,11 +14,15 @@ failed() {
     exit 1
 }
 
-# get PACKAGE…: has Debian's packages installed. A new machine has no lists of them, an old one has old lists.
+# get PACKAGE…: has Debian's packages installed, one installer after the other. A new machine has no lists of them, an
+# old one has old lists.
 get() {
     local root=() install=(apt-get install -y -qq --no-install-recommends "$@")
     [[ $EUID == 0 ]] || root=(sudo -n)
-    { "${root[@]}" "${install[@]}" || { "${root[@]}" apt-get update -qq && "${root[@]}" "${install[@]}"; }; } >&2
+    {
+        flock 9
+        "${root[@]}" "${install[@]}" || { "${root[@]}" apt-get update -qq && "${root[@]}" "${install[@]}"; }
+    } >&2 9>"$to/.packages"
 }
 
 # need WHAT PACKAGES COMMAND…: has Debian's packages installed unless the command succeeds, which it must then.

@@ -21,6 +21,7 @@ sealed class Block {
     readonly IStore store;
     readonly bool alone; // Each operation is a transaction of its own.
     readonly int group; // Operations of a transaction.
+    readonly bool mix; // Some steps write, and some do not.
     readonly Step[] steps;
     readonly Action<long> visit;
     int visited;
@@ -32,6 +33,7 @@ sealed class Block {
         visit = bytes => { visited++; Scanned += bytes; };
         alone = perTransaction == "1";
         group = int.TryParse(perTransaction, out int some) ? some : steps.Length;
+        mix = Array.Exists(steps, step => Reads(ref step) != Reads(ref steps[0]));
     }
 
     /// <summary>The steps that the files of a run say.</summary>
@@ -77,10 +79,13 @@ sealed class Block {
         }
     }
 
+    /// <summary>Whether one of some steps does; only those of a mix differ.</summary>
     bool Writes(int n, int end) {
-        while (n < end && (steps[n].Action == Read || steps[n].Action == Scan)) n++;
-        return n < end;
+        while (mix && n + 1 < end && Reads(ref steps[n])) n++;
+        return !Reads(ref steps[n]);
     }
+
+    static bool Reads(ref Step step) { return step.Action == Read || step.Action == Scan; }
 
     void Apply(ref Step step) {
         switch (step.Action) {

@@ -52,7 +52,8 @@ sealed class SqliteKind : IKind {
         db.ConnectionString = "Data Source=" + file;
         db.Open();
         foreach (string pragma in new[] { "page_size=" + settings["page_size"], "cache_size=-" + long.Parse(settings["cache"]) / 1024,
-                "journal_mode=" + settings["journal"], "synchronous=" + settings["synchronous"] })
+                "journal_mode=" + settings["journal"], "synchronous=" + settings["synchronous"],
+                "secure_delete=off" }) // the system's library may overwrite what is freed, others do not
             using (DbCommand command = db.CreateCommand()) {
                 command.CommandText = "PRAGMA " + pragma;
                 command.ExecuteScalar();

@@ -94,6 +94,7 @@ static void unlock(struct database *db) {
     }
     *end = 0;
     ask(db, KEY, quoted);
+    if (!*ask(db, "PRAGMA cipher_version%s", "")) failed("%s: the library '%s' has no SQLCipher, so nothing would be encrypted", db->path, setting("library"));
     ask(db, "PRAGMA cipher_page_size=%s", setting("page_size"));
 }
 

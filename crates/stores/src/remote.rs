@@ -243,14 +243,14 @@ fn connected<R: Remote>(options: &R::Options, name: &str) -> Result<R> {
 
 /// Removes the stores that were made for places of this machine of which `which` says so.
 fn remove_of<R: Remote>(server: &mut R, which: impl Fn(&Path) -> bool) -> Result<()> {
-    let here = here();
+    let (here, mut done) = (here(), Ok(()));
     for (name, owner) in server.made()? {
         let place = owner.strip_prefix(&here).map(Path::new);
         if place.is_some_and(&which) {
-            server.remove_store(&name)?;
+            done = done.and(server.remove_store(&name));
         }
     }
-    Ok(())
+    done
 }
 
 fn absolute(directory: &Path) -> Result<PathBuf> {

@@ -147,9 +147,9 @@ impl Remote for Server {
         for shown in SHOWN {
             let row = server.query(&format!("SHOW {shown}"), &[])?;
             let value: String = row.first().map_or_else(String::new, |row| row.get(0));
-            if (shown, value.as_str()) == ("fsync", "off") {
+            if ["fsync", "full_page_writes"].contains(&shown) && value == "off" {
                 let why =
-                    "it has fsync=off, with which a power cut may damage all of it: set fsync=on";
+                    format!("it has {shown}=off: a power cut may damage all of it; set it on");
                 return Err(StoreError::engine(STORE, "use the server", why));
             }
             effective.set(shown, Value::Word(value));

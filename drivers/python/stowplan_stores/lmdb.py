@@ -1,5 +1,6 @@
 """The unnamed database of an LMDB environment through py-lmdb, under keys of 8 bytes, the highest first."""
 import ctypes, os, struct
+from contextlib import suppress
 from itertools import islice
 import lmdb
 from stowplan_driver import Store, Wrong, setting
@@ -42,7 +43,7 @@ class Lmdb(Store):
 
     def enter(self):
         advise = ctypes.CDLL(None).madvise
-        with open("/proc/self/maps") as maps:
+        with suppress(FileNotFoundError), open("/proc/self/maps") as maps:
             for line in maps:
                 if f" {os.path.realpath(self.environment.path())}/" in line:
                     start, end = (int(at, 16) for at in line.split()[0].split("-"))

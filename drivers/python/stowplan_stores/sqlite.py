@@ -43,6 +43,7 @@ class Sqlite(Store):
         self.run(f"PRAGMA cache_size={-settings['cache'] // 1024}")
         self.pragma(f"journal_mode={settings['journal']}")
         self.run(f"PRAGMA synchronous={settings['synchronous']}")
+        self.run("PRAGMA secure_delete=off")  # Debian's library overwrites what is freed, others do not.
         if new:
             self.run("CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB)")
 

@@ -83,6 +83,10 @@ impl Server {
             );
             return Err(StoreError::engine(STORE, "use the server", why));
         }
+        if policy == "always" && self.config("no-appendfsync-on-rewrite")? == "yes" {
+            let why = "it does not sync while it rewrites its file (no-appendfsync-on-rewrite=yes)";
+            return Err(StoreError::engine(STORE, "use the server", why));
+        }
         effective.set("appendfsync", Value::Word(policy));
         let about: String = self.ask("ask for its version", cmd("INFO").arg("server"))?;
         let version = about

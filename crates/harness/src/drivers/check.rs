@@ -252,11 +252,13 @@ pub fn check(
     };
     let bench = &bench;
     let checks = of_reads().into_iter().chain(of_the_rest());
-    let outcomes = checks.map(|check| bench.outcome(check)).collect();
+    let checks = checks.map(|check| bench.outcome(check));
+    let mut outcomes: Vec<Outcome> = checks.collect::<Result<_, _>>()?;
     if bench.resolved.kind.elsewhere {
-        job::remove_below(bench.at(work.to_owned()), drivers.command(spec)?, work)?;
+        let last = "what it made elsewhere can be removed";
+        outcomes.push(bench.outcome((last, Need::Nothing, Bench::removed))?);
     }
-    outcomes
+    Ok(outcomes)
 }
 
 /// A store that is built, in a directory of its own.
@@ -600,6 +602,11 @@ impl<'b> Bench<'b> {
             }
         }
         Ok(())
+    }
+
+    fn removed(&self) -> Result<(), HarnessError> {
+        let command = self.drivers.command(self.spec)?;
+        job::remove_below(self.at(self.work.to_owned()), command, self.work)
     }
 
     /// Nobody asks for that in a run; but whatever goes wrong in one, words help.

@@ -242,7 +242,7 @@ impl Block<'_> {
             block: task.block,
             operations: task.operations,
             lead_in_operations: if self.fresh { 0 } else { task.lead_in },
-            bytes: (measured.bytes.unwrap_or(0)).saturating_add(self.bytes_of_steps(&timed)),
+            bytes: self.bytes(measured.bytes, &timed),
             commits: measured
                 .commits
                 .unwrap_or_else(|| self.transactions(&timed)),
@@ -276,10 +276,16 @@ impl Block<'_> {
         })
     }
 
-    /// Bytes that the steps say; a table has none.
-    fn bytes_of_steps(&self, timed: &[Window<'_>]) -> u64 {
-        let tables = self.job.workload.is_about_tables();
-        if tables { 0 } else { bytes_of(timed) }
+    /// Bytes that the steps say (a table has none), and what was told of scans, where there are any.
+    fn bytes(&self, told: Option<u64>, timed: &[Window<'_>]) -> u64 {
+        let workload = &self.job.workload;
+        if workload.is_about_tables() {
+            return 0;
+        }
+        let scans = workload.operation == Operation::Scan
+            || workload.mix.as_ref().is_some_and(|mix| mix.scan > 0);
+        let told = told.filter(|_| scans).unwrap_or(0);
+        told.saturating_add(bytes_of(timed))
     }
 
     /// Whether what neighbours stream through is memory of the worker too.

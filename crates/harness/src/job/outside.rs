@@ -47,16 +47,26 @@ fn io(process: u32) -> Option<IoCounters> {
     IoCounters::parse(&text)
 }
 
+/// How often a family is looked at until nobody of it comes or goes meanwhile.
+const FAMILY_TRIES: u32 = 50;
+
 /// CPU time of a process and of those that it started, in nanoseconds; of those that have ended since, as
 /// a server's processes do with their connections, in clock ticks.
 pub(super) fn family_cpu_ns(process: u32) -> Option<u64> {
-    let family = with_children(process).into_iter();
-    let used = family.filter_map(|member| {
+    let used = |member: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{member}/stat")).ok()?;
         let ended = ticks(&stat, 13)?.saturating_add(ticks(&stat, 14)?);
-        Some(all_on_cpu_ns(member)?.saturating_add(ended))
-    });
-    used.reduce(u64::saturating_add)
+        Some(all_on_cpu_ns(*member)?.saturating_add(ended))
+    };
+    // Who ends meanwhile could be counted twice, or not at all.
+    for _ in 0..FAMILY_TRIES {
+        let family = with_children(process);
+        let used = family.iter().filter_map(used).reduce(u64::saturating_add);
+        if with_children(process) == family {
+            return used;
+        }
+    }
+    None
 }
 
 /// A process, those that it started, and those that these did, as they run now.

@@ -21,6 +21,7 @@ final class Block {
     private final Step[] steps;
     private final boolean alone; // Each operation is a transaction of its own.
     private final int group; // Operations of a transaction.
+    private final boolean mix; // Some steps write, and some do not.
 
     /** {@code perTransaction} is a number, or "all". */
     Block(Store store, Object perTransaction, Step... steps) {
@@ -28,6 +29,7 @@ final class Block {
         this.steps = steps;
         alone = perTransaction.equals(1);
         group = perTransaction instanceof Integer some ? some : steps.length;
+        mix = Arrays.stream(steps).anyMatch(step -> step.writes() != steps[0].writes());
     }
 
     /** The steps that the files of a run say. */
@@ -78,9 +80,10 @@ final class Block {
         }
     }
 
+    /** Whether one of some steps does; only those of a mix differ. */
     private boolean writes(int n, int end) {
-        while (n < end && !steps[n].writes()) n++;
-        return n < end;
+        while (mix && n + 1 < end && !steps[n].writes()) n++;
+        return steps[n].writes();
     }
 
     private void apply(Step step) throws Exception {
