@@ -242,7 +242,7 @@ impl Block<'_> {
             block: task.block,
             operations: task.operations,
             lead_in_operations: if self.fresh { 0 } else { task.lead_in },
-            bytes: self.bytes(measured.bytes, &timed),
+            bytes: self.bytes(measured.bytes.unwrap_or(0), &timed)?,
             commits: measured
                 .commits
                 .unwrap_or_else(|| self.transactions(&timed)),
@@ -276,16 +276,22 @@ impl Block<'_> {
         })
     }
 
-    /// Bytes that the steps say (a table has none), and what was told of scans, where there are any.
-    fn bytes(&self, told: Option<u64>, timed: &[Window<'_>]) -> u64 {
+    /// Bytes that the steps say (a table has none), and what was told of scans.
+    fn bytes(&self, told: u64, timed: &[Window<'_>]) -> Result<u64, HarnessError> {
         let workload = &self.job.workload;
-        if workload.is_about_tables() {
-            return 0;
-        }
         let scans = workload.operation == Operation::Scan
             || workload.mix.as_ref().is_some_and(|mix| mix.scan > 0);
-        let told = told.filter(|_| scans).unwrap_or(0);
-        told.saturating_add(bytes_of(timed))
+        if told > 0 && !scans {
+            let why = format!(
+                "it told {told} bytes of scans where there was none, as drivers of 0.2.0 do: build it anew"
+            );
+            return Err(HarnessError::worker(&why, ""));
+        }
+        let said = match workload.is_about_tables() {
+            true => 0,
+            false => bytes_of(timed),
+        };
+        Ok(told.saturating_add(said))
     }
 
     /// Whether what neighbours stream through is memory of the worker too.

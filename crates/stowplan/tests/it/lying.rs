@@ -127,8 +127,7 @@ fn a_check_finds_bytes_that_are_told_of_what_is_no_scan() {
     let outcomes = outcomes("bytes-of-reads").unwrap_or_default();
     for outcome in outcomes {
         let timed = outcome.check.contains("timed");
-        let told =
-            matches!(&outcome.verdict, Verdict::Failed(why) if why.contains("and by its steps"));
+        let told = matches!(&outcome.verdict, Verdict::Failed(why) if why.contains("bytes of scans where there was none"));
         assert!(told || !timed, "{outcome:?}");
     }
 }
