@@ -283,7 +283,7 @@ impl Block<'_> {
             || workload.mix.as_ref().is_some_and(|mix| mix.scan > 0);
         if told > 0 && !scans {
             let why = format!(
-                "it told {told} bytes of scans where there was none, as drivers of 0.2.0 do: build it anew"
+                "it told {told} bytes of scans where there was none, as older drivers do: build it anew"
             );
             return Err(HarnessError::worker(&why, ""));
         }
