@@ -11,7 +11,6 @@ use crate::study::{Begun, measure_into};
 use crate::values::duration;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
-use std::io::{stdin, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 use stowplan_analysis::calibration::{self as found, Calibration};
@@ -231,13 +230,6 @@ pub(crate) fn present(loaded: &Loaded, options: &PrintOptions) -> Result<Calibra
         print(&format!("\nThe report: {}\n", page.display()));
     }
     Ok(calibration)
-}
-
-/// Keeps a CPU busy until the parent ends, and memory as well if that is asked for.
-pub(crate) fn busy(memory: bool) -> Result<Exit, CliError> {
-    stowplan_driver::keep_busy(stdin(), &mut stdout(), memory)
-        .map_err(|error| CliError::Usage(error.to_string()))?;
-    Ok(Exit::Done)
 }
 
 /// Has one more comparison measured beside busy processes.

@@ -114,40 +114,6 @@ pub(crate) enum Verb {
     /// Print what completes verbs, options and names in your shell.
     #[command(after_help = examples::COMPLETIONS)]
     Completions(crate::manual::CompletionsOptions),
-    /// Measure one block for a parent process (docs/driver-format.md).
-    #[command(hide = true)]
-    Worker,
-    /// A process of the power-loss lab.
-    #[command(hide = true)]
-    Crashfs(crate::crash::CrashfsOptions),
-    /// Commit to a store, and tell of each commit.
-    #[command(hide = true)]
-    CrashWorkload(crate::crash::CrashStoreOptions),
-    /// Judge crash states of a store.
-    #[command(hide = true)]
-    CrashJudge(crate::crash::CrashStoreOptions),
-    /// Unmount what nobody answers for any more, once stdin ends.
-    #[command(hide = true)]
-    UnmountWhenGone {
-        /// Where it is mounted.
-        directory: PathBuf,
-    },
-    /// Keep a CPU busy until stdin ends, beside a block or a calibration.
-    #[command(hide = true)]
-    Busy {
-        /// Stream through memory that is larger than the processor's caches.
-        #[arg(long)]
-        memory: bool,
-    },
-    /// Permit what a block opens, until stdin ends.
-    #[command(hide = true)]
-    Scanner {
-        /// A path on the mount through which it is opened.
-        place: PathBuf,
-        /// Read each file before.
-        #[arg(long)]
-        read: bool,
-    },
 }
 
 /// Options of `study`.

@@ -17,6 +17,7 @@ mod kvtest;
 mod listing;
 mod manual;
 mod output;
+mod parts;
 mod places;
 mod progress;
 mod report;
@@ -36,23 +37,37 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Where it cannot be, such a write ends the program.
     let _ = stowplan_driver::survive_large_files();
-    let typed = kvtest::with_double_dashes(std::env::args_os());
-    let exit = match Arguments::try_parse_from(&typed) {
-        Ok(arguments) => {
-            arguments.colour.write_global();
-            run(arguments).unwrap_or_else(|error| {
-                for line in error.lines() {
-                    complain(&line, error.command());
-                }
-                error.exit()
-            })
-        }
-        Err(answer) => tell(&answer, &typed),
-    };
+    if let Some(commit) = option_env!("STOWPLAN_COMMIT") {
+        stowplan_harness::environment::built_from(commit);
+    }
+    // Each block starts one of these: they do not wait until the commands for people are built.
+    let exit = parts::started().unwrap_or_else(for_people);
     match exit {
         Exit::Done if screen::lost() => Exit::Failed.into(),
         exit => exit.into(),
     }
+}
+
+/// Does what was typed.
+fn for_people() -> Exit {
+    let typed = kvtest::with_double_dashes(std::env::args_os());
+    match Arguments::try_parse_from(&typed) {
+        Ok(arguments) => {
+            arguments.colour.write_global();
+            ended(run(arguments))
+        }
+        Err(answer) => tell(&answer, &typed),
+    }
+}
+
+/// How it ended, with what went wrong on stderr.
+fn ended(result: Result<Exit, CliError>) -> Exit {
+    result.unwrap_or_else(|error| {
+        for line in error.lines() {
+            complain(&line, error.command());
+        }
+        error.exit()
+    })
 }
 
 /// What went wrong, and the command to type about it, if there is one.
@@ -106,7 +121,6 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Add(options) => archive::add(&options),
         Verb::Rm(options) => archive::rm(&options),
         Verb::Mount(options) => archive::mount(&options),
-        Verb::UnmountWhenGone { directory } => Ok(archive::unmount_when_gone(&directory)),
         Verb::Init(options) => kvtest::init(&options),
         Verb::Stat(options) => kvtest::stat(&options),
         Verb::Export(options) => kvtest::export(&options),
@@ -115,14 +129,5 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Man(options) => manual::man(&options),
         Verb::Completions(options) => Ok(manual::completions(&options)),
         Verb::Crash(options) => crash::crash(&options),
-        Verb::Crashfs(options) => crash::crashfs(&options),
-        Verb::CrashWorkload(options) => crash::workload(&options),
-        Verb::CrashJudge(options) => crash::judge(&options),
-        Verb::Worker => study::worker(),
-        Verb::Busy { memory } => calibrate::busy(memory),
-        Verb::Scanner { place, read } => {
-            stowplan_harness::scanner::listen(&place, read);
-            Ok(Exit::Done)
-        }
     }
 }

@@ -467,12 +467,6 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Serves one job for a parent process.
-pub(crate) fn worker() -> Result<Exit, CliError> {
-    stowplan_driver::built_in().map_err(|error| CliError::Usage(error.to_string()))?;
-    Ok(Exit::Done)
-}
-
 fn plan_options(options: &StudyOptions, only: Vec<String>) -> PlanOptions {
     PlanOptions {
         scale: options.scale.clone(),

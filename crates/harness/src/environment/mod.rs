@@ -17,7 +17,16 @@ use crate::{page_cache, platform};
 use root::Root;
 use std::ffi::CStr;
 use std::path::Path;
+use std::sync::OnceLock;
 use stowplan_model::{Environment, FileSystem};
+
+static TOOL_COMMIT: OnceLock<&str> = OnceLock::new();
+
+/// Names the commit that the program was built from, for every later [`examine`]: a program knows it, and
+/// a library that did would be compiled again at each.
+pub fn built_from(commit: &'static str) {
+    let _ = TOOL_COMMIT.set(commit);
+}
 
 /// The machine, seen from a work directory, which need not exist yet. `engines` stays empty:
 /// the stores know them.
@@ -66,7 +75,7 @@ fn examine_below(root: &Root, work: &Path) -> Environment {
         file_systems: std::collections::BTreeMap::new(),
         engines: std::collections::BTreeMap::new(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        tool_commit: option_env!("STOWPLAN_COMMIT").map(str::to_owned),
+        tool_commit: TOOL_COMMIT.get().map(|commit| (*commit).to_owned()),
         compiler: option_env!("STOWPLAN_COMPILER").map(str::to_owned),
         optimised: option_env!("STOWPLAN_OPT_LEVEL") != Some("0"),
     }

@@ -111,9 +111,3 @@ fn unmounter(options: &MountOptions) -> std::io::Result<Child> {
         .stderr(Stdio::null())
         .spawn()
 }
-
-/// What that process does.
-pub(crate) fn unmount_when_gone(directory: &Path) -> Exit {
-    mount::unmount_when_gone(directory);
-    Exit::Done
-}
