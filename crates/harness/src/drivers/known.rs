@@ -53,7 +53,6 @@ const fn scripted(
 /// All of them, by name.
 pub const KNOWN: &[KnownDriver] = &[
     scripted("bdb", &["bdb"], ""),
-    crated("canopydb", &["canopydb"], "3 min"),
     scripted("csharp", &["ado", "sqlite"], ""),
     scripted(
         "go",
@@ -63,13 +62,11 @@ pub const KNOWN: &[KnownDriver] = &[
     scripted("java", &["mapdb", "mvstore", "sqlite"], ""),
     crated("mdbx", &["mdbx"], "4 min, libclang"),
     scripted("node", &["sqlite"], ""),
-    crated("persy", &["persy"], "3 min"),
     crated("postgres", &["postgres"], ""),
     scripted("python", &["apsw", "berkeleydb", "lmdb", "sqlite"], ""),
     crated("redis", &["redis"], ""),
     crated("rocksdb", &["rocksdb"], "24 min, libclang"),
     crated("s3", &["s3"], ""),
-    crated("sled", &["sled"], "3 min"),
     scripted("sqlite", &["sqlite"], ""),
 ];
 
