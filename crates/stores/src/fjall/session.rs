@@ -81,7 +81,7 @@ impl Engine for Database {
             parallel_writers: options.transactions == Transactions::Optimistic,
             // fjall keeps lengths of values in 32 bits.
             largest_value: Some(u64::from(u32::MAX)),
-            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+            ..capabilities::<Self>(Options::durability(), options.syncs_per_commit())
         }
     }
 
