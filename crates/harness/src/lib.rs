@@ -24,7 +24,6 @@ mod place;
 mod placement;
 pub mod plan;
 mod platform;
-mod profile;
 #[cfg(test)]
 mod properties;
 pub mod runner;

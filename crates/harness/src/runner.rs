@@ -13,7 +13,6 @@ mod log;
 mod machine;
 mod pass;
 mod phases;
-mod profile;
 mod repeat;
 mod resumption;
 mod servers;
@@ -33,7 +32,6 @@ use crate::file_systems::FileSystems;
 use crate::interrupt::Interrupt;
 use crate::job::BlockTask;
 use crate::plan::{ROOT_ONLY, Uses, left_out_cells, left_to_root};
-use crate::profile::Profiler;
 use crate::random::Random;
 use crate::sequence;
 use blocks::Blocks;
@@ -101,9 +99,6 @@ pub struct RunOptions {
     pub interrupt: Interrupt,
     /// Whether datasets and built stores stay when no later comparison uses them.
     pub keep: bool,
-    /// The directory for samples by stack, `profile-COMPARISON-CELL.folded`, and the flame graphs
-    /// that `inferno-flamegraph` draws of them, `.svg`; none: none are taken.
-    pub profile: Option<PathBuf>,
 }
 
 /// Decides what is measured once a plan is done.
@@ -175,8 +170,6 @@ struct Runner<'a> {
     strace: Option<Option<PathBuf>>,
     /// What earlier sessions of this run measured.
     earlier: Earlier,
-    /// What draws flame graphs, where they are wanted and it works.
-    profiler: Option<Profiler>,
     /// Whether there is room for two builds of each store at a time.
     two_builds: bool,
     /// Memory that was free when the session began.
@@ -278,7 +271,6 @@ impl<'a> Runner<'a> {
             effective_seen: std::mem::take(&mut earlier.effective),
             strace: None,
             earlier,
-            profiler: None,
             two_builds: false,
             memory_bytes: 0,
             started: Instant::now(),
@@ -388,7 +380,6 @@ impl<'a> Runner<'a> {
         extender: &mut dyn Extender,
     ) -> Result<RunOutcome, HarnessError> {
         self.warn_of_what_is_left_out()?;
-        self.profiler = self.find_profiler()?;
         self.measure_harness_cost()?;
         let mut outcome = RunOutcome::Complete;
         let mut index = 0;
@@ -645,10 +636,7 @@ impl<'a> Runner<'a> {
                 runner.log.settle()
             })?;
         }
-        self.during(Phase::Counting, |runner| {
-            runner.explain(comparison, &sizes)?;
-            runner.profile(comparison, &sizes)
-        })?;
+        self.during(Phase::Counting, |runner| runner.explain(comparison, &sizes))?;
         self.during(Phase::Verification, |runner| runner.finish(comparison))?;
         self.note_evictions(comparison);
         Ok(ended)

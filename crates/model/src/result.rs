@@ -272,7 +272,7 @@ pub struct Phases {
     pub rounds: f64,
     /// Reading every value to compare it, and weighing what was written.
     pub verification: f64,
-    /// Counting system calls, looking where values lie, drawing flame graphs.
+    /// Counting system calls, looking where values lie.
     #[serde(default)]
     pub counting: f64,
     /// Removing what was built.

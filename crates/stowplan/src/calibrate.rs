@@ -127,7 +127,6 @@ impl CalibrateOptions {
             equivalence: 0.05,
             keep: false,
             ignore_space: false,
-            profile: false,
             dry_run: false,
             format: None,
             driver: Vec::new(),

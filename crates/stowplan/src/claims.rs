@@ -294,7 +294,6 @@ fn measuring(
         equivalence: 0.05,
         keep: false,
         ignore_space: false,
-        profile: false,
         dry_run: false,
         format: None,
         driver: Vec::new(),

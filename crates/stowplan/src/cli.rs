@@ -227,12 +227,6 @@ pub(crate) struct MeasureOptions {
     /// A run whose disk is full ends in order, and --resume goes on with it.
     #[arg(long)]
     pub(crate) ignore_space: bool,
-    /// Take samples for a flame graph of each cell: profile-COMPARISON-CELL.folded beside the result.
-    ///
-    /// By perf, in blocks of their own, which are never timed. Where inferno-flamegraph is installed,
-    /// it draws the graphs: profile-COMPARISON-CELL.svg. docs/why.md says what that needs.
-    #[arg(long)]
-    pub(crate) profile: bool,
     /// Say what would be measured, and what that needs, and stop.
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) dry_run: bool,

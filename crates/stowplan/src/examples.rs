@@ -24,8 +24,7 @@ Examples:
                                       with a tenth of the data, into 'first'
   stowplan study crud --dry-run       what it would measure, and what that needs
   stowplan study why --only read      what a read costs, step by step
-  stowplan study crud --why --profile
-                                      the same of another one, and flame graphs
+  stowplan study crud --why           the same of another one
   stowplan study fasterthanfs --only read --only cold/files
                                       one comparison, and one cell of another
   stowplan study fasterthanfs --work /mnt/disk --budget 10m

@@ -383,9 +383,6 @@ fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &Meas
 fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit, CliError> {
     let analysis = show(&output.result(), options)?;
     if !options.print.quiet {
-        if options.profile {
-            say_flame_graphs(output.directory());
-        }
         let left = match end.outcome {
             RunOutcome::Complete => None,
             RunOutcome::Interrupted => Some("interrupted; to go on where it stands:"),
@@ -406,33 +403,6 @@ fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit
     })
 }
 
-/// Names the flame graphs that are there, or what they can be drawn of.
-fn say_flame_graphs(directory: &Path) {
-    let Ok(entries) = std::fs::read_dir(directory) else {
-        return;
-    };
-    let names = entries.flatten().map(|entry| entry.file_name());
-    let names = names.filter_map(|name| name.into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with("profile-")).collect();
-    names.sort();
-    let of_kind = |ending| {
-        let of_kind = names.iter().filter(|name| name.ends_with(ending));
-        of_kind.map(String::as_str).collect::<Vec<_>>().join(", ")
-    };
-    let (drawn, folded) = (of_kind(".svg"), of_kind(".folded"));
-    let directory = directory.display();
-    if !drawn.is_empty() {
-        note(&format!(
-            "flame graphs in {directory}, for a browser: {drawn}"
-        ));
-    } else if !folded.is_empty() {
-        note(&format!(
-            "samples for flame graphs in {directory}: {folded}; open them in \
-             https://www.speedscope.app, or have the next run draw them: cargo install inferno"
-        ));
-    }
-}
-
 /// What to type to go on with a run, as this program was called; with those options that the result
 /// does not tell.
 fn command_to_go_on(directory: &Path, options: &MeasureOptions) -> String {
@@ -451,9 +421,6 @@ fn command_to_go_on(directory: &Path, options: &MeasureOptions) -> String {
     }
     if options.ignore_space {
         command.push_str(" --ignore-space");
-    }
-    if options.profile {
-        command.push_str(" --profile");
     }
     command
 }
@@ -506,7 +473,6 @@ fn run_options(
         drivers: Rc::clone(drivers),
         interrupt,
         keep: options.keep,
-        profile: options.profile.then(|| output.directory().to_owned()),
     }
 }
 

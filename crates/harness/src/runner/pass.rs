@@ -1,5 +1,5 @@
 //! What is found out about cells once their rounds are over, and never timed: which system calls an
-//! operation makes, where values lie, where the processor's time goes.
+//! operation makes, where values lie.
 
 use super::{Event, Runner};
 use crate::HarnessError;
@@ -9,7 +9,7 @@ use stowplan_model::{Cell, CellId, Comparison, Record};
 
 /// A pass over the cells of a comparison.
 pub(super) trait Pass {
-    /// What it does, for a progress display: `flame graph`.
+    /// What it does, for a progress display: `counting system calls`.
     const DOES: &'static str;
 
     /// Whether it is about a cell.

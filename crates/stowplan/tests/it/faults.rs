@@ -168,7 +168,6 @@ pub(crate) fn options(bench: &Bench, work: &WorkDirectory, drivers: Rc<Drivers>)
         drivers,
         interrupt: Interrupt::never(),
         keep: false,
-        profile: None,
     }
 }
 
