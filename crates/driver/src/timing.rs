@@ -3,7 +3,7 @@
 use crate::DriverError;
 use crate::accounting::{Accounting, Cost};
 use crate::block::{Block, Done, Latencies, Payloads, Schedule, Timing, Window, parts, steps};
-use crate::counting::CallCounting;
+use crate::counting;
 use crate::traffic::Traffic;
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
@@ -140,7 +140,7 @@ impl Operator<'_> {
             Some(NeighbourKind::Threads) => Accounting::of_this_thread_alone(),
             Some(NeighbourKind::Processes) | None => Accounting::of_this_thread(),
         };
-        let mut counting_calls = CallCounting::of(counting);
+        let counted = counting::Window::of(counting);
         let syncs = stowplan_stores::sync_calls();
         let traffic = Traffic::now();
         let mut cost: Option<Cost> = None;
@@ -154,26 +154,25 @@ impl Operator<'_> {
             steps.begin_part(part);
             let mut timing = Timing::of(&mut latencies, steps.schedule);
             let begin = accounting.begin();
-            counting_calls.begin()?;
+            counted.begin();
             let ran = block.part(
                 &steps.parts[part],
                 &mut steps.payloads,
                 &mut timing,
                 part + 1 == count,
             );
-            counting_calls.end()?;
+            counted.end();
             let of_part = accounting.end(&begin);
             cost = Some(cost.map_or(of_part, |before| before.and(of_part)));
             ran?;
         }
         steps.latencies = latencies;
         let done = block.done();
-        let (system_calls, not_counted) = counting_calls.found()?;
         let syncs = stowplan_stores::sync_calls().since(&syncs);
         let traffic = traffic.since();
         let after = self.session.counters()?;
-        let counted = growth_of(COMMITS_COUNTED, &before, &after);
-        check_commits(self.workload, &[steps.timed], &done, counted)?;
+        let commits = growth_of(COMMITS_COUNTED, &before, &after);
+        check_commits(self.workload, &[steps.timed], &done, commits)?;
         Ok(Measured {
             syncs: Some(syncs),
             counters: if counting {
@@ -184,8 +183,6 @@ impl Operator<'_> {
             .into_iter()
             .chain(traffic)
             .collect(),
-            system_calls,
-            not_counted,
             ..measured(&cost.unwrap_or_default(), &done)
         })
     }

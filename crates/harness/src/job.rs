@@ -99,8 +99,6 @@ pub(crate) struct BlockTask {
 pub(crate) struct Reported {
     /// Settings as the engine reports them.
     pub(crate) effective: Settings,
-    /// Why system calls were not counted, though they were to be.
-    pub(crate) not_counted: Option<String>,
     /// From `go` to the answer as the parent saw it, reduced to the share of the timed operations.
     pub(crate) waited: Duration,
 }

@@ -53,10 +53,9 @@ pub use measurement::{
 };
 pub use neighbours::{Kind as NeighbourKind, Neighbours};
 pub use protocol::{
-    At, Describe, Described, Dump, FromDriver, Inspect, Inspected, Kind, Load, MOST_CALLS,
-    Measured, PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Payloads, Pieces, Rest, Run, Rung,
-    STRACE_MARK, STRACE_VARIABLE, Share, ToDriver, Usage, UsageCounter, Want, WireError, decode,
-    encode,
+    At, Describe, Described, Dump, FromDriver, Inspect, Inspected, Kind, Load, Measured,
+    PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Payloads, Pieces, Rest, Run, Rung, STRACE_MARK,
+    STRACE_VARIABLE, Share, ToDriver, Usage, UsageCounter, Want, WireError, decode, encode,
 };
 pub use result::{
     CellFailure, DriverCost, EffectiveSettings, FileSystemsRecord, FootprintRecord, HarnessCost,

@@ -275,7 +275,7 @@ pub struct SystemCalls {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CallCounter {
-    /// The kernel's tracepoint, through `perf_event_open`.
+    /// The kernel's tracepoint: in results of earlier versions.
     #[default]
     Tracepoint,
     /// The program `strace`.

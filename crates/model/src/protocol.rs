@@ -19,7 +19,7 @@
 
 use crate::{
     Capabilities, Delivery, Footprint, IoCounters, SettingDescription, Settings, StoreSpec,
-    SyncCalls, SystemCalls, WallBreakdown, Workload, WorkloadSpec,
+    SyncCalls, WallBreakdown, Workload, WorkloadSpec,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,8 +38,6 @@ pub const STRACE_VARIABLE: &str = "STOWPLAN_STRACE";
 /// No process has this number: a driver marks the window of such a block by asking for its priority
 /// (the letters STOW; the next number ends the window).
 pub const STRACE_MARK: i32 = 0x5354_4f57;
-/// The most system calls that a block counts: where the kernel's tracepoint does it, they are kept.
-pub const MOST_CALLS: u64 = 40_000;
 
 /// What the parent tells a driver. A process hears of one store in one place only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -329,10 +327,6 @@ pub struct Measured {
     /// What the engine counted on the block's connection since it was opened, by name; of a block that
     /// counts, within its window.
     pub counters: BTreeMap<String, u64>,
-    /// System calls within the window, where they were to be counted and could be.
-    pub system_calls: Option<SystemCalls>,
-    /// Why they could not.
-    pub not_counted: Option<String>,
 }
 
 /// What a window cost; times are nanoseconds. What is not known is missing.

@@ -134,24 +134,6 @@ fn parse_peak_memory(status: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Mounts a file system of the kernel's own in a mount namespace of the calling thread alone, which
-/// ends with it.
-pub(crate) fn mount_for_this_thread(kind: &str, place: &Path) -> std::io::Result<()> {
-    use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-    #[expect(
-        unsafe_code,
-        reason = "rustix asks for care with file descriptors' tables only"
-    )]
-    // SAFETY: only the mount namespace is left.
-    unsafe {
-        rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS)?;
-    }
-    // Nothing goes back to the others.
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private)?;
-    Ok(mount(kind, place, kind, MountFlags::empty(), None)?)
-}
-
 /// Has the kernel kill this process when its parent ends, so that no worker outlives a run.
 pub(crate) fn die_with_parent() {
     let kill = Some(rustix::process::Signal::KILL);

@@ -5,12 +5,6 @@
 mod linux;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
-#[cfg(target_os = "linux")]
-mod perf;
-#[cfg(target_os = "linux")]
-mod tracing;
-#[cfg(target_os = "linux")]
-pub(crate) use tracing::{CallTrace, call_name, mark_for_strace};
 
 #[cfg(not(target_os = "linux"))]
 mod other;

@@ -1,7 +1,6 @@
 //! Systems whose counters nobody has wired up yet: time only.
 
 use super::CpuClock;
-use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -24,34 +23,6 @@ pub(crate) fn rusage(_: CpuClock) -> Usage {
 pub(crate) fn largest_cache_bytes() -> Option<usize> {
     None
 }
-
-#[derive(Debug)]
-pub(crate) struct CallTrace;
-
-#[expect(clippy::unused_self, reason = "as on Linux")]
-impl CallTrace {
-    pub(crate) fn open() -> std::io::Result<Self> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    pub(crate) fn begin(&self) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    pub(crate) fn end(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    pub(crate) fn calls(&self) -> std::io::Result<Option<BTreeMap<u64, u64>>> {
-        Ok(None)
-    }
-}
-
-pub(crate) fn call_name(number: u64) -> String {
-    format!("call {number}")
-}
-
-pub(crate) fn mark_for_strace(_: bool) {}
 
 #[derive(Debug)]
 pub(crate) struct RunDelay;

@@ -11,7 +11,6 @@ use crate::busy::{self, Busy};
 use crate::environment::device_counters;
 use crate::plan::{METADATA_COLD, ROOT_ONLY};
 use crate::scanner::Scanner;
-use crate::worker_process::one_line;
 use crate::{HarnessError, disk, page_cache};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -110,10 +109,8 @@ impl Block<'_> {
             measurement.metadata_reads = metadata_reads;
         }
         self.bring_to_rest(worker, &mut measurement)?;
-        let not_counted = measured.not_counted.as_deref().map(one_line);
         let reported = Reported {
             effective,
-            not_counted,
             waited: waited.mul_f64(self.shares.timed_share()),
         };
         Ok((measurement, reported))
@@ -268,7 +265,7 @@ impl Block<'_> {
             outside: measured.outside,
             drain_write_bytes: measured.drain_write_bytes,
             counters,
-            system_calls: measured.system_calls.clone(),
+            system_calls: None,
             device: device.map(|(before, after)| device_between(before, after, share)),
             latency,
             latencies,

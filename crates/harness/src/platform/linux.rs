@@ -10,7 +10,7 @@ pub(crate) use mounting::*;
 
 use super::Extent;
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
 /// `cachestat` has this number on every architecture but Alpha.
@@ -131,48 +131,6 @@ pub(crate) fn mincore_resident_pages(file: &File, bytes: u64) -> Option<u64> {
     (answer == 0).then(|| resident.iter().map(|page| u64::from(page & 1)).sum())
 }
 
-/// Opens a counter of this thread's own code, and closes it: whether that is allowed, or the
-/// system's number of the error.
-pub(crate) fn try_perf_event() -> Option<Result<(), i32>> {
-    /// The size of the first version of `struct perf_event_attr`, which every kernel knows, and a mask:
-    /// disabled; without the kernel and the hypervisor, which take a privilege.
-    const BYTES: u32 = 64;
-    const FLAGS: u64 = 0b110_0001;
-    const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    // PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK.
-    let (kind, event) = (1u32, 1);
-    let mut attributes = [0u64; 8];
-    let first = [kind.to_ne_bytes(), BYTES.to_ne_bytes()].concat();
-    attributes[0] = u64::from_ne_bytes(first.try_into().unwrap_or_default());
-    attributes[1] = event;
-    // Bit fields begin at the other end on machines with the high byte first.
-    attributes[5] = if cfg!(target_endian = "little") {
-        FLAGS
-    } else {
-        FLAGS.reverse_bits()
-    };
-    #[expect(unsafe_code, reason = "neither libc nor rustix wraps perf_event_open")]
-    // SAFETY: the pointer refers to a living structure whose size it states; the call reads it, and a
-    // descriptor that it makes is nobody else's.
-    unsafe {
-        let descriptor = libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            0,
-            -1,
-            -1,
-            CLOSE_ON_EXEC,
-        );
-        match i32::try_from(descriptor) {
-            Ok(descriptor @ 0..) => {
-                drop(OwnedFd::from_raw_fd(descriptor));
-                Some(Ok(()))
-            }
-            _ => Some(Err(std::io::Error::last_os_error().raw_os_error()?)),
-        }
-    }
-}
-
 /// Size of a page of memory, in bytes.
 pub(crate) fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
@@ -220,21 +178,4 @@ pub(crate) fn own_program() -> std::io::Result<PathBuf> {
     let link = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
     std::fs::read_link(&link)?;
     Ok(link)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn asking_for_features_opens_nothing_that_stays_open() {
-        let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-        let ask = || {
-            let _ = try_perf_event();
-        };
-        // Other tests open files meanwhile, but not hundreds.
-        let before = open();
-        (0..300).for_each(|_| ask());
-        assert!(open() < before + 200);
-    }
 }

@@ -5,7 +5,6 @@ use super::pass::Pass;
 use super::{Runner, Sequences};
 use crate::block_size::BlockSize;
 use crate::counting;
-use crate::job::BlockTask;
 use crate::{HarnessError, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -43,16 +42,10 @@ impl Pass for Counting {
         self.first += size.steps();
         let task = runner.task(cell, &self.sequences, BlockKind::Counting, size, first);
         let paths = runner.instances.paths(cell);
-        let (counted, reported) = runner.blocks.measure(cell, &paths, task.clone())?;
-        if counted.system_calls.is_some() {
-            return Ok(Some(Record::Measurement(counted)));
-        }
-        let why = reported.not_counted.as_deref();
-        let Some(strace) = runner.strace(why.unwrap_or("its driver does not"))? else {
+        let Some(strace) = runner.strace()? else {
+            let (counted, _) = runner.blocks.measure(cell, &paths, task)?;
             return Ok(Some(Record::Measurement(counted)));
         };
-        let version = runner.instances.next_version(cell);
-        let task = BlockTask { version, ..task };
         let (counted, lost) = runner.blocks.traced(&strace, cell, &paths, task)?;
         if let Some(why) = lost {
             let message = format!("System calls of {} are not counted: {why}.", cell.id);
@@ -115,16 +108,16 @@ impl Runner<'_> {
         self.pass(comparison, sizes, Placement::default())
     }
 
-    /// What counts where a driver, for a reason, does not; says once where there is no such thing.
-    fn strace(&mut self, driver: &str) -> Result<Option<PathBuf>, HarnessError> {
+    /// What counts system calls; says once where there is no such thing.
+    fn strace(&mut self) -> Result<Option<PathBuf>, HarnessError> {
         if let Some(known) = &self.strace {
             return Ok(known.clone());
         }
         let found = counting::find_strace();
         if let Err(why) = &found {
             self.remark(
-                format!("System calls are not counted ({driver}; {why})."),
-                "Install strace, or run it as root; times and ladders do not need it.",
+                format!("System calls are not counted ({why})."),
+                "Install strace; times and ladders do not need it.",
             )?;
         }
         Ok(self.strace.insert(found.ok()).clone())

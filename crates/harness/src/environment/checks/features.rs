@@ -1,7 +1,7 @@
 //! What can be used here, by this user.
 
 use super::{Context, Finding, Root, Row, disk, row};
-use crate::{counting, platform};
+use crate::counting;
 use rustix::fs::Access;
 use stowplan_model::WarningKind;
 
@@ -31,11 +31,6 @@ pub(super) const ROWS: &[Row] = &[
         open_files,
     ),
     row(
-        "perf_event_open",
-        "It counts system calls exactly, at 0.2 µs each, in a pass of its own.",
-        perf,
-    ),
-    row(
         "strace",
         "It shows which system calls an operation makes; a traced call takes 83 µs, so never while timing.",
         strace,
@@ -52,8 +47,6 @@ pub(super) struct Facts {
     /// Of those that there are: whether this user may write to it.
     drop_caches: Option<bool>,
     fuse: Option<bool>,
-    perf: Option<Result<(), i32>>,
-    perf_paranoid: Option<String>,
     strace: Option<String>,
     open_files: Option<u64>,
 }
@@ -61,7 +54,6 @@ pub(super) struct Facts {
 impl Facts {
     pub(super) fn gather(root: &Root) -> Self {
         Self {
-            perf: platform::try_perf_event(),
             strace: counting::on_path("strace").map(|file| file.display().to_string()),
             open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current,
             ..Self::read(root)
@@ -77,7 +69,6 @@ impl Facts {
         Self {
             drop_caches: writable("/proc/sys/vm/drop_caches"),
             fuse: writable("/dev/fuse"),
-            perf_paranoid: root.line("/proc/sys/kernel/perf_event_paranoid"),
             ..Self::default()
         }
     }
@@ -148,24 +139,6 @@ fn open_files(context: &Context<'_>) -> Finding {
     )
 }
 
-fn perf(context: &Context<'_>) -> Finding {
-    let facts = &context.facts.features;
-    let paranoid = facts.perf_paranoid.as_ref();
-    let paranoid = paranoid.map(|level| format!("perf_event_paranoid {level}"));
-    match facts.perf {
-        None => Finding::untold(),
-        Some(Ok(())) => Finding::ok(paranoid.unwrap_or_else(|| "yes".to_owned())),
-        Some(Err(_)) => Finding::feature(
-            false,
-            format!(
-                "refused; {}",
-                paranoid.as_deref().unwrap_or("a container may be why")
-            ),
-            "sudo sysctl kernel.perf_event_paranoid=1; in a container also --cap-add PERFMON.",
-        ),
-    }
-}
-
 fn strace(context: &Context<'_>) -> Finding {
     match &context.facts.features.strace {
         Some(path) => Finding::ok(path),
@@ -184,13 +157,9 @@ mod tests {
 
     #[test]
     fn what_is_there_and_may_be_written_is_told_from_what_is_not_there() {
-        let tree = MadeUp::of(&[
-            ("/proc/sys/vm/drop_caches", "0\n"),
-            ("/proc/sys/kernel/perf_event_paranoid", "2\n"),
-        ]);
+        let tree = MadeUp::of(&[("/proc/sys/vm/drop_caches", "0\n")]);
         let facts = Facts::read(&tree.root());
         assert_eq!((facts.drop_caches, facts.fuse), (Some(true), None));
-        assert_eq!(facts.perf_paranoid.as_deref(), Some("2"));
     }
 
     #[test]

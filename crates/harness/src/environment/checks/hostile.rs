@@ -18,7 +18,6 @@ const FILES: &[&str] = &[
     "proc/pressure/io",
     "proc/pressure/memory",
     "proc/9/stat",
-    "proc/sys/kernel/perf_event_paranoid",
     "sys/devices/system/cpu/online",
     "sys/devices/system/cpu/cpufreq/boost",
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
