@@ -4,7 +4,7 @@ use crate::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Recommendation, RunWarning,
     StoppingRule, bars, blocks::Blocks, charts, cold, driver_cost, gathered::Gathered,
     judge::Judge, ladder, ledger, lines, matrix, published, run_warning, sessions, space, stopping,
-    summary::summarise, sweeps, turns, warnings,
+    summary::summarise, sweeps, warnings,
 };
 use stowplan_model::{Comparison, Record, Warning, WarningKind};
 use thiserror::Error;
@@ -90,7 +90,6 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
         claims: Vec::new(),
         published: Vec::new(),
         ladders: Vec::new(),
-        turns: Vec::new(),
         cold: Vec::new(),
         space: space::rows(gathered),
         placements: gathered.placements.iter().copied().cloned().collect(),
@@ -135,7 +134,6 @@ fn explain(
         gathered: Some(gathered),
         study,
     });
-    analysis.turns = turns::outcomes(&gathered.run.plan, judged);
 }
 
 /// Adds what the outcomes of comparisons come to when they are put together.

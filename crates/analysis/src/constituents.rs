@@ -2,12 +2,11 @@
 //! Reports show the whole, and its constituents only to those who ask; and they keep the baseline
 //! that the whole is read with.
 
-use crate::{Analysis, ComparisonOutcome, MatrixOutcome, SweepOutcome, TurnOutcome, turns};
+use crate::{Analysis, ComparisonOutcome, MatrixOutcome, SweepOutcome};
 use std::collections::BTreeSet;
 use stowplan_model::Plan;
 
-/// The comparisons of a plan that are constituents of a matrix, of a sweep, or of a search for what turns an
-/// order.
+/// The comparisons of a plan that are constituents of a matrix or of a sweep.
 pub(crate) fn planned(plan: &Plan) -> BTreeSet<String> {
     let matrices = plan.study.matrices.iter();
     let of_matrices = matrices.flat_map(|matrix| {
@@ -19,22 +18,17 @@ pub(crate) fn planned(plan: &Plan) -> BTreeSet<String> {
         sweeps.any(|sweep| sweep.size_of(comparison).is_some())
     });
     let of_sweeps = of_sweeps.map(|comparison| comparison.id.clone());
-    of_matrices
-        .chain(of_sweeps)
-        .chain(turns::comparisons(plan))
-        .collect()
+    of_matrices.chain(of_sweeps).collect()
 }
 
 impl Analysis {
-    /// The comparisons that are constituents of a matrix, of a sweep or of a search for what turns an order
-    /// that has an outcome. A matrix
+    /// The comparisons that are constituents of a matrix or of a sweep that has an outcome. A matrix
     /// without any figure has none: then its comparisons stand for themselves, with what failed.
     #[must_use]
     pub fn constituents(&self) -> BTreeSet<String> {
         let matrices = self.matrices.iter().flat_map(MatrixOutcome::constituents);
         let sweeps = self.sweeps.iter().flat_map(SweepOutcome::constituents);
-        let turns = self.turns.iter().flat_map(TurnOutcome::constituents);
-        matrices.chain(sweeps).chain(turns).collect()
+        matrices.chain(sweeps).collect()
     }
 
     /// Whether a comparison counts for nothing because its size was measured again.

@@ -4,11 +4,11 @@ use crate::{
     Builds, ContrastOutcome, CorrectedRatio, Metric, RatioEstimate, StoppingRule, TotalOutcome,
     Verdict,
     blocks::Blocks,
-    builds::{self, Paired},
+    builds,
     stopping::{self, Noise},
     work::{measured_too, operations_per_commit, work_differences_of},
 };
-use stowplan_model::{Cell, CellId, Comparison, Role};
+use stowplan_model::{Cell, Comparison, Role};
 
 /// One comparison with its timed blocks and its noise: what is needed to judge any pair of its
 /// cells.
@@ -128,20 +128,6 @@ impl<'a> Judge<'a> {
             ),
             None => (None, Verdict::NoData, None),
         }
-    }
-
-    /// The rounds that the verdict on a pair rests on.
-    pub(crate) fn rounds(&self, cell: &CellId, reference: &CellId) -> Vec<Paired> {
-        let (pair, metric) = ((cell, reference), self.noise.metric);
-        stopping::replay(self.comparison, &self.blocks, pair, metric, self.rule).differences
-    }
-
-    /// The verdict on these by an interval that misses with another probability than that of a look.
-    pub(crate) fn verdict_at(&self, rounds: &[Paired], alpha: f64) -> Verdict {
-        let found = builds::estimate_at(rounds, self.noise.metric, alpha);
-        found.map_or(Verdict::NoData, |(estimate, _)| {
-            self.noise.verdict(&estimate, self.rule)
-        })
     }
 
     /// The ratio of a cell's time to that of its floor, over all rounds that both have: it describes,

@@ -45,7 +45,6 @@ mod stopping;
 mod summary;
 mod sweeps;
 mod tails;
-mod turns;
 mod warnings;
 pub mod wilcoxon;
 mod work;
@@ -96,7 +95,6 @@ pub use stopping::{
     ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
 };
 pub use tails::Basis;
-pub use turns::{TryOutcome, TurnAnswer, TurnOutcome, differs};
 pub use warnings::TWICE_DIFFERED;
 pub use work::{
     Both, WorkDifference, cell_differences, same_work, work_differences, workload_differences,

@@ -3,8 +3,7 @@
 use crate::{
     Advice, BarsOutcome, BlockTime, Builds, CellDriverCost, ClaimOutcome, ColdOutcome,
     ContrastDriverCost, CountSummary, Crossover, LadderOutcome, LinesOutcome, MatrixOutcome,
-    PublishedOutcome, Recommendation, RunWarning, SweepPoint, TurnOutcome, answers::Answer,
-    judge::floor_of,
+    PublishedOutcome, Recommendation, RunWarning, SweepPoint, answers::Answer, judge::floor_of,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,9 +42,6 @@ pub struct Analysis {
     pub published: Vec<PublishedOutcome>,
     /// One outcome per ladder of the study whose comparison was measured, in reading order.
     pub ladders: Vec<LadderOutcome>,
-    /// What turns the order of two cells, of each pair that was searched.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<TurnOutcome>,
     /// What explains the comparisons of cold reads, in running order.
     pub cold: Vec<ColdOutcome>,
     /// What each built store takes on disk, right after building.

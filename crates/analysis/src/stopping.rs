@@ -60,8 +60,7 @@ impl StoppingRule {
     fn looks(&self, comparison: &Comparison) -> Vec<usize> {
         let [.., last] = LOOKS;
         let cap = self.max_rounds.min(comparison.max_rounds).min(last);
-        let first = comparison.first_look.unwrap_or_default();
-        let earlier = LOOKS.into_iter().filter(|look| (first..cap).contains(look));
+        let earlier = LOOKS.into_iter().filter(|look| *look < cap);
         earlier.chain([cap]).map(|look| look as usize).collect()
     }
 

@@ -5,7 +5,6 @@ mod faults;
 mod optional;
 mod space;
 mod text;
-pub mod turning;
 mod uses;
 mod why;
 
@@ -123,7 +122,6 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         comparisons,
         on: options.on.clone(),
         sweeps: Vec::new(),
-        turning: None,
     })
 }
 
@@ -391,7 +389,6 @@ fn expand(
         rebuild_every: spec.rebuild_every.filter(|rounds| *rounds > 0),
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
-        first_look: None,
     }))
 }
 

@@ -1,9 +1,6 @@
 //! Cells, comparisons and the plan that a study expands to.
 
-use crate::{
-    Capabilities, DatasetSpec, Scanned, Settings, Statistic, StoreSpec, Study, Try, Turn, Turning,
-    Workload,
-};
+use crate::{Capabilities, DatasetSpec, Scanned, Settings, Statistic, StoreSpec, Study, Workload};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -113,10 +110,6 @@ pub struct Comparison {
     pub published_label: Option<String>,
     /// The most rounds it gets; at least 1, at most the cap of the stopping rule (40).
     pub max_rounds: u32,
-    /// The fewest rounds after which a ratio is looked at, where that is more than the stopping rule's
-    /// first look.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_look: Option<u32>,
 }
 
 impl Comparison {
@@ -152,9 +145,6 @@ pub struct Plan {
     /// Sweeps over the size of values, whose comparisons are among the above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,
-    /// What looks for factors that turn an order, whose comparisons are among the above.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turning: Option<Turning>,
 }
 
 impl Plan {
@@ -234,12 +224,6 @@ pub struct Extension {
     pub datasets: BTreeMap<String, DatasetSpec>,
     /// Comparisons in the order in which they run.
     pub comparisons: Vec<Comparison>,
-    /// Pairs of cells whose order is to be turned.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<Turn>,
-    /// What is tried for them, and measured by the comparisons.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tries: Vec<Try>,
 }
 
 impl Plan {
@@ -249,10 +233,6 @@ impl Plan {
         self.datasets
             .extend(datasets.map(|(name, spec)| (name.clone(), spec.clone())));
         self.comparisons.extend(more.comparisons.iter().cloned());
-        if let Some(turning) = &mut self.turning {
-            turning.turns.extend(more.turns.iter().cloned());
-            turning.tries.extend(more.tries.iter().cloned());
-        }
     }
 
     /// What of the times of its operations the verdicts on a cell are about.

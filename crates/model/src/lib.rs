@@ -29,7 +29,6 @@ mod statistic;
 mod study;
 mod suggest;
 mod survey;
-mod turning;
 mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
@@ -71,14 +70,12 @@ pub use spec::{SpecError, StoreSpec};
 pub use statistic::Statistic;
 pub use study::{
     Across, AdviseSpec, Axis, BarsSpec, BestSpec, CellSpec, ChartSpec, ClaimMeasure, ClaimSpec,
-    ComparisonSpec, Deciding, DifferenceSpec, DriverSpec, FactorSpec, LadderSpec, LinesSpec,
-    MOST_ROUNDS, MatrixScale, MatrixSpec, Measure, Pair, PublishedBar, PublishedMatrix,
-    PublishedOrder, PublishedRow, PublishedSpace, PublishedSpec, Reading, RungSpec, ScaleSpec,
-    Study, StudyError, TestSpec, server_variable,
+    ComparisonSpec, Deciding, DifferenceSpec, DriverSpec, LadderSpec, LinesSpec, MOST_ROUNDS,
+    MatrixScale, MatrixSpec, Measure, PublishedBar, PublishedMatrix, PublishedRow, PublishedSpace,
+    PublishedSpec, Reading, RungSpec, ScaleSpec, Study, StudyError, TestSpec, server_variable,
 };
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, Seconds, Survey, Took, WholeSet};
-pub use turning::{Try, Turn, Turning};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, EarlierPhases, Mix, Operation, PerTransaction,
     Workload, WorkloadSpec,

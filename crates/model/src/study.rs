@@ -2,7 +2,6 @@
 
 mod charts;
 mod claim;
-mod factor;
 mod fault;
 mod finite;
 mod ladder;
@@ -14,7 +13,6 @@ mod strict;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
 pub use claim::{BestSpec, ClaimMeasure, ClaimSpec, Deciding, TestSpec};
-pub use factor::{FactorSpec, Pair, PublishedOrder};
 use fault::Fault;
 pub use ladder::{DifferenceSpec, LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
@@ -92,9 +90,6 @@ pub struct Study {
     /// Times that others published, in reading order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<PublishedSpec>,
-    /// What can be switched to see whether it turns an order, in the order in which it is tried.
-    #[serde(rename = "factor", default, skip_serializing_if = "Vec::is_empty")]
-    pub factors: Vec<FactorSpec>,
     /// Systems whose published figures the charts show: key and description.
     #[serde(default)]
     pub systems: BTreeMap<String, String>,
@@ -600,7 +595,6 @@ impl Study {
             faults.extend(self.check_ladders());
             faults.extend(self.check_claims());
             faults.extend(self.check_published());
-            faults.extend(self.check_factors());
         }
         let faults = faults.into_iter().take(MOST_TOLD);
         found.extend(faults.map(|fault| fault.located_in(text, file)));

@@ -156,19 +156,6 @@ pub(crate) struct StudyOptions {
     /// and docs/why.md says how to read what comes of them.
     #[arg(conflicts_with = "resume", long)]
     pub(crate) why: bool,
-    /// What turns the order here? Switches the study's factors one at a time, then several, until the order
-    /// of two cells is the published one.
-    ///
-    /// Without a name: of whatever is in another order here than was published. A comparison: of its cells that
-    /// are. A cell (COMPARISON/CELL): of that one in any case, against what was published of it or against
-    /// the baseline. Nothing else is measured; docs/turning.md says how to read what comes of it.
-    #[arg(
-        conflicts_with_all = ["resume", "only", "why", "cache_state", "durability", "on"],
-        long,
-        value_name = "CELL",
-        num_args = 0..=1
-    )]
-    pub(crate) turn: Option<Option<String>>,
     /// How to measure.
     #[command(flatten)]
     pub(crate) measure: MeasureOptions,

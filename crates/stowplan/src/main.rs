@@ -24,7 +24,6 @@ mod report;
 mod screen;
 mod studies;
 mod study;
-mod turning;
 mod typed;
 mod values;
 

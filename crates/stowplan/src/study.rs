@@ -9,7 +9,6 @@ use crate::places::Drawn;
 use crate::progress::Progress;
 use crate::report::show;
 use crate::screen::{note, note_with_command, print, warn};
-use crate::turning::{self, Searching};
 use crate::{drivers, listing, places, screen, studies};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,12 +45,6 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
                 "{asked}: without a study nothing is measured, and there is no document; name one ('stowplan studies' lists them)"
             )));
         }
-        if let Some(Some(asked)) = &options.turn {
-            return Err(CliError::Usage(format!(
-                "--turn {asked}: no study is named; what turns the orders of the study '{asked}': stowplan study \
-                 {asked} --turn; what turns '{asked}' of a study: stowplan study NAME --turn {asked}"
-            )));
-        }
         return listing::studies();
     };
     for (on, directory) in &options.on {
@@ -60,29 +53,11 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     let mut study = studies::find(name, &options.measure.driver)?;
     let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
     places::look(&mut study)?;
-    let planned = |only| {
-        let options = plan_options(options, only);
-        plan::plan(study.clone(), &options, &drivers)
-            .map_err(|refusal| studies::located(refusal, name, &study, &drivers))
-    };
-    let Some(asked) = &options.turn else {
-        let plan = planned(options.only.clone())?;
-        return carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |_| {
-            AsPlanned
-        });
-    };
-    let asked = asked.as_deref();
-    let only = turning::first(&study, options.scale.as_deref(), asked)?;
-    let plan = turning::asking(planned(only)?, asked);
-    let ignore_space = options.measure.ignore_space;
-    let exit = carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |run| {
-        Searching::new(run, ignore_space)
-    })?;
-    if options.measure.dry_run {
-        let text = turning::describe(&plan, &drivers, screen::width())?;
-        print(&screen::drawable(&format!("\n{text}")));
-    }
-    Ok(exit)
+    let plan = plan::plan(study.clone(), &plan_options(options), &drivers)
+        .map_err(|refusal| studies::located(refusal, name, &study, &drivers))?;
+    carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |_| {
+        AsPlanned
+    })
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
@@ -250,23 +225,15 @@ fn go_on(
         false => WorkDirectory::create_below(&place)?,
     };
     say_where_it_stands(&resumption, &remaining, options);
-    // What looks for factors goes on with the values of all comparisons.
-    let data = match resumption.plan().turning.is_some() {
-        true => resumption.plan().clone(),
-        false => remaining,
-    };
     let rule = (resumption.seed(), resumption.rule());
     let run = run_options(&output, &work, options, rule, &drivers, interrupt);
     let mut extender: Box<dyn Extender> =
         match Refining::resumed(&resumption, &drivers, &run.result) {
             Some(refining) => Box::new(refining),
-            None if resumption.plan().turning.is_some() => {
-                Box::new(Searching::new(&run, options.ignore_space))
-            }
             None => Box::new(AsPlanned),
         };
     let end = measure(options, &work, &run, |progress| {
-        places::fetch(&data, &Drawn::new(), work.path(), progress)?;
+        places::fetch(&remaining, &Drawn::new(), work.path(), progress)?;
         runner::resume(resumption, &run, progress, &mut *extender)
     })?;
     Ok(Begun { output, end })
@@ -434,10 +401,10 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-fn plan_options(options: &StudyOptions, only: Vec<String>) -> PlanOptions {
+fn plan_options(options: &StudyOptions) -> PlanOptions {
     PlanOptions {
         scale: options.scale.clone(),
-        only,
+        only: options.only.clone(),
         cache_state: options.cache_state.map(Into::into),
         durability: options.durability.map(Into::into),
         rounds: options.measure.rounds,

@@ -57,5 +57,3 @@ mod stopping;
 mod support;
 #[cfg(test)]
 mod sweeps;
-#[cfg(test)]
-mod turns;

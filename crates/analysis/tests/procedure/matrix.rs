@@ -65,7 +65,6 @@ fn column(id: &str) -> Comparison {
         rebuild_every: None,
         published_label: None,
         max_rounds: 40,
-        first_look: None,
     }
 }
 
@@ -104,7 +103,6 @@ fn analysed(columns: &[&str], blocks: Vec<Measurement>) -> Analysis {
             comparisons: columns.iter().map(|id| column(id)).collect(),
             on: BTreeMap::new(),
             sweeps: Vec::new(),
-            turning: None,
         },
         environment: Environment::default(),
         equivalence: RULE.equivalence,

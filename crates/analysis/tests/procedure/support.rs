@@ -97,7 +97,6 @@ pub(crate) fn comparison(candidates: &[&str]) -> Comparison {
         rebuild_every: None,
         published_label: None,
         max_rounds: 40,
-        first_look: None,
     }
 }
 
@@ -224,7 +223,6 @@ pub(crate) fn header(comparison: &Comparison) -> Record {
             comparisons: vec![comparison.clone()],
             on: BTreeMap::new(),
             sweeps: Vec::new(),
-            turning: None,
         },
         environment: Environment::default(),
         equivalence: RULE.equivalence,
@@ -242,19 +240,6 @@ pub(crate) fn records(comparison: &Comparison, measurements: &[Measurement]) -> 
 /// The findings on a run that measured these blocks.
 pub(crate) fn analysis(comparison: &Comparison, measurements: &[Measurement]) -> Analysis {
     analyse(&records(comparison, measurements), None).unwrap()
-}
-
-/// The same of a plan that is changed first.
-pub(crate) fn analysis_of_plan(
-    comparison: &Comparison,
-    measurements: &[Measurement],
-    change: impl Fn(&mut Plan),
-) -> Analysis {
-    let mut records = records(comparison, measurements);
-    if let Some(Record::Run(run)) = records.first_mut() {
-        change(&mut run.plan);
-    }
-    analyse(&records, None).unwrap()
 }
 
 pub(crate) fn outcome(comparison: &Comparison, blocks: &[Measurement]) -> ComparisonOutcome {

@@ -2,7 +2,6 @@ use super::*;
 
 mod matrix;
 mod on;
-mod turning;
 mod workloads;
 
 const STUDY: &str = r#"

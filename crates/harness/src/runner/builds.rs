@@ -309,7 +309,6 @@ mod tests {
             rebuild_every: None,
             published_label: None,
             max_rounds: 40,
-            first_look: None,
         }
     }
 

@@ -640,7 +640,6 @@ mod tests {
             rebuild_every: None,
             published_label: None,
             max_rounds: 10,
-            first_look: None,
         };
         instances.warm(&comparison).unwrap();
         instances.built.insert(built.instance.clone());

@@ -24,7 +24,6 @@ mod ratios;
 mod sign_words;
 mod space;
 mod totals;
-mod turns;
 pub(crate) mod warnings;
 
 use crate::document::{
@@ -40,7 +39,6 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     blocks.extend(warnings::notice(analysis));
     let ending = blocks.len();
     blocks.extend(source(analysis));
-    blocks.extend(turns::section(analysis));
     blocks.extend(answers::section(analysis));
     blocks.extend(ledger::section(analysis));
     blocks.extend(figures(analysis));

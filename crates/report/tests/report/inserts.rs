@@ -92,7 +92,6 @@ pub(crate) fn analysis() -> Analysis {
             rebuild_every: None,
             published_label: Some("a machine of 2011, seconds with the commit".to_owned()),
             max_rounds: 20,
-            first_look: None,
         })
         .collect();
     fixture::decided(analysis)

@@ -220,7 +220,6 @@ fn planned(spec: &ComparisonSpec) -> Comparison {
         rebuild_every: None,
         published_label: spec.published_label.clone(),
         max_rounds: 10,
-        first_look: None,
     }
 }
 
@@ -277,7 +276,6 @@ pub(crate) fn records() -> Vec<Record> {
         comparisons: study.comparisons.iter().map(planned).collect(),
         on: BTreeMap::new(),
         sweeps: Vec::new(),
-        turning: None,
         study,
     };
     let cells: Vec<Cell> = plan.cells().cloned().collect();

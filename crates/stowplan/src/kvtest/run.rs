@@ -41,9 +41,6 @@ const CHANGED: &str = "is not what this run found or wrote there";
 /// What that means, as a rule.
 const WRITTEN_MEANWHILE: &str =
     "; another program probably wrote meanwhile: run it again while none does, or on a copy";
-/// The factor of `study fasterthanfs` by which the overwrites of a run differ with and without --as-kvtest,
-/// and the cell whose order against a database it is known to turn.
-const TURNING: [&str; 2] = ["truncation", "overwrite/in-place"];
 /// How many keys kvtest reads of a directory unless it is told.
 const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 
@@ -664,7 +661,6 @@ fn notes(subject: &Subject, options: &RunOptions, keys: &Keys, outcome: &Repeate
 /// By how files are written they come out before or behind a database: the article's own command named the
 /// other winner.
 fn what_turns_the_order(subject: &Subject, options: &RunOptions) -> Option<String> {
-    let [factor, cell] = TURNING;
     let (here, there) = match options.as_kvtest {
         false => (
             "Files were written over where they lie, and kvtest empties each first",
@@ -677,8 +673,8 @@ fn what_turns_the_order(subject: &Subject, options: &RunOptions) -> Option<Strin
     };
     (options.update && subject.database.is_none()).then(|| {
         format!(
-            "{here}: {factor} is known to turn the order of files and a database. To see it here, {there}, or \
-             stowplan study fasterthanfs --scale quick --turn {cell}."
+            "{here}: truncation is known to turn the order of files and a database. To see it here, {there}, or \
+             stowplan study fasterthanfs --scale quick --only overwrite."
         )
     })
 }
@@ -742,16 +738,6 @@ mod tests {
         assert_eq!(median(vec![7]), 7);
         assert_eq!(median(vec![9, 1, 5]), 5);
         assert_eq!(median(vec![40, 10, 20, 1_000]), 30);
-    }
-
-    #[test]
-    fn the_factor_that_turns_the_order_of_a_run_is_one_of_the_study_that_it_names() {
-        let study = crate::studies::find("fasterthanfs", &[]).unwrap();
-        let [factor, cell] = TURNING;
-        let factors = study.factors.iter();
-        let named: Vec<_> = factors.filter(|known| known.id == factor).collect();
-        assert_eq!(named[0].settings["write"], "truncate");
-        crate::turning::first(&study, Some("quick"), Some(cell)).unwrap();
     }
 
     #[test]

@@ -172,7 +172,7 @@ fn an_update_of_files_names_what_turns_their_order_against_a_database() {
         "{ours}"
     );
     assert!(
-        ours.contains(named) && ours.contains("--turn overwrite/in-place"),
+        ours.contains(named) && ours.contains("--only overwrite"),
         "{ours}"
     );
     let theirs = told("d", &["--as-kvtest"]);

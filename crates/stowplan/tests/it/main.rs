@@ -41,5 +41,4 @@ mod run;
 mod safety;
 mod scanned;
 mod stdout;
-mod turning;
 mod why;

@@ -116,30 +116,3 @@ fn a_study_measures_the_users_values_and_its_result_holds_none_of_them() {
         .run(&["study", "gone.toml", "--output", "gone"])
         .refuses("no place");
 }
-
-#[test]
-fn what_turns_an_order_is_looked_for_with_the_users_values_too_also_after_a_pause() {
-    let bench = with_place();
-    let factor = "[[factor]]\nid = \"pages\"\ntitle = \"larger pages\"\nstores = [\"sqlite\"]\n\
-                  settings = { page_size = \"8192\" }\n";
-    bench.write("mine.toml", &format!("{STUDY}{factor}"));
-    let turn = ["study", "mine.toml", "--turn", "read/sql", "--rounds", "1"];
-    bench
-        .run(&[&turn[..], &["--output", "out", "--quiet"]].concat())
-        .exits(0);
-    let tried = |bench: &Bench| {
-        let records = bench.records("out").into_iter();
-        records
-            .filter(|record| matches!(record, Record::Measurement(m) if m.cell.0.starts_with("turn-1-")))
-            .count()
-    };
-    let all = tried(&bench);
-    assert!(all > 0);
-    // As if it had ended before what follows.
-    let path = bench.path("out/result.jsonl");
-    let whole = std::fs::read_to_string(&path).unwrap();
-    let at = whole.find("{\"type\":\"extension\"").unwrap();
-    std::fs::write(&path, &whole[..at]).unwrap();
-    bench.run(&["study", "--resume", "out", "--quiet"]).exits(0);
-    assert_eq!(tried(&bench), all);
-}
