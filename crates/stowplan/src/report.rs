@@ -419,16 +419,6 @@ pub(crate) fn show(result: &Path, options: &MeasureOptions) -> Result<Analysis, 
     Ok(loaded.analysis)
 }
 
-/// Writes the files beside a result, and prints nothing; how many of its cells failed.
-///
-/// # Errors
-/// The result cannot be read.
-pub(crate) fn write_pages(directory: &Path) -> Result<usize, CliError> {
-    let loaded = load(directory)?;
-    keep_files(&loaded);
-    Ok(loaded.analysis.failures.len())
-}
-
 fn present(loaded: &Loaded, options: &PrintOptions) {
     print_text(&loaded.analysis, options);
     if let Some(page) = keep_files(loaded) {

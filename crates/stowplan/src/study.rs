@@ -153,7 +153,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
 }
 
 /// Says what is left to measure of a run.
-pub(crate) fn describe_rest(directory: &Path, options: &MeasureOptions) -> Result<(), CliError> {
+fn describe_rest(directory: &Path, options: &MeasureOptions) -> Result<(), CliError> {
     let (_, resumption) = stopped(directory, options)?;
     match resumption.is_complete() {
         true => print("This run is complete; there is nothing to go on with.\n"),
@@ -164,19 +164,6 @@ pub(crate) fn describe_rest(directory: &Path, options: &MeasureOptions) -> Resul
         }
     }
     Ok(())
-}
-
-/// Goes on with a run that was broken off, and shows nothing; nothing if there is nothing to go on with.
-pub(crate) fn resume_into(
-    directory: &Path,
-    options: &MeasureOptions,
-) -> Result<Option<Begun>, CliError> {
-    let (output, resumption) = stopped(directory, options)?;
-    if resumption.is_complete() {
-        clear_up_after(&resumption, &output, options);
-        return Ok(None);
-    }
-    go_on(output, resumption, options).map(Some)
 }
 
 /// What a run left when it was broken off.

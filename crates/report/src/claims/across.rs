@@ -56,7 +56,7 @@ impl Claims {
         if !left_out.is_empty() {
             let left_out = left_out.join(", ");
             blocks.push(remark(format!(
-                "Not tested by these results: {left_out}. 'stowplan claims --measure' tests all."
+                "Not tested by these results: {left_out}. 'stowplan study NAME --scale claims' tests those of one."
             )));
         }
         Document {
@@ -82,7 +82,7 @@ impl Claims {
             let claims = format::counted(claims.len(), "claim");
             let studies = format::counted(studies.len(), "study").replace("studys", "studies");
             return vec![format!(
-                "{claims} of {studies}; 'stowplan claims --measure' tests all of them here."
+                "{claims} of {studies}; 'stowplan study NAME --scale claims' tests those of one here."
             )];
         }
         let of_machine = machines.iter().enumerate().map(|(place, machine)| {

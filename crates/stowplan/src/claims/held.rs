@@ -4,10 +4,8 @@
 use crate::error::CliError;
 use crate::report::Loaded;
 use crate::screen::warn;
-use std::collections::BTreeSet;
-use std::path::Path;
 use stowplan_analysis::analyse;
-use stowplan_model::{Cell, CellId, ClaimSpec, DatasetSpec, Plan, Record, Study, Workload};
+use stowplan_model::{Cell, ClaimSpec, DatasetSpec, Plan, Record, Study, Workload};
 
 /// So many names are told of a list.
 const MOST_NAMED: usize = 5;
@@ -114,44 +112,8 @@ fn alike(plan: &Plan, cell: &Cell, study: &Study) -> Option<bool> {
     )
 }
 
-/// Refuses to go on with a result that is not of this study, by its name or by the cells that its claims
-/// need.
-///
-/// # Errors
-/// It is of another one; the message says by what.
-pub(super) fn require_same(
-    study: &Study,
-    earlier: &Plan,
-    directory: &Path,
-) -> Result<(), CliError> {
-    let expanded = study.clone().expanded();
-    let needed: BTreeSet<CellId> = study.claims.iter().flat_map(|c| c.cells(study)).collect();
-    let measured = earlier.cells().filter(|cell| needed.contains(&cell.id));
-    let unlike = measured.filter(|cell| alike(earlier, cell, &expanded) != Some(true));
-    let unlike: Vec<&str> = unlike.map(|cell| cell.id.0.as_str()).collect();
-    let by = match (earlier.study.name == study.name, &unlike[..]) {
-        (false, _) => format!("'{}'", earlier.study.name.escape_debug()),
-        (true, []) => return Ok(()),
-        (true, unlike) => format!(
-            "one of this name that measures something else as {}",
-            few(unlike)
-        ),
-    };
-    Err(CliError::Usage(format!(
-        "{}: what was measured there is of another study, {by}; name another place with --in DIR, or remove it",
-        directory.display()
-    )))
-}
-
-/// The cells that a plan has and an earlier one has not.
-pub(super) fn missing<'p>(plan: &'p Plan, earlier: &Plan) -> Vec<&'p str> {
-    let there: BTreeSet<&CellId> = earlier.cells().map(|cell| &cell.id).collect();
-    let missing = plan.cells().filter(|cell| !there.contains(&cell.id));
-    missing.map(|cell| cell.id.0.as_str()).collect()
-}
-
 /// The first of some names, and how many more there are.
-pub(super) fn few(names: &[&str]) -> String {
+fn few(names: &[&str]) -> String {
     let told = names.iter().take(MOST_NAMED).copied();
     let told = told.collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MOST_NAMED) {

@@ -17,20 +17,26 @@ fn stated() -> String {
     )
 }
 
+/// Measures the claims of a study file into a directory below `ledger`, and says what it has.
+fn measured(bench: &Bench, file: &str, name: &str) {
+    let place = format!("ledger/{name}");
+    let study = ["study", file, "--scale", "claims", "--rounds", "10"];
+    bench
+        .run(&[&study[..], &["--output", &place, "--quiet"]].concat())
+        .exits(0);
+}
+
 #[test]
-fn claims_are_measured_once_and_told_in_every_form() {
+fn claims_are_measured_by_a_study_and_told_in_every_form() {
     let bench = Bench::new();
     bench.write("stated.toml", &stated());
-    let measure = [
-        "claims",
-        "--measure",
-        "--of",
-        "stated.toml",
-        "--in",
-        "ledger",
-        "--json",
-    ];
-    let document: Value = serde_json::from_str(&bench.run(&measure).exits(0).stdout()).unwrap();
+    measured(&bench, "stated.toml", "small");
+    let asked = ["claims", "--of", "stated.toml", "ledger/small"];
+    let document = bench
+        .run(&[&asked[..], &["--json"]].concat())
+        .exits(0)
+        .stdout();
+    let document: Value = serde_json::from_str(&document).unwrap();
     let verdict = |place: usize| document["claims"][place]["on"][0]["verdict"].clone();
     let unreliable = verdict(0) == "unreliable";
     if !unreliable {
@@ -40,45 +46,19 @@ fn claims_are_measured_once_and_told_in_every_form() {
     let missing = &document["claims"][2]["on"][0]["missing"][0];
     assert_eq!(missing["cell"], "write/wal");
 
-    // What is measured is an ordinary result, with its page, and of the cells that claims name.
-    let result = bench.path("ledger/small/result.jsonl");
-    let before = std::fs::read(&result).unwrap();
-    assert!(bench.path("ledger/small/report.html").exists());
     let text = bench.run(&["report", "ledger/small"]).exits(0).stdout();
     assert!(text.contains("What the article says"), "{text}");
     assert!(text.contains("“a store takes no time”"), "{text}");
 
-    // Again: nothing is left to measure. Without its end: it goes on.
-    bench.run(&measure).exits(0);
-    assert_eq!(std::fs::read(&result).unwrap(), before);
-    let lines = String::from_utf8(before).unwrap();
-    let cut = lines.lines().count() - 4;
-    let cut: String = lines
-        .lines()
-        .take(cut)
-        .map(|line| format!("{line}\n"))
-        .collect();
-    std::fs::write(&result, &cut).unwrap();
-    bench.run(&measure).exits(0);
-    let after = std::fs::read_to_string(&result).unwrap();
-    assert!(after.starts_with(&cut) && after.len() > cut.len());
-
-    let told = bench.run(&["claims", "--of", "stated.toml", "ledger/small"]);
-    let told = told.exits(0).stdout();
+    let told = bench.run(&asked).exits(0).stdout();
     assert!(told.contains("“a store takes its time” (line 7)"), "{told}");
     assert!(
         told.lines().all(|line| line.chars().count() <= 80),
         "{told}"
     );
-    let line = [
-        "claims",
-        "ledger/small",
-        "--of",
-        "stated.toml",
-        "--output",
-        "claims.html",
-    ];
-    bench.run(&line).exits(0);
+    bench
+        .run(&[&asked[..], &["--output", "claims.html"]].concat())
+        .exits(0);
     let page = std::fs::read_to_string(bench.path("claims.html")).unwrap();
     assert!(page.contains("a store takes no time"));
 }
@@ -140,7 +120,6 @@ fn without_results_every_claim_is_listed_with_what_would_decide_it() {
     bench
         .run(&["claims", "--of", "small.toml"])
         .refuses("the study states no claim");
-    bench.run(&["claims", "--in", "here"]).refuses("--measure");
 }
 
 /// What the first result says of each claim, in their order.
@@ -156,40 +135,27 @@ fn verdicts(run: &Finished) -> Vec<Value> {
 fn a_result_is_judged_by_the_study_that_is_asked_and_by_no_other_cells() {
     let bench = Bench::new();
     bench.write("stated.toml", &stated());
-    let measure = |file: &str, more: &[&str]| {
-        let words = [
-            "claims",
-            "--measure",
-            "--of",
-            file,
-            "--in",
-            "ledger",
-            "--json",
-        ];
-        bench.run(&[&words[..], more].concat())
-    };
-    let first = measure("stated.toml", &["--rounds", "10"]);
+    measured(&bench, "stated.toml", "small");
+    let asked = |file: &str, place: &str| bench.run(&["claims", "--of", file, "--json", place]);
+    let first = asked("stated.toml", "ledger/small");
     first.exits(0);
-    let result = bench.path("ledger/small/result.jsonl");
-    let before = std::fs::read(&result).unwrap();
 
     // Other bounds: the same blocks, another verdict, and a word about it.
     let other = stated().replace("at_most = 0.000001", "at_most = 1_000_000");
     bench.write("other.toml", &other);
-    let asked = measure("other.toml", &["--rounds", "10"]);
+    let otherwise = asked("other.toml", "ledger/small");
     assert!(
-        asked.exits(0).stderr().contains("(never)"),
+        otherwise.exits(0).stderr().contains("(never)"),
         "{}",
-        asked.stderr()
+        otherwise.stderr()
     );
-    assert_eq!(std::fs::read(&result).unwrap(), before);
     if verdicts(&first)[0] != "unreliable" {
         assert_eq!(verdicts(&first)[1], "fails");
-        assert_eq!(verdicts(&asked)[1], "holds");
+        assert_eq!(verdicts(&otherwise)[1], "holds");
     }
     // A directory of results is all of them.
-    let named = bench.run(&["claims", "--of", "other.toml", "--json", "ledger"]);
-    assert_eq!(verdicts(named.exits(0)), verdicts(&asked));
+    let named = asked("other.toml", "ledger");
+    assert_eq!(verdicts(named.exits(0)), verdicts(&otherwise));
 
     // Other work under the same name: nobody has measured that.
     let other = stated().replace(
@@ -197,10 +163,7 @@ fn a_result_is_judged_by_the_study_that_is_asked_and_by_no_other_cells() {
         "order = \"ascending\", operation = \"read\"",
     );
     bench.write("work.toml", &other);
-    measure("work.toml", &[])
-        .refuses("is of another study, one of this name that measures something else");
-    assert_eq!(std::fs::read(&result).unwrap(), before);
-    let named = bench.run(&["claims", "--of", "work.toml", "--json", "ledger/small"]);
+    let named = asked("work.toml", "ledger/small");
     assert_eq!(
         verdicts(named.exits(0)),
         [Value::Null, Value::Null, Value::Null]
@@ -210,74 +173,4 @@ fn a_result_is_judged_by_the_study_that_is_asked_and_by_no_other_cells() {
         "{}",
         named.stderr()
     );
-
-    // What is left, and what failed.
-    let text = measure_dry(&bench);
-    assert!(
-        text.contains("small, in ledger/small:") && text.contains("This run is complete"),
-        "{text}"
-    );
-    let lines = String::from_utf8(before).unwrap();
-    let failure =
-        "{\"type\":\"failure\",\"cell\":\"read/sql\",\"message\":\"no room\",\"stderr\":\"\"}\n";
-    let end = lines.rfind("{\"type\":\"end\"").unwrap();
-    std::fs::write(
-        &result,
-        format!("{}{failure}{}", &lines[..end], &lines[end..]),
-    )
-    .unwrap();
-    measure("stated.toml", &[]).exits(1);
-}
-
-fn measure_dry(bench: &Bench) -> String {
-    let words = [
-        "claims",
-        "--measure",
-        "--of",
-        "stated.toml",
-        "--in",
-        "ledger",
-        "--dry-run",
-    ];
-    bench.run(&words).exits(0).stdout()
-}
-
-#[test]
-fn a_study_that_cannot_be_measured_hides_nothing_of_those_before_it() {
-    let bench = Bench::new();
-    bench.write("stated.toml", &stated());
-    bench.write(
-        "second.toml",
-        &stated().replace("name = \"small\"", "name = \"second\""),
-    );
-    std::fs::create_dir_all(bench.path("ledger/second")).unwrap();
-    std::fs::write(bench.path("ledger/second/letter"), "dear").unwrap();
-    let words = ["claims", "--measure", "--in", "ledger", "--rounds", "3"];
-    let all = ["--of", "stated.toml", "--of", "second.toml", "--json"];
-    let all = [&words[..], &all].concat();
-    let run = bench.run(&all);
-    run.refuses("ledger/second exists and is not empty");
-    let document: Value = serde_json::from_str(&run.stdout()).unwrap();
-    assert_eq!(document["machines"].as_array().unwrap().len(), 1);
-    // More rounds than there were are measured, and as many as there were are not.
-    let blocks = |rounds: &str| {
-        let words = [
-            "claims",
-            "--measure",
-            "--in",
-            "ledger",
-            "--of",
-            "stated.toml",
-            "--rounds",
-            rounds,
-        ];
-        bench.run(&words).exits(0);
-        let text = std::fs::read_to_string(bench.path("ledger/small/result.jsonl")).unwrap();
-        text.matches("\"type\":\"measurement\"").count()
-    };
-    let three = blocks("3");
-    assert!(blocks("10") > three);
-    let run = bench.run(&[&words[..4], &["--of", "second.toml"]].concat());
-    run.refuses("is not empty");
-    assert_eq!(run.stdout(), "");
 }
