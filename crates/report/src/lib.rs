@@ -28,6 +28,7 @@ mod quantity;
 pub mod render;
 pub mod run;
 mod sanitise;
+pub mod shell;
 mod signed;
 pub mod stat;
 pub mod survey;

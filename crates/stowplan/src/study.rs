@@ -22,6 +22,7 @@ use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions};
 use stowplan_harness::runner::{self, AsPlanned, Extender, Resumption, RunOptions};
 use stowplan_model::{Plan, RunEnd, RunOutcome};
+use stowplan_report::shell::quoted;
 
 /// The name of the report that every run leaves behind.
 const PAGE: &str = "report.html";
@@ -379,15 +380,6 @@ fn command_to_go_on(directory: &Path, options: &MeasureOptions) -> String {
     command
 }
 
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:=@%,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 fn plan_options(options: &StudyOptions) -> PlanOptions {
     PlanOptions {
         scale: options.scale.clone(),
@@ -509,13 +501,6 @@ mod tests {
 
     #[test]
     fn a_command_can_be_pasted_into_a_shell() {
-        assert_eq!(
-            quoted("stowplan-results/2026-01-02"),
-            "stowplan-results/2026-01-02"
-        );
-        assert_eq!(quoted("my results"), "'my results'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
         let command = command_to_go_on(Path::new("a b"), &typed(&[]));
         assert!(command.ends_with(" study --resume 'a b'"), "{command}");
         let options = typed(&["--budget", "1.5m", "--keep", "--ignore-space"]);

@@ -6,6 +6,7 @@ use crate::document::{
 };
 use crate::document::{Text, Tone};
 use crate::format;
+use crate::shell::quoted;
 use stowplan_analysis::{Advice, Analysis, Aspect, Choice, Split, Verdict, What, deciding};
 use stowplan_model::{AdviseSpec, Cell, Seconds, Took, format_bytes, format_count, format_size};
 
@@ -298,6 +299,8 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
     let lost = [
         "tools that want paths ('stowplan mount' shows them, read-only);".to_owned(),
         "two writers at a time: in one database one waits for the other;".to_owned(),
+        "owners other than yours, extended attributes and hard links (pack counts them);"
+            .to_owned(),
         "backups file by file: one changed value makes another file of the whole;".to_owned(),
         format!(
             "memory: a SELECT holds a value whole, here up to {} (the blob API reads pieces);",
@@ -393,15 +396,6 @@ fn file(name: &str) -> String {
         true => quoted(&format!("./{name}")),
         false => quoted(name),
     }
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:=@%,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {

@@ -104,6 +104,35 @@ fn options(detail: Detail) -> TerminalOptions {
     }
 }
 
+#[test]
+fn commands_and_programs_can_be_pasted_whatever_the_width() {
+    let place = "/home/me/a place of a long name/".repeat(4);
+    for (width, unicode) in [(40, true), (80, true), (80, false), (200, true)] {
+        let mut analysis = advised(Choice::Split { inside: 65_536 });
+        if let Some(asked) = &mut analysis.run.plan.study.advise {
+            asked.place = format!("{place}thümbs\n").into();
+        }
+        let options = TerminalOptions {
+            width,
+            unicode,
+            ..options(Detail::All)
+        };
+        let text = terminal::render(&document(&analysis, ""), &options);
+        let whole = |line: &str| text.lines().any(|found| found.trim_start() == line);
+        let pack = format!(
+            r"stowplan pack '{place}thümbs'$'\n' 'thümbs'$'\n''.sqlar' --store --inline-limit 65536 --page-size 8192"
+        );
+        assert!(whole(&pack), "{width}: {text}");
+        for program in [
+            include_str!("../../snippets/read_value.py"),
+            include_str!("../../snippets/read_value.c"),
+            include_str!("../../snippets/read_value.rs"),
+        ] {
+            assert!(text.contains(program.trim_end()), "{width}: {text}");
+        }
+    }
+}
+
 /// A text without its line breaks.
 fn flowing(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

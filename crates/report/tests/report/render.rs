@@ -12,6 +12,9 @@ use stowplan_report::render::{html, markdown, terminal};
 use stowplan_report::steers;
 use unicode_width::UnicodeWidthStr as _;
 
+/// What text that is shown as it is begins with.
+const AS_IT_IS: &str = "$ ";
+
 fn on_terminal(document: &Document, width: usize, unicode: bool, detail: Detail) -> String {
     let options = TerminalOptions {
         width,
@@ -354,6 +357,15 @@ mod hostile_blocks {
         vec(file, 0..3).prop_map(Content::Files)
     }
 
+    /// Whoever asks for text as it is gets lines as wide as they are; each says that it is one.
+    fn verbatim() -> impl Strategy<Value = String> {
+        label().prop_map(|text| {
+            text.lines()
+                .map(|line| format!("{AS_IT_IS}{line}\n"))
+                .collect()
+        })
+    }
+
     fn content() -> impl Strategy<Value = Content> {
         prop_oneof![
             text().prop_map(Content::Paragraph),
@@ -365,7 +377,7 @@ mod hostile_blocks {
             rows(),
             plane(),
             legend_entries().prop_map(Content::Legend),
-            label().prop_map(Content::Verbatim),
+            verbatim().prop_map(Content::Verbatim),
             files(),
         ]
     }
@@ -448,9 +460,31 @@ proptest! {
     ) {
         let text = on_terminal(&document, width, unicode, Detail::All);
         for line in text.lines() {
-            prop_assert!(line.width() <= width, "{line:?} is {} wide", line.width());
             prop_assert!(!line.chars().any(steers), "{line:?}");
-            prop_assert!(unicode || line.is_ascii(), "{line:?}");
+            if !line.trim_start().starts_with(AS_IT_IS) {
+                prop_assert!(line.width() <= width, "{line:?} is {} wide", line.width());
+                prop_assert!(unicode || line.is_ascii(), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_pasted_keeps_its_lines_and_their_indentation(
+        lines in prop::collection::vec("( {4}){0,3}[!-~é漢]{1,20}( [!-~é漢]{1,30}){0,12}", 1..6),
+        width in prop::sample::select(vec![40usize, 80, 200]),
+        unicode in any::<bool>(),
+        depth in 0..2,
+    ) {
+        let block: Block = Content::Verbatim(lines.join("\n")).into();
+        let block = match depth {
+            0 => block,
+            _ => Section::new("Do it", vec![block]).into(),
+        };
+        let text = on_terminal(&with(vec![block]), width, unicode, Detail::Normal);
+        let last: Vec<&str> = text.lines().rev().take(lines.len()).collect();
+        match &lines[..] {
+            [command] => prop_assert_eq!(last[0].trim_start(), command.trim_start()),
+            lines => prop_assert_eq!(last.into_iter().rev().collect::<Vec<_>>(), lines),
         }
     }
 

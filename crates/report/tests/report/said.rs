@@ -27,6 +27,21 @@ pub(crate) fn on_page(document: &Document) -> String {
     said(document, Detail::All, &[Medium::Every, Medium::Page])
 }
 
+/// Lines of what is shown as it is, however wide.
+pub(crate) fn as_it_is<'a>(blocks: &'a [Block]) -> Vec<&'a str> {
+    let lines = |content: &'a Content| match content {
+        Content::Verbatim(text) => text.lines().map(str::trim).collect(),
+        Content::Section(section) => as_it_is(&section.blocks),
+        Content::Fold(fold) => as_it_is(&fold.blocks),
+        Content::Columns(sections) => sections.iter().flat_map(|s| as_it_is(&s.blocks)).collect(),
+        _ => Vec::new(),
+    };
+    blocks
+        .iter()
+        .flat_map(|block| lines(&block.content))
+        .collect()
+}
+
 struct Lines<'a> {
     detail: Detail,
     media: &'a [Medium],

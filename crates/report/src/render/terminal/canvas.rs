@@ -142,6 +142,14 @@ impl Canvas {
         self.drawn(text.chars().map(|c| (c, style)))
     }
 
+    /// A text whose letters are not exchanged for what the terminal can draw: other letters would be another
+    /// command. What would steer the terminal does not reach it.
+    pub(super) fn as_it_is(&self, text: &str) -> Line {
+        let lost = if self.unicode { '\u{fffd}' } else { '?' };
+        let shown = |c| if steers(c) { lost } else { c };
+        Line(text.chars().map(|c| (shown(c), PLAIN)).collect())
+    }
+
     pub(super) fn sign(&self, sign: Sign) -> Line {
         self.drawn([(sign.glyph(), sign_style(sign))])
     }

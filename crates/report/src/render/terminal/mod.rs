@@ -28,7 +28,8 @@ pub struct TerminalOptions {
     pub detail: Detail,
 }
 
-/// The document as text. No line is wider than the terminal, and nothing is cut to make it so.
+/// The document as text. No line is wider than the terminal, and nothing is cut to make it so; but text that
+/// is to stand as it is ([`Content::Verbatim`]) is never broken.
 #[must_use]
 pub fn render(document: &Document, options: &TerminalOptions) -> String {
     let width = options.width.clamp(40, 120);
@@ -96,7 +97,7 @@ impl Writer {
             Content::Rows(rows) => chart::rows(&mut self.canvas, rows, false),
             Content::Plane(plane) => chart::plane(&mut self.canvas, plane),
             Content::Legend(entries) => chart::legend(&mut self.canvas, entries),
-            Content::Verbatim(text) => self.verbatim(text, if depth == 0 { 0 } else { 2 }),
+            Content::Verbatim(text) => self.verbatim(text, depth),
             // A terminal cannot carry files.
             Content::Files(_) => {}
         }
@@ -157,16 +158,14 @@ impl Writer {
         self.canvas.hanging(prefix, 2, &text);
     }
 
-    /// Lines keep their spaces as long as they fit.
-    fn verbatim(&mut self, text: &str, indent: usize) {
+    /// Lines as they are, to be pasted: none is broken, however narrow the terminal is. A command of one line
+    /// stands apart by an indent, which a shell does not mind.
+    fn verbatim(&mut self, text: &str, depth: usize) {
+        let is_one = text.lines().count() < 2;
+        let indent = if is_one && depth > 0 { 2 } else { 0 };
         for line in text.lines() {
-            let line = self.canvas.ink(line, PLAIN);
-            let indented = Line::spaces(indent).then(line.clone());
-            if indented.width() > self.canvas.width {
-                self.canvas.paragraph(&line, indent);
-            } else {
-                self.canvas.line(&indented);
-            }
+            let line = self.canvas.as_it_is(line);
+            self.canvas.line(&Line::spaces(indent).then(line));
         }
     }
 }
