@@ -80,7 +80,7 @@ impl Add {
     pub fn run(&self, watch: &dyn Watch) -> Result<Added, ArchiveError> {
         self.add(watch).inspect_err(|_| {
             // After a full disk SQLite leaves it to the next one.
-            let _ = Archive::recover(&self.archive);
+            let _ = Archive::open(&self.archive);
         })
     }
 
@@ -182,7 +182,12 @@ impl Change<'_> {
         let archive = reader.archive();
         self.check_place(archive, &item)?;
         let replaced = self.take_out(archive, &item)?;
-        insert(archive.connection(), self.path, None, &mut item)?;
+        insert(
+            archive.connection(),
+            self.path,
+            archive.has_checksums(),
+            &mut item,
+        )?;
         let rowid = archive.connection().last_insert_rowid();
         prove(reader, rowid, &item)?;
         match replaced {
@@ -279,8 +284,13 @@ fn delete(archive: &Archive, entry: &Entry) -> Result<(), ArchiveError> {
         Place::Outside { rowid, .. } => ("sqlar_outside", rowid),
     };
     let sql = format!("DELETE FROM {table} WHERE rowid = ?1");
-    let deleted = archive.connection().execute(&sql, [rowid]);
-    deleted.map_err(ArchiveError::sqlite("change", archive.path()))?;
+    let failed = || ArchiveError::sqlite("change", archive.path());
+    let connection = archive.connection();
+    connection.execute(&sql, [rowid]).map_err(failed())?;
+    if archive.has_checksums() {
+        let sql = "DELETE FROM sqlar_crc32 WHERE name = ?1";
+        connection.execute(sql, [&entry.name]).map_err(failed())?;
+    }
     Ok(())
 }
 
@@ -337,7 +347,8 @@ impl Remove {
         remove_files(&mut reader, &leftover);
         if self.vacuum {
             let vacuumed = reader.archive().connection().execute_batch("VACUUM");
-            vacuumed.map_err(ArchiveError::sqlite("vacuum", &self.archive))?;
+            let what = "give back the free space (what was to go is removed) of";
+            vacuumed.map_err(ArchiveError::sqlite(what, &self.archive))?;
         }
         drop(reader);
         Ok(Removed {

@@ -3,7 +3,7 @@
 use rusqlite::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
-use stowplan_dataset::DatasetError;
+use stowplan_dataset::{DatasetError, in_words};
 use stowplan_model::format_bytes;
 use thiserror::Error;
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ArchiveError {
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {}", path.display(), in_words(source))]
     Io {
         /// What was attempted: `open`, `rename`, …
         action: &'static str,
@@ -78,7 +78,8 @@ impl ArchiveError {
             Self::Io { action, .. } | Self::Sqlite { action, .. } => {
                 matches!(*action, "open" | "make")
             }
-            Self::Files(_) | Self::Interrupted => false,
+            Self::Files(error) => matches!(error, DatasetError::Invalid { .. }),
+            Self::Interrupted => false,
         }
     }
 

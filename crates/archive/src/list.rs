@@ -3,17 +3,14 @@
 use crate::ArchiveError;
 use crate::error::Refusal;
 use crate::names::{path_of, stored_names};
-use crate::sqlar::{Archive, Entry, Rows};
+use crate::sqlar::{Archive, Entry, Rows, Visit};
 
 /// Visits all entries, those inside by name and then those beside the archive by name; what is none, with
 /// the reason.
 ///
 /// # Errors
 /// The archive cannot be read, or whatever `visit` returns.
-pub fn list(
-    archive: &Archive,
-    visit: &mut dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError>,
-) -> Result<(), ArchiveError> {
+pub fn list(archive: &Archive, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
     archive.inside(Rows::ByName, visit)?;
     archive.outside(Rows::ByName, visit)
 }

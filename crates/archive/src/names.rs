@@ -4,6 +4,8 @@
 
 /// A path has at most so many levels: each keeps a directory open while it is walked.
 pub(crate) const LEVELS_MAX: usize = 256;
+/// The longest name of a file, in bytes, as Linux has it.
+const NAME_MAX: usize = 255;
 /// The name under which the packed directory itself stands, for its mode and time.
 pub(crate) const ROOT: &str = ".";
 
@@ -28,6 +30,9 @@ pub fn path_of(name: &str) -> Result<String, &'static str> {
         match component {
             "" | "." => continue,
             ".." => return Err("its name leads out of the target by '..'"),
+            component if component.len() > NAME_MAX => {
+                return Err("a part of its name is longer than 255 bytes");
+            }
             component => {
                 if levels > 0 {
                     path.push('/');
@@ -90,8 +95,10 @@ mod tests {
         ] {
             assert_eq!(path_of(name).as_deref(), Ok(path), "{name}");
         }
+        assert!(path_of(&"a".repeat(NAME_MAX)).is_ok());
         for name in [
             "",
+            &"a".repeat(NAME_MAX + 1),
             "/",
             "/etc/x",
             "..",

@@ -10,13 +10,13 @@ pub(crate) use write::insert;
 use crate::error::{Refusal, Refusals};
 use crate::names::stored_name;
 use crate::outside::{directory_of_outside, parent_of, refuse_leftovers};
-use crate::remove;
-use crate::source::{Beside, Identity};
-use crate::sqlar::{Archive, Entry, Place};
-use crate::verify::compare;
+use crate::source::{Beside, Body, Item, Loss};
+use crate::sqlar::{Archive, DIRECTORY, LINK, TYPE};
+use crate::verify::verify_entries;
 use crate::{ArchiveError, Watch, walk};
 use line::Line;
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata, Permissions};
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
@@ -57,7 +57,7 @@ const MEDIUM: u64 = 64 << 10;
 /// What to pack, and how.
 #[derive(Debug, Clone)]
 pub struct Pack {
-    /// The directory, which is only read unless `remove_source` is wanted.
+    /// The directory, which is only read.
     pub source: PathBuf,
     /// The archive to make.
     pub archive: PathBuf,
@@ -71,8 +71,6 @@ pub struct Pack {
     pub store: bool,
     /// An archive of this name is replaced.
     pub force: bool,
-    /// What was packed and verified, and did not change since, is removed.
-    pub remove_source: bool,
     /// Threads that read and deflate.
     pub threads: NonZeroUsize,
 }
@@ -92,42 +90,45 @@ pub struct Packed {
     pub outside: u64,
     /// Bytes of the archive's file.
     pub archive_bytes: u64,
-    /// How many files have other names, each of which became a file of its own.
-    pub hard_linked: u64,
-    /// How many files have holes, which became zeros.
-    pub sparse: u64,
+    /// What an archive does not say of its entries.
+    pub lost: BTreeMap<Loss, Lost>,
     /// What was not packed.
     pub refused: Refusals,
-    /// What `remove_source` removed: files, links and directories.
-    pub removed: u64,
-    /// What it kept, and why.
-    pub kept: Refusals,
 }
 
-/// What is remembered of the rows of both tables, in their order.
-#[derive(Debug, Default)]
-pub(crate) struct Remembered {
-    pub(crate) inside: Vec<Seen>,
-    pub(crate) outside: Vec<Seen>,
+/// Entries that lost the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// How many there are.
+    pub count: u64,
+    /// The path of one of them. Untrusted.
+    pub example: String,
 }
 
-impl Remembered {
-    /// What is remembered of an entry; its row says where.
-    pub(crate) fn of(&self, entry: &Entry) -> Option<Seen> {
-        let (rows, rowid) = match entry.place {
-            Place::Inside { rowid, .. } => (&self.inside, rowid),
-            Place::Outside { rowid, .. } => (&self.outside, rowid),
-        };
-        let index = usize::try_from(rowid).ok()?.checked_sub(1)?;
-        rows.get(index).copied()
+impl Packed {
+    /// How many entries were packed.
+    fn entries(&self) -> u64 {
+        self.files + self.directories + self.links
     }
-}
 
-/// What is remembered of a row until it was read back.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
-    pub(crate) crc32: u32,
-    pub(crate) identity: Identity,
+    fn count(&mut self, item: Item) {
+        match item.mode & TYPE {
+            DIRECTORY => self.directories += 1,
+            LINK => self.links += 1,
+            _ => {
+                self.files += 1;
+                self.bytes += item.size;
+            }
+        }
+        self.outside += u64::from(matches!(item.body, Body::Outside));
+        for loss in item.lost {
+            let lost = self.lost.entry(loss).or_default();
+            lost.count += 1;
+            if lost.count == 1 {
+                lost.example.clone_from(&item.path);
+            }
+        }
+    }
 }
 
 impl Pack {
@@ -135,23 +136,19 @@ impl Pack {
     ///
     /// # Errors
     /// There is no such directory, the name is taken, the disk is full or fails, what was read back is
-    /// not what was read, or `watch` wants it to end. Nothing is left behind then, and the source is
-    /// what it was, unless it was being removed already: then the archive is whole and has its name.
+    /// not what was read, or `watch` wants it to end. Nothing is left behind then.
     pub fn run(&self, watch: &dyn Watch) -> Result<Packed, ArchiveError> {
         self.check()?;
         let parent = parent_of(&self.archive);
         let temporary = Temporary::create(&MADE, &parent)?;
         let made = temporary.path().join(ARCHIVE);
-        let (mut packed, seen) = self.make(&temporary, watch)?;
-        self.prove(&temporary, &seen, watch)?;
+        let mut packed = self.make(&temporary, watch)?;
+        self.prove(&temporary, &packed, watch)?;
         let found = made
             .metadata()
             .map_err(ArchiveError::io("look at", &made))?;
         packed.archive_bytes = found.len();
         self.publish(&temporary, packed.outside > 0)?;
-        if self.remove_source {
-            remove::verified(self, &seen, &mut packed)?;
-        }
         Ok(packed)
     }
 
@@ -202,11 +199,7 @@ impl Pack {
         })
     }
 
-    fn make(
-        &self,
-        temporary: &Temporary,
-        watch: &dyn Watch,
-    ) -> Result<(Packed, Remembered), ArchiveError> {
+    fn make(&self, temporary: &Temporary, watch: &dyn Watch) -> Result<Packed, ArchiveError> {
         let outside = self.inline_limit.map(|above| Beside {
             above,
             directory: temporary.path().join(OUTSIDE),
@@ -256,11 +249,11 @@ impl Pack {
         names.into_iter().filter_map(below).collect()
     }
 
-    /// Reads everything back, while the disk writes.
+    /// Reads everything back, while the disk writes, and holds it against the checksums of what was read.
     fn prove(
         &self,
         temporary: &Temporary,
-        seen: &Remembered,
+        packed: &Packed,
         watch: &dyn Watch,
     ) -> Result<(), ArchiveError> {
         let made = temporary.path().join(ARCHIVE);
@@ -275,14 +268,18 @@ impl Pack {
         };
         thread::scope(|scope| {
             let syncing = thread::Builder::new().spawn_scoped(scope, sync);
-            let compared = compare(&made, seen, self.threads, watch);
+            let verified = verify_entries(&made, self.threads, watch);
             let synced = match syncing {
                 Ok(thread) => thread
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
                 Err(_) => sync(),
             };
-            match compared? {
+            let verified = verified?;
+            let first = verified.refused.named.into_iter().next();
+            let is_all = verified.entries == packed.entries() && verified.unchecked == 0;
+            let rows = || Refusal::new("the list of names", format!("{} rows", verified.entries));
+            match first.or_else(|| (!is_all).then(rows)) {
                 None => synced,
                 Some(Refusal { name, why }) => Err(ArchiveError::invalid(format!(
                     "{}: what was read back of {name} is not what was packed ({why}); nothing was left; \

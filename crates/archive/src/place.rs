@@ -2,14 +2,14 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use stowplan_dataset::DatasetError;
+use stowplan_dataset::{DatasetError, in_words};
 use thiserror::Error;
 
 /// One clear line: what, which one, and the next step.
 #[derive(Debug, Error)]
 pub enum PlaceError {
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {}", path.display(), in_words(source))]
     Io {
         /// What was attempted: `open`, `list`, …
         action: &'static str,

@@ -81,12 +81,48 @@ impl Reader {
     }
 
     /// Hands out the bytes of an entry: exactly as many as its size says, in one piece where they are
-    /// few. A directory has none.
+    /// few. A directory has none. If they are not those of its checksum it fails, after the last piece where
+    /// there are several.
     pub(crate) fn copy(&mut self, entry: &Entry, take: &mut Take<'_>) -> Result<(), Fault> {
-        let (rowid, stored) = match entry.place {
-            Place::Outside { crc32, .. } => return self.copy_outside(entry, crc32, take),
-            Place::Inside { rowid, stored } => (rowid, stored),
+        let (crc32, wrong) = match entry.place {
+            Place::Outside { crc32, .. } => {
+                (Some(crc32), "its file beside the archive was changed")
+            }
+            Place::Inside { crc32, .. } => {
+                (crc32, "its bytes are damaged: they have another checksum")
+            }
         };
+        let mut sum = crc32fast::Hasher::new();
+        let mut summed = |piece: &[u8]| {
+            if entry.kind == Kind::Link && piece.contains(&0) {
+                return Err(Fault::entry(
+                    "the name that it leads to has a zero byte in it",
+                ));
+            }
+            sum.update(piece);
+            take(piece)
+        };
+        match entry.place {
+            Place::Outside { .. } => {
+                copy_pieces(self.open_outside(entry)?, entry.size, &mut summed)?
+            }
+            Place::Inside { rowid, stored, .. } => {
+                self.copy_inside(entry, rowid, stored, &mut summed)?;
+            }
+        }
+        match crc32.is_none_or(|crc32| crc32 == sum.finalize()) {
+            true => Ok(()),
+            false => Err(Fault::entry(wrong)),
+        }
+    }
+
+    fn copy_inside(
+        &mut self,
+        entry: &Entry,
+        rowid: i64,
+        stored: u64,
+        take: &mut Take<'_>,
+    ) -> Result<(), Fault> {
         if entry.kind == Kind::Directory || entry.size == 0 {
             return Ok(());
         }
@@ -119,24 +155,6 @@ impl Reader {
             .connection()
             .blob_open(MAIN_DB, "sqlar", "data", rowid, true)
             .map_err(Fault::sqlite(self.archive.path()))
-    }
-
-    fn copy_outside(
-        &mut self,
-        entry: &Entry,
-        crc32: u32,
-        take: &mut Take<'_>,
-    ) -> Result<(), Fault> {
-        let file = self.open_outside(entry)?;
-        let mut sum = crc32fast::Hasher::new();
-        copy_pieces(file, entry.size, &mut |piece| {
-            sum.update(piece);
-            take(piece)
-        })?;
-        match sum.finalize() == crc32 {
-            true => Ok(()),
-            false => Err(Fault::entry("its file beside the archive was changed")),
-        }
     }
 
     /// Opens a file beside the archive: a regular one of the right size, reached through no link.

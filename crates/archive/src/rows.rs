@@ -1,8 +1,9 @@
 //! All rows of an archive, dealt to several threads.
 
 use crate::error::Refusal;
+use crate::misplaced::Misplaced;
 use crate::read::Reader;
-use crate::sqlar::{Entry, Rows};
+use crate::sqlar::{Archive, Entry, Rows};
 use crate::{ArchiveError, Watch};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -21,8 +22,8 @@ enum Left {
     Nothing,
 }
 
-/// Does `work` with every row of an archive, inside it and beside it. Each thread has a reader and a state
-/// of its own; the states are handed back.
+/// Does `work` with every row of an archive, inside it and beside it; what cannot stand where it says comes as
+/// the reason why. Each thread has a reader and a state of its own; the states are handed back.
 ///
 /// # Errors
 /// The archive cannot be read, `work` fails, or `watch` wants it to end.
@@ -35,6 +36,7 @@ pub(crate) fn each_row<S: Send>(
 ) -> Result<Vec<S>, ArchiveError> {
     let deal = Deal {
         archive,
+        misplaced: Misplaced::of(&Archive::open(archive)?)?,
         left: Mutex::new(Left::InsideFrom(i64::MIN)),
         failed: AtomicBool::new(false),
         done: AtomicU64::new(0),
@@ -64,6 +66,7 @@ pub(crate) type Row = Result<Entry, Refusal>;
 
 struct Deal<'a> {
     archive: &'a Path,
+    misplaced: Misplaced,
     left: Mutex<Left>,
     failed: AtomicBool,
     done: AtomicU64,
@@ -96,6 +99,7 @@ impl Deal<'_> {
                 if self.watch.interrupted() {
                     return Err(ArchiveError::Interrupted);
                 }
+                let row = row.and_then(|entry| self.misplaced.admit(entry));
                 work(&mut state, &mut reader, row)?;
                 let done = self.done.fetch_add(1, Relaxed) + 1;
                 if done.is_multiple_of(16) {

@@ -9,11 +9,11 @@ use crate::sqlar::{Kind, LINK_MAX, VALUE_MAX};
 use crate::walk::Found;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
-    AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, fchmod, fstat, futimens, openat, readlinkat,
-    statat, unlinkat,
+    AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, fchmod, flistxattr, fstat, futimens, openat,
+    readlinkat, statat, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, getegid, geteuid, getrlimit};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -30,6 +30,8 @@ const ATTEMPTS: u32 = 3;
 /// a fiftieth.
 const SAMPLE: usize = 256 << 10;
 const PAYS_BELOW: f64 = 0.98;
+/// Bytes of names of extended attributes that are looked at.
+const XATTR_NAMES: usize = 256;
 
 /// Something that is about to become a row.
 #[derive(Debug)]
@@ -43,10 +45,21 @@ pub(crate) struct Item {
     pub(crate) crc32: u32,
     pub(crate) identity: Identity,
     pub(crate) body: Body,
+    /// What of it will not be in the archive.
+    pub(crate) lost: Vec<Loss>,
+}
+
+/// What an archive does not say of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loss {
     /// It has other names: each becomes a file of its own.
-    pub(crate) hard_linked: bool,
+    HardLinks,
     /// It has holes, which become zeros.
-    pub(crate) sparse: bool,
+    Holes,
+    /// Its owner or group is not that of whoever packs it.
+    Owner,
+    /// It has extended attributes or access lists.
+    Attributes,
 }
 
 /// The bytes of an item.
@@ -136,7 +149,13 @@ impl Source {
                 let file = open_file(directory, name)?;
                 self.read_file(found, &file, room)
             }
-            Kind::Directory => read_directory(directory, found, name),
+            Kind::Directory => {
+                let mut item = read_directory(directory, found, name)?;
+                if self.directories.at(&found.path).is_ok_and(has_attributes) {
+                    item.lost.push(Loss::Attributes);
+                }
+                Ok(item)
+            }
             Kind::Link => read_link(directory, found, name),
         }
     }
@@ -169,6 +188,9 @@ impl Source {
                 reserved = needed;
             }
             let mut item = item_of(found, &before, Body::None)?;
+            if has_attributes(file) {
+                item.lost.push(Loss::Attributes);
+            }
             match outside {
                 true => self
                     .copy_outside(&mut item, file, &before)
@@ -311,19 +333,45 @@ fn size_of(found: &Stat) -> Result<u64, Fault> {
 }
 
 fn item_of(found: &Found, stat: &Stat, body: Body) -> Result<Item, Fault> {
-    let size = size_of(stat)?;
-    let blocks = u64::try_from(stat.st_blocks).unwrap_or(u64::MAX);
     Ok(Item {
         path: found.path.clone(),
         mode: stat.st_mode,
         mtime: stat.st_mtime,
-        size,
+        size: size_of(stat)?,
         crc32: 0,
         identity: Identity::of(stat),
         body,
-        hard_linked: found.kind == Kind::File && stat.st_nlink > 1,
-        sparse: found.kind == Kind::File && size >= 4096 && blocks.saturating_mul(512) < size / 2,
+        lost: losses(found.kind, stat),
     })
+}
+
+/// What of an entry will not be in the archive, as far as its inode says.
+fn losses(kind: Kind, stat: &Stat) -> Vec<Loss> {
+    let is_file = kind == Kind::File;
+    let is_sparse = stat.st_size >= 4096 && stat.st_blocks.saturating_mul(512) < stat.st_size / 2;
+    let own = (geteuid().as_raw(), getegid().as_raw());
+    let losses = [
+        (Loss::HardLinks, is_file && stat.st_nlink > 1),
+        (Loss::Holes, is_file && is_sparse),
+        (Loss::Owner, (stat.st_uid, stat.st_gid) != own),
+    ];
+    losses
+        .into_iter()
+        .filter_map(|(loss, is_so)| is_so.then_some(loss))
+        .collect()
+}
+
+/// Whether it has any; names that do not fit are some in any case, and a label of SELinux, which the system gives
+/// to every file, is none.
+fn has_attributes(opened: impl AsFd) -> bool {
+    let mut names = Vec::with_capacity(XATTR_NAMES);
+    match flistxattr(opened, spare_capacity(&mut names)) {
+        Ok(_) => {
+            let mut names = names.split(|byte| *byte == 0);
+            names.any(|name| !name.is_empty() && name != b"security.selinux")
+        }
+        Err(errno) => errno == Errno::RANGE,
+    }
 }
 
 /// An eighth of what the process may open waits for the writer, no less than three files and no more than

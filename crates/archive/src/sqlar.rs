@@ -7,6 +7,7 @@ use crate::names::path_of;
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::path::{Path, PathBuf};
 use stowplan_model::format_bytes;
 
@@ -27,6 +28,22 @@ pub const OUTSIDE_TABLE: &str = "CREATE TABLE sqlar_outside(
   sz INT,                 -- file size
   crc32 INT               -- CRC-32 of its bytes, as zlib has it
 )";
+/// What the bytes of values were, of whatever way they are stored. A table of its own for the same reason.
+pub const CHECKSUM_TABLE: &str = "CREATE TABLE sqlar_crc32(
+  name TEXT PRIMARY KEY,  -- name of the file in sqlar
+  crc32 INT               -- CRC-32 of its bytes, as zlib has it
+) WITHOUT ROWID";
+/// Whoever changes a value by SQL takes its checksum away: it would be that of other bytes.
+pub(crate) const CHECKSUM_TRIGGERS: &str = "
+CREATE TRIGGER sqlar_crc32_insert AFTER INSERT ON sqlar BEGIN
+  DELETE FROM sqlar_crc32 WHERE name = NEW.name;
+END;
+CREATE TRIGGER sqlar_crc32_update AFTER UPDATE OF name, sz, data ON sqlar BEGIN
+  DELETE FROM sqlar_crc32 WHERE name IN (OLD.name, NEW.name);
+END;
+CREATE TRIGGER sqlar_crc32_delete AFTER DELETE ON sqlar BEGIN
+  DELETE FROM sqlar_crc32 WHERE name = OLD.name;
+END";
 /// The largest file that goes into an archive, in bytes: SQLite's limit of a row (10^9 by default)
 /// without room for the longest name. Other readers inflate into one value of that limit.
 pub const VALUE_MAX: u64 = 1_000_000_000 - 8_192;
@@ -74,6 +91,8 @@ pub enum Place {
         rowid: i64,
         /// Bytes as stored, deflated or not.
         stored: u64,
+        /// CRC-32 of the bytes as they were before that, if the archive has it.
+        crc32: Option<u32>,
     },
     /// In the directory beside the archive, under the same path.
     Outside {
@@ -113,6 +132,13 @@ impl Entry {
         self.kind == Kind::File && stored != self.size
     }
 
+    /// Whether a changed byte of it would be found: by its CRC-32, or by that which a deflated stream has.
+    #[must_use]
+    pub fn has_checksum(&self) -> bool {
+        let lacking = matches!(self.place, Place::Inside { crc32: None, .. });
+        !lacking || self.size == 0 || self.is_deflated()
+    }
+
     /// Bytes that it takes in the archive or beside it.
     #[must_use]
     pub fn stored(&self) -> u64 {
@@ -122,7 +148,21 @@ impl Entry {
         }
     }
 
-    fn read(row: &Row<'_>, place: Place) -> Result<Self, Refusal> {
+    /// Of a row of one of the two tables.
+    fn read(row: &Row<'_>, table: Table) -> Result<Self, Refusal> {
+        let rowid = integer(row, 0).unwrap_or_default();
+        let crc32 = integer(row, 6).and_then(|crc32| u32::try_from(crc32).ok());
+        let place = match table {
+            Table::Inside => Place::Inside {
+                rowid,
+                stored: integer(row, 5).map_or(0, i64::unsigned_abs),
+                crc32,
+            },
+            Table::Outside => Place::Outside {
+                rowid,
+                crc32: crc32.unwrap_or_default(),
+            },
+        };
         let name = match row.get_ref(1) {
             Ok(ValueRef::Text(text)) => match std::str::from_utf8(text) {
                 Ok(name) => name.to_owned(),
@@ -143,6 +183,11 @@ impl Entry {
         let mode = integer(row, 2).and_then(|mode| u32::try_from(mode).ok());
         let mode = mode.ok_or_else(|| refuse("its mode is no mode"))?;
         let kind = Kind::of(mode).map_err(refuse)?;
+        match (table, kind, crc32) {
+            (Table::Inside, ..) | (Table::Outside, Kind::File, Some(_)) => {}
+            (Table::Outside, Kind::File, None) => return Err(refuse("it has no checksum")),
+            (Table::Outside, ..) => return Err(refuse("only files lie beside an archive")),
+        }
         let size = match kind {
             Kind::File => size_of_file(row, place).map_err(refuse)?,
             Kind::Directory => 0,
@@ -192,8 +237,7 @@ fn size_of_link(place: Place) -> Result<u64, &'static str> {
     match place {
         Place::Inside { stored: 0, .. } => Err("it is a link to nothing"),
         Place::Inside { stored, .. } if stored <= LINK_MAX => Ok(stored),
-        Place::Inside { .. } => Err("its target is longer than a path can be"),
-        Place::Outside { .. } => Err("a link cannot lie beside the archive"),
+        _ => Err("its target is longer than a path can be"),
     }
 }
 
@@ -203,7 +247,18 @@ pub struct Archive {
     path: PathBuf,
     connection: Connection,
     has_outside: bool,
+    has_checksums: bool,
 }
+
+/// The tables that have entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Table {
+    Inside,
+    Outside,
+}
+
+/// Who is shown rows: each as an entry, or as the reason why it is none.
+pub(crate) type Visit<'v> = dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError> + 'v;
 
 /// Which rows, and in which order.
 #[derive(Debug, Clone, Copy)]
@@ -218,25 +273,16 @@ pub(crate) enum Rows<'a> {
     Range(i64, i64),
     /// Those of these names.
     Named(&'a [String]),
-    /// All, the last row first.
-    Backwards,
 }
 
 /// What is no number, or longer than any path, is not read at all: it may have a gigabyte.
-macro_rules! columns {
-    ($last:literal) => {
-        concat!(
-            "rowid, iif(octet_length(name) <= 65536, name, NULL), iif(typeof(mode) = 'integer', mode, NULL), ",
-            "iif(typeof(mtime) = 'integer', mtime, NULL), iif(typeof(sz) IN ('integer', 'null'), sz, 'x'), ",
-            $last
-        )
-    };
-}
-const COLUMNS: &str = columns!("octet_length(data)");
-const COLUMNS_OUTSIDE: &str = columns!("iif(typeof(crc32) = 'integer', crc32, NULL)");
+const COLUMNS: &str = "rowid, iif(octet_length(name) <= 65536, name, NULL), iif(typeof(mode) = 'integer', mode, NULL),
+    iif(typeof(mtime) = 'integer', mtime, NULL), iif(typeof(sz) IN ('integer', 'null'), sz, 'x')";
+/// The checksum of a row, if it is a number.
+const CHECKSUM: &str = "iif(typeof(crc32) = 'integer', crc32, NULL)";
 /// A table that is neither of an archive nor of SQLite itself.
 const OTHER_TABLE: &str = "SELECT name FROM sqlite_schema WHERE type = 'table'
-    AND lower(name) NOT IN ('sqlar', 'sqlar_outside') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' LIMIT 1";
+    AND lower(name) NOT IN ('sqlar', 'sqlar_outside', 'sqlar_crc32') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' LIMIT 1";
 const IS_DIRECTORY: &str = "mode & 61440 = 16384";
 
 impl Archive {
@@ -246,28 +292,17 @@ impl Archive {
     /// There is no such file, it is no database, it has no table `sqlar` of the form that SQLite
     /// Archives have, or it is locked.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        match Self::open_with(path, flags, "BEGIN") {
-            Err(ArchiveError::Sqlite { source, .. }) if is_unfinished(&source) => {
-                Self::recover(path)?;
-                Self::open_with(path, flags, "BEGIN")
-            }
-            other => other,
-        }
+        Self::open_with(path, "PRAGMA query_only = 1; BEGIN")
     }
 
     /// Opens an archive for changing it: nobody else may meanwhile.
     pub(crate) fn open_for_change(path: &Path) -> Result<Self, ArchiveError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Self::open_with(path, flags, "BEGIN IMMEDIATE")
+        Self::open_with(path, "BEGIN IMMEDIATE")
     }
 
-    /// Looks whether a file is an archive and nothing else: a database may have an archive among its tables. Leaves
-    /// nothing beside it: whoever may only read a database in WAL mode leaves its log there. SQLite only reads where
-    /// it may not write.
+    /// Looks whether a file is an archive and nothing else: a database may have an archive among its tables.
     pub(crate) fn check(path: &Path) -> Result<(), ArchiveError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let archive = Self::open_with(path, flags, "BEGIN")?;
+        let archive = Self::open(path)?;
         let other = archive
             .connection
             .query_row(OTHER_TABLE, [], |row| row.get::<_, String>(0));
@@ -284,14 +319,10 @@ impl Archive {
         }
     }
 
-    /// Undoes a change that somebody began and did not end: whoever only reads cannot.
-    pub(crate) fn recover(path: &Path) -> Result<(), ArchiveError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let recovered = connect(path, flags)?.execute_batch("SELECT 1 FROM sqlite_schema");
-        recovered.map_err(ArchiveError::sqlite("undo an unfinished change of", path))
-    }
-
-    fn open_with(path: &Path, flags: OpenFlags, begin: &str) -> Result<Self, ArchiveError> {
+    /// As one who may write, though only `begin` says whether that is wanted: whoever may only read undoes no
+    /// change that was cut off, and of a database in WAL mode leaves the log behind. Where the file may not be
+    /// written SQLite only reads.
+    fn open_with(path: &Path, begin: &str) -> Result<Self, ArchiveError> {
         let found = std::fs::metadata(path).map_err(ArchiveError::io("open", path))?;
         if !found.is_file() {
             let what = if found.is_dir() {
@@ -304,29 +335,33 @@ impl Archive {
                 path.display()
             )));
         }
-        let connection = connect(path, flags)?;
-        let refused = ArchiveError::sqlite("open", path);
-        connection.execute_batch(begin).map_err(refused)?;
+        // SQLite says of this no more than that it cannot open it.
+        accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS)
+            .map_err(ArchiveError::io("open", path))?;
+        let connection = connect(path, OpenFlags::empty())?;
+        let refused = || ArchiveError::sqlite("open", path);
+        connection.execute_batch(begin).map_err(refused())?;
         check_form(&connection, path)?;
-        let has_outside =
-            has_table(&connection, "sqlar_outside").map_err(ArchiveError::sqlite("open", path))?;
+        let has = |table, columns: &[&str], has_rowid| {
+            has_form(&connection, table, columns, has_rowid).map_err(refused())
+        };
+        let outside = ["name", "mode", "mtime", "sz", "crc32"];
         Ok(Self {
             path: path.to_owned(),
+            has_outside: has("sqlar_outside", &outside, true)?,
+            has_checksums: has("sqlar_crc32", &["name", "crc32"], false)?,
             connection,
-            has_outside,
         })
     }
 
     /// Makes an empty one at a path that nothing has. Nothing protects it against an end in the middle:
     /// whoever makes it gives it its name when it is whole.
     pub(crate) fn create(path: &Path, page_size: u32) -> Result<Connection, ArchiveError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = connect(path, flags)?;
+        let connection = connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
         let settings = format!(
             "PRAGMA page_size={page_size}; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
-             PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384; BEGIN; {TABLE};"
+             PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384; BEGIN;
+             {TABLE}; {CHECKSUM_TABLE}; {CHECKSUM_TRIGGERS};"
         );
         connection
             .execute_batch(&settings)
@@ -344,6 +379,11 @@ impl Archive {
     #[must_use]
     pub fn has_outside(&self) -> bool {
         self.has_outside
+    }
+
+    /// Whether it has checksums of what is in it.
+    pub(crate) fn has_checksums(&self) -> bool {
+        self.has_checksums
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -411,56 +451,34 @@ impl Archive {
     }
 
     /// Visits rows of the table `sqlar`, each as an entry or as the reason why it is none.
-    pub(crate) fn inside(
-        &self,
-        rows: Rows<'_>,
-        visit: &mut dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError>,
-    ) -> Result<(), ArchiveError> {
-        let read = |row: &Row<'_>| {
-            let stored = integer(row, 5).and_then(|length| u64::try_from(length).ok());
-            let place = Place::Inside {
-                rowid: row.get(0)?,
-                stored: stored.unwrap_or(0),
-            };
-            Ok(Entry::read(row, place))
+    pub(crate) fn inside(&self, rows: Rows<'_>, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
+        let checksum = match self.has_checksums {
+            true => format!("(SELECT {CHECKSUM} FROM sqlar_crc32 AS c WHERE c.name = sqlar.name)"),
+            false => "NULL".to_owned(),
         };
-        self.rows(&format!("SELECT {COLUMNS} FROM sqlar"), rows, &read, visit)
+        let select = format!("SELECT {COLUMNS}, octet_length(data), {checksum} FROM sqlar");
+        self.rows(&select, Table::Inside, rows, visit)
     }
 
     /// Visits what lies beside the archive.
     pub(crate) fn outside(
         &self,
         rows: Rows<'_>,
-        visit: &mut dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError>,
+        visit: &mut Visit<'_>,
     ) -> Result<(), ArchiveError> {
         if !self.has_outside {
             return Ok(());
         }
-        let read = |row: &Row<'_>| {
-            let crc32 = integer(row, 5).and_then(|crc32| u32::try_from(crc32).ok());
-            let place = Place::Outside {
-                rowid: row.get(0)?,
-                crc32: crc32.unwrap_or(0),
-            };
-            let entry = Entry::read(row, place);
-            Ok(match entry {
-                Ok(entry) if entry.kind != Kind::File => {
-                    Err(Refusal::new(entry.name, "only files lie beside an archive"))
-                }
-                Ok(entry) if crc32.is_none() => Err(Refusal::new(entry.name, "it has no checksum")),
-                other => other,
-            })
-        };
-        let select = format!("SELECT {COLUMNS_OUTSIDE} FROM sqlar_outside");
-        self.rows(&select, rows, &read, visit)
+        let select = format!("SELECT {COLUMNS}, NULL, {CHECKSUM} FROM sqlar_outside");
+        self.rows(&select, Table::Outside, rows, visit)
     }
 
     fn rows(
         &self,
         select: &str,
+        table: Table,
         rows: Rows<'_>,
-        read: &dyn Fn(&Row<'_>) -> rusqlite::Result<Result<Entry, Refusal>>,
-        visit: &mut dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError>,
+        visit: &mut Visit<'_>,
     ) -> Result<(), ArchiveError> {
         let mut query =
             |tail: &str, values: &dyn Fn(&mut rusqlite::Statement<'_>) -> rusqlite::Result<()>| {
@@ -472,12 +490,11 @@ impl Archive {
                 values(&mut statement).map_err(self.failed())?;
                 let mut found = statement.raw_query();
                 while let Some(row) = found.next().map_err(self.failed())? {
-                    visit(read(row).map_err(self.failed())?)?;
+                    visit(Entry::read(row, table))?;
                 }
                 Ok(())
             };
         match rows {
-            Rows::Backwards => query("ORDER BY rowid DESC", &|_| Ok(())),
             Rows::ByName => query("ORDER BY name", &|_| Ok(())),
             Rows::Directories => query(&format!("WHERE {IS_DIRECTORY} ORDER BY name"), &|_| Ok(())),
             Rows::DirectoriesLast => {
@@ -542,12 +559,9 @@ impl Archive {
     }
 }
 
-fn is_unfinished(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly)
-}
-
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, ArchiveError> {
     let refused = || ArchiveError::sqlite("open", path);
+    let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(refused())?;
     // What a schema that somebody else wrote may not do.
     for (option, value) in [
@@ -561,37 +575,36 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, ArchiveError> {
     Ok(connection)
 }
 
-fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
-    let sql = "SELECT type = 'table' AND wr = 0 FROM pragma_table_list(?1) WHERE schema = 'main'";
-    let found = connection
-        .query_row(sql, [name], |row| row.get(0))
-        .optional()?;
-    Ok(found.unwrap_or(false))
-}
-
-/// An ordinary table with row ids and these columns, none of them computed.
-fn check_form(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
-    let refused = || ArchiveError::sqlite("open", path);
-    if !has_table(connection, "sqlar").map_err(refused())? {
-        return Err(ArchiveError::invalid(format!(
-            "{} has no table sqlar: it is a database, but no SQLite Archive",
-            path.display()
-        )));
-    }
-    let sql = "SELECT lower(name), hidden FROM pragma_table_xinfo('sqlar')";
-    let mut statement = connection.prepare(sql).map_err(refused())?;
-    let columns = statement.query_map([], |row| {
+/// Whether this is a table, with row ids or without, that has these columns, none of them computed.
+fn has_form(
+    connection: &Connection,
+    table: &str,
+    columns: &[&str],
+    has_rowid: bool,
+) -> rusqlite::Result<bool> {
+    let sql = "SELECT lower(c.name), c.hidden FROM pragma_table_list(?1) AS t, pragma_table_xinfo(?1) AS c
+               WHERE t.schema = 'main' AND t.type = 'table' AND t.wr <> ?2";
+    let mut statement = connection.prepare(sql)?;
+    let found = statement.query_map((table, has_rowid), |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
     });
-    let columns: Result<Vec<_>, _> = columns.map_err(refused())?.collect();
-    let columns = columns.map_err(refused())?;
-    let has = |name: &str| columns.iter().any(|(column, _)| column == name);
-    let whole = ["name", "mode", "mtime", "sz", "data"].into_iter().all(has);
-    if !whole || has("rowid") || columns.iter().any(|(_, hidden)| *hidden != 0) {
-        return Err(ArchiveError::invalid(format!(
-            "{}: its table sqlar has not the columns of an SQLite Archive: name, mode, mtime, sz, data",
-            path.display()
-        )));
+    let found: Vec<(String, i64)> = found?.collect::<Result<_, _>>()?;
+    let has = |name: &str| found.iter().any(|(column, _)| column == name);
+    let is_stored = found.iter().all(|(_, hidden)| *hidden == 0);
+    Ok(is_stored && columns.iter().all(|name| has(name)) && !has("rowid"))
+}
+
+/// An ordinary table with row ids and the columns of an archive.
+fn check_form(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
+    let has = |columns: &[&str]| {
+        has_form(connection, "sqlar", columns, true).map_err(ArchiveError::sqlite("open", path))
+    };
+    if has(&["name", "mode", "mtime", "sz", "data"])? {
+        return Ok(());
     }
-    Ok(())
+    let path = path.display();
+    Err(ArchiveError::invalid(format!(
+        "{path} is a database, but no SQLite Archive: it has no table sqlar with the columns name, mode, mtime, \
+         sz and data"
+    )))
 }

@@ -380,11 +380,6 @@ impl<'a> Job<'a> {
             target.extend_from_slice(piece);
             Ok(())
         })?;
-        if target.contains(&0) {
-            return Err(Fault::entry(
-                "the name that it leads to has a zero byte in it",
-            ));
-        }
         symlinkat(&target[..], directory, name).map_err(Fault::writing(&self.unpack.directory))?;
         if let Some(mtime) = entry.mtime {
             let _ = utimensat(directory, name, &times(mtime), AtFlags::SYMLINK_NOFOLLOW);

@@ -1,18 +1,14 @@
 //! Whether an archive is whole: its database, every name, every value.
 
-use crate::error::{Fault, Refusal, Refusals};
+use crate::error::{Refusal, Refusals};
 use crate::outside::directory_of_outside;
-use crate::pack::Remembered;
 use crate::read::Reader;
 use crate::rows::{Row, each_row};
-use crate::sqlar::{Archive, Entry, Kind, Place, Rows};
+use crate::sqlar::{Archive, Entry, Kind, Rows};
 use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// What was looked at, and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,9 +17,11 @@ pub struct Verified {
     pub entries: u64,
     /// Bytes of the files among them.
     pub bytes: u64,
+    /// How many of them have no checksum: of these a changed byte is not found.
+    pub unchecked: u64,
     /// What SQLite finds wrong with the database, line by line.
     pub database: Vec<String>,
-    /// What is wrong with entries.
+    /// What is wrong with entries: all that `unpack` would not unpack.
     pub refused: Refusals,
 }
 
@@ -32,6 +30,18 @@ impl Verified {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.database.is_empty() && self.refused.is_empty()
+    }
+
+    fn look_at(&mut self, reader: &mut Reader, entry: &Entry) -> Result<(), ArchiveError> {
+        if let Err(fault) = reader.copy(entry, &mut |_| Ok(())) {
+            return fault.told(&entry.name, &mut self.refused);
+        }
+        self.entries += 1;
+        self.unchecked += u64::from(!entry.has_checksum());
+        if entry.kind == Kind::File {
+            self.bytes += entry.size;
+        }
+        Ok(())
     }
 }
 
@@ -46,54 +56,34 @@ pub fn verify(
     watch: &dyn Watch,
 ) -> Result<Verified, ArchiveError> {
     let opened = Archive::open(archive)?;
-    let mut verified = Verified {
-        database: opened.integrity()?,
-        ..Verified::default()
-    };
-    let paths = Mutex::new(HashSet::new());
-    let look = |part: &mut Verified, reader: &mut Reader, row: Row| {
-        match row {
-            Ok(entry) => look_at(part, reader, &entry, &paths)?,
-            Err(refusal) => part.refused.add(refusal),
-        }
-        Ok(())
-    };
-    let parts = each_row(archive, threads, watch, &|| Ok(Verified::default()), &look)?;
-    for part in parts {
-        verified.entries += part.entries;
-        verified.bytes += part.bytes;
-        verified.refused.extend(part.refused);
-    }
+    let database = opened.integrity()?;
+    let mut verified = verify_entries(archive, threads, watch)?;
+    verified.database = database;
     look_beside(&opened, &mut verified)?;
     Ok(verified)
 }
 
-fn look_at(
-    part: &mut Verified,
-    reader: &mut Reader,
-    entry: &Entry,
-    paths: &Mutex<HashSet<u64>>,
-) -> Result<(), ArchiveError> {
-    let mut hasher = DefaultHasher::new();
-    entry.path.hash(&mut hasher);
-    let mut paths = paths.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_new = paths.insert(hasher.finish());
-    drop(paths);
-    if !is_new {
-        let why = "another entry stands for the same path";
-        part.refused.add(Refusal::new(&entry.name, why));
-        return Ok(());
-    }
-    match reader.copy(entry, &mut |_| Ok(())) {
-        Ok(()) => {
-            part.entries += 1;
-            if entry.kind == Kind::File {
-                part.bytes += entry.size;
-            }
+/// Reads every value, and holds it against its checksum.
+pub(crate) fn verify_entries(
+    archive: &Path,
+    threads: NonZeroUsize,
+    watch: &dyn Watch,
+) -> Result<Verified, ArchiveError> {
+    let look = |part: &mut Verified, reader: &mut Reader, row: Row| match row {
+        Ok(entry) => part.look_at(reader, &entry),
+        Err(refusal) => {
+            part.refused.add(refusal);
             Ok(())
         }
-        Err(fault) => fault.told(&entry.name, &mut part.refused),
+    };
+    let mut verified = Verified::default();
+    for part in each_row(archive, threads, watch, &|| Ok(Verified::default()), &look)? {
+        verified.entries += part.entries;
+        verified.bytes += part.bytes;
+        verified.unchecked += part.unchecked;
+        verified.refused.extend(part.refused);
     }
+    Ok(verified)
 }
 
 /// Files beside the archive that it does not know.
@@ -121,61 +111,4 @@ fn look_beside(archive: &Archive, verified: &mut Verified) -> Result<(), Archive
         }
     }
     Ok(())
-}
-
-/// Whether an archive that was just made holds what was read: nothing, or the first entry that is not as
-/// it was read.
-pub(crate) fn compare(
-    made: &Path,
-    seen: &Remembered,
-    threads: NonZeroUsize,
-    watch: &dyn Watch,
-) -> Result<Option<Refusal>, ArchiveError> {
-    let look = |part: &mut (u64, Refusals), reader: &mut Reader, row: Row| {
-        part.0 += 1;
-        match row {
-            Ok(entry) => match is_as_read(reader, &entry, seen) {
-                Ok(()) => Ok(()),
-                Err(fault) => fault.told(&entry.name, &mut part.1),
-            },
-            Err(refusal) => {
-                part.1.add(refusal);
-                Ok(())
-            }
-        }
-    };
-    let parts = each_row(
-        made,
-        threads,
-        watch,
-        &|| Ok((0, Refusals::default())),
-        &look,
-    )?;
-    let rows: u64 = parts.iter().map(|part| part.0).sum();
-    let first = parts
-        .into_iter()
-        .find_map(|part| part.1.named.into_iter().next());
-    if first.is_none() && rows != (seen.inside.len() + seen.outside.len()) as u64 {
-        return Ok(Some(Refusal::new(
-            "the list of names",
-            format!("{rows} rows"),
-        )));
-    }
-    Ok(first)
-}
-
-fn is_as_read(reader: &mut Reader, entry: &Entry, seen: &Remembered) -> Result<(), Fault> {
-    let mut sum = crc32fast::Hasher::new();
-    reader.copy(entry, &mut |piece| {
-        sum.update(piece);
-        Ok(())
-    })?;
-    match seen.of(entry) {
-        Some(seen) if seen.crc32 == sum.finalize() => Ok(()),
-        Some(_) => Err(Fault::entry("other bytes")),
-        None => Err(Fault::entry(match entry.place {
-            Place::Inside { .. } => "a row that was not written",
-            Place::Outside { .. } => "a file that was not written",
-        })),
-    }
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum DatasetError {
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {}", path.display(), in_words(source))]
     Io {
         /// What was attempted: `open`, `rename`, …
         action: &'static str,
@@ -72,6 +72,20 @@ impl DatasetError {
             path: path.to_owned(),
             detail: detail.into(),
         }
+    }
+}
+
+/// What the system said, without its number, and what to do about it where that is known.
+#[must_use]
+pub fn in_words(error: &io::Error) -> String {
+    use io::ErrorKind::{NotFound, PermissionDenied, StorageFull};
+    match error.kind() {
+        NotFound => "no such file or directory; is its name right?".to_owned(),
+        PermissionDenied => "permission denied; ask its owner, or be one who may".to_owned(),
+        StorageFull => {
+            "the disk is full: 'df' says whether of bytes, 'df -i' whether of files".to_owned()
+        }
+        _ => error.to_string(),
     }
 }
 

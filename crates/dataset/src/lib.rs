@@ -21,7 +21,7 @@ pub mod sequence;
 pub mod temporary;
 pub mod versions;
 
-pub use error::DatasetError;
+pub use error::{DatasetError, in_words};
 pub use files::{Dataset, materialise};
 pub use generator::Generator;
 pub use import::Import;

@@ -58,7 +58,7 @@ pub(crate) struct CalibrateOptions {
         default_value_t = 2
     )]
     busy: u32,
-    /// Directory of the result, which must not exist yet
+    /// Directory of the result, which must not exist yet, or be empty
     /// [default: stowplan-results/DATE-calibrate-HOST].
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,

@@ -165,7 +165,7 @@ pub(crate) struct StudyOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub(crate) struct MeasureOptions {
-    /// Directory of the result, which must not exist yet
+    /// Directory of the result, which must not exist yet, or be empty
     /// [default: stowplan-results/DATE-STUDY-HOST].
     #[arg(long, short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,

@@ -89,7 +89,7 @@ pub(crate) struct CrashOptions {
     /// Seed of what is written and of all states.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Directory of the result, which must not exist yet [default: stowplan-results/DATE-crash-HOST];
+    /// Directory of the result, which must not exist yet, or be empty [default: stowplan-results/DATE-crash-HOST];
     /// with --replay, of the state.
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,

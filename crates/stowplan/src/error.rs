@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use stowplan_analysis::AnalysisError;
 use stowplan_archive::ArchiveError;
+use stowplan_archive::in_words;
 use stowplan_archive::place::PlaceError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
@@ -46,7 +47,7 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Usage(String),
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {}", path.display(), in_words(source))]
     Io {
         /// What was attempted.
         action: &'static str,

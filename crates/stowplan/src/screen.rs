@@ -61,15 +61,22 @@ static LOST: AtomicBool = AtomicBool::new(false);
 /// Prints to stdout. A reader that went away (`| head`) is no error; a full disk is one, and told
 /// by [`lost`].
 pub(crate) fn print(text: &str) {
-    let mut out = anstream::stdout().lock();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     // A program that reads a pipe gets every byte.
     let text = match stdout().is_terminal() {
         true => harmless(text, Styles::Kept),
         false => Cow::Borrowed(text),
     };
-    let printed = write!(out, "{text}{newline}").and_then(|()| out.flush());
-    match printed {
+    printed(anstream::stdout().lock(), &format!("{text}{newline}"));
+}
+
+/// The same of text with nothing of ours in it: names in it keep what looks like a style.
+pub(crate) fn print_as_it_is(text: &str) {
+    printed(stdout().lock(), text);
+}
+
+fn printed(mut out: impl Write, text: &str) {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let text = format!("cannot write to stdout: {error}");
             say(&message(ERROR, "error", &text, None));

@@ -19,6 +19,10 @@ pub(crate) fn wrong(error: &clap::Error, root: &Command, verb: Option<&Command>)
             no_such_verb(&name.unwrap_or_default(), root)
         }
         ErrorKind::UnknownArgument if argument.starts_with('-') => {
+            if let Some(verb) = verb.filter(|verb| has_option(verb, &argument)) {
+                let verb = verb.get_name();
+                return format!("{argument} belongs behind the verb: stowplan {verb} {argument}");
+            }
             let near = near_option(&argument, verb.unwrap_or(root));
             format!("'{whose}' has no option '{argument}'{near} '{whose} --help' lists them")
         }
@@ -54,6 +58,16 @@ pub(crate) fn no_such_verb(name: &str, root: &Command) -> String {
         None => ";".to_owned(),
     };
     format!("there is no verb '{name}'{near} 'stowplan --help' lists them")
+}
+
+/// Whether the verb has the option, so that it was refused because it stands before the verb.
+fn has_option(verb: &Command, typed: &str) -> bool {
+    let is = |option: &clap::Arg| {
+        let short = option.get_short().map(|short| format!("-{short}"));
+        let long = option.get_long().map(|long| format!("--{long}"));
+        [short, long].contains(&Some(typed.to_owned()))
+    };
+    verb.get_arguments().any(is)
 }
 
 /// What is nearest to an option that does not exist.

@@ -1,10 +1,11 @@
 //! The names of an archive as a tree in memory.
 
-use crate::error::{Refusal, Refusals};
+use crate::error::Refusals;
+use crate::misplaced::Misplaced;
 use crate::names::split;
 use crate::sqlar::{Archive, Entry, Kind, Place};
 use crate::{ArchiveError, list};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The root's number; that of the file system's is one more.
 pub(super) const ROOT: u32 = 0;
@@ -29,18 +30,16 @@ pub(super) struct Node {
 pub(super) struct Tree(Vec<Node>);
 
 impl Tree {
-    /// What is in an archive. An entry whose path another one has, or that lies below a file, is refused.
+    /// What is in an archive, but for what `unpack` would refuse by its name.
     pub(super) fn read(archive: &Archive, refused: &mut Refusals) -> Result<Self, ArchiveError> {
         let mut growing = Growing {
             nodes: vec![Node::directory(ROOT, "", 0)],
             directories: HashMap::from([(String::new(), ROOT)]),
-            known: HashSet::new(),
         };
+        let misplaced = Misplaced::of(archive)?;
         list(archive, &mut |row| {
-            match row {
-                Ok(entry) => growing.add(&entry).unwrap_or_else(|why| {
-                    refused.add(Refusal::new(&entry.name, why));
-                }),
+            match row.and_then(|entry| misplaced.admit(entry)) {
+                Ok(entry) => growing.add(&entry),
                 Err(refusal) => refused.add(refusal),
             }
             Ok(())
@@ -112,26 +111,19 @@ impl Node {
 struct Growing {
     nodes: Vec<Node>,
     directories: HashMap<String, u32>,
-    /// Children that are no directories, by directory and name.
-    known: HashSet<(u32, Box<str>)>,
 }
 
 impl Growing {
-    fn add(&mut self, entry: &Entry) -> Result<(), &'static str> {
+    fn add(&mut self, entry: &Entry) {
         if entry.kind == Kind::Directory {
-            let number = self.directory(&entry.path)?;
+            let number = self.directory(&entry.path);
             let node = &mut self.nodes[number as usize];
             node.permissions = entry.permissions;
             node.mtime = entry.mtime.unwrap_or(0);
-            return Ok(());
+            return;
         }
         let (directory, name) = split(&entry.path);
-        let parent = self.directory(directory)?;
-        let taken =
-            self.directories.contains_key(&entry.path) || !self.known.insert((parent, name.into()));
-        if taken {
-            return Err("another entry stands for the same path");
-        }
+        let parent = self.directory(directory);
         self.push(Node {
             parent,
             name: name.into(),
@@ -142,22 +134,18 @@ impl Growing {
             place: Some(entry.place),
             children: Vec::new(),
         });
-        Ok(())
     }
 
     /// The directory of a path, made where the archive does not name it.
-    fn directory(&mut self, path: &str) -> Result<u32, &'static str> {
+    fn directory(&mut self, path: &str) -> u32 {
         if let Some(number) = self.directories.get(path) {
-            return Ok(*number);
+            return *number;
         }
         let (above, name) = split(path);
-        let parent = self.directory(above)?;
-        if self.known.contains(&(parent, name.into())) {
-            return Err("it lies in what is no directory");
-        }
+        let parent = self.directory(above);
         let number = self.push(Node::directory(parent, name, 0));
         self.directories.insert(path.to_owned(), number);
-        Ok(number)
+        number
     }
 
     fn push(&mut self, node: Node) -> u32 {

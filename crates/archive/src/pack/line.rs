@@ -5,7 +5,7 @@
 
 use super::budget::Budget;
 use super::write::Rows;
-use super::{Pack, Packed, Remembered, told};
+use super::{Pack, Packed, told};
 use crate::error::{Fault, Refusal, Refusals};
 use crate::source::{Beside, Item, Source};
 use crate::walk::{Found, Walk};
@@ -54,7 +54,7 @@ type Handed = Result<Part, ArchiveError>;
 
 impl Line<'_> {
     /// Writes everything into a new archive at `made`.
-    pub(super) fn run(self, made: &Path) -> Result<(Packed, Remembered), ArchiveError> {
+    pub(super) fn run(self, made: &Path) -> Result<Packed, ArchiveError> {
         let walking = Mutex::new(Walking {
             walk: self.walk,
             batches: 0,
@@ -108,7 +108,7 @@ fn write_all(
     budget: &Budget,
     watch: &dyn Watch,
     total: u64,
-) -> Result<(Packed, Remembered), ArchiveError> {
+) -> Result<Packed, ArchiveError> {
     let mut waiting: BTreeMap<u64, VecDeque<Part>> = BTreeMap::new();
     let mut next = 0;
     for part in handed {

@@ -1,17 +1,17 @@
 //! Rows of an archive that is being made.
 
-use super::{Pack, Packed, Remembered, Seen, told};
+use super::{Pack, Packed, told};
 use crate::ArchiveError;
 use crate::codec::PIECE;
 use crate::error::{Fault, Refusal, Refusals};
 use crate::names::stored_name;
 use crate::source::{Body, Identity, Item, Summed};
-use crate::sqlar::{Archive, DIRECTORY, LINK, OUTSIDE_TABLE, TYPE};
+use crate::sqlar::{Archive, OUTSIDE_TABLE};
 use rusqlite::blob::ZeroBlob;
 use rusqlite::types::{Null, ToSql};
 use rusqlite::{Connection, MAIN_DB};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use stowplan_dataset::room;
 
@@ -28,7 +28,6 @@ pub(crate) struct Rows {
     /// Named in messages: the name that the archive will have.
     name: PathBuf,
     packed: Packed,
-    seen: Remembered,
 }
 
 impl Rows {
@@ -50,7 +49,6 @@ impl Rows {
             unwritten: 0,
             name: pack.archive.clone(),
             packed: Packed::default(),
-            seen: Remembered::default(),
         })
     }
 
@@ -65,13 +63,10 @@ impl Rows {
     }
 
     pub(super) fn write(&mut self, mut item: Item) -> Result<(), ArchiveError> {
-        let rowid = self.seen.inside.len() as i64 + 1;
-        let is_outside = matches!(item.body, Body::Outside);
-        let rowid = (!is_outside).then_some(rowid);
-        match insert(&self.connection, &self.name, rowid, &mut item) {
+        match insert(&self.connection, &self.name, true, &mut item) {
             Ok(()) => {
-                self.count(&item);
                 self.write_back(&item);
+                self.packed.count(item);
             }
             Err(Fault::Entry(why)) => self.packed.refused.add(Refusal::new(told(&item.path), why)),
             Err(Fault::Fatal(error)) => return Err(error),
@@ -93,92 +88,61 @@ impl Rows {
         }
     }
 
-    fn count(&mut self, item: &Item) {
-        let packed = &mut self.packed;
-        match item.mode & TYPE {
-            DIRECTORY => packed.directories += 1,
-            LINK => packed.links += 1,
-            _ => {
-                packed.files += 1;
-                packed.bytes += item.size;
-            }
-        }
-        packed.hard_linked += u64::from(item.hard_linked);
-        packed.sparse += u64::from(item.sparse);
-        let seen = Seen {
-            crc32: item.crc32,
-            identity: item.identity,
-        };
-        match item.body {
-            Body::Outside => {
-                packed.outside += 1;
-                self.seen.outside.push(seen);
-            }
-            _ => self.seen.inside.push(seen),
-        }
-    }
-
-    pub(super) fn finish(self) -> Result<(Packed, Remembered), ArchiveError> {
+    pub(super) fn finish(self) -> Result<Packed, ArchiveError> {
         let failed = || ArchiveError::sqlite("write", &self.name);
         self.connection.execute_batch("COMMIT").map_err(failed())?;
         self.connection
             .close()
             .map_err(|(_, error)| failed()(error))?;
-        Ok((self.packed, self.seen))
+        Ok(self.packed)
     }
 }
 
-/// Makes a row of an item; with a number of its own, or the next one.
+/// Makes a row of an item, and one of its checksum if the archive has such a table.
 ///
 /// # Errors
 /// [`Fault::Entry`]: the file changed while it was read, and there is no row.
 pub(crate) fn insert(
     connection: &Connection,
     archive: &Path,
-    rowid: Option<i64>,
+    has_checksums: bool,
     item: &mut Item,
 ) -> Result<(), Fault> {
     let name = stored_name(&item.path).to_owned();
     let size = item.size as i64;
     let (mode, mtime) = (item.mode, item.mtime);
     let row = |sz: i64, data: &dyn ToSql| {
-        let sql =
-            "INSERT INTO sqlar(rowid, name, mode, mtime, sz, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+        let sql = "INSERT INTO sqlar(name, mode, mtime, sz, data) VALUES(?1, ?2, ?3, ?4, ?5)";
         let mut statement = connection.prepare_cached(sql).map_err(written(archive))?;
-        let inserted = statement.insert(rusqlite::params![rowid, name, mode, mtime, sz, data]);
+        let inserted = statement.insert(rusqlite::params![name, mode, mtime, sz, data]);
         inserted.map_err(written(archive))
     };
     match &mut item.body {
-        Body::None => row(0, &Null).map(drop),
-        Body::Link(target) => row(-1, target).map(drop),
-        Body::Bytes(bytes) => row(size, bytes).map(drop),
-        Body::Spool(spool, length) => {
-            let rowid = row(size, &ZeroBlob(*length))?;
-            fill(connection, archive, rowid, spool, *length)
-        }
-        Body::File(file) => {
-            let rowid = row(size, &ZeroBlob(item.size))?;
-            let summed =
-                fill_from_source(connection, archive, rowid, file, item.size, item.identity);
-            match summed {
-                Ok(crc32) => item.crc32 = crc32,
-                Err(fault) => {
-                    let deleted = connection.execute("DELETE FROM sqlar WHERE rowid = ?1", [rowid]);
-                    deleted.map_err(written(archive))?;
-                    return Err(fault);
-                }
-            }
-            Ok(())
-        }
+        Body::None => return row(0, &Null).map(drop),
         Body::Outside => {
             let sql = "INSERT INTO sqlar_outside VALUES(?1, ?2, ?3, ?4, ?5)";
             let row = rusqlite::params![name, mode, mtime, size, item.crc32];
-            connection
-                .execute(sql, row)
-                .map_err(written(archive))
-                .map(drop)
+            let inserted = connection.execute(sql, row);
+            return inserted.map_err(written(archive)).map(drop);
+        }
+        Body::Link(target) => row(-1, target).map(drop)?,
+        Body::Bytes(bytes) => row(size, bytes).map(drop)?,
+        Body::Spool(spool, length) => {
+            let blob = Blob::of_zeros(connection, archive, row(size, &ZeroBlob(*length))?);
+            blob.fill(spool, *length)?;
+        }
+        Body::File(file) => {
+            let blob = Blob::of_zeros(connection, archive, row(size, &ZeroBlob(item.size))?);
+            item.crc32 = blob.fill_from_source(file, item.size, item.identity)?;
         }
     }
+    if has_checksums && item.size > 0 {
+        let sql = "INSERT OR REPLACE INTO sqlar_crc32 VALUES(?1, ?2)";
+        let statement = connection.prepare_cached(sql);
+        let inserted = statement.and_then(|mut made| made.execute((name, item.crc32)));
+        inserted.map_err(written(archive))?;
+    }
+    Ok(())
 }
 
 fn written(archive: &Path) -> impl FnOnce(rusqlite::Error) -> Fault {
@@ -186,54 +150,84 @@ fn written(archive: &Path) -> impl FnOnce(rusqlite::Error) -> Fault {
     move |error| Fault::Fatal(failed(error))
 }
 
-/// Writes `length` bytes of a file into a row of zeros.
-fn fill(
-    connection: &Connection,
-    archive: &Path,
-    rowid: i64,
-    from: &mut dyn Read,
-    length: u64,
-) -> Result<(), Fault> {
-    let blob = connection.blob_open(MAIN_DB, "sqlar", "data", rowid, false);
-    let mut blob = blob.map_err(written(archive))?;
-    let mut piece = vec![0; PIECE];
-    let mut left = length;
-    while left > 0 {
-        let most = piece.len().min(left.try_into().unwrap_or(usize::MAX));
-        let read = from.read(&mut piece[..most]);
-        let read = read.map_err(|error| Fault::entry(format!("it cannot be read: {error}")))?;
-        if read == 0 {
-            return Err(Fault::entry("it was changed while it was read"));
-        }
-        let failed = ArchiveError::io("write", archive);
-        blob.write_all(&piece[..read])
-            .map_err(|error| Fault::Fatal(failed(error)))?;
-        left -= read as u64;
-    }
-    let failed = written(archive);
-    blob.close().map_err(failed)
+fn changed<E>(_: E) -> Fault {
+    Fault::entry("it was changed while it was read")
 }
 
-/// The same from the packed file itself, which must not change meanwhile; the sum of its bytes.
-fn fill_from_source(
-    connection: &Connection,
-    archive: &Path,
+/// A row whose value is zeros until it is filled.
+struct Blob<'a> {
+    connection: &'a Connection,
+    archive: &'a Path,
     rowid: i64,
-    file: &mut File,
-    length: u64,
-    identity: Identity,
-) -> Result<u32, Fault> {
-    use std::io::{Seek, SeekFrom};
-    let changed = |_| Fault::entry("it was changed while it was read");
-    file.seek(SeekFrom::Start(0)).map_err(changed)?;
-    let mut summed = Summed::new(&mut *file);
-    fill(connection, archive, rowid, &mut summed, length)?;
-    let crc32 = summed.sum.finalize();
-    let after = rustix::fs::fstat(&*file)
-        .map_err(std::io::Error::from)
-        .map_err(changed)?;
-    match Identity::of(&after) == identity {
-        true => Ok(crc32),
-        false => Err(Fault::entry("it was changed while it was read")),
+}
+
+impl<'a> Blob<'a> {
+    fn of_zeros(connection: &'a Connection, archive: &'a Path, rowid: i64) -> Self {
+        Self {
+            connection,
+            archive,
+            rowid,
+        }
+    }
+
+    /// Writes `length` bytes of a file. What cannot be read has no row; what cannot be written ends all.
+    fn fill(&self, from: &mut dyn Read, length: u64) -> Result<(), Fault> {
+        self.write(from, length)
+            .or_else(|fault| self.give_up(fault))
+    }
+
+    /// The same from the packed file itself, which must not change meanwhile; the sum of its bytes.
+    fn fill_from_source(
+        &self,
+        file: &mut File,
+        length: u64,
+        identity: Identity,
+    ) -> Result<u32, Fault> {
+        let mut filled = || {
+            file.seek(SeekFrom::Start(0)).map_err(changed)?;
+            let mut summed = Summed::new(&mut *file);
+            self.write(&mut summed, length)?;
+            let crc32 = summed.sum.finalize();
+            let after = rustix::fs::fstat(&*file).map_err(changed)?;
+            match Identity::of(&after) == identity {
+                true => Ok(crc32),
+                false => Err(changed(())),
+            }
+        };
+        filled().or_else(|fault| self.give_up(fault))
+    }
+
+    fn write(&self, from: &mut dyn Read, length: u64) -> Result<(), Fault> {
+        let failed = || written(self.archive);
+        let blob = self
+            .connection
+            .blob_open(MAIN_DB, "sqlar", "data", self.rowid, false);
+        let mut blob = blob.map_err(failed())?;
+        let mut piece = vec![0; PIECE];
+        let mut at = 0;
+        while at < length {
+            let most = piece
+                .len()
+                .min((length - at).try_into().unwrap_or(usize::MAX));
+            let read = from.read(&mut piece[..most]);
+            let read = read.map_err(|error| Fault::entry(format!("it cannot be read: {error}")))?;
+            if read == 0 {
+                return Err(changed(()));
+            }
+            blob.write_at(&piece[..read], at as usize)
+                .map_err(failed())?;
+            at += read as u64;
+        }
+        blob.close().map_err(failed())
+    }
+
+    /// Takes the row away. Where nothing could be written, neither could this.
+    fn give_up<T>(&self, fault: Fault) -> Result<T, Fault> {
+        if let Fault::Entry(_) = fault {
+            let sql = "DELETE FROM sqlar WHERE rowid = ?1";
+            let deleted = self.connection.execute(sql, [self.rowid]);
+            deleted.map_err(written(self.archive))?;
+        }
+        Err(fault)
     }
 }

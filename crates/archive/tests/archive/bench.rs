@@ -66,7 +66,6 @@ impl Bench {
             inline_limit: None,
             store: false,
             force: false,
-            remove_source: false,
             threads: NonZeroUsize::new(2).unwrap(),
         }
     }

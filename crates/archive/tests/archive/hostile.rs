@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use stowplan_archive::{Archive, TABLE, Unpack, Unpacked, hostile, verify};
+use stowplan_archive::{Archive, Refusals, TABLE, Unpack, Unpacked, hostile, verify};
 
 const FILE: i64 = 0o100_644;
 const LINK: i64 = 0o120_777;
@@ -190,6 +190,34 @@ fn rows_that_share_their_bytes_are_told_before_anything_is_written() {
 }
 
 #[test]
+fn what_unpack_refuses_verify_refuses_for_the_same_reason() {
+    let bench = Bench::new();
+    let rows = [
+        row("l", LINK, -1, b"/outside"),
+        row("l/evil", FILE, 1, b"x"),
+        row("n", FILE, 1, b"1"),
+        row("./n", FILE, 1, b"2"),
+        row("z", LINK, -1, b"a\0b"),
+        row(&"n".repeat(256), FILE, 1, b"x"),
+        row("d", DIRECTORY, 0, b""),
+        row("./d", DIRECTORY, 0, b""),
+        row("f/g", FILE, 1, b"x"),
+        row("f", FILE, 1, b"x"),
+    ];
+    let unpacked = unpacked(&bench, &rows);
+    let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+    assert_eq!(unpacked.refused.count, 5, "{unpacked:?}");
+    let mut told: Vec<_> = verified
+        .refused
+        .named
+        .into_iter()
+        .map(|r| (r.name, r.why))
+        .collect();
+    told.sort();
+    assert_eq!(told, why(&unpacked));
+}
+
+#[test]
 fn a_name_that_no_path_can_have_is_refused_without_being_kept() {
     let bench = Bench::new();
     let rows = [
@@ -216,7 +244,7 @@ fn what_is_no_archive_is_told_in_a_line() {
     bench.write("empty", "");
     assert!(told("text").contains("not an SQLite database"));
     assert!(told("empty").contains("no table sqlar"));
-    assert!(told("none").contains("No such file"));
+    assert!(told("none").contains("no such file"));
     fs::create_dir(bench.at("directory")).unwrap();
     assert!(told("directory").contains("is a directory"));
     rustix::fs::mkfifoat(rustix::fs::CWD, bench.at("fifo"), rustix::fs::Mode::RUSR).unwrap();
@@ -349,6 +377,14 @@ proptest! {
         let known = verified.entries + verified.refused.count;
         prop_assert_eq!(known, Archive::open(&bench.at("x.sqlar")).unwrap().count().unwrap());
         prop_assert!(unpacked.files + unpacked.links <= known);
+        if !into_existing {
+            let named = |refused: &Refusals| {
+                let mut named = refused.named.clone();
+                named.sort_by(|a, b| (&a.name, &a.why).cmp(&(&b.name, &b.why)));
+                named
+            };
+            prop_assert_eq!(named(&unpacked.refused), named(&verified.refused));
+        }
     }
 
     #[test]

@@ -4,5 +4,6 @@
 
 mod bench;
 mod change;
+mod checksums;
 mod hostile;
 mod round_trip;

@@ -6,7 +6,10 @@ use crate::error::{CliError, Exit};
 use crate::screen;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use std::borrow::Cow;
+use std::io::{IsTerminal, stdout};
 use stowplan_archive::{ArchiveError, Entry, Kind, Reader, Refusals, list};
+use stowplan_report::shell::quoted;
 
 /// So many bytes are printed at once.
 const PAGE: usize = 64 << 10;
@@ -17,7 +20,12 @@ pub(crate) fn ls(options: &LsOptions) -> Result<Exit, CliError> {
     // Links are read while the list is.
     let mut targets = Reader::open(&options.archive)?;
     let mut refused = Refusals::default();
-    let mut page = Page::default();
+    let mut page = Page {
+        // As ls(1): a program gets the names themselves, whoever looks on gets what a shell reads as them.
+        quotes: stdout().is_terminal() && !options.null,
+        end: if options.null { '\0' } else { '\n' },
+        ..Page::default()
+    };
     page.begin(options.json);
     list(reader.archive(), &mut |row| {
         match row {
@@ -50,6 +58,9 @@ fn target(reader: &mut Reader, entry: &Entry) -> Result<Option<String>, ArchiveE
 struct Page {
     text: String,
     entries: u64,
+    quotes: bool,
+    /// Ends a name.
+    end: char,
 }
 
 impl Page {
@@ -64,11 +75,14 @@ impl Page {
             let comma = if self.entries > 0 { "," } else { "" };
             self.text
                 .push_str(&format!("{comma}\n{}", json(entry, target)));
-        } else if options.long {
-            self.text.push_str(&long(entry, target));
         } else {
-            self.text.push_str(&screen::name(&entry.name));
-            self.text.push('\n');
+            let details = options.long.then(|| details(entry));
+            let target = target.map(|target| format!(" -> {}", self.name(target)));
+            self.text.extend(details);
+            let name = self.name(&entry.name);
+            self.text.push_str(&name);
+            self.text.extend(target);
+            self.text.push(self.end);
         }
         self.entries += 1;
         if self.text.len() >= PAGE && !options.json {
@@ -76,31 +90,32 @@ impl Page {
         }
     }
 
+    fn name<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        match self.quotes {
+            true => quoted(name).into(),
+            false => name.into(),
+        }
+    }
+
     fn end(&mut self, json: bool) {
         if json {
             self.text.push_str("\n]}");
+            return screen::print(&self.text);
         }
         self.print();
     }
 
     fn print(&mut self) {
         if !self.text.is_empty() {
-            screen::print(&self.text);
+            screen::print_as_it_is(&self.text);
         }
         self.text.clear();
     }
 }
 
-fn long(entry: &Entry, target: Option<&str>) -> String {
-    let name = screen::name(&entry.name);
-    let target = target.map(|target| format!(" -> {}", screen::name(target)));
-    format!(
-        "{} {:>11} {} {name}{}\n",
-        mode(entry),
-        entry.size,
-        time(entry.mtime),
-        target.unwrap_or_default()
-    )
+/// Mode, size and time, with a space behind them.
+fn details(entry: &Entry) -> String {
+    format!("{} {:>11} {} ", mode(entry), entry.size, time(entry.mtime))
 }
 
 fn json(entry: &Entry, target: Option<&str>) -> serde_json::Value {

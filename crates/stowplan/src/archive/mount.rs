@@ -4,6 +4,7 @@ use super::MountOptions;
 use super::words::{counted, left_out};
 use crate::error::{CliError, Exit};
 use crate::screen;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -18,6 +19,12 @@ const UNMOUNTER: &str = "unmount-when-gone";
 
 /// Mounts an archive.
 pub(crate) fn mount(options: &MountOptions) -> Result<Exit, CliError> {
+    let is_none =
+        options.command.is_empty() && std::env::args_os().next_back() == Some("--".into());
+    if is_none {
+        let text = "mount: there is no command behind '--'; name one, or leave '--' out to mount it for all";
+        return Err(CliError::Usage(text.to_owned()));
+    }
     match options.command.split_first() {
         Some((program, arguments)) => {
             let mut command = Command::new(program);
@@ -50,12 +57,10 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
         sleep(LOOK_EVERY);
     };
     drop(mounted);
-    Ok(
-        match ended.code().and_then(|code| u8::try_from(code).ok()) {
-            Some(code) => Exit::Of(code),
-            None => Exit::Failed,
-        },
-    )
+    // As a shell says it of what a signal ended.
+    let code = ended.code().or_else(|| Some(128 + ended.signal()?));
+    let code = code.and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(Exit::Failed, Exit::Of))
 }
 
 fn for_all(options: &MountOptions) -> Result<Exit, CliError> {

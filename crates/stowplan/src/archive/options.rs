@@ -11,13 +11,13 @@ Examples:
                                       as it is: larger, and faster to read
   stowplan pack thumbs thumbs.sqlar --inline-limit 64KiB --page-size 8192
                                       larger files stay files, in thumbs.sqlar.d
-  stowplan pack thumbs thumbs.sqlar --remove-source
-                                      what was read back and compared goes
 
-What it makes, 'sqlite3 thumbs.sqlar -Ax' unpacks as well (not what lies in
-thumbs.sqlar.d). Modes, times in seconds, links and empty directories are kept;
-owners, extended attributes, hard links and holes are not. Exit code 1: some of
-it was not packed; what, is listed.";
+'sqlite3 thumbs.sqlar -Ax' unpacks it as well, but for what lies in
+thumbs.sqlar.d; versions such as 3.40.1 (Debian 12) stop at the first symbolic
+link ('error in uncompress()') and leave out what follows. Modes, times in
+seconds, links and empty directories are kept; owners, extended attributes, hard
+links and holes are not, which is told. Exit code 1: some of it was not packed;
+what, is listed.";
 
 pub(crate) const UNPACK: &str = "\
 Examples:
@@ -32,7 +32,12 @@ pub(crate) const LS: &str = "\
 Examples:
   stowplan ls thumbs.sqlar            the names
   stowplan ls thumbs.sqlar --long     modes, sizes and times as well
-  stowplan ls thumbs.sqlar --json     for a program";
+  stowplan ls thumbs.sqlar --json     for a program
+  stowplan ls thumbs.sqlar -0 | xargs -0 stowplan cat thumbs.sqlar
+                                      for one that takes any name
+
+On a terminal names are quoted as a shell reads them ('a'$'\\n''b'); elsewhere
+they are printed as they are, a line each.";
 
 pub(crate) const CAT: &str = "\
 Examples:
@@ -41,7 +46,11 @@ Examples:
 
 pub(crate) const VERIFY: &str = "\
 Examples:
-  stowplan verify thumbs.sqlar        the database, every name, every value";
+  stowplan verify thumbs.sqlar        the database, every name, every value
+
+Values that 'stowplan pack' and 'add' wrote are held against their CRC-32, which
+finds damage but no intent; deflated ones of other programs against the checksum
+of their stream; how many have none, is told. It refuses what 'unpack' refuses.";
 
 pub(crate) const ADD: &str = "\
 Examples:
@@ -49,8 +58,8 @@ Examples:
                                       a file, and a directory with all in it
   cd thumbs && stowplan add ../thumbs.sqlar 17.jpg
 
-What is there by the same name is replaced. It is one transaction: after an end
-at any moment, all of it is there or nothing.";
+What is there by the same name is replaced. It is atomic: if it is killed,
+nothing has changed.";
 
 pub(crate) const RM: &str = "\
 Examples:
@@ -85,7 +94,7 @@ pub(crate) struct WorkOptions {
 /// Options of `pack`.
 #[derive(Debug, Args)]
 pub(crate) struct PackOptions {
-    /// The directory to pack; it is only read, unless --remove-source is given.
+    /// The directory to pack; it is only read.
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// The archive to make; it must not exist yet.
@@ -109,9 +118,6 @@ pub(crate) struct PackOptions {
     /// Replace the archive if there is one, once the new one is whole; no other file is replaced.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Afterwards remove what was packed, read back and compared, and did not change since.
-    #[arg(long)]
-    pub(crate) remove_source: bool,
     /// In how many threads, and whether it is told.
     #[command(flatten)]
     pub(crate) work: WorkOptions,
@@ -151,6 +157,9 @@ pub(crate) struct LsOptions {
     /// Modes, sizes, times and where links lead, as well.
     #[arg(long, short)]
     pub(crate) long: bool,
+    /// End each name with a zero byte, and quote none.
+    #[arg(long, short = '0', conflicts_with_all = ["long", "json"])]
+    pub(crate) null: bool,
     /// Print one JSON document.
     #[arg(long, conflicts_with = "long")]
     pub(crate) json: bool,
@@ -227,7 +236,7 @@ pub(crate) struct MountOptions {
     /// The directory to show it in; what is in there is hidden meanwhile.
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// What to run while it is mounted; only this sees it, and its exit code is ours.
+    /// Command to run while it is mounted, behind '--': visible to that command only, and we exit with its code.
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<std::ffi::OsString>,
     /// No messages.

@@ -4,9 +4,11 @@ use super::PackOptions;
 use super::words::{Watcher, counted, kinds, left_out, say, threads};
 use crate::error::{CliError, Exit};
 use crate::screen;
+use std::path::Path;
 use std::time::Instant;
-use stowplan_archive::{Pack, Packed, directory_of_outside};
+use stowplan_archive::{Loss, Lost, Pack, Packed, directory_of_outside};
 use stowplan_model::format_bytes;
+use stowplan_report::shell::quoted;
 
 /// Packs a directory into an archive.
 pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
@@ -19,7 +21,6 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
         inline_limit: options.inline_limit,
         store: options.store,
         force: options.force,
-        remove_source: options.remove_source,
         threads: threads(options.work.threads),
     };
     let packed = match watcher.ended(pack.run(&watcher))? {
@@ -32,14 +33,29 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
         began.elapsed(),
     );
     if !options.work.quiet {
-        tell_losses(options, &packed);
+        for (loss, lost) in &packed.lost {
+            screen::note(&in_words(options, *loss, lost));
+        }
+        if packed.refused.is_empty() && !lies_within(&options.archive, &options.directory) {
+            let text = "every value was read back and compared; to remove what was packed:";
+            screen::note_with_command(text, &command_to_remove(&options.directory));
+        }
     }
-    let packed_all = left_out("not packed", &packed.refused);
-    let removed_all = left_out("not removed", &packed.kept);
-    Ok(match (packed_all, removed_all) {
-        (Exit::Done, end) => end,
-        (end, _) => end,
-    })
+    Ok(left_out("not packed", &packed.refused))
+}
+
+fn command_to_remove(directory: &Path) -> String {
+    let directory = quoted(&directory.to_string_lossy());
+    match directory.starts_with('-') {
+        true => format!("rm -r ./{directory}"),
+        false => format!("rm -r {directory}"),
+    }
+}
+
+/// Whether removing the directory would remove the archive.
+fn lies_within(archive: &Path, directory: &Path) -> bool {
+    let [archive, directory] = [archive, directory].map(Path::canonicalize);
+    !archive.is_ok_and(|archive| directory.is_ok_and(|directory| !archive.starts_with(directory)))
 }
 
 fn summary(options: &PackOptions, packed: &Packed) -> String {
@@ -58,29 +74,32 @@ fn summary(options: &PackOptions, packed: &Packed) -> String {
             beside.display()
         );
     }
-    if options.remove_source {
-        text = format!(
-            "{text}; {} removed",
-            counted(packed.removed, "original", "originals")
-        );
-    }
     text
 }
 
-/// What an archive cannot say.
-fn tell_losses(options: &PackOptions, packed: &Packed) {
-    if packed.hard_linked > 0 {
-        screen::note(&format!(
-            "{} of {} had other names as well (hard links): each name is a file of its own now",
-            counted(packed.hard_linked, "file", "files"),
-            options.directory.display()
-        ));
-    }
-    if packed.sparse > 0 {
-        screen::note(&format!(
-            "{} of {} had holes, which are zeros now",
-            counted(packed.sparse, "file", "files"),
-            options.directory.display()
-        ));
-    }
+/// What an archive cannot say of some entries.
+fn in_words(options: &PackOptions, loss: Loss, lost: &Lost) -> String {
+    let what = match loss {
+        Loss::HardLinks => {
+            "had other names as well (hard links): each name is a file of its own now"
+        }
+        Loss::Holes => "had holes, which are zeros now",
+        Loss::Owner => {
+            "had another owner or group than you: what is unpacked belongs to whoever unpacks it"
+        }
+        Loss::Attributes => "had extended attributes or access lists, which are not in the archive",
+    };
+    let noun = match loss {
+        Loss::HardLinks | Loss::Holes => ("file", "files"),
+        Loss::Owner | Loss::Attributes => ("entry", "entries"),
+    };
+    let entries = counted(lost.count, noun.0, noun.1);
+    let example = match lost.example.as_str() {
+        "" => String::new(),
+        example => format!(", such as {},", quoted(example)),
+    };
+    format!(
+        "{entries} of {}{example} {what}",
+        options.directory.display()
+    )
 }

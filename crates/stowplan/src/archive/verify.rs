@@ -28,6 +28,12 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, CliError> {
         &format!("{place}: {whole}"),
         began.elapsed(),
     );
+    if verified.unchecked > 0 && !options.work.quiet {
+        screen::note(&format!(
+            "{place}: {} no checksum, since another program stored them: in these a changed byte is not found",
+            counted(verified.unchecked, "value has", "values have")
+        ));
+    }
     for line in &verified.database {
         screen::warn(&format!("damaged: {place}: {line}"));
     }

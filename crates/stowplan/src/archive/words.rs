@@ -66,7 +66,8 @@ impl Watch for Watcher {
 /// Lists what was left out, a line each; the end is then a failure.
 pub(super) fn left_out(verb: &str, refused: &Refusals) -> Exit {
     for refusal in &refused.named {
-        screen::warn(&format!("{verb}: {}: {}", refusal.name, refusal.why));
+        let name = stowplan_report::shell::quoted(&refusal.name);
+        screen::warn(&format!("{verb}: {name}: {}", refusal.why));
     }
     let more = refused.count - refused.named.len() as u64;
     if more > 0 {

@@ -11,7 +11,7 @@ fn packed() -> Bench {
     std::os::unix::fs::symlink("a", bench.path("from/link")).unwrap();
     let told = bench.run(&["pack", "from", "x.sqlar"]).exits(0).stderr();
     assert!(
-        told.starts_with("x.sqlar: 2 files, 2 directories, 1 link, 5.00 kB in 6.14 kB; "),
+        told.starts_with("x.sqlar: 2 files, 2 directories, 1 link, 5.00 kB in 8.19 kB; "),
         "{told}"
     );
     bench
@@ -21,7 +21,7 @@ fn packed() -> Bench {
 fn an_archive_is_listed_printed_verified_changed_and_unpacked() {
     let bench = packed();
     let names = bench.run(&["ls", "x.sqlar"]).exits(0).stdout();
-    assert_eq!(names, ".\na\nlink\nsub\nsub/b\\u{1b}[2J\n");
+    assert_eq!(names, ".\na\nlink\nsub\nsub/b\u{1b}[2J\n");
     let long = bench.run(&["ls", "x.sqlar", "--long"]).exits(0).stdout();
     assert!(
         long.contains("lrwxrwxrwx           1 ") && long.contains(" link -> a\n"),
@@ -59,6 +59,44 @@ fn an_archive_is_listed_printed_verified_changed_and_unpacked() {
 }
 
 #[test]
+fn names_in_a_pipe_are_those_that_other_verbs_take() {
+    let bench = Bench::new();
+    let names = ["a b", "a\nb", "a\\tb", "a\tb", "\u{1b}[31mred"];
+    fs::create_dir(bench.path("from")).unwrap();
+    for name in names {
+        fs::write(bench.path("from").join(name), name).unwrap();
+    }
+    bench.run(&["pack", "from", "x.sqlar", "-q"]).exits(0);
+    let listed = bench.run(&["ls", "x.sqlar", "-0"]).exits(0).stdout();
+    let listed: Vec<&str> = listed.split_terminator('\0').collect();
+    assert_eq!(
+        listed,
+        ["\u{1b}[31mred", ".", "a\tb", "a\nb", "a b", "a\\tb"]
+    );
+    for name in listed.iter().filter(|name| **name != ".") {
+        let value = bench.run(&["cat", "x.sqlar", name]).exits(0).stdout();
+        assert_eq!(value, *name);
+    }
+    bench.run(&["rm", "x.sqlar", "a b", "-q"]).exits(0);
+    let left = bench.run(&["ls", "x.sqlar"]).exits(0).stdout();
+    assert_eq!(left, "\u{1b}[31mred\n.\na\tb\na\nb\na\\tb\n");
+}
+
+#[test]
+fn what_was_packed_is_removed_by_the_command_that_is_told_unless_the_archive_lies_in_it() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("it's")).unwrap();
+    fs::write(bench.path("it's/a"), "a").unwrap();
+    let told = bench.run(&["pack", "it's", "x.sqlar"]).exits(0).stderr();
+    assert!(told.ends_with(" rm -r 'it'\\''s'\n"), "{told}");
+    let told = bench
+        .run(&["pack", "it's", "it's/x.sqlar"])
+        .exits(0)
+        .stderr();
+    assert!(!told.contains("rm -r"), "{told}");
+}
+
+#[test]
 fn what_cannot_be_done_is_one_line_and_what_was_left_out_a_line_each() {
     let bench = packed();
     bench.write("text", "no archive");
@@ -75,6 +113,12 @@ fn what_cannot_be_done_is_one_line_and_what_was_left_out_a_line_each() {
         ("rm x.sqlar sub", "--recursive removes it"),
         ("add x.sqlar ../x", "--base says where names begin"),
         ("mount none from", "cannot open none"),
+        ("mount x.sqlar from --", "no command behind '--'"),
+        ("pack from nowhere/y.sqlar", "there is no directory nowhere"),
+        (
+            "-q pack from y.sqlar",
+            "-q belongs behind the verb: stowplan pack -q",
+        ),
     ] {
         let words: Vec<&str> = typed.split(' ').collect();
         let run = bench.run(&words);
