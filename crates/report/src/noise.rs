@@ -131,7 +131,7 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
     let estimate = &control.estimate;
     let widened = by_how_much(comparison.noise_floor.exp() - 1.0);
     let consequence = if comparison.reliable {
-        format!("; every interval is widened by {widened} for noise")
+        format!("; intervals include {widened} for noise")
     } else {
         format!(
             ": too much for any claim from the ratios shown, whose intervals are widened by {widened}"

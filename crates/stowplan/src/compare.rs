@@ -285,7 +285,7 @@ fn unchecked(base: &str, new: &str, changes: &Changes, quiet: bool) -> Option<St
              judged; leave out --by ratio"
         )),
         _ if changes.resolve_nothing() => Some(format!(
-            "it is open of every cell whether it regressed from {base} to {new}, so nothing was \
+            "inconclusive: from {base} to {new} no cell is clearly slower, and none clearly not, so nothing was \
              checked; {}",
             measure_more(changes)
         )),

@@ -478,7 +478,7 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
 }
 
 /// `measuring the same thing twice differed by up to 2% in the quietest comparison and 16% in the
-/// noisiest; every interval is widened by 1% to 3%`
+/// noisiest; intervals include 1% to 3% for noise`
 fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
     let (least, most) = noise::range_of_noise(comparisons)?;
     let widened = noise::widening(comparisons)?;
@@ -488,8 +488,8 @@ fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
         format!("{least} in the quietest comparison and {most} in the noisiest")
     };
     Some(format!(
-        "{TWICE_DIFFERED} by up to {noise}{}; every interval is widened by \
-         {widened}",
+        "{TWICE_DIFFERED} by up to {noise}{}; intervals \
+         include {widened} for noise",
         noise::too_noisy(comparisons)
     ))
 }

@@ -56,6 +56,13 @@ fn every_kind_of_finding_has_a_sentence() {
             ),
         ),
         (
+            "AB?B",
+            format!(
+                "Faster at 1 KiB: {A}; at 8 KiB: {B}. Between, neither can be said, but of single \
+                 sizes (at 2 KiB: {B})."
+            ),
+        ),
+        (
             "BBB",
             format!("Faster at every size measured from 1 KiB to 4 KiB: {B}."),
         ),

@@ -201,8 +201,8 @@ fn mount_options(context: &Context<'_>) -> Finding {
     match worst {
         None if context.facts.disk.no_journal => Finding::warning(
             format!("{found}; ext4 without a journal"),
-            "It does not use again what was deleted within the last minute: making a file beside that takes up \
-             to 1 ms. Measure what makes files (inserts, write=rename) on a file system as your application's.",
+            "ext4 without a journal reuses no inode within a minute of its deletion: creating files after deleting \
+             some takes up to 1 ms each. Measure what makes files (inserts, write=rename) on a file system as your application's.",
         ),
         None => Finding::ok(found),
         Some((option, (problem, mend))) => {

@@ -100,6 +100,27 @@ impl Context<'_> {
             _ => None,
         }
     }
+
+    /// What is shown all the same where they leave it open, as the chart has it:
+    /// `, but of single sizes (at 16 KiB: files)`.
+    fn alone(&self, finding: &Crossover) -> String {
+        let (Crossover::Zone { between: open, .. }
+        | Crossover::WinsBelow { above: open, .. }
+        | Crossover::WinsAbove { below: open, .. }) = finding
+        else {
+            return String::new();
+        };
+        let won = [Side::A, Side::B].into_iter().filter_map(|side| {
+            let won = open.iter().filter(|f| f.standing == Standing::Wins(side));
+            let sizes: Vec<u64> = won.map(|f| f.size).collect();
+            (!sizes.is_empty()).then(|| format!("{}: {}", self.at(&sizes), self.name(side)))
+        });
+        let won: Vec<String> = won.collect();
+        match won.is_empty() {
+            true => String::new(),
+            false => format!(", but of single sizes ({})", won.join("; ")),
+        }
+    }
 }
 
 /// `10 kB to 20 kB`, or `10 kB` where both ends are the same.
@@ -171,7 +192,9 @@ pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
                 |(side, range)| format!("{}: {}", context.everywhere(range), context.name(side));
             let won: Vec<String> = stretches.stretches().into_iter().map(of).collect();
             let open = context.left_open(stretches);
-            let open = open.map_or_else(String::new, |o| format!(" {}.", format::capital(&o)));
+            let alone = context.alone(stretches);
+            let open =
+                open.map_or_else(String::new, |o| format!(" {}{alone}.", format::capital(&o)));
             format!("Faster {}.{open}", won.join("; "))
         }
     }
