@@ -2,12 +2,11 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
+    clippy::panic,
     reason = "what fails ends the test"
 )]
 
 use flate2::read::GzDecoder;
-use jsonschema::Validator;
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -56,20 +55,132 @@ fn recorded() -> Vec<(&'static str, String)> {
     files.map(|(name, bytes)| (name, text(bytes))).into()
 }
 
-fn validator(schema: &schemars::Schema) -> Validator {
-    jsonschema::validator_for(schema.as_value()).expect("the schema is one")
+fn validator(schema: schemars::Schema) -> Validator {
+    Validator {
+        root: schema.to_value(),
+    }
+}
+
+/// JSON Schema, as far as these schemas go: a keyword that it does not know ends the test.
+struct Validator {
+    root: Value,
+}
+
+impl Validator {
+    fn is_valid(&self, value: &Value) -> bool {
+        self.wrong(value).is_empty()
+    }
+
+    /// What does not follow the schema, each with its place in the value.
+    fn wrong(&self, value: &Value) -> Vec<String> {
+        let mut wrong = Vec::new();
+        self.look(&self.root, value, "", &mut wrong);
+        wrong
+    }
+
+    fn follows(&self, schema: &Value, value: &Value) -> bool {
+        let mut wrong = Vec::new();
+        self.look(schema, value, "", &mut wrong);
+        wrong.is_empty()
+    }
+
+    fn look(&self, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
+        let Some(keywords) = schema.as_object() else {
+            if *schema == Value::Bool(false) {
+                wrong.push(format!("{at}: nothing may be here"));
+            }
+            return;
+        };
+        for (keyword, said) in keywords {
+            let list = || said.as_array().unwrap().iter();
+            let number = |compare: fn(f64, f64) -> bool| {
+                value
+                    .as_f64()
+                    .is_none_or(|v| compare(v, said.as_f64().unwrap()))
+            };
+            let entries = |compare: fn(u64, u64) -> bool| {
+                let entries = value.as_array().map(|all| all.len() as u64);
+                entries.is_none_or(|n| compare(n, said.as_u64().unwrap()))
+            };
+            let right = match keyword.as_str() {
+                "$schema" | "$defs" | "title" | "description" | "default" | "format"
+                | "writeOnly" => true,
+                "$ref" => {
+                    let pointer = said.as_str().unwrap().trim_start_matches('#');
+                    self.look(self.root.pointer(pointer).unwrap(), value, at, wrong);
+                    true
+                }
+                "type" => match said {
+                    Value::Array(types) => types.iter().any(|kind| is_of(kind, value)),
+                    kind => is_of(kind, value),
+                },
+                "const" => said == value,
+                "minimum" => number(|v, least| v >= least),
+                "maximum" => number(|v, most| v <= most),
+                "minItems" => entries(|n, least| n >= least),
+                "maxItems" => entries(|n, most| n <= most),
+                "anyOf" => list().any(|one| self.follows(one, value)),
+                "oneOf" => list().filter(|one| self.follows(one, value)).count() == 1,
+                "required" => value.as_object().is_none_or(|fields| {
+                    list().all(|name| fields.contains_key(name.as_str().unwrap()))
+                }),
+                "properties" | "additionalProperties" => {
+                    let known = keywords.get("properties").and_then(Value::as_object);
+                    for (name, field) in value.as_object().into_iter().flatten() {
+                        let known = known.and_then(|known| known.get(name));
+                        let asked = match keyword == "properties" {
+                            true => known,
+                            false => Some(said).filter(|_| known.is_none()),
+                        };
+                        if let Some(schema) = asked {
+                            self.look(schema, field, &format!("{at}/{name}"), wrong);
+                        }
+                    }
+                    true
+                }
+                "items" | "prefixItems" => {
+                    let fixed = keywords.get("prefixItems").and_then(Value::as_array);
+                    let fixed = fixed.map_or(0, Vec::len);
+                    for (place, entry) in value.as_array().into_iter().flatten().enumerate() {
+                        let asked = match keyword == "prefixItems" {
+                            true => said.get(place),
+                            false => Some(said).filter(|_| place >= fixed),
+                        };
+                        if let Some(schema) = asked {
+                            self.look(schema, entry, &format!("{at}/{place}"), wrong);
+                        }
+                    }
+                    true
+                }
+                unknown => panic!("the keyword '{unknown}' is not known here"),
+            };
+            if !right {
+                wrong.push(format!("{at}: {keyword} {said}"));
+            }
+        }
+    }
+}
+
+fn is_of(kind: &Value, value: &Value) -> bool {
+    match kind.as_str().unwrap() {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "number" => value.is_number(),
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        unknown => panic!("the type '{unknown}' is not known here"),
+    }
 }
 
 #[test]
 fn every_line_of_a_recorded_run_follows_the_schema() {
-    let schema = validator(&result_line());
+    let schema = validator(result_line());
     for (name, text) in recorded() {
         for (number, line) in text.lines().enumerate() {
             let value: Value = serde_json::from_str(line).unwrap();
-            let wrong: Vec<String> = schema
-                .iter_errors(&value)
-                .map(|error| format!("{}: {error}", error.instance_path()))
-                .collect();
+            let wrong = schema.wrong(&value);
             assert!(wrong.is_empty(), "{name}, line {}: {wrong:?}", number + 1);
         }
     }
@@ -77,7 +188,7 @@ fn every_line_of_a_recorded_run_follows_the_schema() {
 
 #[test]
 fn what_is_written_again_follows_the_schema_too_and_unknown_fields_are_no_fault() {
-    let schema = validator(&result_line());
+    let schema = validator(result_line());
     for (name, text) in recorded() {
         let (records, problems) = read_records(&text);
         assert!(problems.is_empty(), "{name}: {problems:?}");
@@ -94,7 +205,7 @@ fn what_is_written_again_follows_the_schema_too_and_unknown_fields_are_no_fault(
 
 #[test]
 fn a_line_that_lacks_something_does_not_follow_the_schema() {
-    let schema = validator(&result_line());
+    let schema = validator(result_line());
     let (_, text) = &recorded()[0];
     let line = text.lines().find(|line| line.contains("\"measurement\""));
     let whole: Value = serde_json::from_str(line.unwrap()).unwrap();
@@ -109,7 +220,7 @@ fn a_line_that_lacks_something_does_not_follow_the_schema() {
 
 #[test]
 fn messages_of_the_worker_protocol_follow_theirs() {
-    let schema = validator(&driver_line());
+    let schema = validator(driver_line());
     let said = [
         serde_json::to_value(ToDriver::Go).unwrap(),
         serde_json::to_value(FromDriver::Progress { done: 1, total: 2 }).unwrap(),
