@@ -17,7 +17,6 @@ mod error;
 pub mod hostile;
 mod list;
 mod misplaced;
-#[cfg(target_os = "linux")]
 pub mod mount;
 mod names;
 mod outside;

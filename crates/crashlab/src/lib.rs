@@ -10,11 +10,8 @@
 
 mod content;
 mod judge;
-#[cfg(target_os = "linux")]
 mod linux;
 mod log;
-#[cfg(not(target_os = "linux"))]
-mod other;
 mod recording;
 mod replay;
 mod run;
@@ -23,11 +20,8 @@ mod states;
 mod tree;
 
 pub use judge::Verifier;
-#[cfg(target_os = "linux")]
 pub use linux::{cage, init, record};
 pub use log::Log;
-#[cfg(not(target_os = "linux"))]
-pub use other::{cage, init, record};
 pub use recording::missing;
 pub use replay::replay;
 pub use run::{Options, Subject, test};
@@ -41,10 +35,7 @@ use stowplan_harness::worker_process::WorkerCommand;
 /// # Errors
 /// That one is gone already.
 pub fn end_with_parent(parent: u32) -> Result<(), HarnessError> {
-    #[cfg(target_os = "linux")]
-    return linux::end_with_parent(parent);
-    #[cfg(not(target_os = "linux"))]
-    return other::end_with_parent(parent);
+    linux::end_with_parent(parent)
 }
 
 /// This program's own file, which is started again for every part.

@@ -1,10 +1,7 @@
 //! The parent's side of a recording: start it, wait for it, read what it wrote.
 
-#[cfg(target_os = "linux")]
 use crate::linux::reason_against;
 use crate::log::Log;
-#[cfg(not(target_os = "linux"))]
-use crate::other::reason_against;
 use crate::{own_program, run_error};
 use std::ffi::OsString;
 use std::fs::{self, File};

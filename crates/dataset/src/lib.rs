@@ -4,6 +4,10 @@
 //! What belongs here: what both sides of the driver protocol must agree on byte for byte. What
 //! does not: stores, timing, or deciding what is measured.
 
+// Every crate that asks the system for something is above this one.
+#[cfg(not(target_os = "linux"))]
+compile_error!("Stowplan is built and tested on Linux only");
+
 mod error;
 mod files;
 mod generator;

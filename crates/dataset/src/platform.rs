@@ -1,4 +1,4 @@
-//! What differs between operating systems.
+//! Calls of the system.
 
 use std::fs::File;
 
@@ -8,7 +8,6 @@ pub(crate) fn preallocate(file: &File, bytes: u64) -> std::io::Result<()> {
     if bytes == 0 {
         return Ok(());
     }
-    #[cfg(target_os = "linux")]
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
         // Not every file system can reserve.
         Err(rustix::io::Errno::OPNOTSUPP) => {}
@@ -19,15 +18,11 @@ pub(crate) fn preallocate(file: &File, bytes: u64) -> std::io::Result<()> {
 
 /// Brings everything written on the file system of `file` to the disk.
 pub(crate) fn sync_filesystem(file: &File) -> std::io::Result<()> {
-    #[cfg(target_os = "linux")]
-    return Ok(rustix::fs::syncfs(file)?);
-    #[cfg(not(target_os = "linux"))]
-    file.sync_all()
+    Ok(rustix::fs::syncfs(file)?)
 }
 
 /// File systems whose `syncfs` is known to bring what was written to the disk, by the number that statfs(2) has
 /// of them: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, overlayfs, which hands it on, and tmpfs, which has none.
-#[cfg(target_os = "linux")]
 const SYNCED_AS_A_WHOLE: [u32; 8] = [
     0xef53,
     0x5846_5342,
@@ -41,19 +36,12 @@ const SYNCED_AS_A_WHOLE: [u32; 8] = [
 
 /// Whether [`sync_filesystem`] brings everything to the disk. Of FUSE the kernel only hands on what was
 /// written, and whoever serves it hears of no sync.
-#[cfg(target_os = "linux")]
 pub(crate) fn is_synced_as_a_whole(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|found| SYNCED_AS_A_WHOLE.contains(&(found.f_type as u32)))
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn is_synced_as_a_whole(_: &File) -> bool {
-    false
-}
-
 /// Asks the disk to begin writing a part of a file, without waiting, so that a later sync finds
 /// little left to do. A refusal costs time only.
-#[cfg(target_os = "linux")]
 pub(crate) fn begin_writeback(file: &File, offset: u64, bytes: u64) {
     use std::os::fd::AsRawFd;
     let (Ok(offset), Ok(bytes)) = (i64::try_from(offset), i64::try_from(bytes)) else {
@@ -65,6 +53,3 @@ pub(crate) fn begin_writeback(file: &File, offset: u64, bytes: u64) {
         libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE)
     };
 }
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn begin_writeback(_: &File, _: u64, _: u64) {}

@@ -20,7 +20,6 @@ pub fn rename_unless_taken(from: &Path, to: &Path) -> Result<(), Errno> {
 ///
 /// # Errors
 /// [`Errno::EXIST`]: something has the name. Or the file system refuses.
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub fn rename_unless_taken_at(from: At<'_>, to: At<'_>) -> Result<(), Errno> {
     use rustix::fs::{RenameFlags, renameat_with};
     match renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
@@ -28,15 +27,6 @@ pub fn rename_unless_taken_at(from: At<'_>, to: At<'_>) -> Result<(), Errno> {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => link_unless_taken(from, to),
         other => other,
     }
-}
-
-/// The same within opened directories.
-///
-/// # Errors
-/// [`Errno::EXIST`]: something has the name. Or the file system refuses.
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub fn rename_unless_taken_at(from: At<'_>, to: At<'_>) -> Result<(), Errno> {
-    link_unless_taken(from, to)
 }
 
 /// A link fails where a rename would replace. Directories have no links: they are renamed, which could

@@ -199,7 +199,6 @@ mod tests {
     }
 
     /// CPU time of a thread that was not joined, in nanoseconds.
-    #[cfg(target_os = "linux")]
     fn cpu_ns(thread: &JoinHandle<()>) -> i64 {
         use std::os::unix::thread::JoinHandleExt;
         #[expect(unsafe_code, reason = "rustix has no clock of another thread")]
@@ -218,7 +217,6 @@ mod tests {
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn neighbours_are_busy_from_begin_to_drop_only() {
         const BUSY_NS: i64 = 5_000_000;

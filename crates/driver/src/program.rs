@@ -66,7 +66,6 @@ fn hosted(tool: &str, kinds: &[&'static dyn StoreKind]) -> Result<(), DriverErro
 /// # Errors
 /// The system refuses to install the handler.
 pub fn survive_large_files() -> std::io::Result<()> {
-    #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
     Ok(())
 }

@@ -46,7 +46,6 @@ impl Busy {
                 .stdout(Stdio::piped())
                 .stderr(Stdio::null());
             // As workers: Ctrl-C in the terminal is for the parent.
-            #[cfg(unix)]
             std::os::unix::process::CommandExt::process_group(&mut process, 0);
             let child = process.spawn().map_err(HarnessError::io(
                 "start a busy process of",

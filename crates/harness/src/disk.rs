@@ -462,7 +462,6 @@ fn open_readable(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> 
 }
 
 /// Opens a directory in which nothing else is mounted: that is somebody's data.
-#[cfg(target_os = "linux")]
 fn open_below(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let resolve = ResolveFlags::NO_XDEV | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -473,26 +472,13 @@ fn open_below(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<Owne
     }
 }
 
-/// Opens a directory.
-#[cfg(not(target_os = "linux"))]
-fn open_below(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-    openat(parent, name, flags, Mode::empty())
-}
-
 /// Lets its owner do everything with a directory that may not be read: with the one that was found, whatever
 /// has its name by then.
-#[cfg(target_os = "linux")]
 fn give_back(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
     let found = open_below(parent, name, DIRECTORY | OFlags::PATH)?;
     // A descriptor that only names a directory changes no mode but by this link.
     rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)
-}
-
-/// The same where no descriptor only names a directory: a link in its place is left as it is.
-#[cfg(not(target_os = "linux"))]
-fn give_back(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
-    rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// What lies at a path, which is no link: to tell whether it is still that.

@@ -26,25 +26,22 @@ impl Interrupt {
     /// The system refuses to install the handlers, or a thread that waits for signals.
     pub fn on_signals() -> std::io::Result<Self> {
         let interrupt = Self::default();
-        #[cfg(unix)]
-        {
-            let signals = signal_hook::consts::TERM_SIGNALS
-                .iter()
-                .chain([&signal_hook::consts::SIGHUP]);
-            let mut signals = signal_hook::iterator::Signals::new(signals)?;
-            let raised = interrupt.clone();
-            std::thread::Builder::new()
-                .name("signals".to_owned())
-                .spawn(move || {
-                    let mut first = None;
-                    for _ in signals.forever() {
-                        raised.raise();
-                        if is_another(&mut first, Instant::now()) {
-                            signal_hook::low_level::exit(130);
-                        }
+        let signals = signal_hook::consts::TERM_SIGNALS
+            .iter()
+            .chain([&signal_hook::consts::SIGHUP]);
+        let mut signals = signal_hook::iterator::Signals::new(signals)?;
+        let raised = interrupt.clone();
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                let mut first = None;
+                for _ in signals.forever() {
+                    raised.raise();
+                    if is_another(&mut first, Instant::now()) {
+                        signal_hook::low_level::exit(130);
                     }
-                })?;
-        }
+                }
+            })?;
         Ok(interrupt)
     }
 

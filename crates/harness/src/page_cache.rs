@@ -175,11 +175,10 @@ pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>
 
 /// How [`residency`] finds out here: `cachestat`, `mincore`, or not at all.
 pub(crate) fn how() -> Option<&'static str> {
-    match () {
-        () if platform::has_cachestat() => Some("cachestat"),
-        () if cfg!(target_os = "linux") => Some("mincore"),
-        () => None,
-    }
+    Some(match platform::has_cachestat() {
+        true => "cachestat",
+        false => "mincore",
+    })
 }
 
 /// Reads these files, and everything in these directories, once, so that they are in the page

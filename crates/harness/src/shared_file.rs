@@ -66,18 +66,12 @@ impl SharedFile {
     }
 }
 
-#[cfg(target_os = "linux")]
 fn in_memory() -> Option<(File, PathBuf)> {
     use rustix::fs::{MemfdFlags, memfd_create};
     use std::os::fd::AsRawFd;
     let file = File::from(memfd_create(c"stowplan", MemfdFlags::CLOEXEC).ok()?);
     let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     Some((file, path.into()))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn in_memory() -> Option<(File, PathBuf)> {
-    None
 }
 
 #[cfg(test)]

@@ -462,7 +462,6 @@ fn reads_in_place_are_lent_and_never_copied() {
 }
 
 /// Page faults of this thread: a page that nobody touches is never faulted in.
-#[cfg(target_os = "linux")]
 fn page_faults() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
     let (_, behind_name) = stat.rsplit_once(')').unwrap();
@@ -471,7 +470,6 @@ fn page_faults() -> u64 {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn every_page_of_a_lent_value_is_touched() {
     const PAGES: u32 = 200;
     let steps = [raw(1, PAGES * 4096)];

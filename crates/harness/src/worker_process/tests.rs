@@ -319,14 +319,12 @@ fn an_interrupt_ends_every_wait() {
 }
 
 /// Whether a process lives; one that nobody has reaped does not.
-#[cfg(target_os = "linux")]
 fn lives(process: &str) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(process).join("stat"));
     stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or("").starts_with(" Z"))
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn whoever_a_worker_has_started_ends_with_it_however_it_ends() {
     let directory = tempfile::tempdir().unwrap();
     for (number, end) in [
@@ -359,7 +357,6 @@ fn whoever_a_worker_has_started_ends_with_it_however_it_ends() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn one_that_left_the_group_and_holds_the_streams_hangs_nobody() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("process");

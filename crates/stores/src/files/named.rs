@@ -384,7 +384,6 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Gives a file another name, unless that is taken.
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     fn rename_to_new(&self, from: &Name, to: &Name) -> std::result::Result<(), Errno> {
         let (root, flags) = (&self.root, rustix::fs::RenameFlags::NOREPLACE);
         match rustix::fs::renameat_with(root, from.as_c_str(), root, to.as_c_str(), flags) {
@@ -392,12 +391,6 @@ impl<'s> NamedFiles<'s> {
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.link_to_new(from, to),
             renamed => renamed,
         }
-    }
-
-    /// As above, where there is no such call.
-    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-    fn rename_to_new(&self, from: &Name, to: &Name) -> std::result::Result<(), Errno> {
-        self.link_to_new(from, to)
     }
 
     /// The same in two steps: between them, the file has both names.

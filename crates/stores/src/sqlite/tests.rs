@@ -475,7 +475,6 @@ fn counters_go_by_the_labels_of_kvtest_and_know_the_memory_of_the_process() {
     assert!(counters.contains_key("Lookaside Slots Used"));
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_temporary_database_overflows_into_the_directory_of_the_store() {
     let directory = tempfile::tempdir().unwrap();

@@ -4,10 +4,6 @@
 mod cat;
 mod change;
 mod ls;
-#[cfg(target_os = "linux")]
-mod mount;
-#[cfg(not(target_os = "linux"))]
-#[path = "mount_elsewhere.rs"]
 mod mount;
 mod options;
 mod pack;

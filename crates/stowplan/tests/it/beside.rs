@@ -1,6 +1,4 @@
 //! Blocks with busy neighbours, and comparisons about slow operations.
-#![cfg(target_os = "linux")]
-
 use crate::bench::{Bench, entries};
 use crate::ending::{processes_in, signal};
 use serde_json::Value;

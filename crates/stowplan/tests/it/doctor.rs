@@ -45,7 +45,6 @@ fn the_document_and_the_exit_code_say_the_same() {
     }
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn memory_is_no_disk() {
     let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
@@ -59,7 +58,6 @@ fn memory_is_no_disk() {
     assert_eq!(entries(directory.path()), [""; 0]);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_directory_in_which_nothing_can_be_written_is_a_finding() {
     // Refuses root too.

@@ -1,8 +1,6 @@
 //! Workers that misbehave within a run, and a system that refuses: the run says so in one line, goes
 //! on where it can, and leaves nothing behind. What takes root or minutes is in `.ci/fault-check` and
 //! `.ci/kill-loop`.
-#![cfg(target_os = "linux")]
-
 use crate::bench::{Bench, entries};
 use std::collections::BTreeMap;
 use std::path::Path;

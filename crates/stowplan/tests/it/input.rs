@@ -180,7 +180,6 @@ fn an_output_directory_with_something_in_it_is_left_alone() {
         .refuses("small.toml");
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_place_where_nothing_can_be_written_is_named() {
     // Also refuses root, unlike a directory without write permission.
@@ -189,7 +188,6 @@ fn a_place_where_nothing_can_be_written_is_named() {
         .refuses("/proc/stowplan");
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_dataset_that_does_not_fit_the_disk_is_refused_before_it_is_written() {
     let bench = Bench::new();

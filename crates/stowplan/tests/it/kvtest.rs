@@ -467,7 +467,6 @@ fn places_that_hold_nothing_are_told_in_one_line() {
     assert!(!bench.path("out").exists());
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_leaves_neither_a_database_nor_a_directory() {
     let bench = Bench::new();

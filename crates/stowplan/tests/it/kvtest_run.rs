@@ -1,7 +1,5 @@
 //! `stowplan run`, on databases as kvtest makes them and on directories as it exports them.
 
-#![cfg(target_os = "linux")]
-
 use crate::bench::{Bench, Finished};
 use crate::ending::signal;
 use rusqlite::Connection;

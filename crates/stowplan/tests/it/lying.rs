@@ -1,7 +1,5 @@
 //! Drivers in another language that are killed in a block, hang in one, or lie: their cells fail, with what
 //! contradicts them, and all others are measured.
-#![cfg(target_os = "linux")]
-
 use crate::bench::Bench;
 use crate::faults::{Told, options, rounds};
 use std::process::Command;

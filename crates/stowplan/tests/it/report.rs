@@ -75,7 +75,6 @@ fn a_damaged_line_is_left_out_and_the_rest_is_shown() {
     );
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn where_nothing_can_be_written_the_analysis_is_still_printed() {
     let bench = measured();

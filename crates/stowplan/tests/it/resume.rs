@@ -1,6 +1,4 @@
 //! Runs that are broken off and go on.
-#![cfg(target_os = "linux")]
-
 use crate::bench::{Bench, Finished, SMALL, entries};
 use crate::damage::Chance;
 use crate::ending::signal;

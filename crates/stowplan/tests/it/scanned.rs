@@ -1,6 +1,4 @@
 //! Cells between whose store and files a scanner stands; as root with one, and without root without.
-#![cfg(target_os = "linux")]
-
 use crate::bench::Bench;
 use crate::ending::processes_in;
 use serde_json::Value;

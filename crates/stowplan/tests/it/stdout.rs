@@ -199,7 +199,6 @@ fn a_reader_that_goes_away_does_no_harm() {
     }
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn what_cannot_be_printed_is_an_error_and_no_panic() {
     let bench = measured();

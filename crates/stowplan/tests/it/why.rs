@@ -1,7 +1,5 @@
 //! Costs taken apart with `--why`: what is added, counted and drawn, and what is said where
 //! something is missing.
-#![cfg(target_os = "linux")]
-
 use crate::bench::Bench;
 use std::collections::BTreeMap;
 use stowplan_model::{BlockKind, Measurement, Plan, Record};
