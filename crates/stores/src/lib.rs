@@ -7,6 +7,8 @@
 //! A store is added by writing one file and one line in the registry (docs/adding-a-store.md).
 
 mod buffer;
+#[cfg(any(test, feature = "conformance"))]
+#[path = "../tests/conformance/mod.rs"]
 pub mod conformance;
 mod disk;
 mod document;
@@ -37,6 +39,8 @@ mod split;
 mod sqlite;
 mod sqlite_buffered;
 mod store;
+#[cfg(any(test, feature = "conformance"))]
+#[path = "../tests/conformance/suite.rs"]
 pub mod suite;
 mod syncs;
 mod watched;
