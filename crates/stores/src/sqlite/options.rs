@@ -351,7 +351,7 @@ impl Options {
         }
     }
 
-    /// The fewest syncs of a commit, as `tests/declared_syncs.rs` counts them. Checkpoints, which
+    /// The fewest syncs of a commit, as `tests/syncs/declared_syncs.rs` counts them. Checkpoints, which
     /// only some commits make, are left out.
     pub(crate) fn syncs_per_commit(&self) -> u32 {
         let (journal, synchronous) = (self.journal(), self.synchronous());

@@ -1,10 +1,6 @@
 //! Several threads, each with its own connection: what was acknowledged is there, no value is
 //! torn, no update is lost, and whoever was in the way of another is told by a conflict.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
-mod place;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Barrier;
@@ -208,7 +204,7 @@ fn what_threads_acknowledged_is_there_and_whole() {
         "flat",
         "flat:read=mmap",
     ] {
-        let directory = place::in_memory();
+        let directory = crate::place::in_memory();
         let conflicts = run(spec, directory.path(), seed);
         println!("{spec}: {conflicts} conflicts");
     }
@@ -246,7 +242,7 @@ fn of_several_threads_that_add_or_delete_the_same_key_one_does() {
         "flat",
     ] {
         let resolved = registry::resolve(&spec.parse().unwrap(), 1 << 20).unwrap();
-        let directory = place::in_memory();
+        let directory = crate::place::in_memory();
         let store = &*resolved
             .kind
             .create(directory.path(), &resolved.settings)
@@ -278,7 +274,7 @@ fn an_overwrite_does_not_bring_back_what_another_thread_deletes() {
         "files-indexed:write=rename,synchronous=off",
     ] {
         let resolved = registry::resolve(&spec.parse().unwrap(), 1 << 20).unwrap();
-        let directory = place::in_memory();
+        let directory = crate::place::in_memory();
         let store = &*resolved
             .kind
             .create(directory.path(), &resolved.settings)

@@ -1,6 +1,6 @@
 //! Several connections at the same time.
 
-use crate::{on_disk, read, store};
+use super::{on_disk, read, store};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, ScopedJoinHandle};
 use stowplan_stores::{Access, Key, Store};
@@ -105,7 +105,7 @@ fn writers_take_turns_and_readers_see_no_half_transaction_and_nothing_go_back() 
 #[test]
 fn a_reader_waits_for_the_end_of_a_transaction_that_has_changed_something() {
     let directory = crate::place::in_memory();
-    let store = store(directory.path(), crate::ENDLESS);
+    let store = store(directory.path(), super::ENDLESS);
     let mut first = store.connect().unwrap();
     let mut writer = first.session().unwrap();
     writer.insert(Key(1), b"old").unwrap();

@@ -1,7 +1,7 @@
 //! Random operations against a map, with carry-overs, failing disks and reopening at random
 //! moments.
 
-use crate::{Content, Random, allow_changes, on_disk, read, refuse_changes, scan, seed, store};
+use super::{Content, Random, allow_changes, on_disk, read, refuse_changes, scan, seed, store};
 use std::path::Path;
 use std::time::Duration;
 use stowplan_stores::{Access, Connection, Found, Key, Result, Session, Store, StoreError};

@@ -1,6 +1,6 @@
 //! What the three layers make of single operations.
 
-use crate::{ENDLESS, on_disk, read, scan, store, wait_until, with_session};
+use super::{ENDLESS, on_disk, read, scan, store, wait_until, with_session};
 use std::time::{Duration, Instant};
 use stowplan_stores::{Access, Found, Key, Session, StoreError, registry};
 

@@ -1,10 +1,6 @@
 //! Every listed store, with every value of every setting, through the conformance suite: in memory, and
 //! without settings also on a disk.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
-mod place;
-
 use std::collections::BTreeSet;
 use stowplan_model::StoreSpec;
 use stowplan_stores::{StoreKind, conformance, registry};
@@ -23,7 +19,7 @@ fn failures(spec: &str, directory: &TempDir) -> Vec<String> {
 /// Runs all specs, one after the other because sync calls are counted for the whole process.
 #[track_caller]
 fn assert_conform(specs: impl IntoIterator<Item = String>) {
-    assert_conform_in(place::in_memory, specs);
+    assert_conform_in(crate::place::in_memory, specs);
 }
 
 /// The same in directories of this kind.
@@ -69,6 +65,7 @@ fn one_setting_at_a_time(kind: &dyn StoreKind) -> BTreeSet<String> {
 /// One test, so that nothing else syncs while a store's syncs are counted.
 #[test]
 fn every_store_conforms_with_every_setting() {
+    let _alone = crate::alone();
     assert_conform_in(beside_the_build, on_disk());
     for kind in registry::all() {
         assert_conform(one_setting_at_a_time(kind));

@@ -1,14 +1,10 @@
 //! The store that writes in memory first: against a model, against a disk that refuses, against
 //! itself on several threads, and killed.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
 mod behaviour;
 mod crash;
 mod faults;
 mod model;
-#[path = "../place/mod.rs"]
-mod place;
 mod threads;
 
 use std::collections::BTreeMap;
@@ -36,7 +32,7 @@ fn store(directory: &Path, settings: &str) -> Box<dyn Store> {
 
 /// Runs `test` with a session of a new store, and closes nothing.
 fn with_session(settings: &str, test: impl FnOnce(&Path, &dyn Store, &mut dyn Session)) {
-    let directory = place::in_memory();
+    let directory = crate::place::in_memory();
     let store = store(directory.path(), settings);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();

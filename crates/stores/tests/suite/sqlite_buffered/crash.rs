@@ -1,7 +1,7 @@
 //! Killed at any moment: what is left is a prefix of the committed transactions, and no more than
 //! the window is missing.
 
-use crate::{Content, Random, on_disk, read, seed, store};
+use super::{Content, Random, on_disk, read, seed, store};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -162,7 +162,7 @@ struct Survivor<'a> {
 impl Survivor<'_> {
     /// Checks what is left after a kill, and goes on from there.
     fn check(&mut self, acknowledged: &[Acknowledged], window_rows: u64) {
-        let verdict: String = crate::disk(self.directory)
+        let verdict: String = super::disk(self.directory)
             .pragma_query_value(None, "integrity_check", |row| row.get(0))
             .unwrap();
         assert_eq!(verdict, "ok");
@@ -194,8 +194,7 @@ fn a_kill_leaves_a_prefix_of_the_transactions_and_loses_no_more_than_the_window(
     if let Some(directory) = std::env::var_os(DIRECTORY) {
         return commit_for_ever(Path::new(&directory));
     }
-    let test =
-        "crash::a_kill_leaves_a_prefix_of_the_transactions_and_loses_no_more_than_the_window";
+    let test = "sqlite_buffered::crash::a_kill_leaves_a_prefix_of_the_transactions_and_loses_no_more_than_the_window";
     let seed = seed();
     println!("STOWPLAN_SEED={seed}");
     let mut random = Random(seed);
@@ -238,7 +237,7 @@ fn a_kill_loses_nothing_that_was_acknowledged_longer_ago_than_the_window() {
     if let Some(directory) = std::env::var_os(DIRECTORY) {
         return commit_for_ever(Path::new(&directory));
     }
-    let test = "crash::a_kill_loses_nothing_that_was_acknowledged_longer_ago_than_the_window";
+    let test = "sqlite_buffered::crash::a_kill_loses_nothing_that_was_acknowledged_longer_ago_than_the_window";
     for _ in 0..3 {
         let directory = crate::place::in_memory();
         let settings = format!("window_rows=1000000000,window_ms={}", WINDOW.as_millis());

@@ -1,9 +1,5 @@
 //! The suite of key-value engines, for those of this crate; their settings are in `every_store`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
-mod place;
-
 use heed::types::Bytes;
 use heed::{CommitOrAbort, EnvOpenOptions};
 use redb::{ReadableDatabase as _, ReadableTable as _, TableDefinition};
@@ -21,7 +17,7 @@ fn they_behave_as_key_value_engines_do() {
         ("lmdb", ["", "key=text", "database=named"]),
         ("fjall", ["", "key=text", "transactions=optimistic"]),
     ] {
-        let directory = place::in_memory();
+        let directory = crate::place::in_memory();
         let wrong = suite::behaviour(kind(name), &combinations, directory.path());
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
@@ -30,7 +26,7 @@ fn they_behave_as_key_value_engines_do() {
 type Items = Vec<(Vec<u8>, Vec<u8>)>;
 
 fn read_by(name: &str, combinations: &[&str], read: impl Fn(&Path, KeyForm) -> Items) {
-    let directory = place::in_memory();
+    let directory = crate::place::in_memory();
     let wrong = suite::read_by_the_engine_itself(kind(name), combinations, directory.path(), read);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -113,7 +109,7 @@ fn what_was_stored_is_read_by_fjall_itself() {
 /// An engine whose table has one value too many, and a combination of settings that is refused.
 #[test]
 fn what_is_wrong_is_told() {
-    let directory = place::in_memory();
+    let directory = crate::place::in_memory();
     let (redb, path) = (kind("redb"), directory.path());
     let wrong = suite::read_by_the_engine_itself(redb, &["key=text"], path, |_, _| {
         vec![(vec![1], vec![2])]

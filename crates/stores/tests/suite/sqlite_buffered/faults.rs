@@ -1,6 +1,6 @@
 //! A disk that refuses.
 
-use crate::{
+use super::{
     ENDLESS, allow_changes, disk, on_disk, read, refuse_changes, scan, store, wait_until,
     with_session,
 };
@@ -184,7 +184,7 @@ fn a_disk_that_is_full_loses_nothing_and_takes_everything_once_there_is_room() {
         .args(["-c", "trap '' XFSZ; ulimit -S -f 2048; exec \"$@\"", "sh"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture"])
-        .arg("faults::a_disk_that_is_full_loses_nothing_and_takes_everything_once_there_is_room")
+        .arg("sqlite_buffered::faults::a_disk_that_is_full_loses_nothing_and_takes_everything_once_there_is_room")
         .env(LIMITED, "1")
         .output()
         .unwrap();

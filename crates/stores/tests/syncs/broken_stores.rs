@@ -1,13 +1,8 @@
 //! Stores that are broken on purpose must each be caught by the check that is meant for it: a
 //! conformance suite that passes everything would pass these too.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
-mod place;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Durability, Footprint, Setting, Settings, Value};
@@ -397,16 +392,13 @@ impl Session for BrokenSession<'_> {
     }
 }
 
-/// Sync calls are counted for the whole process: one suite at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 /// Asserts that `spec` with a fault fails the check `expected`, which it passes without.
 #[track_caller]
 fn assert_caught(fault: Fault, spec: &str, expected: &str) {
-    let _guard = ONE_AT_A_TIME.lock();
+    let _alone = crate::alone();
     let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
     let failures_of = |kind: &dyn StoreKind| {
-        let directory = place::in_memory();
+        let directory = crate::place::in_memory();
         conformance::check(kind, &resolved.settings, directory.path())
     };
     assert_eq!(failures_of(resolved.kind), []);
@@ -664,7 +656,7 @@ fn table() -> BTreeSet<String> {
 
 #[test]
 fn the_document_lists_every_broken_store_and_the_checks_that_catch_it() {
-    let document = include_str!("../../../docs/testing.md");
+    let document = include_str!("../../../../docs/testing.md");
     let (_, section) = document.split_once("## Broken stores").unwrap();
     let section = section.split("\n## ").next().unwrap();
     let listed = section.lines().filter(|line| line.starts_with("| `"));

@@ -1,11 +1,7 @@
 //! Whether `syncs_per_commit` is true of every commit: each combination of the settings that
 //! decide about syncing is measured, commit by commit.
 //!
-//! A single test in its own process, because sync calls are counted for the whole process.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
-mod place;
+//! A single test, because sync calls are counted for the whole process.
 
 use stowplan_model::{Operation, Settings};
 use stowplan_stores::registry::{self, Resolved};
@@ -16,6 +12,7 @@ fn the_fewest_syncs_of_a_commit_are_those_declared() {
     if !SYNC_CALLS_COUNTED {
         return;
     }
+    let _alone = crate::alone();
     let mut wrong = Vec::new();
     for spec in specs() {
         let (declared, fewest) = declared_and_fewest(&spec);
@@ -155,7 +152,7 @@ fn specs() -> Vec<String> {
 fn declared_and_fewest(spec: &str) -> (u64, u64) {
     let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
     let Resolved { kind, settings, .. } = &resolved;
-    let directory = place::in_memory();
+    let directory = crate::place::in_memory();
     let mut fewest = conformance::fewest_syncs(*kind, settings, directory.path()).unwrap();
     if kind.name() == "files" {
         fewest = fewest.min(fewest_of_inserts(*kind, settings));
@@ -164,7 +161,7 @@ fn declared_and_fewest(spec: &str) -> (u64, u64) {
 }
 
 fn fewest_of_inserts(kind: &dyn StoreKind, settings: &Settings) -> u64 {
-    let directory = place::in_memory();
+    let directory = crate::place::in_memory();
     let store = kind.create(directory.path(), settings).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();

@@ -1,0 +1,9 @@
+//! Engines of keys and values, several threads at a store, and the store of our own that writes in memory first.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod key_value_engines;
+#[path = "../place/mod.rs"]
+mod place;
+mod several_connections;
+mod sqlite_buffered;
