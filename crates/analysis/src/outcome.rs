@@ -262,20 +262,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What it says of a ratio, within a sentence.
-    #[must_use]
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::Equivalent => "equivalent",
-            Self::SmallDifference => "a small difference",
-            Self::Unresolved => "unresolved",
-            Self::Unreliable => "not claimed",
-            Self::NoData => "without data",
-        }
-    }
-
     /// Whether it answers the question: more rounds would not change it.
     pub(crate) fn is_decided(self) -> bool {
         matches!(self, Self::Faster | Self::Slower | Self::Equivalent)

@@ -45,7 +45,6 @@ fn record(
     pieces: &[Pieces],
     extents: &BTreeMap<&Path, Option<Vec<Extent>>>,
 ) -> PlacementRecord {
-    let known: Option<Vec<&Vec<Extent>>> = extents.values().map(Option::as_ref).collect();
     let on_device = |piece: &Pieces| {
         let extents = extents.get(piece.file.as_path())?.as_ref()?;
         Some(pieces_on_device(&piece.ranges, extents))
@@ -64,8 +63,6 @@ fn record(
             .map(on_device)
             .collect::<Option<Vec<u64>>>()
             .map(|pieces| mean(pieces.into_iter())),
-        extents_per_file: known
-            .map(|known| mean(known.into_iter().map(|extents| extents.len() as u64))),
         files: extents.len() as u64,
     }
 }
@@ -152,7 +149,6 @@ mod tests {
                 pieces_per_value: 1.5,
                 overflow_pages_per_value: Some(1.5),
                 device_pieces_per_value: Some(1.5),
-                extents_per_file: Some(2.0),
                 files: 1,
             }
         );
@@ -162,7 +158,6 @@ mod tests {
             &BTreeMap::from([(file, None)]),
         );
         assert_eq!(unknown.device_pieces_per_value, None);
-        assert_eq!(unknown.extents_per_file, None);
         assert_eq!(unknown.overflow_pages_per_value, None);
     }
 

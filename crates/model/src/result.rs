@@ -215,9 +215,6 @@ pub struct PlacementRecord {
     /// average; nothing where the file system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_pieces_per_value: Option<f64>,
-    /// Extents of the files that were looked at, on average.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extents_per_file: Option<f64>,
     /// Files that were looked at.
     pub files: u64,
 }

@@ -52,12 +52,6 @@ impl Measure {
             Self::WriteAmplification => "write-amplification",
         }
     }
-
-    /// Whether more of it is better.
-    #[must_use]
-    pub fn more_is_better(self) -> bool {
-        self == Self::Throughput
-    }
 }
 
 /// How an axis divides.

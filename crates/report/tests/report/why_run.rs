@@ -159,7 +159,6 @@ fn cold_cell(key: &str, role: Role, bytes: f64, requests: f64, pieces: f64) -> C
             pieces_per_value: pieces,
             overflow_pages_per_value: (key == "sql").then_some(2.0),
             device_pieces_per_value: None,
-            extents_per_file: None,
             files: 1,
         }),
         mapped: key == "mapped",
