@@ -54,7 +54,7 @@ pub(crate) fn started() -> Option<Exit> {
     Some(match Started::try_parse() {
         Ok(started) => crate::ended(run(started.part)),
         Err(answer) => {
-            crate::complain(&answer.render().to_string(), None);
+            crate::screen::say(answer.render().to_string().trim_end());
             Exit::Usage
         }
     })
