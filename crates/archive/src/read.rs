@@ -104,7 +104,7 @@ impl Reader {
         };
         match entry.place {
             Place::Outside { .. } => {
-                copy_pieces(self.open_outside(entry)?, entry.size, &mut summed)?
+                copy_pieces(self.open_outside(entry)?, entry.size, &mut summed)?;
             }
             Place::Inside { rowid, stored, .. } => {
                 self.copy_inside(entry, rowid, stored, &mut summed)?;

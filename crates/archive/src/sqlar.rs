@@ -39,7 +39,10 @@ CREATE TRIGGER sqlar_crc32_insert AFTER INSERT ON sqlar BEGIN
   DELETE FROM sqlar_crc32 WHERE name = NEW.name;
 END;
 CREATE TRIGGER sqlar_crc32_update AFTER UPDATE OF name, sz, data ON sqlar BEGIN
-  DELETE FROM sqlar_crc32 WHERE name IN (OLD.name, NEW.name);
+  DELETE FROM sqlar_crc32 WHERE name = OLD.name;
+END;
+CREATE TRIGGER sqlar_crc32_rename AFTER UPDATE OF name ON sqlar BEGIN
+  DELETE FROM sqlar_crc32 WHERE name = NEW.name;
 END;
 CREATE TRIGGER sqlar_crc32_delete AFTER DELETE ON sqlar BEGIN
   DELETE FROM sqlar_crc32 WHERE name = OLD.name;
