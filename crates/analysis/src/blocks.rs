@@ -144,15 +144,19 @@ impl<'a> Blocks<'a> {
 
     /// Those of rounds up to and including `last`: what was known then.
     pub(crate) fn up_to(&self, last: u32) -> Self {
+        self.of_rounds(|round| round <= last)
+    }
+
+    /// Those of some rounds.
+    pub(crate) fn of_rounds(&self, is_one: impl Fn(u32) -> bool) -> Self {
+        let kept = |rounds: &BTreeMap<u32, &'a Measurement>| {
+            let kept = rounds.iter().filter(|(round, _)| is_one(**round));
+            kept.map(|(round, block)| (*round, *block)).collect()
+        };
         let by_cell = self
             .by_cell
             .iter()
-            .map(|(cell, rounds)| {
-                (
-                    *cell,
-                    rounds.range(..=last).map(|(r, m)| (*r, *m)).collect(),
-                )
-            })
+            .map(|(cell, rounds)| (*cell, kept(rounds)))
             .filter(|(_, rounds): &(_, BTreeMap<_, _>)| !rounds.is_empty())
             .collect();
         Self {

@@ -100,7 +100,7 @@ fn comparable_time(
         count if count == blocks.len() => Metric::Corrected,
         _ => return None,
     };
-    let logs = judge.blocks.log_times(&cell.id, metric);
+    let logs = judge.shared.log_times(&cell.id, metric);
     let logs: Vec<f64> = logs.into_iter().map(|(_, log)| log).collect();
     let time = location(&logs, metric).filter(|_| cell.workload.threads <= 1)?;
     Some((metric, time.estimate))
@@ -126,7 +126,7 @@ pub(crate) fn of_contrast(
     let known = |cell: &CellSummary| cell.driver_cost.filter(|cost| cost.of == Some(headline));
     let difference_ns = known(cell)?.ns - known(reference)?.ns;
     let of_ns = cell.time_ns?.estimate - reference.time_ns?.estimate;
-    // Times are of all rounds, the ratio is of pairs: where they point to different sides, neither
+    // Times are of the rounds that all ratios share, the ratio is of its own: where they point to different sides, neither
     // cell can be called the slower one.
     let is_one_side = (of_ns > 0.0) == (contrast.estimate?.ratio > 1.0);
     (is_one_side && of_ns != 0.0).then(|| ContrastDriverCost {

@@ -8,6 +8,7 @@ use crate::{
     stopping::{self, Noise},
     work::{measured_too, operations_per_commit, work_differences_of},
 };
+use std::collections::BTreeSet;
 use stowplan_model::{Cell, Comparison, Role};
 
 /// One comparison with its timed blocks and its noise: what is needed to judge any pair of its
@@ -16,6 +17,9 @@ use stowplan_model::{Cell, Comparison, Role};
 pub(crate) struct Judge<'a> {
     pub(crate) comparison: &'a Comparison,
     pub(crate) blocks: Blocks<'a>,
+    /// Those of the rounds that every ratio wanted rests on. Times are of these, so that any two can be
+    /// divided, and none contradicts the ratio beside it.
+    pub(crate) shared: Blocks<'a>,
     pub(crate) noise: Noise,
     /// The same blocks and their noise with the final flush in every time; nothing where no cell
     /// writes.
@@ -37,13 +41,31 @@ impl<'a> Judge<'a> {
             let noise = Noise::of(comparison, &blocks, rule);
             (blocks, noise)
         });
-        Self {
+        let mut judge = Self {
             comparison,
+            shared: blocks.clone(),
             blocks,
             noise,
             totals,
             rule,
+        };
+        if let Some(rounds) = judge.shared_rounds() {
+            judge.shared = judge.blocks.of_rounds(|round| rounds.contains(&round));
         }
+        judge
+    }
+
+    /// The rounds that every ratio wanted rests on; nothing where there is no ratio.
+    fn shared_rounds(&self) -> Option<BTreeSet<u32>> {
+        let contrasts = self.comparison.contrasts.iter();
+        let wanted = contrasts.filter(|c| !stopping::has_control(self.comparison, c));
+        let of_each = wanted.filter_map(|contrast| {
+            let (pair, metric) = ((&contrast.cell, &contrast.reference), self.noise.metric);
+            let looked = stopping::replay(self.comparison, &self.blocks, pair, metric, self.rule);
+            builds::estimate_of(&looked.differences, metric)?;
+            Some(looked.differences.iter().map(|pair| pair.round).collect())
+        });
+        of_each.reduce(|shared: BTreeSet<u32>, rounds| &shared & &rounds)
     }
 
     /// φ by either time, as a natural logarithm.

@@ -11,6 +11,7 @@ pub use cost::Cost;
 pub(crate) use cost::Terms;
 
 use crate::estimate::MIN_ROUNDS;
+use crate::summary::{location, logs};
 use crate::{CellSummary, ComparisonOutcome, Interval, Metric, judge::Judge};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -162,6 +163,12 @@ impl<'a> Measured<'a> {
         Ok(cell)
     }
 
+    /// The headline time of a cell per operation over all of its rounds, as costs are.
+    fn time(&self, cell: &CellSummary) -> Option<Interval> {
+        let metric = self.judge.noise.metric;
+        location(&logs(&self.judge.blocks.log_times(&cell.cell.id, metric)), metric)
+    }
+
     pub(crate) fn cost(&self, terms: &Terms<'_>) -> Option<Cost> {
         let noise = &self.judge.noise;
         cost::cost(&self.judge.blocks, terms, noise.metric, noise.floor)
@@ -203,7 +210,7 @@ pub(crate) fn ladder(spec: &LadderSpec, measured: Measured<'_>) -> Option<Ladder
     let [base, .., top] = rungs.as_slice() else {
         return Some(outcome);
     };
-    let whole = top.cell.time_ns?;
+    let whole = measured.time(top.cell)?;
     outcome.steps.push(base_step(base, whole, &measured)?);
     for pair in rungs.windows(2) {
         match step(&pair[0], &pair[1], whole, &measured) {
@@ -263,7 +270,7 @@ fn rungs<'a>(spec: &'a LadderSpec, measured: &Measured<'a>) -> (Vec<Rung<'a>>, V
 }
 
 fn base_step(rung: &Rung<'_>, whole: Interval, measured: &Measured<'_>) -> Option<Step> {
-    let time = rung.cell.time_ns?;
+    let time = measured.time(rung.cell)?;
     let cost = Cost {
         ns: time.estimate,
         raw_low: time.low,
@@ -319,7 +326,7 @@ fn isolated(rung: &Rung<'_>, cost: &Cost, measured: &Measured<'_>) -> Option<Iso
     let mut parts: BTreeMap<CellId, f64> = BTreeMap::new();
     for (key, often) in rung.specs.iter().flat_map(|spec| &spec.isolated) {
         let cell = measured.measured(key).ok()?;
-        sum = sum.plus(cell.time_ns?.times(*often));
+        sum = sum.plus(measured.time(cell)?.times(*often));
         *parts.entry(cell.cell.id.clone()).or_default() += often;
     }
     let agreement = match () {

@@ -379,6 +379,9 @@ pub struct CellSummary {
     pub operations: u64,
     /// Of writes of which several share a transaction: how many did in the median block.
     pub operations_per_commit: Option<u64>,
+    /// Rounds that its times and what it takes per operation are of: of those above, the ones that every
+    /// ratio of the comparison rests on, so that times stand in the ratios that stand beside them.
+    pub time_rounds: usize,
     /// Headline time per operation, nanoseconds, by the comparison's metric; the interval is of
     /// the machine as it was, and wider than that of a ratio. 95%; with fewer than ten rounds
     /// it is the range of the rounds.
@@ -494,12 +497,12 @@ impl CellSummary {
         told.map(|time| time.estimate)
     }
 
-    /// What it promises for what it writes; nothing if it only reads or is a floor, which is no
-    /// store.
+    /// What it promises for what it writes; nothing if it only reads, is a floor, which is no store, or
+    /// was never measured: its driver may have told nothing.
     #[must_use]
     pub fn promise(&self) -> Option<DurabilityClaim> {
-        let promises = self.cell.workload.operation.writes() && self.cell.role != Role::Floor;
-        promises.then_some(self.cell.capabilities.durability)
+        let writes = self.cell.workload.operation.writes() && self.cell.role != Role::Floor;
+        (writes && self.rounds > 0).then_some(self.cell.capabilities.durability)
     }
 
     /// Rounds that both of two cells have, which are what their ratio rests on.

@@ -39,7 +39,8 @@ pub(crate) fn summarise(
     let series = judge.blocks.log_times(&cell.id, metric);
     let described = Described::of(cell, judge, gathered);
     let writes = cell.workload.operation.writes();
-    let located = location(&logs(&series), metric);
+    let shared = judge.shared.log_times(&cell.id, metric);
+    let located = location(&logs(&shared), metric);
     let (time_ns, statistic_ns) = match judge.comparison.measure {
         Statistic::Time => (located, None),
         _ => (
@@ -52,6 +53,7 @@ pub(crate) fn summarise(
     let (kernel_share, kernel_share_resolution) = described.kernel_share();
     CellSummary {
         rounds: series.len(),
+        time_rounds: shared.len(),
         operations: match series.is_empty() {
             true => described.operations(),
             false => judge.blocks.operations_of(&cell.id),
@@ -109,7 +111,8 @@ pub(crate) fn summarise(
     }
 }
 
-fn logs(series: &[(u32, f64)]) -> Vec<f64> {
+/// The logarithms of a series.
+pub(crate) fn logs(series: &[(u32, f64)]) -> Vec<f64> {
     series.iter().map(|(_, log)| *log).collect()
 }
 
@@ -178,10 +181,10 @@ pub(crate) struct Described<'a> {
 
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
 impl<'a> Described<'a> {
-    /// The blocks that the ratios come from, or, of a cell that has none, its latency blocks.
+    /// The blocks that times are told of, or, of a cell that has none, its latency blocks.
     pub(crate) fn of(cell: &Cell, judge: &Judge<'a>, gathered: &Gathered<'a>) -> Self {
-        let mut blocks: Vec<_> = judge.blocks.of_cell(&cell.id).collect();
-        if blocks.is_empty() {
+        let mut blocks: Vec<_> = judge.shared.of_cell(&cell.id).collect();
+        if judge.blocks.of_cell(&cell.id).next().is_none() {
             let latency = |m: &&&Measurement| m.block == BlockKind::Latency && m.operations > 0;
             let all = gathered.measurements(&cell.id);
             blocks = all.iter().filter(latency).copied().collect();

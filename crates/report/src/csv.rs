@@ -13,7 +13,7 @@ pub const START: &str = "study,scale,host,started,comparison,cell,";
 type Column = (&'static str, &'static str);
 
 /// In the order of earlier versions: scripts may count columns.
-const COLUMNS: [Column; 92] = [
+const COLUMNS: [Column; 93] = [
     ("study", "/study"),
     ("scale", "/scale"),
     ("host", "/host"),
@@ -33,6 +33,7 @@ const COLUMNS: [Column; 92] = [
     ("metric", "/metric"),
     ("reliable", "/reliable"),
     ("rounds", "/cell/rounds"),
+    ("time_rounds", "/cell/time_rounds"),
     ("operations", "/cell/operations"),
     ("time_ns", "/cell/time_ns/estimate"),
     ("time_low_ns", "/cell/time_ns/low"),

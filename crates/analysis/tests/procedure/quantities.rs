@@ -7,7 +7,9 @@ use hdrhistogram::{
     serialization::{Serializer, V2Serializer},
 };
 use proptest::prelude::*;
-use stowplan_analysis::{Analysis, ServerCost, analyse};
+use stowplan_analysis::{
+    Analysis, CellSummary, ContrastOutcome, ServerCost, analyse,
+};
 use stowplan_model::{
     Across, Action, BarsSpec, BlockKind, Comparison, Durability, Footprint, FootprintRecord,
     IoCounters, LinesSpec, Measure, Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation,
@@ -53,6 +55,33 @@ fn a_block_time_is_the_mean_of_the_rounds_with_its_error_beside_our_estimate() {
         time.estimate_ns,
         found.cells[0].time_ns.unwrap().estimate * 1000.0
     ));
+}
+
+/// Both cells of a ratio in its rounds; then the machine slows down fourfold, and one of them is done.
+#[test]
+fn times_are_of_the_rounds_that_the_ratios_rest_on_and_stand_in_that_ratio() {
+    let both = [("base", 1_000.0), ("again", 1_000.0), ("done", 1_370.0)];
+    let rest = [("base", 4_000.0), ("again", 4_000.0), ("open", 4_100.0)];
+    let open = [&both[..], &[("open", 1_010.0)]].concat();
+    let mut blocks = rounds(&open, 0..10);
+    blocks.extend(rounds(&rest, 10..40));
+    let found = outcome(&comparison(&["done", "open"]), &blocks);
+    let [base, _, done, open] = &found.cells[..] else {
+        panic!("{:?}", found.cells);
+    };
+    let rounds = [base, done, open].map(|cell| (cell.rounds, cell.time_rounds));
+    assert_eq!(rounds, [(40, 10), (10, 10), (40, 10)]);
+    let time = |cell: &CellSummary| cell.time_ns.unwrap().estimate;
+    for cell in [done, open] {
+        let wanted = |c: &&ContrastOutcome| c.cell == cell.cell.id;
+        let ratio = found.contrasts.iter().find(wanted).unwrap().estimate;
+        let ratio = ratio.unwrap().ratio;
+        let of_times = time(cell) / time(base);
+        assert!((of_times / ratio - 1.0).abs() < 0.02, "{of_times} {ratio}");
+        assert!((cell.wall_ns / base.wall_ns / ratio - 1.0).abs() < 0.02);
+    }
+    assert!((time(base) - 1_000.0).abs() < 20.0, "{}", time(base));
+    assert_eq!(base.series.len(), 40, "charts of rounds have all");
 }
 
 #[test]

@@ -134,6 +134,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.push(remark(metric(comparison)).at(Detail::Full));
     blocks.push(cells::table(comparison).into());
     blocks.extend(basis(comparison).map(remark));
+    blocks.extend(rounds_of_times(comparison).map(remark));
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
     blocks.extend(differences(comparison));
@@ -165,6 +166,16 @@ fn metric(comparison: &ComparisonOutcome) -> String {
         format!(" Blocks waited for a CPU for {share} of their time.")
     });
     format!("Ratios are of {}.{delay}", wording::metric(comparison))
+}
+
+/// Of which rounds times are, where some cell has more.
+fn rounds_of_times(comparison: &ComparisonOutcome) -> Option<String> {
+    let fewer = comparison.cells.iter().filter(|c| c.time_rounds < c.rounds);
+    let rounds = fewer.map(|cell| cell.time_rounds).max()?;
+    Some(format!(
+        "Times and what an operation takes are of the {} that all ratios rest on.",
+        format::counted(rounds, "round")
+    ))
 }
 
 /// From how many operations something is said of slow ones.

@@ -235,6 +235,7 @@ impl Draft {
                 instance: self.key.to_owned(),
             },
             rounds: 20,
+            time_rounds: 20,
             operations: 20 * 10_000,
             operations_per_commit: None,
             time_ns: Some(Interval {
