@@ -188,7 +188,7 @@ impl Changes {
     }
 
     /// The cells of which it is open whether they regressed: the interval of what decides is too wide
-    /// to tell, among them those of a small difference that may be more than the threshold, or lies
+    /// to tell, among them those of a difference that may be more than the threshold, or lies
     /// above the threshold by no more than chance does to one of so many; or what was measured is not
     /// good enough for an interval.
     pub fn unresolved(&self) -> impl Iterator<Item = &CellId> {
@@ -202,11 +202,12 @@ impl Changes {
         open.map(|(cell, _, _)| &cell.new).chain(left_out)
     }
 
-    /// Whether of each cell that decides it is open whether it regressed.
+    /// How many cells were checked: of these it is not open whether they regressed.
     #[must_use]
-    pub fn resolve_nothing(&self) -> bool {
-        let mut judged = self.judged();
-        judged.all(|(cell, change, verdict)| self.is_open(cell, &change, verdict))
+    pub fn checked(&self) -> usize {
+        let judged = self.judged();
+        let told = judged.filter(|(cell, change, verdict)| !self.is_open(cell, change, *verdict));
+        told.count()
     }
 
     fn is_open(&self, cell: &CellChange, change: &Change, verdict: ChangeVerdict) -> bool {
@@ -276,7 +277,9 @@ pub enum ChangeVerdict {
     Slower,
     /// The whole interval lies below the threshold's inverse; without one, below 1.
     Faster,
-    /// The interval excludes 1 and does not lie beyond the threshold.
+    /// The interval excludes 1 and reaches across the threshold: a difference, maybe of more than that.
+    Differs,
+    /// The interval excludes 1 and lies within the threshold.
     Small,
     /// The interval contains 1 and reaches beyond both the zone and the threshold.
     Unresolved,

@@ -284,7 +284,7 @@ fn unchecked(base: &str, new: &str, changes: &Changes, quiet: bool) -> Option<St
             "no cell of {new} has a ratio to a baseline that is the same in {base}: nothing was \
              judged; leave out --by ratio"
         )),
-        _ if changes.resolve_nothing() => Some(format!(
+        _ if changes.checked() == 0 => Some(format!(
             "inconclusive: from {base} to {new} no cell is clearly slower, and none clearly not, so nothing was \
              checked; {}",
             measure_more(changes)

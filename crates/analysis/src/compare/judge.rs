@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Interval, Metric, builds::Paired, estimate::MIN_ROUNDS, estimate::median, quantity,
-    summary::location,
+    summary::{location, logs},
 };
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -137,7 +137,10 @@ impl Criteria<'_> {
     /// The time on one side; of several sessions by what they differ by.
     fn time_ns(&self, side: &Sessions<'_>) -> Option<Interval> {
         match self.unit {
-            Unit::Round => side.first.cell.time_ns,
+            // Of all rounds, as the change is.
+            Unit::Round => {
+                location(&logs(&side.first.cell.series), side.first.comparison.metric)
+            }
             Unit::Session => {
                 let metric = side.first.comparison.metric;
                 let times = side.all().map(|place| level(&times(place), metric));
@@ -237,11 +240,12 @@ fn place(verdict: Option<ChangeVerdict>) -> u8 {
     match verdict {
         Some(ChangeVerdict::Slower) => 0,
         Some(ChangeVerdict::Faster) => 1,
-        Some(ChangeVerdict::Small) => 2,
-        Some(ChangeVerdict::Unresolved) => 3,
-        Some(ChangeVerdict::WithinThreshold) => 4,
-        Some(ChangeVerdict::NoChange) => 5,
-        None => 6,
+        Some(ChangeVerdict::Differs) => 2,
+        Some(ChangeVerdict::Small) => 3,
+        Some(ChangeVerdict::Unresolved) => 4,
+        Some(ChangeVerdict::WithinThreshold) => 5,
+        Some(ChangeVerdict::NoChange) => 6,
+        None => 7,
     }
 }
 
@@ -252,7 +256,10 @@ fn verdict(low: f64, high: f64, threshold: f64, zone: f64) -> ChangeVerdict {
     } else if high < -threshold {
         ChangeVerdict::Faster
     } else if low > 0.0 || high < 0.0 {
-        ChangeVerdict::Small
+        match high > threshold || low < -threshold {
+            true => ChangeVerdict::Differs,
+            false => ChangeVerdict::Small,
+        }
     } else if low >= -zone && high <= zone {
         ChangeVerdict::NoChange
     } else if low >= -threshold && high <= threshold {
@@ -267,8 +274,9 @@ fn verdict(low: f64, high: f64, threshold: f64, zone: f64) -> ChangeVerdict {
 pub(super) fn leaves_open(verdict: ChangeVerdict, high: f64, threshold: f64) -> bool {
     match verdict {
         ChangeVerdict::Unresolved => true,
-        ChangeVerdict::Small => high > threshold,
+        ChangeVerdict::Differs => high > threshold,
         ChangeVerdict::Slower
+        | ChangeVerdict::Small
         | ChangeVerdict::Faster
         | ChangeVerdict::WithinThreshold
         | ChangeVerdict::NoChange => false,
@@ -441,16 +449,20 @@ mod tests {
 
     #[test]
     fn verdicts_are_by_both_ends_of_the_interval_and_an_end_at_a_limit_is_not_beyond_it() {
-        use ChangeVerdict::{Faster, NoChange, Slower, Small, Unresolved, WithinThreshold};
+        use ChangeVerdict::{
+            Differs, Faster, NoChange, Slower, Small, Unresolved, WithinThreshold,
+        };
         // Threshold 0.1, zone 0.05.
         let table = [
             ((0.11, 0.2), Slower),
-            ((0.1, 0.2), Small),
-            ((0.01, 0.2), Small),
+            ((0.1, 0.2), Differs),
+            ((0.01, 0.2), Differs),
+            ((0.01, 0.1), Small),
             ((0.01, 0.02), Small),
             ((-0.2, -0.11), Faster),
-            ((-0.2, -0.1), Small),
-            ((-0.2, -0.01), Small),
+            ((-0.2, -0.1), Differs),
+            ((-0.2, -0.01), Differs),
+            ((-0.1, -0.01), Small),
             ((0.0, 0.02), NoChange),
             ((-0.02, 0.0), NoChange),
             ((-0.05, 0.05), NoChange),
@@ -476,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_difference_that_may_be_more_than_the_threshold_leaves_open_whether_it_is() {
+    fn a_difference_that_may_be_more_than_the_threshold_leaves_open_whether_it_is() {
         let open = |low, high| leaves_open(verdict(low, high, 0.1, 0.05), high, 0.1);
         for (low, high) in [(0.01, 0.2), (0.1, 0.2), (-0.02, 0.11), (-0.11, 0.02)] {
             assert!(open(low, high), "[{low}, {high}]");

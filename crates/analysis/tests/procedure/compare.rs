@@ -160,7 +160,7 @@ fn a_threshold_must_lie_outside_the_whole_interval() {
         change(&found, "other").time_verdict
     };
     assert_eq!(at(0.1), ChangeVerdict::Slower);
-    assert_eq!(at(0.2), ChangeVerdict::Small);
+    assert_eq!(at(0.2), ChangeVerdict::Differs);
     assert_eq!(at(0.5), ChangeVerdict::Small);
 }
 

@@ -29,7 +29,7 @@ pub(super) fn headline(changes: &Changes) -> String {
             "Different machines ({}): of {all}, none is called a regression",
             other_machine(changes)
         ),
-        (_, 0) => format!("No regression{more_than} in {all}"),
+        (_, 0) => none_regressed(changes, &more_than),
         (_, some) => format!("{some} of {all} regressed{more_than}"),
     };
     let counts = COUNTED.iter().filter_map(|(wanted, words)| {
@@ -43,10 +43,25 @@ pub(super) fn headline(changes: &Changes) -> String {
     format!("{first}{semicolon}{counts}.")
 }
 
+/// What the exit code says, too: without any cell that was checked, nothing passes.
+fn none_regressed(changes: &Changes, more_than: &str) -> String {
+    let (checked, open) = (changes.checked(), changes.unresolved().count());
+    let all = format::counted(checked + open, "cell");
+    match (checked, open) {
+        (0, 0) => "Nothing was judged".to_owned(),
+        (0, _) => format!(
+            "Inconclusive: of {all}, none clearly regressed{more_than}, or clearly did not"
+        ),
+        (_, 0) => format!("No regression{more_than} in {all}"),
+        _ => format!("No regression{more_than} in {checked} of {all}, open of {open}"),
+    }
+}
+
 /// What a headline counts beside regressions: cells with this verdict, and those without one.
-const COUNTED: [(Option<ChangeVerdict>, &str); 7] = [
+const COUNTED: [(Option<ChangeVerdict>, &str); 8] = [
     (Some(ChangeVerdict::Slower), "slower"),
     (Some(ChangeVerdict::Faster), "faster"),
+    (Some(ChangeVerdict::Differs), "different, maybe by more than that"),
     (Some(ChangeVerdict::Small), "with a small change"),
     (Some(ChangeVerdict::Unresolved), "unresolved"),
     (Some(ChangeVerdict::WithinThreshold), "within the threshold"),
@@ -116,6 +131,7 @@ pub(super) fn plain_verdict(verdict: ChangeVerdict) -> (&'static str, Tone) {
     match verdict {
         ChangeVerdict::Slower => ("slower", Tone::Bad),
         ChangeVerdict::Faster => ("faster", Tone::Good),
+        ChangeVerdict::Differs => ("differs", Tone::Warning),
         ChangeVerdict::Small => ("small diff.", Tone::Plain),
         ChangeVerdict::Unresolved => ("unresolved", Tone::Warning),
         ChangeVerdict::WithinThreshold => ("within threshold", Tone::Plain),
@@ -148,8 +164,8 @@ pub(super) fn interval(change: &Change) -> String {
 
 /// Whether a cell changed, as far as that can be said, so that a sentence is due.
 pub(super) fn has_changed(cell: &CellChange, decides: Decides) -> bool {
-    use ChangeVerdict::{Faster, Slower, Small};
-    cell.regression || matches!(cell.decisive(decides), Some((_, Slower | Faster | Small)))
+    use ChangeVerdict::{Differs, Faster, Slower, Small};
+    cell.regression || matches!(cell.decisive(decides), Some((_, Slower | Faster | Differs | Small)))
 }
 
 /// What changed in one cell, in a sentence or two.
