@@ -15,13 +15,17 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
 use stowplan_model::{
-    Capabilities, Describe, Described, FromDriver, Operation, Rung, Setting, SettingDescription,
-    SettingKind, Settings, StoreSpec, ToDriver, Value, Workload, suggestion,
+    Capabilities, Describe, Described, Operation, Plan, Rung, Setting, SettingDescription,
+    SettingKind, Settings, StoreSpec, Value, Workload, suggestion,
 };
 
 /// The setting that gets the memory budget where a spec does not give it.
 const MEMORY_SETTING: &str = "cache";
+/// How long a driver may take to greet, and to tell its kinds, where all are listed.
+const LISTED_WITHIN: Duration = Duration::from_secs(10);
 
 /// A kind of store, as its driver tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +97,8 @@ struct Host {
     /// What its greeting says of its program.
     tool: String,
     kinds: BTreeMap<String, Rc<Kind>>,
+    /// Why it told nothing when all were asked.
+    failure: Option<(String, String)>,
     /// What it said of stores, by spec.
     told: BTreeMap<String, Described>,
 }
@@ -124,6 +130,7 @@ impl Drivers {
     /// Adds a driver under a name, in place of one that had it.
     pub fn add(&mut self, name: &str, mut command: WorkerCommand) {
         command.environment = self.environment.clone();
+        name.clone_into(&mut command.driver);
         self.named.insert(name.to_owned(), command);
     }
 
@@ -281,32 +288,45 @@ impl Drivers {
     /// # Errors
     /// There is no such driver, or it fails.
     pub fn kinds(&self, driver: &str) -> Result<BTreeMap<String, Rc<Kind>>, HarnessError> {
-        if let Some(host) = self.hosts.borrow().get(driver)
-            && !host.kinds.is_empty()
-        {
-            return Ok(host.kinds.clone());
+        if let Some(host) = self.hosts.borrow().get(driver) {
+            if let Some((message, stderr)) = &host.failure {
+                return Err(HarnessError::worker(message, stderr));
+            }
+            if !host.kinds.is_empty() {
+                return Ok(host.kinds.clone());
+            }
         }
         let described = self.ask(driver, &Describe::default())?;
-        let kinds = described.kinds.into_iter().map(|kind| {
-            let settings = kind.settings.into_iter().map(SettingDescription::leak);
-            let kind = Kind {
-                settings: settings.collect(),
-                name: kind.name,
-                about: kind.about,
-                engine: kind.engine,
-                cache_per_connection: kind.cache_per_connection,
-                keeps_nothing: kind.keeps_nothing,
-                parts: kind.parts,
-                neighbours: kind.neighbours,
-                open_loop: kind.open_loop,
-                elsewhere: kind.elsewhere,
-            };
-            (kind.name.clone(), Rc::new(kind))
-        });
-        let kinds: BTreeMap<String, Rc<Kind>> = kinds.collect();
+        let kinds = kinds_of(described);
         let mut hosts = self.hosts.borrow_mut();
         hosts.entry(driver.to_owned()).or_default().kinds = kinds.clone();
         Ok(kinds)
+    }
+
+    /// Asks all drivers with a name for their kinds, side by side, as long as a list is waited for; one that
+    /// tells none by then fails whenever it is asked for them.
+    pub fn ask_all(&self) {
+        let told = thread::scope(|scope| {
+            let asked = self.named.iter().map(|(name, command)| {
+                let (mut command, interrupt) = (command.clone(), self.interrupt.clone());
+                command.patience.manners = LISTED_WITHIN;
+                let asked = thread::Builder::new()
+                    .spawn_scoped(scope, move || ask_for_kinds(&command, &interrupt));
+                (name, asked)
+            });
+            let asked: Vec<_> = asked.collect();
+            let told = asked.into_iter();
+            let told = told.filter_map(|(name, asked)| Some((name, asked.ok()?.join().ok()?)));
+            told.collect::<Vec<_>>()
+        });
+        let mut hosts = self.hosts.borrow_mut();
+        for (name, told) in told {
+            let host = hosts.entry(name.clone()).or_default();
+            match told {
+                Ok((tool, described)) => (host.tool, host.kinds) = (tool, kinds_of(described)),
+                Err(error) => host.failure = Some(error.split()),
+            }
+        }
     }
 
     /// Checks a spec's settings, fills in what it leaves open (a `cache` gets `memory_budget`, in bytes,
@@ -390,6 +410,12 @@ impl Drivers {
         Some(HarnessError::worker(message, stderr))
     }
 
+    /// Whether a driver of some cell failed when it was asked, so that the cell will.
+    #[must_use]
+    pub fn fail_in(&self, plan: &Plan) -> bool {
+        plan.cells().any(|cell| self.failure(&cell.store).is_some())
+    }
+
     /// The cells that take a workload on a store apart, from the bottom up; none where its driver does
     /// not tell.
     pub(crate) fn ladder(
@@ -448,15 +474,10 @@ impl Drivers {
             Some(process) => process,
             None => WorkerProcess::start(command, &self.interrupt)?,
         };
-        let question = ToDriver::Describe(asked.clone());
-        match process.ask(&question, command.patience.polite(), &mut |_, _| ())? {
-            FromDriver::Described(described) => {
-                process.tool().clone_into(&mut host.tool);
-                host.process = Some(process);
-                Ok(described)
-            }
-            other => Err(process.unexpected(&other)),
-        }
+        let described = process.describe(asked, command.patience)?;
+        process.tool().clone_into(&mut host.tool);
+        host.process = Some(process);
+        Ok(described)
     }
 
     /// What the greeting of a driver says of its program.
@@ -486,6 +507,37 @@ impl Drivers {
     pub(crate) fn built_in() -> Self {
         Self::described_by(stowplan_driver::describe)
     }
+}
+
+/// Asks a driver for its kinds; with what its greeting says of its program.
+fn ask_for_kinds(
+    command: &WorkerCommand,
+    interrupt: &Interrupt,
+) -> Result<(String, Described), HarnessError> {
+    let mut process = WorkerProcess::start(command, interrupt)?;
+    let described = process.describe(&Describe::default(), command.patience)?;
+    Ok((process.tool().to_owned(), described))
+}
+
+/// The kinds that a driver told of, by name.
+fn kinds_of(described: Described) -> BTreeMap<String, Rc<Kind>> {
+    let kinds = described.kinds.into_iter().map(|kind| {
+        let settings = kind.settings.into_iter().map(SettingDescription::leak);
+        let kind = Kind {
+            settings: settings.collect(),
+            name: kind.name,
+            about: kind.about,
+            engine: kind.engine,
+            cache_per_connection: kind.cache_per_connection,
+            keeps_nothing: kind.keeps_nothing,
+            parts: kind.parts,
+            neighbours: kind.neighbours,
+            open_loop: kind.open_loop,
+            elsewhere: kind.elsewhere,
+        };
+        (kind.name.clone(), Rc::new(kind))
+    });
+    kinds.collect()
 }
 
 /// The driver that hosts what was asked for was not found.

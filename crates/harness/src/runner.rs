@@ -455,6 +455,7 @@ impl<'a> Runner<'a> {
             .map(str::to_owned)
             .collect();
         let all = std::iter::once(String::new()).chain(others);
+        let mut unknown = Vec::new();
         for driver in all
             .filter(|driver| !self.earlier.costs.contains(driver))
             .collect::<Vec<_>>()
@@ -470,22 +471,26 @@ impl<'a> Runner<'a> {
                     cost,
                 }))?,
                 Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => {
-                    self.warn_of_missing_cost(&error)?;
+                    if self.options.interrupt.raised() {
+                        return Err(HarnessError::Interrupted);
+                    }
+                    unknown.push(error.to_string());
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        self.warn_of_missing_costs(&unknown)
     }
 
     /// A worker that failed here need not fail with a store.
-    fn warn_of_missing_cost(&mut self, error: &HarnessError) -> Result<(), HarnessError> {
-        if self.options.interrupt.raised() {
-            return Err(HarnessError::Interrupted);
+    fn warn_of_missing_costs(&mut self, errors: &[String]) -> Result<(), HarnessError> {
+        if errors.is_empty() {
+            return Ok(());
         }
         self.remark(
-            format!("What the harness costs per operation is not known: {error}."),
-            "Times stand without it; 'stowplan doctor' says what the machine lacks.",
+            format!("What a loop costs per operation is not known: {}.", errors.join("; ")),
+            "Times stand without it; 'stowplan drivers check NAME' says what a driver does wrong, and \
+             'stowplan doctor' what the machine lacks.",
         )
     }
 

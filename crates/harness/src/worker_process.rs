@@ -20,7 +20,9 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-use stowplan_model::{FromDriver, PROTOCOL_NAME, PROTOCOL_VERSION, ToDriver, decode, encode};
+use stowplan_model::{
+    Describe, Described, FromDriver, PROTOCOL_NAME, PROTOCOL_VERSION, ToDriver, decode, encode,
+};
 use streams::Stderr;
 pub(crate) use streams::lines;
 
@@ -34,6 +36,8 @@ const LONGEST_FAILURE: usize = 1_000;
 /// How to start a worker.
 #[derive(Debug, Clone)]
 pub struct WorkerCommand {
+    /// The name of the driver that it is; empty for the program itself.
+    pub driver: String,
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
@@ -50,11 +54,25 @@ impl WorkerCommand {
     /// A program, given as much time as any.
     pub fn new(program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         Self {
+            driver: String::new(),
             program: program.into(),
             arguments: arguments.iter().copied().map(str::to_owned).collect(),
             patience: Patience::default(),
             mount: None,
             environment: Environment::default(),
+        }
+    }
+
+    /// For `map_err`: that it cannot be started, by its name where it has one.
+    fn not_started<E: Into<std::io::Error>>(&self) -> impl FnOnce(E) -> HarnessError {
+        let (driver, program) = (self.driver.clone(), self.program.clone());
+        move |error| match &*driver {
+            "" => HarnessError::io("start worker", &program)(error),
+            name => HarnessError::invalid(format!(
+                "driver '{name}': cannot start {}: {}",
+                program.display(),
+                error.into()
+            )),
         }
     }
 
@@ -83,8 +101,11 @@ pub struct Patience {
     /// Between two signs of progress: the last step of a task, which brings everything to the disk,
     /// has none.
     pub silence: Duration,
-    /// For an operation, on average. A task may take that for each, and `silence` in all.
+    /// For an operation, on average. A task that tells how far it is may take that for each, and
+    /// `silence` in all.
     pub operation: Duration,
+    /// For all operations of a task that says nothing meanwhile, however many they are.
+    pub operations: Duration,
 }
 
 impl Default for Patience {
@@ -94,6 +115,7 @@ impl Default for Patience {
             preparing: Duration::from_secs(600),
             silence: Duration::from_secs(300),
             operation: Duration::from_millis(200),
+            operations: Duration::from_secs(600),
         }
     }
 }
@@ -116,11 +138,11 @@ impl Patience {
         }
     }
 
-    /// For one that is silent as a whole.
+    /// For one that may be silent as a whole.
     pub(crate) fn silent(&self, operations: u64) -> Limits {
         let most = self.in_all(operations);
         Limits {
-            silence: most,
+            silence: most.min(self.silence.saturating_add(self.operations)),
             most,
         }
     }
@@ -157,6 +179,10 @@ pub(crate) struct WorkerProcess {
     patience: Patience,
     interrupt: Interrupt,
     tool: String,
+    /// Who it is in messages.
+    who: String,
+    /// The task that it was given last; empty before any.
+    task: String,
 }
 
 impl WorkerProcess {
@@ -164,7 +190,7 @@ impl WorkerProcess {
         command: &WorkerCommand,
         interrupt: &Interrupt,
     ) -> Result<Self, HarnessError> {
-        let refused = || HarnessError::io("start worker", &command.program);
+        let refused = || command.not_started();
         let mut process = Command::new(&command.program);
         process
             .args(&command.arguments)
@@ -175,6 +201,7 @@ impl WorkerProcess {
             platform::mount_for_itself(&mut process, directory).map_err(refused())?;
         }
         command.environment.tell(&mut process);
+        platform::ends_with_this(&mut process);
         let mut group = Group::start(&mut process).map_err(refused())?;
         let child = &mut group.child;
         let (Some(stdin), Some(stdout), Some(stderr)) =
@@ -194,6 +221,11 @@ impl WorkerProcess {
             patience: command.patience,
             interrupt: interrupt.clone(),
             tool: String::new(),
+            who: match &*command.driver {
+                "" => "the worker".to_owned(),
+                name => format!("driver '{name}'"),
+            },
+            task: String::new(),
         };
         worker.greet()?;
         Ok(worker)
@@ -214,8 +246,9 @@ impl WorkerProcess {
                 version,
                 tool,
             } => Err(self.failed(&format!(
-                "the worker speaks {protocol} version {version} (program {tool}), this program \
-                 {PROTOCOL_NAME} version {PROTOCOL_VERSION}: use a driver of the same version"
+                "{} speaks {protocol} version {version} (program {tool}), this program \
+                 {PROTOCOL_NAME} version {PROTOCOL_VERSION}: use a driver of the same version",
+                self.who
             ))),
             other => Err(self.unexpected(&other)),
         }
@@ -250,8 +283,10 @@ impl WorkerProcess {
             }
             if now >= end {
                 return Err(self.failed(&format!(
-                    "the worker was not done after {} and was ended",
-                    seconds(limits.most)
+                    "{} was not done after {}{} and was ended",
+                    self.who,
+                    seconds(limits.most),
+                    self.with_task()
                 )));
             }
             match self.hear(until.min(end) - now)? {
@@ -265,6 +300,19 @@ impl WorkerProcess {
                 Some(answer) => return Ok(answer),
                 None => {}
             }
+        }
+    }
+
+    /// Asks it what there is, or what a store can do.
+    pub(crate) fn describe(
+        &mut self,
+        asked: &Describe,
+        patience: Patience,
+    ) -> Result<Described, HarnessError> {
+        let question = ToDriver::Describe(asked.clone());
+        match self.ask(&question, patience.polite(), &mut |_, _| ())? {
+            FromDriver::Described(described) => Ok(described),
+            other => Err(self.unexpected(&other)),
         }
     }
 
@@ -283,6 +331,10 @@ impl WorkerProcess {
 
     fn say(&mut self, message: &ToDriver) -> Result<(), HarnessError> {
         let mut line = encode(message);
+        line.split('"')
+            .nth(1)
+            .unwrap_or_default()
+            .clone_into(&mut self.task);
         line.push('\n');
         match self.send(line.as_bytes()) {
             Ok(()) => Ok(()),
@@ -290,7 +342,7 @@ impl WorkerProcess {
             // A worker that died has closed its end; what it said last is the better message.
             Err(error) => match self.hear(LAST_MOMENTS) {
                 Err(error) => Err(error),
-                Ok(_) => Err(self.failed(&format!("the worker takes no messages: {error}"))),
+                Ok(_) => Err(self.failed(&format!("{} takes no messages: {error}", self.who))),
             },
         }
     }
@@ -357,8 +409,9 @@ impl WorkerProcess {
     }
 
     fn understand(&mut self, line: std::io::Result<String>) -> Result<FromDriver, HarnessError> {
-        let line = line
-            .map_err(|error| self.failed(&format!("cannot take what the worker says: {error}")))?;
+        let line = line.map_err(|error| {
+            self.failed(&format!("cannot take what {} says: {error}", self.who))
+        })?;
         match decode(&line) {
             Ok(FromDriver::Failed { message }) => Err(self.failed(&message)),
             Ok(message) => Ok(message),
@@ -399,36 +452,55 @@ impl WorkerProcess {
             if self.interrupt.raised() {
                 return Err(HarnessError::Interrupted);
             }
-            return Err(self.failed("the worker did not end when told to, and was ended"));
+            return Err(self.failed(&format!(
+                "{} did not end when told to, and was ended",
+                self.who
+            )));
         }
         match self.group.end() {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(self.failed(&format!("the worker ended badly: {}", cause(status)))),
-            Err(error) => Err(self.failed(&format!("cannot wait for the worker: {error}"))),
+            Ok(status) => {
+                let how = format!("{} ended badly: {}", self.who, cause(status));
+                Err(self.failed(&how))
+            }
+            Err(error) => Err(self.failed(&format!("cannot wait for {}: {error}", self.who))),
         }
     }
 
     /// What became of a worker that says nothing any more.
     fn died(&mut self) -> HarnessError {
         if !self.ends_within(LAST_MOMENTS) {
-            return self.failed("the worker closed its stdout and lived on, and was ended");
+            let how = format!("{} closed its stdout and lived on, and was ended", self.who);
+            return self.failed(&how);
         }
-        match self.group.end() {
-            Ok(status) => self.failed(&format!("the worker died: {}", cause(status))),
-            Err(error) => self.failed(&format!("cannot wait for the worker: {error}")),
+        let how = match self.group.end() {
+            Ok(status) => format!("{} died{}: {}", self.who, self.with_task(), cause(status)),
+            Err(error) => format!("cannot wait for {}: {error}", self.who),
+        };
+        self.failed(&how)
+    }
+
+    /// With which task something happened.
+    fn with_task(&self) -> String {
+        match &*self.task {
+            "" => " before it greeted".to_owned(),
+            task => format!(" with '{task}'"),
         }
     }
 
     fn silent(&mut self, time: Duration) -> HarnessError {
         self.failed(&format!(
-            "the worker said nothing new for {} and was ended",
-            seconds(time)
+            "{} said nothing new for {}{} and was ended",
+            self.who,
+            seconds(time),
+            self.with_task()
         ))
     }
 
     pub(crate) fn unexpected(&mut self, message: &FromDriver) -> HarnessError {
         self.failed(&format!(
-            "the worker answered out of turn: {}",
+            "{} answered out of turn: {}",
+            self.who,
             beginning(&encode(message), 120)
         ))
     }

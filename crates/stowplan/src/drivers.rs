@@ -145,7 +145,10 @@ pub(crate) fn drivers(options: &DriversOptions) -> Result<Exit, CliError> {
     let found = find(&search);
     let drivers = hosting(&found)?;
     match &options.verb {
-        None => list(&drivers, &found),
+        None => {
+            drivers.ask_all();
+            list(&drivers, &found)
+        }
         Some(DriversVerb::Check { name, store }) => checked(&drivers, name, store.as_deref()),
     }
 }

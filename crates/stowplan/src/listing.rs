@@ -38,6 +38,7 @@ pub(crate) fn studies() -> Result<Exit, CliError> {
 pub(crate) fn stores(spec: Option<&str>) -> Result<Exit, CliError> {
     let (drivers, found) = drivers::to_look_at();
     let Some(spec) = spec else {
+        drivers.ask_all();
         print(&drawable(&list(&drivers, &found)?));
         return Ok(Exit::Done);
     };

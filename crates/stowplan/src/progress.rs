@@ -78,11 +78,11 @@ impl Observer for Progress {
                 );
             }
             Event::Failure(failure) => {
-                self.say(
-                    screen::ERROR,
-                    "failed",
-                    &format!("{}: {}", failure.cell, failure.message),
-                );
+                let last = failure.stderr.lines().rfind(|line| !line.trim().is_empty());
+                let last =
+                    last.map_or_else(String::new, |line| format!(" (stderr: {})", line.trim()));
+                let told = format!("{}: {}{last}", failure.cell, failure.message);
+                self.say(screen::ERROR, "failed", &told);
             }
             Event::Preparing { what, done, total } => {
                 let percent = done.saturating_mul(100).checked_div(total).unwrap_or(0);

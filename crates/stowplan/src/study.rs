@@ -77,8 +77,12 @@ pub(crate) fn carry_out<S: Extender>(
             plan,
             options.keep,
             width,
+            drivers,
         )));
-        return Ok(Exit::Done);
+        return Ok(match drivers.fail_in(plan) {
+            false => Exit::Done,
+            true => Exit::Failed,
+        });
     }
     let Begun { output, end } = measure_into(plan, drawn, drivers, options, extender)?;
     shown(&output, options, &end)
@@ -160,7 +164,7 @@ fn describe_rest(directory: &Path, options: &MeasureOptions) -> Result<(), CliEr
         true => print("This run is complete; there is nothing to go on with.\n"),
         false => {
             let (remaining, width) = (resumption.remaining(), screen::width());
-            let text = plan::describe(&remaining, options.keep, width);
+            let text = plan::describe(&remaining, options.keep, width, &drivers::looked_at());
             print(&screen::drawable(&text));
         }
     }

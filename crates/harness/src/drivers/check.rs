@@ -5,6 +5,8 @@ use super::{Drivers, Resolved};
 use crate::HarnessError;
 use crate::interrupt::Interrupt;
 use crate::job::{self, Answer, BlockTask, Job, Task};
+use crate::worker_process::{Servers, asked};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_dataset::sequence::{Sequence, steps};
@@ -234,20 +236,25 @@ struct Bench<'a> {
     work: &'a Path,
 }
 
-/// Tries a store of a driver in an empty directory.
+/// Tries a store of a driver in an empty directory, beside the server that it asks for, as a run starts it.
 ///
 /// # Errors
-/// There is no such driver or store, it cannot be asked, or the machine refuses; what the driver does
+/// There is no such driver or store, it cannot be asked, its server does not come up, or the machine refuses; what the driver does
 /// wrong is an outcome.
 pub fn check(
     drivers: &Drivers,
     spec: &StoreSpec,
     work: &Path,
 ) -> Result<Vec<Outcome>, HarnessError> {
+    let resolved = drivers.resolve(spec, 1 << 20)?;
+    let mut servers = Servers::of(drivers.environment());
+    for variable in asked(std::iter::once(&resolved.settings)) {
+        servers.start(&variable, &BTreeMap::new(), work, &Interrupt::never())?;
+    }
     let bench = Bench {
         drivers,
         spec,
-        resolved: drivers.resolve(spec, 1 << 20)?,
+        resolved,
         work,
     };
     let bench = &bench;

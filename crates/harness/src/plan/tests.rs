@@ -789,7 +789,7 @@ fn a_driver_that_is_missing_is_told_once_below_all_comparisons_with_the_cells_th
         .replace(safe, &format!("{safe}{write}"));
     let drivers = crate::drivers::Drivers::built_in();
     let plan = plan(study(&text), &PlanOptions::default(), &drivers).unwrap();
-    let told = describe(&plan, false, 1_000);
+    let told = describe(&plan, false, 1_000, &Drivers::built_in());
     let why = "not applicable: Badger; Bolt; Pebble: driver 'go' was not found";
     let line = told.lines().position(|line| line.starts_with(why));
     assert_eq!(told.matches("driver 'go'").count(), 1, "{told}");
@@ -817,7 +817,12 @@ fn an_optional_cell_that_its_driver_refuses_is_left_out_with_the_drivers_words()
 
 #[test]
 fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
-    let text = describe(&planned(&PlanOptions::default()), false, 80);
+    let text = describe(
+        &planned(&PlanOptions::default()),
+        false,
+        80,
+        &Drivers::built_in(),
+    );
     for expected in [
         "Places for blobs (study 'places', scale 'seed')\n",
         "dataset blobs: 1000 values, 10000 bytes each, random, seed 1\n",

@@ -3,13 +3,15 @@
 use super::{
     Needs, ROOT_ONLY, left_out_cells, left_to_root, needs, operation_seconds, proportions,
 };
+use crate::drivers::Drivers;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{Cell, Comparison, PerTransaction, Plan, Role, Statistic, format_bytes};
 
 /// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
-/// allow; `keep` as for [`needs`].
+/// allow; `keep` as for [`needs`]. Of stores whose driver failed when `drivers` asked it, nothing is known
+/// but that.
 #[must_use]
-pub fn describe(plan: &Plan, keep: bool, width: usize) -> String {
+pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> String {
     let study = &plan.study;
     let title = format!(
         "{} (study '{}', scale '{}')",
@@ -31,7 +33,7 @@ pub fn describe(plan: &Plan, keep: bool, width: usize) -> String {
         |label: &str, reason: &str| left_out.contains_key(reason) && !measured.contains(label);
     for comparison in &plan.comparisons {
         text.push('\n');
-        text += &describe_comparison(comparison, column, width);
+        text += &describe_comparison(comparison, column, width, drivers);
         let alone = std::slice::from_ref(comparison);
         text += &not_applicable("  ", alone, |label, reason| !lacks(label, reason), width);
     }
@@ -76,7 +78,12 @@ fn name_column(plan: &Plan, width: usize) -> usize {
 }
 
 /// What all cells have in common, and then each cell with what it has for itself.
-fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> String {
+fn describe_comparison(
+    comparison: &Comparison,
+    column: usize,
+    width: usize,
+    drivers: &Drivers,
+) -> String {
     let Comparison {
         id,
         title,
@@ -89,14 +96,21 @@ fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> 
     };
     let head = format!("{id}: {title} (at most {max_rounds} rounds{judged})");
     let mut text = paragraph("", &head, 4, width);
-    let have = Transactions::of(&comparison.cells);
-    let common = common_parts(&comparison.cells, have);
+    let cells = comparison.cells.iter();
+    let known: Vec<&Cell> = cells
+        .filter(|c| drivers.failure(&c.store).is_none())
+        .collect();
+    let have = Transactions::of(&known);
+    let common = common_parts(&known, have);
     if !common.is_empty() {
         text += &paragraph("  all cells: ", &common.join("; "), 13, width);
     }
     for cell in &comparison.cells {
-        let others = parts(cell, have).into_iter().flatten();
-        let others = others.filter(|part| !common.contains(part));
+        let others = match drivers.failure(&cell.store) {
+            Some(error) => vec![format!("it will fail: {error}")],
+            None => parts(cell, have).into_iter().flatten().collect(),
+        };
+        let others = others.into_iter().filter(|part| !common.contains(part));
         let line: Vec<String> = std::iter::once(cell.store.to_string())
             .chain(others)
             .collect();
@@ -137,7 +151,7 @@ fn name_with_role(cell: &Cell) -> String {
 }
 
 /// The parts that every cell has alike.
-fn common_parts(cells: &[Cell], have: Transactions) -> Vec<String> {
+fn common_parts(cells: &[&Cell], have: Transactions) -> Vec<String> {
     let Some((first, others)) = cells.split_first() else {
         return Vec::new();
     };
@@ -184,8 +198,8 @@ enum Transactions {
 }
 
 impl Transactions {
-    fn of(cells: &[Cell]) -> Self {
-        let has = |cell: &Cell| cell.capabilities.transactions;
+    fn of(cells: &[&Cell]) -> Self {
+        let has = |cell: &&Cell| cell.capabilities.transactions;
         match (cells.iter().all(has), cells.iter().any(has)) {
             (true, _) => Self::All,
             (false, true) => Self::Some,

@@ -4,7 +4,7 @@ mod fanotify;
 mod listener;
 mod mounting;
 
-pub(crate) use fanotify::{mount_for_itself, why_nothing_is_scanned};
+pub(crate) use fanotify::{ends_with_this, mount_for_itself, why_nothing_is_scanned};
 pub(crate) use listener::listen;
 pub(crate) use mounting::*;
 

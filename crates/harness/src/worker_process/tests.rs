@@ -21,6 +21,7 @@ fn scripted(script: &str) -> WorkerCommand {
         preparing: seconds,
         silence: seconds,
         operation: seconds,
+        operations: seconds,
     };
     command
 }
@@ -106,7 +107,8 @@ fn a_worker_that_dies_is_reported_with_its_stderr_wherever_it_dies() {
         in_turn(&[HELLO, READY, "read line", end]),
     ] {
         let message = error_of(&script);
-        assert!(message.contains("died: exit status: 3"), "{message}");
+        assert!(message.contains("the worker died "), "{message}");
+        assert!(message.contains(": exit status: 3"), "{message}");
         assert!(message.ends_with("\nno such engine"), "{message}");
     }
     let message = error_of(&in_turn(&[HELLO, READY, MEASURED, "read line", end]));
@@ -139,12 +141,12 @@ fn a_worker_that_hangs_is_ended_wherever_it_hangs() {
         command.patience.silence = soon;
         ask(&command).unwrap_err().0
     };
-    let silent = "the worker said nothing new for 0.3 s and was ended";
-    assert_eq!(hangs(&[FOR_EVER]), silent);
-    assert_eq!(hangs(&[HELLO, FOR_EVER]), silent);
-    assert_eq!(hangs(&[HELLO, READY, FOR_EVER]), silent);
+    let silent = |when| format!("the worker said nothing new for 0.3 s {when} and was ended");
+    assert_eq!(hangs(&[FOR_EVER]), silent("before it greeted"));
+    assert_eq!(hangs(&[HELLO, FOR_EVER]), silent("with 'run'"));
+    assert_eq!(hangs(&[HELLO, READY, FOR_EVER]), silent("with 'go'"));
     let late = [HELLO, READY, "sleep 2", MEASURED];
-    assert_eq!(hangs(&late), silent, "too late is never");
+    assert_eq!(hangs(&late), silent("with 'go'"), "too late is never");
     let mut command = scripted(&in_turn(&[HELLO, READY, MEASURED, FOR_EVER]));
     command.patience.manners = Duration::from_secs(3);
     assert_eq!(
@@ -368,7 +370,10 @@ fn one_that_left_the_group_and_holds_the_streams_hangs_nobody() {
     let process = std::fs::read_to_string(&file).unwrap();
     let killed = Command::new("kill").arg(process.trim()).status().unwrap();
     assert!(killed.success(), "it lived");
-    assert!(message.contains("died: exit status: 5"), "{message}");
+    assert!(
+        message.contains("died with 'run': exit status: 5"),
+        "{message}"
+    );
     assert!(message.ends_with("\nwhy"), "{message}");
 }
 
@@ -378,4 +383,27 @@ fn a_task_may_take_longer_the_more_it_has_to_do_and_never_for_ever() {
     assert_eq!(patience.in_all(0), Duration::from_secs(300));
     assert_eq!(patience.in_all(1_000), Duration::from_secs(500));
     assert!(patience.in_all(u64::MAX) > Duration::from_secs(800_000_000));
+}
+
+#[test]
+fn a_block_that_says_nothing_is_waited_for_by_minutes_however_many_operations_it_has() {
+    let patience = Patience::default();
+    let minutes = |operations| patience.silent(operations).silence.as_secs() / 60;
+    assert_eq!([200, 100_000, u64::MAX].map(minutes), [5, 15, 15]);
+    // Progress is heard as long as the operations may take.
+    assert_eq!(patience.silent(100_000).most, patience.in_all(100_000));
+}
+
+#[test]
+fn a_driver_with_a_name_is_called_by_it_with_the_task_that_it_had() {
+    let mut command = scripted(&in_turn(&[HELLO, READY, "read line", "exit 3"]));
+    command.driver = "perl".to_owned();
+    let (message, _) = ask(&command).unwrap_err();
+    assert_eq!(message, "driver 'perl' died with 'go': exit status: 3");
+    command.arguments[1] = "exit 4".to_owned();
+    let (message, _) = ask(&command).unwrap_err();
+    assert_eq!(
+        message,
+        "driver 'perl' died before it greeted: exit status: 4"
+    );
 }

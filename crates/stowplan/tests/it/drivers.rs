@@ -284,6 +284,44 @@ fn a_driver_that_cannot_be_used_says_so_in_the_list_of_stores() {
 }
 
 #[test]
+fn a_plan_says_of_a_driver_that_dies_or_speaks_something_else_that_its_cell_will_fail() {
+    let place = Place::with_mini();
+    let overwrites = STUDY.replace(r#""read", operations"#, r#""overwrite", operations"#);
+    place
+        .0
+        .write("short.toml", &overwrites.replace("STORE", "mini"));
+    let plan = |options: &[&str]| {
+        place.run(&[&["study", "short.toml", "--dry-run"][..], options].concat())
+    };
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    plan(&[]).exits(0).prints("durability none");
+    let other_version =
+        r#"echo '{"hello":{"protocol":"stowplan-driver","version":3,"tool":"x"}}'; cat"#;
+    for (script, said) in [
+        (
+            "exit 3",
+            "driver 'mini' died before it greeted: exit status: 3",
+        ),
+        (
+            other_version,
+            "driver 'mini' speaks stowplan-driver version 3",
+        ),
+        ("echo nonsense; cat", "nonsense"),
+    ] {
+        let path = place.0.path("drivers/stowplan-driver-mini");
+        std::fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        let told = words(plan(&[]).exits(1).stdout());
+        assert!(told.contains("short mini; it will fail: "), "{told}");
+        assert!(told.contains(said), "{told}");
+        let cell = told.split("short mini").nth(1).unwrap();
+        assert!(!cell.contains("durability"), "nothing is known: {told}");
+    }
+    plan(&["--driver", "mini=./nothere"])
+        .refuses("short.toml:16:9: comparison 'read', cell 'short'")
+        .refuses("driver 'mini': cannot start ./nothere: No such file or directory");
+}
+
+#[test]
 fn what_a_store_cannot_do_is_left_out_of_its_check_with_the_reason() {
     let checked = Bench::new().run(&["drivers", "check", "built-in", "sqlite:location=memory"]);
     checked.exits(0);

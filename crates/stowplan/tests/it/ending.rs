@@ -168,6 +168,47 @@ fn kill_9_loses_at_most_the_measurement_in_flight_and_leaves_no_process() {
     bench.run(&["report", "out"]).exits(0);
 }
 
+/// A driver that hangs in its first block, once it has told its process.
+const HANGS: &str = r#"
+echo '{"hello":{"protocol":"stowplan-driver","version":4,"tool":"sh"}}'
+while IFS= read -r task; do case $task in
+    '{"describe'*) echo '{"described":{"kinds":[{"name":"null","about":"hangs"}],
+"capabilities":{"operations":["read"]}}}' | tr -d '\n'; echo ;;
+    '{"run'*) echo '{"ready":{"effective":{}}}' ;;
+    '"go"') echo $$ > process.new; mv process.new process; exec sleep 1000 ;;
+    *) echo '"done"' ;;
+esac; done
+"#;
+
+#[test]
+fn a_driver_that_hangs_in_a_block_ends_with_a_run_that_is_killed() {
+    let bench = Bench::new();
+    bench.write("hangs.sh", HANGS);
+    let study = r#"store = "sh/null""#;
+    let study = IN_AN_IMAGE.replace(r#"store = "files", on = "ext4""#, study);
+    let command = "drivers.sh = { command = [\"/bin/sh\", \"hangs.sh\"] }\ndatasets.blobs";
+    bench.write("hangs.toml", &study.replacen("datasets.blobs", command, 1));
+    let words = ["study", "hangs.toml", "--output", "out"];
+    let mut child = silently(Path::new(env!("CARGO_BIN_EXE_stowplan")), &bench, &words);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let told = loop {
+        if let Ok(told) = std::fs::read_to_string(bench.path("process")) {
+            break told;
+        }
+        assert!(Instant::now() < deadline, "no block within a minute");
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let process = Path::new("/proc").join(told.trim()).join("cwd");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while std::fs::read_link(&process).is_ok() {
+        assert!(Instant::now() < deadline, "the driver outlived the run");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// A study with a cell on a file system that takes an image.
 const IN_AN_IMAGE: &str = r#"
 name = "in-an-image"

@@ -23,7 +23,7 @@ const FAULTS: [(&str, &str, &str); 12] = [
     (
         "dies",
         "echo 'out of ideas' >&2; exit 7",
-        "died: exit status: 7",
+        ": exit status: 7",
     ),
     (
         "killed",
@@ -56,7 +56,7 @@ const FAULTS: [(&str, &str, &str); 12] = [
     (
         "chatters",
         "yes noise | head -c 300000 >&2; exit 1",
-        "died: exit status: 1",
+        ": exit status: 1",
     ),
     (
         "fails",

@@ -4,6 +4,7 @@ use super::own_mounts;
 use rustix::io::{read, write};
 use rustix::mount::mount_bind;
 use rustix::path::Arg;
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -127,10 +128,28 @@ pub(crate) fn mount_for_itself(command: &mut Command, directory: &Path) -> Resul
         own_mounts()?;
         Ok(mount_bind(&*directory, &*directory)?)
     };
-    #[expect(unsafe_code, reason = "there is no other way between fork and exec")]
-    // SAFETY: it only makes system calls, of texts that are there already: it takes no lock and no memory.
-    unsafe {
-        command.pre_exec(mount);
-    }
+    before_exec(command, mount);
     Ok(())
+}
+
+/// Has a program that is going to be started end with the thread that starts it, whatever ends that.
+pub(crate) fn ends_with_this(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    before_exec(command, move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // It may be too late for a signal.
+        match getppid() == Some(parent) {
+            true => Ok(()),
+            false => Err(ErrorKind::BrokenPipe.into()),
+        }
+    });
+}
+
+/// `act` must do nothing but system calls, of what is there already: it may take no lock and no memory.
+fn before_exec(command: &mut Command, act: impl FnMut() -> Result<()> + Send + Sync + 'static) {
+    #[expect(unsafe_code, reason = "there is no other way between fork and exec")]
+    // SAFETY: what is done in it makes system calls only, see above.
+    unsafe {
+        command.pre_exec(act);
+    }
 }
