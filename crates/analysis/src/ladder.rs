@@ -166,7 +166,10 @@ impl<'a> Measured<'a> {
     /// The headline time of a cell per operation over all of its rounds, as costs are.
     fn time(&self, cell: &CellSummary) -> Option<Interval> {
         let metric = self.judge.noise.metric;
-        location(&logs(&self.judge.blocks.log_times(&cell.cell.id, metric)), metric)
+        location(
+            &logs(&self.judge.blocks.log_times(&cell.cell.id, metric)),
+            metric,
+        )
     }
 
     pub(crate) fn cost(&self, terms: &Terms<'_>) -> Option<Cost> {

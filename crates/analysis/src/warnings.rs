@@ -23,7 +23,7 @@ pub(crate) fn of_comparison(
     let mut warnings: Vec<Warning> = unreliable(outcome).into_iter().collect();
     warnings.extend(stationarity::warning(judge, outcome));
     warnings.extend(places::warning(judge, outcome));
-    warnings.extend(read_in_again(judge));
+    warnings.extend(read_in_again(judge, gathered));
     // The control is a copy of the baseline: it would say everything twice.
     let cells = judge.comparison.cells.iter();
     for cell in cells.filter(|cell| cell.role != Role::Control) {
@@ -65,7 +65,12 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
 }
 
 /// Blocks that found their data as a repair left it (R9), not as building did.
-fn read_in_again(judge: &Judge<'_>) -> Option<Warning> {
+fn read_in_again(judge: &Judge<'_>, gathered: &Gathered<'_>) -> Option<Warning> {
+    let mut known = gathered.warnings.iter().map(|(_, warning)| warning);
+    let evicts = known.find(|warning| warning.kind == WarningKind::PageOut);
+    let advice = evicts.map_or("Free some memory, or stop what takes it.", |found| {
+        &*found.advice
+    });
     let cells = judge.comparison.cells.iter().filter_map(|cell| {
         let all = judge.blocks.of_cell(&cell.id).count();
         let blocks = judge.blocks.of_cell(&cell.id);
@@ -81,7 +86,7 @@ fn read_in_again(judge: &Judge<'_>) -> Option<Warning> {
             judge.comparison.id,
             cells.join(", ")
         ),
-        advice: "Free some memory, or stop what takes it, then run it again.".to_owned(),
+        advice: format!("{advice} Then run it again."),
     })
 }
 

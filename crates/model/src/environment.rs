@@ -301,8 +301,8 @@ pub enum WarningKind {
     MemoryFileSystem,
     /// The governor saves power.
     Governor,
-    /// The machine runs on battery.
-    Battery,
+    /// Idle pages are evicted, however much memory is free.
+    PageOut,
     /// Other work runs.
     Load,
     /// The data does not fit into memory.

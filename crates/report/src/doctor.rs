@@ -197,7 +197,7 @@ mod tests {
             checks: [
                 (Processor, "CPUs", Ok, "2", ""),
                 (Processor, "governor", Unavailable, "not told here", ""),
-                (Processor, "turbo", Unavailable, "not told here", ""),
+                (Processor, "stolen time", Unavailable, "not told here", ""),
                 (Processor, "clock", Ok, "tsc, 24 ns to read", "Nothing."),
                 (
                     Memory,
@@ -239,7 +239,7 @@ mod tests {
         Processor
         • ok: CPUs: 2
         • ok: clock: tsc, 24 ns to read
-        not available here: governor, turbo
+        not available here: governor, stolen time
 
         Memory
         • warning: page-out: DAMON evicts pages that are idle for a while

@@ -10,7 +10,11 @@ use super::{
     student::{self, Welch},
 };
 use crate::{
-    Interval, Metric, builds::Paired, estimate::MIN_ROUNDS, estimate::median, quantity,
+    Interval, Metric,
+    builds::Paired,
+    estimate::MIN_ROUNDS,
+    estimate::median,
+    quantity,
     summary::{location, logs},
 };
 use std::cmp::Ordering;
@@ -138,9 +142,7 @@ impl Criteria<'_> {
     fn time_ns(&self, side: &Sessions<'_>) -> Option<Interval> {
         match self.unit {
             // Of all rounds, as the change is.
-            Unit::Round => {
-                location(&logs(&side.first.cell.series), side.first.comparison.metric)
-            }
+            Unit::Round => location(&logs(&side.first.cell.series), side.first.comparison.metric),
             Unit::Session => {
                 let metric = side.first.comparison.metric;
                 let times = side.all().map(|place| level(&times(place), metric));

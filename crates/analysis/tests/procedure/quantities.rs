@@ -7,9 +7,7 @@ use hdrhistogram::{
     serialization::{Serializer, V2Serializer},
 };
 use proptest::prelude::*;
-use stowplan_analysis::{
-    Analysis, CellSummary, ContrastOutcome, ServerCost, analyse,
-};
+use stowplan_analysis::{Analysis, CellSummary, ContrastOutcome, ServerCost, analyse};
 use stowplan_model::{
     Across, Action, BarsSpec, BlockKind, Comparison, Durability, Footprint, FootprintRecord,
     IoCounters, LinesSpec, Measure, Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation,

@@ -38,11 +38,6 @@ impl Root {
         (!line.is_empty()).then(|| line.to_owned())
     }
 
-    /// A number that is the first line of a file.
-    pub(super) fn number(&self, absolute: impl AsRef<Path>) -> Option<u64> {
-        self.line(absolute)?.parse().ok()
-    }
-
     /// The entries of a directory, as absolute paths of the system, in order; none if it cannot
     /// be read.
     pub(super) fn entries(&self, absolute: &str) -> Vec<PathBuf> {
@@ -102,8 +97,8 @@ mod tests {
             ("/proc/c", "\n"),
         ]);
         let root = tree.root();
-        assert_eq!(root.number("/proc/a"), Some(12));
-        assert_eq!((root.number("/proc/b"), root.line("/proc/c")), (None, None));
+        assert_eq!(root.line("/proc/a"), Some("12".to_owned()));
+        assert_eq!(root.line("/proc/c"), None);
         assert_eq!(root.text("/proc/d"), None);
         assert_eq!(root.entries("/proc").len(), 3);
         assert!(root.entries("/proc")[0].starts_with("/proc"));

@@ -61,7 +61,10 @@ fn none_regressed(changes: &Changes, more_than: &str) -> String {
 const COUNTED: [(Option<ChangeVerdict>, &str); 8] = [
     (Some(ChangeVerdict::Slower), "slower"),
     (Some(ChangeVerdict::Faster), "faster"),
-    (Some(ChangeVerdict::Differs), "different, maybe by more than that"),
+    (
+        Some(ChangeVerdict::Differs),
+        "different, maybe by more than that",
+    ),
     (Some(ChangeVerdict::Small), "with a small change"),
     (Some(ChangeVerdict::Unresolved), "unresolved"),
     (Some(ChangeVerdict::WithinThreshold), "within the threshold"),
@@ -165,7 +168,11 @@ pub(super) fn interval(change: &Change) -> String {
 /// Whether a cell changed, as far as that can be said, so that a sentence is due.
 pub(super) fn has_changed(cell: &CellChange, decides: Decides) -> bool {
     use ChangeVerdict::{Differs, Faster, Slower, Small};
-    cell.regression || matches!(cell.decisive(decides), Some((_, Slower | Faster | Differs | Small)))
+    cell.regression
+        || matches!(
+            cell.decisive(decides),
+            Some((_, Slower | Faster | Differs | Small))
+        )
 }
 
 /// What changed in one cell, in a sentence or two.

@@ -89,7 +89,6 @@ fn found_on(root: &Root) -> Vec<Check> {
             busy: others::busy(&now.processes, &others::processes(root), 0.3),
             waiting: Some(0.001),
             stolen: others::stolen(now.cpu, now.cpu),
-            pressure: others::pressure(root),
         },
         disk: mount.map_or_else(disk::Facts::default, |mount| {
             disk::Facts::read(root, &mount)

@@ -2,6 +2,7 @@
 
 use super::super::{control_group, machine};
 use super::{Context, Finding, Root, Row, grown, row};
+use std::path::PathBuf;
 use stowplan_model::{WarningKind, format_bytes};
 
 /// R5: below this multiple of the last-level cache, the processor's cache is measured too.
@@ -25,6 +26,11 @@ pub(super) const ROWS: &[Row] = &[
         limit,
     ),
     row(
+        "page-out",
+        "What is measured warm does not stay in the page cache: a file of 50 MB of which nine tenths were gone after an idle minute is read in again before blocks, and lies there in another order.",
+        page_out,
+    ),
+    row(
         "swap",
         "A store's cache that was swapped out comes back from the disk, and that counts as the store's time.",
         swap,
@@ -39,6 +45,8 @@ pub(super) struct Facts {
     swap: Option<(u64, u64)>,
     /// Pages that came or went while we looked.
     swapped: u64,
+    /// What evicts pages that are idle, and how to stop it.
+    evicts: Vec<(&'static str, String)>,
 }
 
 impl Facts {
@@ -59,8 +67,48 @@ impl Facts {
                 .zip(free)
                 .map(|(bytes, free)| (bytes, bytes.saturating_sub(free))),
             swapped: 0,
+            evicts: evicting(root),
         }
     }
+}
+
+/// What DAMON may be told to do with idle pages.
+const EVICTING: [&str; 4] = ["pageout", "cold", "migrate_cold", "lru_deprio"];
+
+/// What DAMON was told to do with idle pages: by its files in `/sys`, and by its modules that need no more
+/// than to be switched on (the kernel's `Documentation/admin-guide/mm/damon`).
+fn evicting(root: &Root) -> Vec<(&'static str, String)> {
+    let entries = |directory: PathBuf| directory.to_str().map_or(Vec::new(), |d| root.entries(d));
+    let evicts = |kdamond: &PathBuf| {
+        let contexts = entries(kdamond.join("contexts"));
+        let mut schemes = contexts.iter().flat_map(|c| entries(c.join("schemes")));
+        let is_on = root.line(kdamond.join("state")).as_deref() == Some("on");
+        is_on
+            && schemes.any(|scheme| {
+                let action = root.line(scheme.join("action"));
+                action.is_some_and(|action| EVICTING.contains(&action.as_str()))
+            })
+    };
+    let kdamonds = root.entries("/sys/kernel/mm/damon/admin/kdamonds");
+    let by_hand = kdamonds.into_iter().filter(evicts).map(|kdamond| {
+        let state = kdamond.join("state");
+        ("DAMON", format!("echo off | sudo tee {}", state.display()))
+    });
+    let modules = [
+        (
+            "DAMON_RECLAIM",
+            "/sys/module/damon_reclaim/parameters/enabled",
+        ),
+        (
+            "DAMON_LRU_SORT",
+            "/sys/module/damon_lru_sort/parameters/enabled",
+        ),
+    ];
+    let modules = modules
+        .into_iter()
+        .filter(|(_, switch)| root.line(switch).as_deref() == Some("Y"))
+        .map(|(name, switch)| (name, format!("echo N | sudo tee {switch}")));
+    by_hand.chain(modules).collect()
 }
 
 /// Pages that were ever swapped in or out.
@@ -129,6 +177,24 @@ fn limit(context: &Context<'_>) -> Finding {
     .of(WarningKind::Memory)
 }
 
+fn page_out(context: &Context<'_>) -> Finding {
+    let evicts = &context.facts.memory.evicts;
+    if evicts.is_empty() {
+        return Finding::ok("nothing that evicts idle pages is switched on");
+    }
+    let (names, stop): (Vec<&str>, Vec<&str>) =
+        evicts.iter().map(|(name, stop)| (*name, &**stop)).unzip();
+    Finding::judged(
+        format!(
+            "{} evicts pages that are idle for a while",
+            names.join(", ")
+        ),
+        context.demand.cached_bytes > 0,
+        &format!("For the run, switch it off: {}.", stop.join("; ")),
+    )
+    .of(WarningKind::PageOut)
+}
+
 fn swap(context: &Context<'_>) -> Finding {
     let moved = context.facts.memory.swapped;
     match context.facts.memory.swap {
@@ -159,5 +225,26 @@ mod tests {
         ]);
         assert_eq!(pages_swapped(&tree.root()), Some(7));
         assert_eq!(Facts::read(&tree.root()).swap, Some((2 << 20, 1 << 20)));
+    }
+
+    #[test]
+    fn what_evicts_idle_pages_is_found_with_the_way_to_stop_it() {
+        let damon = "/sys/kernel/mm/damon/admin/kdamonds";
+        let file = |name: &str| format!("{damon}/0/{name}");
+        let schemes = "contexts/0/schemes";
+        let tree = MadeUp::of(&[
+            (&*format!("{damon}/nr_kdamonds"), "1\n"),
+            (&*file("state"), "on\n"),
+            (&*file(&format!("{schemes}/nr_schemes")), "2\n"),
+            (&*file(&format!("{schemes}/0/action")), "stat\n"),
+            (&*file(&format!("{schemes}/1/action")), "pageout\n"),
+        ]);
+        let stop = format!("echo off | sudo tee {damon}/0/state");
+        assert_eq!(evicting(&tree.root()), [("DAMON", stop)]);
+        tree.write(&file(&format!("{schemes}/1/action")), "stat\n");
+        assert_eq!(evicting(&tree.root()), [], "it only looks");
+        tree.write("/sys/module/damon_reclaim/parameters/enabled", "N\n");
+        tree.write("/sys/module/damon_lru_sort/parameters/enabled", "Y\n");
+        assert_eq!(evicting(&tree.root())[0].0, "DAMON_LRU_SORT");
     }
 }

@@ -162,13 +162,12 @@ impl Facts {
         );
         let waiting = probe::waiting_share(SPUN_FOR);
         Self {
-            processor: processor::Facts::gather(root, before.throttled),
+            processor: processor::Facts::gather(root),
             others: others::Facts {
                 foreign_write_rate,
                 busy,
                 waiting,
                 stolen: others::stolen(before.cpu, others::cpu_time(root)),
-                pressure: others::pressure(root),
             },
             memory: memory::Facts::gather(root, before.swapped),
             disk: disk::Facts {
@@ -188,7 +187,6 @@ impl Facts {
 struct Counters {
     processes: Vec<others::Process>,
     cpu: Option<others::CpuTime>,
-    throttled: Option<u64>,
     swapped: Option<u64>,
 }
 
@@ -197,7 +195,6 @@ impl Counters {
         Self {
             processes: others::processes(root),
             cpu: others::cpu_time(root),
-            throttled: processor::times_throttled(root),
             swapped: memory::pages_swapped(root),
         }
     }

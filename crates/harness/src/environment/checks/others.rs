@@ -14,12 +14,8 @@ const BUSY: f64 = 0.1;
 const NAMED: usize = 3;
 /// Above this share of the time, intervals are widened by 3% instead of 1% (docs/method.md).
 const WAITING: f64 = 0.05;
-/// Time that the host takes away, now and since the start of the system.
-const STOLEN_NOW: f64 = 0.01;
-const STOLEN_EVER: f64 = 0.05;
-/// Percent of the last ten seconds in which something waited for the disk, or for memory.
-const DISK_PRESSURE: f64 = 10.0;
-const MEMORY_PRESSURE: f64 = 1.0;
+/// Above this share of the time, what the host takes away matters.
+const STOLEN: f64 = 0.01;
 
 const WAITING_FOR_CPU: &str = "waiting for CPU";
 
@@ -50,11 +46,6 @@ pub(super) const ROWS: &[Row] = &[
         "They stand in the same queue of the device as cold reads and syncs.",
         writes,
     ),
-    row(
-        "pressure",
-        "Something waits for the disk or for memory at this moment, and so would a measurement.",
-        pressed,
-    ),
 ];
 
 #[derive(Debug, Default)]
@@ -65,8 +56,8 @@ pub(super) struct Facts {
     pub(super) busy: Option<Vec<Busy>>,
     /// Share of a spin; nothing where the system does not tell.
     pub(super) waiting: Option<f64>,
-    pub(super) stolen: Option<Stolen>,
-    pub(super) pressure: Option<Pressure>,
+    /// Share of the machine's CPU time that its host took away meanwhile.
+    pub(super) stolen: Option<f64>,
 }
 
 /// A process and the CPU time it has used, in ticks.
@@ -160,51 +151,13 @@ fn parse_cpu_time(stat: &str) -> Option<CpuTime> {
     })
 }
 
-/// Shares of the machine's CPU time that its host took away.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Stolen {
-    now: f64,
-    ever: f64,
-}
-
-pub(super) fn stolen(before: Option<CpuTime>, after: Option<CpuTime>) -> Option<Stolen> {
+/// The share of the machine's CPU time that its host took away between two looks.
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+pub(super) fn stolen(before: Option<CpuTime>, after: Option<CpuTime>) -> Option<f64> {
     let (before, after) = (before?, after?);
-    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-    let share = |stolen: u64, all: u64| stolen as f64 / all.max(1) as f64;
-    Some(Stolen {
-        now: share(
-            after.stolen.saturating_sub(before.stolen),
-            after.all.saturating_sub(before.all),
-        ),
-        ever: share(after.stolen, after.all),
-    })
-}
-
-/// Percent of the last ten seconds in which something waited.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Pressure {
-    cpu: f64,
-    disk: f64,
-    memory: f64,
-}
-
-pub(super) fn pressure(root: &Root) -> Option<Pressure> {
-    let some = |what| parse_pressure(&root.text(format!("/proc/pressure/{what}"))?);
-    Some(Pressure {
-        cpu: some("cpu")?,
-        disk: some("io")?,
-        memory: some("memory")?,
-    })
-}
-
-/// `some avg10=6.49 …`
-fn parse_pressure(text: &str) -> Option<f64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
-    let field = line
-        .split_whitespace()
-        .find_map(|f| f.strip_prefix("avg10="));
-    let percent: f64 = field?.parse().ok()?;
-    percent.is_finite().then_some(percent)
+    let stolen = after.stolen.saturating_sub(before.stolen);
+    let all = after.all.saturating_sub(before.all);
+    Some(stolen as f64 / all.max(1) as f64)
 }
 
 /// Whether something else runs; that a system does not tell is nothing of the sort.
@@ -278,12 +231,8 @@ fn stolen_time(context: &Context<'_>) -> Finding {
         return Finding::untold();
     };
     Finding::judged(
-        format!(
-            "{} now, {} since the start of the system",
-            percent(stolen.now),
-            percent(stolen.ever)
-        ),
-        stolen.now > STOLEN_NOW || stolen.ever > STOLEN_EVER,
+        format!("{} while this looked", percent(stolen)),
+        stolen > STOLEN,
         "Take a machine whose CPUs are not shared, or another hour of the day.",
     )
 }
@@ -299,20 +248,6 @@ fn writes(context: &Context<'_>) -> Finding {
         "Stop them (iotop shows who it is), or do not trust cold reads and durable writes.",
     )
     .of(WarningKind::ForeignWrites)
-}
-
-fn pressed(context: &Context<'_>) -> Finding {
-    let Some(pressure) = context.facts.others.pressure else {
-        return Finding::unavailable("not told here; the kernel can (psi=1)");
-    };
-    Finding::judged(
-        format!(
-            "in {:.0}% of the last 10 s something waited for a CPU, in {:.0}% for the disk, in {:.0}% for memory",
-            pressure.cpu, pressure.disk, pressure.memory
-        ),
-        pressure.disk >= DISK_PRESSURE || pressure.memory >= MEMORY_PRESSURE,
-        "Wait until it is over, or stop who waits ('iotop' and 'top' show it).",
-    )
 }
 
 #[cfg(test)]
@@ -380,15 +315,8 @@ mod tests {
             stolen: 45,
         };
         let stolen = stolen(Some(time), Some(later)).unwrap();
-        assert!((stolen.now - 0.05).abs() < 1e-9 && (stolen.ever - 45.0 / 1100.0).abs() < 1e-9);
+        assert!((stolen - 0.05).abs() < 1e-9);
         assert_eq!(parse_cpu_time("cpu 1 2 3 4\n"), None, "an old kernel");
-    }
-
-    #[test]
-    fn pressure_is_that_of_the_last_ten_seconds() {
-        let text = "some avg10=6.49 avg60=5.41 avg300=3.18 total=8913\nfull avg10=0.00 total=0\n";
-        assert_eq!(parse_pressure(text), Some(6.49));
-        assert_eq!(parse_pressure("some avg10=nan\n"), None);
     }
 
     proptest! {
@@ -396,7 +324,6 @@ mod tests {
         fn garbage_is_unknown_and_never_a_panic(text in "[ -~\n]{0,200}") {
             let _ = parse_process(1, &text);
             let _ = parse_cpu_time(&text);
-            let _ = parse_pressure(&text);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! CPUs, clocks, power.
+//! CPUs and clocks.
 
 use super::super::control_group;
-use super::{CheckState, Context, Finding, Root, Row, grown, probe, row};
+use super::{Context, Finding, Root, Row, probe, row};
 use stowplan_model::WarningKind;
 
 /// Clock sources that are read without entering the kernel, or nearly so.
@@ -16,8 +16,6 @@ const FAST_CLOCKS: [&str; 9] = [
     "riscv_clocksource",
     "stp",
 ];
-/// A CPU this warm is about to slow down, in thousandths of a degree Celsius.
-const HOT: u64 = 90_000;
 /// A clock that takes longer to read is no part of the processor, in nanoseconds.
 const SLOW_CLOCK_NS: f64 = 200.0;
 /// A clock with larger steps cannot time one operation, in nanoseconds.
@@ -46,21 +44,6 @@ pub(super) const ROWS: &[Row] = &[
         governor,
     ),
     row(
-        "turbo",
-        "Rounds are interleaved, so ratios bear a clock rate that changes; times of two runs bear it less.",
-        turbo_state,
-    ),
-    row(
-        "throttling",
-        "A processor that is too warm slows down when it is used, that is, within the measurement.",
-        throttling,
-    ),
-    row(
-        "power",
-        "On battery a machine slows itself down when it sees fit.",
-        power,
-    ),
-    row(
         "virtual machine",
         "Cold means cold in this guest: the host's own cache cannot be seen. What a sync means is the host's choice.",
         virtual_machine,
@@ -80,23 +63,13 @@ pub(super) struct Facts {
     /// CPUs' worth of time that the control group may use.
     limit: Option<f64>,
     times_stopped: Option<u64>,
-    turbo: Option<bool>,
-    /// Since the system was started.
-    throttled: Option<u64>,
-    /// While we were looking.
-    throttled_now: Option<u64>,
-    /// In thousandths of a degree Celsius.
-    hottest: Option<u64>,
     clock: Option<probe::Clock>,
 }
 
 impl Facts {
-    pub(super) fn gather(root: &Root, throttled_before: Option<u64>) -> Self {
-        let throttled = times_throttled(root);
+    pub(super) fn gather(root: &Root) -> Self {
         Self {
             clock: Some(probe::clock()),
-            throttled,
-            throttled_now: grown(throttled_before, throttled),
             ..Self::read(root)
         }
     }
@@ -108,8 +81,6 @@ impl Facts {
             threads_per_core: list("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
             limit: control_group::cpu_limit(root),
             times_stopped: control_group::times_stopped(root),
-            turbo: turbo(root),
-            hottest: hottest(root),
             ..Self::default()
         }
     }
@@ -124,33 +95,6 @@ fn count_of_list(list: &str) -> Option<u32> {
     };
     let mut ranges = list.split(',').map(range);
     ranges.try_fold(0u32, |sum, range| sum.checked_add(range?))
-}
-
-/// Whether the clock rate may rise above the nominal one.
-fn turbo(root: &Root) -> Option<bool> {
-    let cpu = "/sys/devices/system/cpu";
-    let intel = root.line(format!("{cpu}/intel_pstate/no_turbo"));
-    let others = || root.line(format!("{cpu}/cpufreq/boost"));
-    intel
-        .map(|off| off == "0")
-        .or_else(|| others().map(|on| on == "1"))
-}
-
-/// How often a core slowed down because of heat, since the system was started.
-pub(super) fn times_throttled(root: &Root) -> Option<u64> {
-    let cpus = root.entries("/sys/devices/system/cpu");
-    let counts = cpus
-        .iter()
-        .filter_map(|cpu| root.number(cpu.join("thermal_throttle/core_throttle_count")));
-    counts.reduce(u64::saturating_add)
-}
-
-fn hottest(root: &Root) -> Option<u64> {
-    let zones = root.entries("/sys/class/thermal");
-    zones
-        .iter()
-        .filter_map(|zone| root.number(zone.join("temp")))
-        .max()
 }
 
 fn build(context: &Context<'_>) -> Finding {
@@ -212,53 +156,6 @@ fn governor(context: &Context<'_>) -> Finding {
     .of(WarningKind::Governor)
 }
 
-fn turbo_state(context: &Context<'_>) -> Finding {
-    match context.facts.processor.turbo {
-        None => Finding::untold(),
-        Some(false) => Finding::ok("off"),
-        Some(true) => Finding::new(
-            CheckState::Ok,
-            "on: the clock rate follows load and temperature",
-            Some(
-                "To compare times of different days: echo 1 | sudo tee \
-                 /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 into cpufreq/boost.",
-            ),
-        ),
-    }
-}
-
-fn throttling(context: &Context<'_>) -> Finding {
-    throttled(&context.facts.processor)
-}
-
-fn throttled(facts: &Facts) -> Finding {
-    const MEND: &str = "Let it cool down, free its fans, or lower its power limit.";
-    let warmth = facts
-        .hottest
-        .map(|hottest| format!("{} degrees Celsius", hottest / 1000));
-    match (facts.throttled, facts.throttled_now, warmth) {
-        (_, Some(now), _) if now > 0 => {
-            Finding::warning(format!("{now} times while this looked"), MEND)
-        }
-        (None, _, None) => Finding::untold(),
-        (times, _, warmth) => {
-            let times =
-                times.map(|times| format!("not now; {times} times since the start of the system"));
-            let found: Vec<String> = times.into_iter().chain(warmth).collect();
-            let hot = facts.hottest.is_some_and(|hottest| hottest >= HOT);
-            Finding::judged(found.join("; "), hot, MEND)
-        }
-    }
-}
-
-fn power(context: &Context<'_>) -> Finding {
-    let Some(on_battery) = context.environment.on_battery else {
-        return Finding::untold();
-    };
-    let found = if on_battery { "battery" } else { "mains" };
-    Finding::judged(found, on_battery, "Connect it to mains power.").of(WarningKind::Battery)
-}
-
 fn virtual_machine(context: &Context<'_>) -> Finding {
     let Some(found) = &context.environment.virtualisation else {
         return Finding::ok("none recognised");
@@ -312,50 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn turbo_heat_and_siblings_are_read_as_either_vendor_writes_them() {
+    fn cpus_and_those_that_share_a_core_are_counted() {
         let cpu = "/sys/devices/system/cpu";
-        let tree = MadeUp::of(&[
-            (&*format!("{cpu}/cpufreq/boost"), "1\n"),
-            (&*format!("{cpu}/online"), "0-7\n"),
-            (
-                &*format!("{cpu}/cpu0/topology/thread_siblings_list"),
-                "0,4\n",
-            ),
-            (
-                &*format!("{cpu}/cpu0/thermal_throttle/core_throttle_count"),
-                "3\n",
-            ),
-            (
-                &*format!("{cpu}/cpu1/thermal_throttle/core_throttle_count"),
-                "4\n",
-            ),
-            ("/sys/class/thermal/thermal_zone0/temp", "27800\n"),
-            ("/sys/class/thermal/thermal_zone1/temp", "93000\n"),
-        ]);
+        let siblings = format!("{cpu}/cpu0/topology/thread_siblings_list");
+        let tree = MadeUp::of(&[(&*format!("{cpu}/online"), "0-7\n"), (&*siblings, "0,4\n")]);
         let facts = Facts::read(&tree.root());
-        assert_eq!(facts.turbo, Some(true));
         assert_eq!((facts.online, facts.threads_per_core), (Some(8), Some(2)));
-        assert_eq!(facts.hottest, Some(93_000));
-        assert_eq!(times_throttled(&tree.root()), Some(7));
-        tree.write(&format!("{cpu}/intel_pstate/no_turbo"), "1\n");
-        assert_eq!(turbo(&tree.root()), Some(false));
-    }
-
-    #[test]
-    fn heat_is_told_by_what_happens_now_before_what_happened_once() {
-        let facts = |throttled, throttled_now, hottest| Facts {
-            throttled,
-            throttled_now,
-            hottest,
-            ..Facts::default()
-        };
-        let state = |facts: &Facts| throttled(facts).state;
-        assert_eq!(state(&facts(None, None, None)), CheckState::Unavailable);
-        assert_eq!(
-            state(&facts(Some(9), Some(0), Some(40_000))),
-            CheckState::Ok
-        );
-        assert_eq!(state(&facts(Some(9), Some(1), None)), CheckState::Warning);
-        assert_eq!(state(&facts(None, None, Some(95_000))), CheckState::Warning);
     }
 }
