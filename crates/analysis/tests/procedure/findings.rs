@@ -574,6 +574,27 @@ fn blocks_that_found_their_data_as_a_repair_left_it_are_counted_in_a_warning() {
 }
 
 #[test]
+fn the_warning_of_lost_pages_advises_what_stops_the_one_who_is_known_to_evict_them() {
+    let mut blocks = ten(&[("x", 10_000.0)]);
+    blocks[0].read_in_again = true;
+    let mut records = records(&comparison(&["x"]), &blocks);
+    let advice = |records: &[Record]| {
+        let warnings = analyse(records, None).unwrap().warnings;
+        let mut lost = warnings
+            .into_iter()
+            .filter(|w| w.message.contains("read in again"));
+        lost.next().unwrap().advice
+    };
+    assert!(advice(&records).starts_with("Free some memory"));
+    records.push(Record::Warning(Warning {
+        kind: WarningKind::PageOut,
+        message: "DAMON evicts pages.".to_owned(),
+        advice: "Switch it off.".to_owned(),
+    }));
+    assert_eq!(advice(&records), "Switch it off. Then run it again.");
+}
+
+#[test]
 fn a_ratio_that_drifts_is_warned_of_by_name_and_one_beside_it_is_not() {
     let mut blocks = rounds(
         &[&EQUAL[..], &[("x", 9_000.0), ("y", 9_000.0)]].concat(),

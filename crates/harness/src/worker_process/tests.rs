@@ -371,7 +371,7 @@ fn one_that_left_the_group_and_holds_the_streams_hangs_nobody() {
     let killed = Command::new("kill").arg(process.trim()).status().unwrap();
     assert!(killed.success(), "it lived");
     assert!(
-        message.contains("died with 'run': exit status: 5"),
+        message.contains("died with 'go': exit status: 5"),
         "{message}"
     );
     assert!(message.ends_with("\nwhy"), "{message}");
