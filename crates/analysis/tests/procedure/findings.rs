@@ -15,7 +15,7 @@ use stowplan_analysis::{
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
     EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, MetadataReads,
-    Operation, PerTransaction, Record, Role, SCHEMA_VERSION, Value, WarningKind, Workload,
+    Operation, PerTransaction, Record, Role, SCHEMA_VERSION, Value, Warning, WarningKind, Workload,
 };
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
