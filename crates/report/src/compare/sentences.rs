@@ -49,9 +49,9 @@ fn none_regressed(changes: &Changes, more_than: &str) -> String {
     let all = format::counted(checked + open, "cell");
     match (checked, open) {
         (0, 0) => "Nothing was judged".to_owned(),
-        (0, _) => format!(
-            "Inconclusive: of {all}, none clearly regressed{more_than}, or clearly did not"
-        ),
+        (0, _) => {
+            format!("Inconclusive: of {all}, none clearly regressed{more_than}, or clearly did not")
+        }
         (_, 0) => format!("No regression{more_than} in {all}"),
         _ => format!("No regression{more_than} in {checked} of {all}, open of {open}"),
     }

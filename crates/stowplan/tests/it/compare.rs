@@ -266,7 +266,9 @@ fn a_difference_that_may_be_more_than_the_threshold_is_open_in_headline_comment_
     });
     bench.write("new.jsonl", &later(&all));
     compare(&bench, "--threshold 8% --markdown")
-        .prints("Inconclusive: of 4 cells, none clearly regressed by more than 8%, or clearly did not")
+        .prints(
+            "Inconclusive: of 4 cells, none clearly regressed by more than 8%, or clearly did not",
+        )
         .refuses("inconclusive: from");
 }
 
