@@ -87,6 +87,7 @@ impl Buffer {
     }
 
     /// Whether the last value lies in memory of its own.
+    #[cfg(any(test, feature = "conformance"))]
     pub(crate) fn is_new(&self) -> bool {
         self.new.is_some()
     }
