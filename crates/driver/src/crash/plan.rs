@@ -13,8 +13,9 @@ const KEYS_AT_ONCE: u64 = 4;
 /// Bytes of most values, and of the largest.
 const USUAL_BYTES: u64 = 1_500;
 const MOST_BYTES: u64 = 12_000;
-/// At the beginning of each value: its key and its version.
-const HEADER: usize = 16;
+/// At the beginning of each value: its key and its version, in hexadecimal digits. All of it is text, which every column
+/// takes.
+const HEADER: usize = 32;
 
 /// What a transaction does to a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,12 +103,11 @@ impl Plan {
             USUAL_BYTES
         };
         let len = HEADER + usize::try_from(random.below(most)).unwrap_or(0);
-        let mut bytes = Vec::with_capacity(len + 8);
-        bytes.extend(key.to_le_bytes());
-        bytes.extend(version.to_le_bytes());
+        let mut bytes = Vec::with_capacity(len + 16);
+        bytes.extend(format!("{key:016x}{version:016x}").bytes());
         let mut random = Random::new(scatter_all(&[self.seed, 3, key, version]));
         while bytes.len() < len {
-            bytes.extend(random.number().to_le_bytes());
+            bytes.extend(format!("{:016x}", random.number()).bytes());
         }
         bytes.truncate(len);
         bytes
@@ -115,10 +115,9 @@ impl Plan {
 
     /// The version that a value says it is, if it says one.
     pub(super) fn version_of(&self, key: u64, value: &[u8]) -> Option<u64> {
-        let (said, rest) = value.split_at_checked(8)?;
-        let (version, _) = rest.split_at_checked(8)?;
-        let said = u64::from_le_bytes(said.try_into().ok()?);
-        let version = u64::from_le_bytes(version.try_into().ok()?);
+        let (said, version) = value.get(..HEADER)?.split_at(HEADER / 2);
+        let number = |digits| u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+        let (said, version) = (number(said)?, number(version)?);
         let history = self.histories.get(&key)?;
         let known = history.iter().any(|(_, each)| *each == Some(version));
         (said == key && known).then_some(version)
