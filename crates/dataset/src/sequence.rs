@@ -29,7 +29,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::Path;
-use stowplan_model::{Action, Workload};
+use stowplan_model::{AccessOrder, Action, Workload};
 
 const MAGIC: &[u8; 8] = b"STOWSEQ1";
 const HEADER_BYTES: usize = 16;
@@ -156,9 +156,50 @@ pub fn seed(run_seed: u64, comparison: &str, round: u32) -> u64 {
     scatter_all(&[run_seed, u64::from(round), scatter_all(&name)])
 }
 
-/// Writes a sequence of `steps` steps over the keys of `dataset` to `path`, for a workload: complete
-/// under its name, or not at all. `seed` decides what is random: keys, and how many values scans
-/// visit.
+/// Which keys of a dataset belong to one of several cells that write to one store: a value is only ever
+/// written by one of them. The same keys in every round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    /// Which part, from 0.
+    pub number: u64,
+    /// How many parts there are, at least 1.
+    pub of: u64,
+}
+
+impl Part {
+    /// The one part that has all keys.
+    pub const ALL: Self = Self { number: 0, of: 1 };
+
+    /// Whether a key belongs to it: each to exactly one part. In a random order they are drawn, so that those of a
+    /// part lie all over the store; in an ordered one neighbours stay together.
+    fn has(self, key: u64, count: u64, order: AccessOrder) -> bool {
+        let place = match order {
+            AccessOrder::Ascending | AccessOrder::Descending => {
+                (u128::from(key) - 1) * u128::from(self.of) / u128::from(count.max(1))
+            }
+            _ => u128::from(scatter_all(&[PARTS, key]) % self.of.max(1)),
+        };
+        place == u128::from(self.number)
+    }
+
+    /// How many of `count` keys belong to it.
+    #[must_use]
+    pub fn count(self, count: u64, order: AccessOrder) -> u64 {
+        match self {
+            Self::ALL => count,
+            part => (1..=count)
+                .filter(|key| part.has(*key, count, order))
+                .count() as u64,
+        }
+    }
+}
+
+/// Separates the draw of parts from others.
+const PARTS: u64 = 0x7061_7274;
+
+/// Writes a sequence of `steps` steps over the keys of `dataset` that belong to `part` to `path`, for a workload:
+/// complete under its name, or not at all. `seed` decides what is random: the order of keys, and how many values
+/// scans visit.
 ///
 /// # Errors
 /// A value of 4 GiB or more, fewer values than the steps need, or the file system refuses.
@@ -168,15 +209,14 @@ pub fn write(
     workload: &Workload,
     steps: u64,
     seed: u64,
+    part: Part,
 ) -> Result<(), DatasetError> {
     let count = dataset.count();
-    write_steps(path, count, workload, steps, seed, |key| {
-        if key <= count {
-            dataset.size(key)
-        } else {
-            dataset.generator().size(key)
-        }
-    })
+    let size = |key| match key <= count {
+        true => dataset.size(key),
+        false => dataset.generator().size(key),
+    };
+    write_part(path, count, workload, steps, seed, part, &size)
 }
 
 /// The same for values of these sizes, whether there is a dataset or not.
@@ -191,12 +231,25 @@ pub fn write_steps(
     seed: u64,
     size: impl Fn(u64) -> usize,
 ) -> Result<(), DatasetError> {
+    write_part(path, count, workload, steps, seed, Part::ALL, &size)
+}
+
+fn write_part(
+    path: &Path,
+    count: u64,
+    workload: &Workload,
+    steps: u64,
+    seed: u64,
+    part: Part,
+    size: &dyn Fn(u64) -> usize,
+) -> Result<(), DatasetError> {
     let draw = Draw {
         count,
+        part,
         workload,
         steps,
         seed,
-        size: &size,
+        size,
     };
     write_visits(path, steps, |put| draw.all(put))
 }
@@ -378,6 +431,31 @@ mod tests {
             order,
             ..Workload::default()
         }
+    }
+
+    #[test]
+    fn each_key_belongs_to_one_part_whatever_the_order_and_no_part_is_much_larger_than_others() {
+        for order in [
+            AccessOrder::Random,
+            AccessOrder::Ascending,
+            AccessOrder::Descending,
+        ] {
+            for of in [1, 2, 5, 9] {
+                let parts = (0..of).map(|number| Part { number, of });
+                for key in 1..=10_000 {
+                    let having = parts.clone().filter(|part| part.has(key, 10_000, order));
+                    assert_eq!(having.count(), 1, "key {key}, {of} parts, {order}");
+                }
+                for part in parts {
+                    let keys = part.count(10_000, order);
+                    let even = 10_000 / of;
+                    assert!(keys.abs_diff(even) <= even / 10, "{part:?} has {keys}");
+                }
+            }
+        }
+        let neighbours = Part { number: 1, of: 4 };
+        let has = |key| neighbours.has(key, 100, AccessOrder::Ascending);
+        assert!((26..=50).all(has) && !has(25) && !has(51));
     }
 
     fn sequence(count: u64, order: AccessOrder, seed: u64) -> Sequence {

@@ -110,6 +110,7 @@ fn beside(
     Ok(Extension {
         datasets: plan.datasets,
         comparisons: plan.comparisons,
+        ..Extension::default()
     })
 }
 
@@ -162,7 +163,7 @@ mod tests {
             different: 1,
             busy: 3,
         };
-        for scale in ["seed", "quick"] {
+        for scale in ["full", "quick"] {
             let options = PlanOptions {
                 scale: Some(scale.to_owned()),
                 ..PlanOptions::default()

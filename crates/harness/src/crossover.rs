@@ -128,6 +128,7 @@ impl Question {
         Ok(Extension {
             datasets: plan.datasets,
             comparisons: plan.comparisons,
+            ..Extension::default()
         })
     }
 

@@ -62,11 +62,20 @@ pub(crate) struct Job {
 pub(crate) enum Task {
     /// Time one block.
     Measure(BlockTask),
-    /// Read every value untimed and compare it with what it must be.
-    Verify,
+    /// Read values untimed and compare them with what they must be.
+    Verify(Extent),
     /// Build the store in the instance directory, which exists and is empty, and load the whole
     /// dataset into it.
     Build,
+}
+
+/// How many values of a store are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Every one.
+    All,
+    /// Some, at equal distances: whether this way of reading is right.
+    Sample,
 }
 
 /// Which block is to be timed.
@@ -155,7 +164,7 @@ pub(crate) fn perform(
     let mut worker = Worker::start(command, interrupt, at, work)?;
     let answer = match &job.task {
         Task::Build => build::build(job, &mut worker, progress),
-        Task::Verify => verify::verify(job, &mut worker, progress),
+        Task::Verify(extent) => verify::verify(job, *extent, &mut worker, progress),
         Task::Measure(task) => block::measure(job, task, &mut worker, guard.as_ref()),
     };
     let answer = answer.map_err(HarnessError::of_a_store)?;

@@ -14,7 +14,7 @@ pub(crate) use optional::left_out_cells;
 pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 
-use crate::block_size::{BlockSize, most_operations};
+use crate::block_size::{BlockSize, most_operations, waits_for_disk};
 use crate::drivers::{Drivers, Resolved};
 use crate::environment::checks::Demand;
 use crate::file_systems;
@@ -22,6 +22,7 @@ use crate::random::scatter_all;
 use crate::{HarnessError, environment, page_cache, scanner, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
@@ -31,8 +32,24 @@ use stowplan_model::{
     suggestion,
 };
 
-/// The scale of the published study.
-pub const SEED_SCALE: &str = "seed";
+/// The scale of the published study: all comparisons, at the sizes of the study's file.
+pub const FULL_SCALE: &str = "full";
+/// The scale of a study unless another is given: those comparisons that answer its question.
+pub const STANDARD_SCALE: &str = "standard";
+/// The scale of a first answer.
+const QUICK_SCALE: &str = "quick";
+/// What [`FULL_SCALE`] was called before.
+const FORMERLY: &str = "seed";
+
+/// The time that a study has at a scale; none: as long as it takes until everything is decided.
+#[must_use]
+pub fn time_of(scale: &str) -> Option<Duration> {
+    match scale {
+        QUICK_SCALE => Some(Duration::from_secs(60)),
+        STANDARD_SCALE => Some(Duration::from_secs(180)),
+        _ => None,
+    }
+}
 
 /// Why an all-cold comparison cannot be measured.
 pub(crate) const ROOT_ONLY: &str = "only root may have names dropped from memory, of the whole machine, \
@@ -45,7 +62,7 @@ pub(crate) const METADATA_COLD: &str = "'metadata-cold' is not measured any more
 /// What of a study is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct PlanOptions {
-    /// The scale; [`SEED_SCALE`] unless given.
+    /// The scale; [`STANDARD_SCALE`] unless given.
     pub scale: Option<String>,
     /// Only these matrices and comparisons (`read`) and cells (`read/sql`); all if empty. The baseline of a
     /// comparison always comes along.
@@ -81,7 +98,7 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
     let scale = options
         .scale
         .clone()
-        .unwrap_or_else(|| SEED_SCALE.to_owned());
+        .unwrap_or_else(|| STANDARD_SCALE.to_owned());
     // A directory may be named though the scale leaves out what it is for.
     check_on(&study.clone().expanded(), &options.on)?;
     let study = at_scale(study, &scale)?;
@@ -206,21 +223,25 @@ pub fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
     Ok(study)
 }
 
-/// What a scale changes; the seed's changes nothing unless the study says so.
+/// What a scale changes; those that every study has change nothing unless it says so.
 fn changes_of(study: &Study, scale: &str) -> Result<ScaleSpec, HarnessError> {
     if let Some(changes) = study.scales.get(scale) {
         return Ok(changes.clone());
     }
-    if scale == SEED_SCALE {
+    let everywhere = [STANDARD_SCALE, FULL_SCALE];
+    if everywhere.contains(&scale) {
         return Ok(ScaleSpec::default());
     }
-    let known = study.scales.keys().map(String::as_str).chain([SEED_SCALE]);
-    let known: Vec<&str> = known.collect();
+    let known = study.scales.keys().map(String::as_str).chain(everywhere);
+    let known = Vec::from_iter(known.collect::<BTreeSet<&str>>());
+    let meant = match scale {
+        FORMERLY => format!("; it is called '{FULL_SCALE}' now"),
+        _ => suggestion(scale, known.iter().copied()),
+    };
     Err(HarnessError::invalid(format!(
-        "study '{}' has no scale '{scale}'; it has {}{}",
+        "study '{}' has no scale '{scale}'; it has {}{meant}",
         study.name,
         known.join(", "),
-        suggestion(scale, known.iter().copied())
     )))
 }
 
@@ -378,6 +399,7 @@ fn expand(
         ..baseline.clone()
     };
     cells.splice(0..0, [baseline, control]);
+    keep_writers_apart(study, &mut cells);
     let contrasts = contrasts(study, spec, &cells);
     Ok(Some(Comparison {
         id: spec.id.clone(),
@@ -689,18 +711,14 @@ fn build_cell(
         key: key.to_owned(),
         label: spec.name(),
         role,
-        instance: instance_of_cell(
-            instance_on(
-                instance_name(
-                    &comparison.dataset,
-                    &spec.store.kind_in_paths(),
-                    &layout.to_string(),
-                    distinction(&workload, &resolved.settings),
-                ),
-                &on_in_paths,
+        instance: instance_on(
+            instance_name(
+                &comparison.dataset,
+                &spec.store.kind_in_paths(),
+                &layout.to_string(),
+                distinction(&workload, &resolved.settings),
             ),
-            &workload,
-            (&comparison.id, key),
+            &on_in_paths,
         ),
         store: spec.store.clone(),
         driver: drivers.host(&spec.store).to_owned(),
@@ -767,26 +785,52 @@ fn instance_on(instance: String, on: &str) -> String {
     }
 }
 
-/// The directory name of a cell's built store: cells that only read share what is built alike, and one
-/// that writes has a store of its own, for what it writes ages it. (The control has the store of
-/// the baseline, whose settings are its own.)
-fn instance_of_cell(
-    built_alike: String,
-    workload: &Workload,
-    (comparison, key): (&str, &str),
-) -> String {
+/// Gives those cells that write a build of their own for which it would matter that others write to the same one
+/// (METHOD "Writers share a build"): all but those that wait for the disk, each with keys of its own of which there are
+/// enough, and those that are the only ones on their store.
+fn keep_writers_apart(study: &Study, cells: &mut [Cell]) {
+    let sharing = |one: &Cell| {
+        let alike = cells.iter().filter(|cell| cell.instance == one.instance);
+        alike.collect::<Vec<_>>()
+    };
+    let apart = |cell: &Cell| {
+        let sharing = sharing(cell);
+        let alone = sharing.iter().all(|other| other.key == cell.key);
+        let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
+        let needed = BlockSize::most_steps(cell, count, study.memory_budget);
+        // Keys are drawn for each: some have a few less than others.
+        let all = needed.saturating_mul(sharing.len() as u64);
+        cell.workload.order.repeats()
+            || !cell.workload.after.is_none()
+            || !alone && !waits_for_disk(cell)
+            || all > count / 8 * 7
+    };
+    let writes = |cell: &&Cell| cell.workload.writes() && !cell.workload.changes_keys();
+    let apart: BTreeSet<String> = cells
+        .iter()
+        .filter(writes)
+        .filter(|cell| apart(cell))
+        .map(|cell| cell.instance.clone())
+        .collect();
+    for cell in cells.iter_mut() {
+        if apart.contains(&cell.instance) && writes(&&*cell) {
+            // That of the control is the baseline's: it has the same settings.
+            let name = cell.id.0.trim_end_matches("#2").replace('/', ".");
+            cell.instance = instance_of_cell(&cell.instance, &name);
+        }
+    }
+}
+
+/// The directory name of the store that a cell has for itself.
+fn instance_of_cell(built_alike: &str, cell: &str) -> String {
     /// A file name has an end, and something stands before this.
     const LONGEST: usize = 200;
-    // Where keys come and go, each block makes a store of its own.
-    if !workload.writes() || workload.changes_keys() {
-        return built_alike;
-    }
-    let cell = safe(&format!("{comparison}.{key}"));
+    let cell = safe(cell);
     let name = format!("{built_alike}{OF_CELL}{cell}");
-    if name.len() <= LONGEST {
-        return name;
+    match name.len() <= LONGEST {
+        true => name,
+        false => format!("{built_alike}{OF_CELL}{}", short(&cell)),
     }
-    format!("{built_alike}{OF_CELL}{}", short(&cell))
 }
 
 /// A name of letters that are safe in file names.
@@ -1061,7 +1105,7 @@ fn room(
     for comparison in &plan.comparisons {
         let cells = comparison.cells.iter();
         for cell in cells.filter(|cell| cell.capabilities.persistent && instance_exists(cell)) {
-            let builds = if has_builds(plan, cell) { builds } else { 1 };
+            let builds = if has_builds(cell) { builds } else { 1 };
             let bytes = space::store_bytes(plan, comparison, cell).saturating_mul(builds);
             let most = instances.entry(&cell.instance).or_default();
             *most = bytes.max(*most);
@@ -1097,17 +1141,14 @@ fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
     largest.into_values().fold(one_more, u64::saturating_add)
 }
 
-/// The most bytes of values that a cell which writes has two builds of. Each such cell has a store of its
-/// own already: with two builds of each, the overwrites of `fasterthanfs` would keep 16 GB warm.
-const MOST_WRITTEN_TWICE: u64 = 256_000_000;
-
-/// Whether a cell's store is built before its blocks, so that two builds of it can differ, and is one of
-/// those that are built twice.
-pub(crate) fn has_builds(plan: &Plan, cell: &Cell) -> bool {
-    let small = || plan.dataset_bytes(&cell.dataset) <= MOST_WRITTEN_TWICE;
+/// Whether a cell takes turns on two builds of its store: where it reads what is in memory. What is read
+/// from the disk and what is written has one build, and so has a floor, which is no candidate.
+pub(crate) fn has_builds(cell: &Cell) -> bool {
     cell.capabilities.persistent
         && !cell.workload.changes_keys()
-        && (!cell.workload.operation.writes() || small())
+        && !cell.workload.writes()
+        && !cell.workload.cache.is_cold()
+        && cell.role != Role::Floor
 }
 
 /// Refuses a plan that needs more disk than there is at a place, which need not exist yet, even with

@@ -31,7 +31,7 @@ use crate::drivers::Drivers;
 use crate::file_systems::FileSystems;
 use crate::interrupt::Interrupt;
 use crate::job::BlockTask;
-use crate::plan::{ROOT_ONLY, Uses, left_out_cells, left_to_root};
+use crate::plan::{ROOT_ONLY, Uses, has_builds, left_out_cells, left_to_root};
 use crate::random::Random;
 use crate::sequence;
 use blocks::Blocks;
@@ -49,11 +49,12 @@ use std::time::{Duration, Instant};
 use stowplan_analysis::{
     Interim, LOOKS, RatioEstimate, StoppingRule, contrast_of_control, interim,
 };
+use stowplan_dataset::sequence::Part;
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, DriverCost, EffectiveSettings,
     Environment, Extension, FileSystemsRecord, Measurement, PROTOCOL_VERSION, PayloadSource, Plan,
     Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, Settings, Warning,
-    WarningKind, Workload,
+    WarningKind,
 };
 
 /// From this time of an operation on, nanoseconds, ratio blocks take latencies themselves: reading the
@@ -89,7 +90,8 @@ pub struct RunOptions {
     pub work: PathBuf,
     /// Seed of all orders and sequences.
     pub seed: u64,
-    /// Time for the whole run; none: as long as the stopping rule needs.
+    /// Time for the whole run, from its beginning to the removal of its data; none: as long as the stopping
+    /// rule needs.
     pub budget: Option<Duration>,
     /// When a comparison is decided.
     pub rule: StoppingRule,
@@ -176,8 +178,10 @@ struct Runner<'a> {
     memory_bytes: u64,
     /// When this session began.
     started: Instant,
-    /// From when on the budget is spent: once there is all that each session makes anew before it measures.
-    budget_from: Instant,
+    /// Comparisons whose time was over before they were decided; whether each has an interval for every cell.
+    open: BTreeMap<String, bool>,
+    /// How long rounds take, over what was thought of them.
+    rounds_pace: f64,
     /// Where its time goes.
     clock: PhaseClock,
 }
@@ -274,7 +278,8 @@ impl<'a> Runner<'a> {
             two_builds: false,
             memory_bytes: 0,
             started: Instant::now(),
-            budget_from: Instant::now(),
+            open: BTreeMap::new(),
+            rounds_pace: 1.0,
             clock: PhaseClock::start(),
         }
     }
@@ -345,7 +350,6 @@ impl<'a> Runner<'a> {
     ) -> Result<RunOutcome, HarnessError> {
         self.options.drivers.hang_up();
         self.during(Phase::Stores, Self::make_file_systems)?;
-        self.budget_from = Instant::now();
         let servers = self.start_servers()?;
         let measured = self.measure_everything(extender);
         let cleared = self.clear_servers();
@@ -381,17 +385,14 @@ impl<'a> Runner<'a> {
     ) -> Result<RunOutcome, HarnessError> {
         self.warn_of_what_is_left_out()?;
         self.measure_harness_cost()?;
-        let mut outcome = RunOutcome::Complete;
         let mut index = 0;
         loop {
             self.expected = extender.expected();
             while let Some(comparison) = self.plan.comparisons.get(index).cloned() {
                 if self.decided_earlier(&comparison) {
                     self.warn_of_missing_check(&comparison)?;
-                } else if self.time_is_over() {
-                    return Ok(RunOutcome::Budget);
-                } else if self.measure_comparison(&comparison, index)? == Ended::Budget {
-                    outcome = RunOutcome::Budget;
+                } else {
+                    self.measure_in_time(&comparison, index)?;
                 }
                 index += 1;
             }
@@ -400,11 +401,95 @@ impl<'a> Runner<'a> {
                 return Ok(RunOutcome::Budget);
             }
             let Some(more) = extender.extend(&self.plan)? else {
-                return Ok(outcome);
+                return self.go_back_to_what_is_open();
             };
             self.plan.extend(&more);
             self.log.append(&Record::Extension(more))?;
         }
+    }
+
+    /// Measures a comparison if the time suffices for more than what has to be built for it.
+    fn measure_in_time(
+        &mut self,
+        comparison: &Comparison,
+        index: usize,
+    ) -> Result<(), HarnessError> {
+        let builds = self.building_seconds(std::slice::from_ref(comparison));
+        let fits = self.time_left().is_none_or(|left| left > builds);
+        let ended = match fits {
+            true => self.measure_comparison(comparison, index)?,
+            false => Ended::Budget,
+        };
+        self.open.remove(&comparison.id);
+        if ended == Ended::Budget {
+            let answered = self.is_answered(comparison);
+            self.open.insert(comparison.id.clone(), answered);
+        }
+        Ok(())
+    }
+
+    /// Spends the time that is left on what is not decided, those first that have no interval; says what the
+    /// time did not suffice for.
+    fn go_back_to_what_is_open(&mut self) -> Result<RunOutcome, HarnessError> {
+        let mut tried = BTreeSet::new();
+        while let Some(index) = self.most_open(&tried) {
+            tried.insert(index);
+            let comparison = self.plan.comparisons[index].clone();
+            self.measure_in_time(&comparison, index)?;
+        }
+        self.warn_of_unanswered()?;
+        Ok(match self.open.is_empty() {
+            true => RunOutcome::Complete,
+            false => RunOutcome::Budget,
+        })
+    }
+
+    /// Whether there are rounds enough for an interval of every cell.
+    fn is_answered(&self, comparison: &Comparison) -> bool {
+        let measured = self.earlier.measured(comparison);
+        let least = LOOKS[0].min(self.cap(comparison));
+        let contrasts = without(comparison, &self.failed).contrasts;
+        contrasts
+            .iter()
+            .all(|contrast| pairs(&measured, contrast) >= least)
+    }
+
+    /// The comparison to go back to: undecided, not yet tried again, and likely to get as many rounds as it takes to
+    /// be looked at once more.
+    fn most_open(&self, tried: &BTreeSet<usize>) -> Option<usize> {
+        let left = self.time_left()?;
+        let comparisons = self.plan.comparisons.iter().enumerate();
+        let fits = |comparison: &Comparison| {
+            self.seconds_of(std::slice::from_ref(comparison), LOOKS[0]) < left
+        };
+        let open = comparisons.filter(|(index, _)| !tried.contains(index));
+        let open = open.filter_map(|(index, comparison)| {
+            let answered = self.open.get(&comparison.id)?;
+            fits(comparison).then_some((*answered, index))
+        });
+        open.min().map(|(_, index)| index)
+    }
+
+    /// Names the comparisons that have no interval, with the time that they need.
+    fn warn_of_unanswered(&mut self) -> Result<(), HarnessError> {
+        let unanswered = self.plan.comparisons.iter();
+        let unanswered: Vec<Comparison> = unanswered
+            .filter(|comparison| self.open.get(&comparison.id) == Some(&false))
+            .cloned()
+            .collect();
+        if unanswered.is_empty() {
+            return Ok(());
+        }
+        let needed = unanswered.iter().map(|comparison| {
+            let seconds = self.seconds_of(std::slice::from_ref(comparison), LOOKS[0]);
+            format!("{} ({})", comparison.id, crate::plan::duration(seconds))
+        });
+        let needed = Vec::from_iter(needed).join(", ");
+        let all = crate::plan::duration(self.seconds_of(&unanswered, LOOKS[0]) * 1.5);
+        self.remark(
+            format!("The time was over before these comparisons had an answer, for which they need about as long as is said: {needed}."),
+            &format!("Go on with --resume and a --budget of about {all}."),
+        )
     }
 
     /// Whether an earlier session left nothing of a comparison to measure.
@@ -429,14 +514,15 @@ impl<'a> Runner<'a> {
         index: usize,
     ) -> Result<Ended, HarnessError> {
         self.look_for_room(index)?;
-        self.prepare(comparison)?;
+        let placed = &self.with_roles(comparison);
+        self.prepare(placed)?;
         let total = self.plan.comparisons.len();
         self.observer.event(Event::Comparison {
             comparison,
             index,
             total,
         });
-        let ended = self.compare(comparison, index)?;
+        let ended = self.compare(placed, index)?;
         self.during(Phase::Removal, |runner| {
             runner.release_unused(comparison, index)
         })?;
@@ -496,25 +582,35 @@ impl<'a> Runner<'a> {
 
     /// Builds what a comparison needs and is not there yet, and reads it back.
     fn prepare(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        self.during(Phase::Removal, |runner| runner.forget_evicted(comparison))?;
-        let mut checks = Checks::default();
-        for cell in &comparison.cells {
-            if self.skipped(cell) {
-                continue;
+        self.during(Phase::Removal, |runner| runner.forget_used(comparison))?;
+        loop {
+            let mut checks = Checks::default();
+            for cell in &comparison.cells {
+                if self.skipped(cell) {
+                    continue;
+                }
+                if let Err(error) = self.prepare_cell(cell, &mut checks) {
+                    self.cell_failed(cell, error)?;
+                }
             }
-            if let Err(error) = self.prepare_cell(cell, &mut checks) {
-                self.cell_failed(cell, error)?;
+            let mut doubted = false;
+            self.settle(checks, &mut |runner, cell, error| {
+                // The build may be wrong, or this way of reading it: others are to see all of it.
+                doubted |= runner.instances.doubt(cell);
+                doubted |= runner.instances.doubt(&on_second(cell));
+                runner.cell_failed(cell, error)
+            })?;
+            if !doubted {
+                return Ok(());
             }
         }
-        self.settle(checks, &mut Self::cell_failed)
     }
 
-    /// What is to be warm and was evicted is built anew.
-    fn forget_evicted(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+    /// What no longer is what cells are to find is built anew.
+    fn forget_used(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
         let cells = comparison.cells.iter();
-        let warm = cells.filter(|cell| cell.workload.cache == CacheState::Warm);
-        for cell in warm.flat_map(|cell| [cell.clone(), on_second(cell)]) {
-            if self.instances.was_evicted(&cell) {
+        for cell in cells.flat_map(|cell| [cell.clone(), on_second(cell)]) {
+            if self.instances.is_built(&cell) && !self.instances.serves(&cell) {
                 self.instances.forget(&cell)?;
             }
         }
@@ -556,15 +652,18 @@ impl<'a> Runner<'a> {
         self.log.append_all(built.footprint.map(Record::Footprint))
     }
 
-    /// Has every value of a store read, untimed, and compared as `on` reads it: once per store settings and
-    /// delivery. A store that keeps no values has none to compare. What is wrong is a
-    /// failure of `cell`.
+    /// Has values of a store read, untimed, and compared as `on` reads them: all of them once, and some for
+    /// each further setting or delivery. A store that keeps no values has none to compare. What is wrong is
+    /// a failure of `cell`.
     fn check(&mut self, cell: &Cell, on: &Cell, checks: &mut Checks) -> Result<(), HarnessError> {
-        let keeps_nothing = self.options.drivers.kind(&on.store)?.keeps_nothing;
-        if !keeps_nothing && self.instances.is_to_be_checked(on) {
-            let check = self.blocks.check(on, &self.instances.paths(on))?;
-            checks.add(cell, on, self.count(&on.dataset), check);
+        if self.options.drivers.kind(&on.store)?.keeps_nothing {
+            return Ok(());
         }
+        let Some(extent) = self.instances.to_be_checked(on) else {
+            return Ok(());
+        };
+        let check = self.blocks.check(on, &self.instances.paths(on), extent)?;
+        checks.add(cell, on, self.count(&on.dataset), check);
         Ok(())
     }
 
@@ -580,7 +679,11 @@ impl<'a> Runner<'a> {
         });
         for (cell, found) in checked {
             match found {
-                Ok(found) => self.log.append(&Record::Verification(found))?,
+                Ok(found) => {
+                    let found = Record::Verification(found);
+                    self.log.append(&found)?;
+                    self.earlier.note(found);
+                }
                 // One failure of a cell is enough.
                 Err(_) if self.skipped(&cell) => {}
                 Err(error) => failed(self, &cell, error)?,
@@ -603,6 +706,7 @@ impl<'a> Runner<'a> {
             later: crate::plan::rounds_seconds(&self.later(index), LOOKS[0]),
         };
         let mut ended = Ended::Decided;
+        let mut rounds = 0.0;
         let began = Instant::now();
         for done in 0..lacking.saturating_add(SPARE_ROUNDS) {
             let open = interim(
@@ -615,9 +719,11 @@ impl<'a> Runner<'a> {
             }
             let to_come = lacking.saturating_sub(done).max(1);
             let counted = self.cap(comparison).saturating_sub(to_come);
+            // A round that would end too late is not begun.
+            let one = began.elapsed() / done.max(1);
             if deadline
                 .as_ref()
-                .is_some_and(|deadline| Instant::now() >= deadline(counted))
+                .is_some_and(|deadline| Instant::now() + one >= deadline(counted))
             {
                 ended = Ended::Budget;
                 break;
@@ -640,6 +746,10 @@ impl<'a> Runner<'a> {
                 runner.round(comparison, &sizes, &active, &progress, &mut measured)?;
                 runner.log.settle()
             })?;
+            rounds += 1.0;
+        }
+        if rounds > 0.0 && expected.round > 0.0 {
+            self.rounds_pace = began.elapsed().as_secs_f64() / (expected.round * rounds);
         }
         self.during(Phase::Counting, |runner| runner.explain(comparison, &sizes))?;
         self.during(Phase::Verification, |runner| runner.finish(comparison))?;
@@ -678,7 +788,9 @@ impl<'a> Runner<'a> {
         };
         for cell in evicted {
             self.instances.note_evicted(cell);
-            self.instances.note_evicted(&on_second(cell));
+            if !cell.workload.cache.is_cold() {
+                self.instances.note_evicted(&on_second(cell));
+            }
         }
     }
 
@@ -715,9 +827,61 @@ impl<'a> Runner<'a> {
     }
 
     fn time_is_over(&self) -> bool {
-        self.options
-            .budget
-            .is_some_and(|budget| self.budget_from.elapsed() >= budget)
+        self.time_left().is_some_and(|left| left <= 0.0)
+    }
+
+    /// Seconds of the budget that are left for measuring: what is there takes time to be removed.
+    fn time_left(&self) -> Option<f64> {
+        /// Removing took half as long as building here, of files, and nothing of databases.
+        const REMOVAL: f64 = 0.4;
+        let budget = self.options.budget?.as_secs_f64();
+        let removal = self.instances.there_bytes() * self.building_pace() * REMOVAL;
+        Some(budget - self.started.elapsed().as_secs_f64() - removal)
+    }
+
+    /// Seconds for a byte of a store, by what building and checking took so far in this session.
+    fn building_pace(&self) -> f64 {
+        /// Where nothing is known yet.
+        const TYPICAL: f64 = 1.0 / 250e6;
+        let spent = self.clock.so_far();
+        let bytes = self.instances.made_bytes();
+        match bytes > 0.0 {
+            true => (spent.datasets + spent.stores + spent.verification) / bytes,
+            false => TYPICAL,
+        }
+    }
+
+    /// Seconds for what would have to be built for comparisons.
+    fn building_seconds(&self, comparisons: &[Comparison]) -> f64 {
+        let mut seen = BTreeSet::new();
+        let mut bytes = 0.0;
+        for comparison in comparisons {
+            let placed = self.with_roles(comparison);
+            for cell in &placed.cells {
+                let second = Some(on_second(cell)).filter(|_| self.two_builds && has_builds(cell));
+                for on in std::iter::once(cell.clone()).chain(second) {
+                    if !self.instances.serves(&on) && seen.insert(on.instance.clone()) {
+                        bytes += self.dataset_bytes(cell);
+                    }
+                }
+            }
+        }
+        bytes * self.building_pace()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn dataset_bytes(&self, cell: &Cell) -> f64 {
+        match cell.workload.changes_keys() {
+            true => 0.0,
+            false => self.plan.dataset_bytes(&cell.dataset) as f64,
+        }
+    }
+
+    /// Seconds for so many rounds of comparisons, and for what has to be built for them, by what rounds took so far
+    /// against what was thought of them.
+    fn seconds_of(&self, comparisons: &[Comparison], rounds: u32) -> f64 {
+        let rounds = crate::plan::rounds_seconds(comparisons, rounds);
+        self.building_seconds(comparisons) + rounds * self.rounds_pace
     }
 
     /// The comparisons after one that are still to be measured.
@@ -736,13 +900,17 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
         index: usize,
     ) -> Option<impl Fn(u32) -> Instant + use<>> {
-        let budget = self.options.budget?;
         let now = Instant::now();
-        let left = (self.budget_from + budget).saturating_duration_since(now);
-        let here = crate::plan::rounds_seconds(std::slice::from_ref(comparison), LOOKS[0]);
+        let left = Duration::from_secs_f64(self.time_left()?.max(0.0));
+        let here = self.seconds_of(std::slice::from_ref(comparison), LOOKS[0]);
         #[expect(clippy::cast_precision_loss, reason = "few")]
         let followers = here * self.expected as f64;
-        let after = crate::plan::rounds_seconds(&self.later(index), LOOKS[0]) + followers;
+        // Who goes back to one has all that is left.
+        let later = match self.open.contains_key(&comparison.id) {
+            true => Vec::new(),
+            false => self.later(index),
+        };
+        let after = self.seconds_of(&later, LOOKS[0]) + followers;
         let (share, most) = share_of(left, here, after);
         Some(move |round: u32| now + if round < LOOKS[0] { most } else { share })
     }
@@ -869,10 +1037,12 @@ impl<'a> Runner<'a> {
         let mut random = Random::new(seed);
         sequence::shuffle(&mut order, &mut random);
         // Ordered sequences are the same in each round; their keys should not be (R3).
-        let mut first = comparison
+        let count = comparison
             .cells
             .first()
-            .map_or(0, |cell| random.below(self.count(&cell.dataset)));
+            .map_or(0, |cell| self.count(&cell.dataset));
+        let begin = random.below(count);
+        let mut next: BTreeMap<PathBuf, u64> = BTreeMap::new();
         let kinds = [BlockKind::Ratio, BlockKind::Latency];
         for kind in kinds.into_iter().take(1 + usize::from(progress.latencies)) {
             for (position, cell) in order.iter().enumerate() {
@@ -891,13 +1061,15 @@ impl<'a> Runner<'a> {
                     *size
                 };
                 let met = self.on_build(comparison, cell, progress.round);
+                let next = next.entry(sequences.of(cell)).or_insert(begin);
+                let first = *next;
+                *next += size.steps();
                 let task = BlockTask {
                     round: progress.round,
                     position: u32::try_from(position).unwrap_or(u32::MAX),
                     latencies: slow || kind == BlockKind::Latency,
                     ..self.task(&met, &sequences, kind, size, first)
                 };
-                first += size.steps();
                 match self.block(&met, &task) {
                     Ok(Some(measurement)) => {
                         self.tell(cell, &measurement, progress);
@@ -971,6 +1143,7 @@ impl<'a> Runner<'a> {
             if self.plan.statistic_of(&cell.id).is_time() {
                 measurement.without_latencies();
             }
+            self.earlier.note(Record::Measurement(measurement.clone()));
             return Ok(Some(measurement));
         }
         self.warn(Warning {
@@ -1009,7 +1182,11 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        self.settle(checks, &mut Self::cell_failed)?;
+        // Whose values are wrong cannot be said of a build to which several write.
+        self.settle(checks, &mut |runner, cell, error| {
+            let all: Vec<&Cell> = comparison.cells.iter().collect();
+            runner.all_on_it_failed(&all, cell, error)
+        })?;
         let mut weighed = BTreeSet::new();
         for cell in writers(comparison) {
             if self.skipped(cell) || !weighed.insert(&cell.instance) {
@@ -1023,29 +1200,31 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Writes the round's sequences: one for each order that a cell visits keys in. `sizes` are
-    /// those of the blocks, as far as they are known.
+    /// Writes the round's sequences: one for each order that cells visit keys in, and each part of the keys.
+    /// `sizes` are those of the blocks, as far as they are known.
     fn write_sequences(
         &self,
         comparison: &Comparison,
         round: u32,
         sizes: &BTreeMap<CellId, BlockSize>,
     ) -> Result<Sequences, HarnessError> {
+        let mut written = BTreeSet::new();
         let mut sequences = Sequences(BTreeMap::new());
         let seed = sequence::seed(self.options.seed, &comparison.id, round);
         for cell in &comparison.cells {
-            let name = Sequences::name(&cell.workload);
+            let (workload, part) = (&cell.workload, part_of(comparison, cell));
+            let name = format!("{}-{}-of-{}", workload.order, part.number, part.of);
             let path = self.options.work.join(format!("sequence-{name}.bin"));
-            if sequences.0.insert(name, path.clone()).is_none() {
+            if written.insert(path.clone()) {
                 let dataset = self.instances.opened(&cell.dataset)?;
-                let workload = &cell.workload;
                 let steps = if workload.order.repeats() || workload.changes_keys() {
                     self.largest_block(comparison, cell, sizes)
                 } else {
-                    dataset.count()
+                    part.count(dataset.count(), workload.order)
                 };
-                sequence::write(&path, dataset, workload, steps, seed)?;
+                sequence::write(&path, dataset, workload, steps, seed, part)?;
             }
+            sequences.0.insert(cell.id.clone(), path);
         }
         Ok(sequences)
     }
@@ -1109,7 +1288,9 @@ impl<'a> Runner<'a> {
             stderr,
         };
         self.observer.event(Event::Failure(&failure));
-        self.log.append(&Record::Failure(failure))?;
+        let failure = Record::Failure(failure);
+        self.log.append(&failure)?;
+        self.earlier.note(failure);
         self.failed.insert(cell.id.clone());
         // Nobody knows what a failed writer left behind; others may share the built store.
         let second = on_second(cell);
@@ -1168,14 +1349,8 @@ impl<'a> Runner<'a> {
         let elapsed = progress.began.elapsed().as_secs_f64();
         let rounds = progress.until.saturating_sub(progress.counted + 1);
         let estimate = progress.expected.left(elapsed, progress.done, rounds);
-        match self.options.budget {
-            Some(budget) => estimate.min(
-                budget
-                    .saturating_sub(self.budget_from.elapsed())
-                    .as_secs_f64(),
-            ),
-            None => estimate,
-        }
+        self.time_left()
+            .map_or(estimate, |left| estimate.min(left.max(0.0)))
     }
 }
 
@@ -1187,8 +1362,10 @@ fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
     let all = here + after;
     let part = if all > 0.0 { here / all } else { 1.0 };
     let share = left.mul_f64(part);
-    let others = Duration::try_from_secs_f64(after).unwrap_or(left);
-    (share, share.max(left.saturating_sub(others)))
+    let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(left);
+    let spared = left.saturating_sub(seconds(after));
+    // Where there is too little for all, what comes first is answered, and not everything begun.
+    (share, share.max(spared).max(seconds(here).min(left)))
 }
 
 /// Tells of what is being prepared.
@@ -1239,18 +1416,27 @@ fn writers(comparison: &Comparison) -> impl Iterator<Item = &Cell> {
     })
 }
 
-/// The sequences of a round, by the name of their order.
-struct Sequences(BTreeMap<String, PathBuf>);
+/// The keys that a cell visits: all, or its own ones, where others write to the same build.
+fn part_of(comparison: &Comparison, cell: &Cell) -> Part {
+    if !cell.shares_writes() {
+        return Part::ALL;
+    }
+    let cells = comparison.cells.iter();
+    let sharing = cells.filter(|other| other.instance == cell.instance);
+    let sharing: Vec<&CellId> = sharing.map(|other| &other.id).collect();
+    let number = sharing.iter().position(|id| **id == cell.id).unwrap_or(0);
+    Part {
+        number: number as u64,
+        of: sharing.len().max(1) as u64,
+    }
+}
+
+/// The sequence of each cell in a round.
+struct Sequences(BTreeMap<CellId, PathBuf>);
 
 impl Sequences {
     fn of(&self, cell: &Cell) -> PathBuf {
-        let known = self.0.get(&Self::name(&cell.workload));
-        known.cloned().unwrap_or_default()
-    }
-
-    /// The same for workloads that visit the same keys in the same way.
-    fn name(workload: &Workload) -> String {
-        workload.order.to_string()
+        self.0.get(&cell.id).cloned().unwrap_or_default()
     }
 }
 
@@ -1348,13 +1534,13 @@ mod tests {
         assert_eq!(seconds(share_of(left, 5.0, 0.0)), (60.0, 60.0), "the last");
         assert_eq!(
             seconds(share_of(left, 30.0, 90.0)),
-            (15.0, 15.0),
-            "too little for all: each gets its part"
+            (15.0, 30.0),
+            "too little for all: the first one gets its ten rounds"
         );
         assert_eq!(seconds(share_of(left, 0.0, 0.0)), (60.0, 60.0));
         assert_eq!(seconds(share_of(Duration::ZERO, 1.0, 1.0)), (0.0, 0.0));
         let forever = share_of(left, 1.0, f64::INFINITY);
-        assert_eq!(seconds(forever), (0.0, 0.0));
+        assert_eq!(seconds(forever), (0.0, 1.0));
     }
 
     #[test]

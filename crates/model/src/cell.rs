@@ -132,7 +132,7 @@ impl Comparison {
 pub struct Plan {
     /// The study, as read, at the chosen scale.
     pub study: Study,
-    /// The scale: `seed`, `quick`, or another that the study names.
+    /// The scale: `quick`, `standard`, `full`, or another that the study names.
     pub scale: String,
     /// Datasets by name.
     pub datasets: BTreeMap<String, DatasetSpec>,
@@ -165,6 +165,14 @@ impl Plan {
 /// What stands between the name of stores that are built alike and that of the one cell that has this
 /// one of them for itself.
 pub const OF_CELL: &str = ".+.";
+
+impl Cell {
+    /// Whether it writes to a build of its store that others write to as well, each to keys of its own.
+    #[must_use]
+    pub fn shares_writes(&self) -> bool {
+        self.workload.writes() && !self.workload.changes_keys() && !self.instance.contains(OF_CELL)
+    }
+}
 
 /// The name that stores which are built alike have in common, given that of one.
 #[must_use]

@@ -54,7 +54,7 @@ pub struct Study {
     /// Servers by name, which a run starts for the stores that ask for them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, DriverSpec>,
-    /// Datasets by name, at the seed's scale.
+    /// Datasets by name, at the scale `full`.
     #[serde(default)]
     pub datasets: BTreeMap<String, DatasetSpec>,
     /// What other scales change.

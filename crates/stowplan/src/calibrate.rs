@@ -17,7 +17,7 @@ use stowplan_analysis::calibration::{self as found, Calibration};
 use stowplan_harness::HarnessError;
 use stowplan_harness::busy::{self, Busy};
 use stowplan_harness::calibration::{Series, plans};
-use stowplan_harness::plan::{PlanOptions, SEED_SCALE};
+use stowplan_harness::plan::{FULL_SCALE, PlanOptions};
 use stowplan_harness::runner::Extender;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Extension, Plan, RunOutcome};
@@ -100,7 +100,7 @@ impl CalibrateOptions {
 
     fn plan(&self) -> PlanOptions {
         let scale = match self.scale {
-            Scale::Full => SEED_SCALE,
+            Scale::Full => FULL_SCALE,
             Scale::Quick => "quick",
         };
         PlanOptions {

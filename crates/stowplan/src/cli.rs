@@ -122,7 +122,8 @@ pub(crate) struct StudyOptions {
     /// A built-in study, or a study file; none lists the built-in ones.
     #[arg(conflicts_with = "resume", value_name = "NAME|FILE.toml")]
     pub(crate) study: Option<String>,
-    /// How much data: 'seed' as published, or 'quick' for a first answer.
+    /// How much: 'quick' for a first answer in a minute, 'full' for everything, at the published sizes, as long
+    /// as it takes [default: standard, 3 minutes].
     ///
     /// A study may have more scales: 'stowplan studies' lists them.
     #[arg(conflicts_with = "resume", long, value_name = "SCALE")]
@@ -162,7 +163,7 @@ pub(crate) struct StudyOptions {
 }
 
 /// Options of every verb that measures a plan.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Measuring")]
 pub(crate) struct MeasureOptions {
     /// Directory of the result, which must not exist yet, or be empty
@@ -191,9 +192,9 @@ pub(crate) struct MeasureOptions {
     /// --resume, more than before: what is undecided is measured further.
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
-    /// Time for measuring, such as 90s or 3m; comparisons share it.
+    /// Time for all of it, such as 90s or 10m, instead of the scale's; comparisons share it.
     ///
-    /// Preparing the data comes on top. What is undecided when it ends is called unresolved.
+    /// What is undecided when it ends is called unresolved, and can be measured further.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
     /// Measure until intervals are at most this wide on either side, such as 2%.
@@ -237,7 +238,7 @@ pub(crate) struct MeasureOptions {
 }
 
 /// How results are printed on stdout.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Printing")]
 pub(crate) struct PrintOptions {
     /// Print one JSON document.

@@ -2,6 +2,7 @@
 
 use crate::drivers::{self, about, is_for_data};
 use crate::error::{CliError, Exit};
+use crate::manual::SCALES;
 use crate::screen::{drawable, entry, print, wrap};
 use crate::studies;
 use stowplan_harness::drivers::{Drivers, Found, Resolved};
@@ -18,12 +19,9 @@ pub(crate) fn studies() -> Result<Exit, CliError> {
     for study in studies::built_in()? {
         let mut lines = wrap(&study.title, 62);
         lines.extend(wrap(&study.question, 62));
-        let scales: Vec<&str> = study
-            .scales
-            .keys()
-            .map(String::as_str)
-            .chain(["seed"])
-            .collect();
+        let named = study.scales.keys().map(String::as_str);
+        let named = named.filter(|name| !SCALES.contains(name));
+        let scales: Vec<&str> = SCALES.into_iter().chain(named).collect();
         lines.extend(wrap(&format!("scales: {}", scales.join(", ")), 62));
         entry(&mut text, &study.name, &lines);
     }

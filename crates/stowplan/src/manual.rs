@@ -20,7 +20,7 @@ use stowplan_stores::{StoreKind, registry};
 /// The first line of every page: what begins with it may be replaced.
 const MARK: &str = r#".\" Made by 'stowplan man'."#;
 /// Scales that every built-in study has.
-const SCALES: [&str; 2] = ["quick", "seed"];
+pub(crate) const SCALES: [&str; 3] = ["quick", "standard", "full"];
 
 /// Verbs that have a page.
 static PAGES: LazyLock<Vec<String>> = LazyLock::new(|| {

@@ -11,6 +11,7 @@ use crate::screen::{note, print, warn};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use stowplan_analysis::{Analysis, AnalysisError, MachinesError, analyse, rebase};
+use stowplan_harness::plan::STANDARD_SCALE;
 use stowplan_model::{Record, Warning, WarningKind, read_result};
 use stowplan_report::document::Document;
 use stowplan_report::fleet::Fleet;
@@ -364,7 +365,7 @@ fn page_of_machines(fleet: &Fleet<'_>) -> Result<PathBuf, CliError> {
         }
     };
     let scale = match fleet.scale() {
-        "seed" => String::new(),
+        STANDARD_SCALE => String::new(),
         scale => format!("-{scale}"),
     };
     let name = format!("{}{scale}", fleet.study());

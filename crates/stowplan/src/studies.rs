@@ -183,7 +183,7 @@ mod tests {
                 .scales
                 .keys()
                 .cloned()
-                .chain(["seed".into()])
+                .chain(["full".into(), "standard".into()])
                 .collect();
             for scale in scales {
                 let comparisons = study.comparisons.iter();

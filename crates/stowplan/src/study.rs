@@ -19,7 +19,7 @@ use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::plan::{self, PlanOptions};
+use stowplan_harness::plan::{self, PlanOptions, STANDARD_SCALE};
 use stowplan_harness::runner::{self, AsPlanned, Extender, Resumption, RunOptions};
 use stowplan_model::{Plan, RunEnd, RunOutcome};
 use stowplan_report::shell::quoted;
@@ -51,14 +51,17 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     for (on, directory) in &options.on {
         require_place(&format!("--on {on}"), directory)?;
     }
+    let scale = options.scale.as_deref().unwrap_or(STANDARD_SCALE);
+    let measure = &MeasureOptions {
+        budget: options.measure.budget.or_else(|| plan::time_of(scale)),
+        ..options.measure.clone()
+    };
     let mut study = studies::find(name, &options.measure.driver)?;
     let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
     places::look(&mut study)?;
     let plan = plan::plan(study.clone(), &plan_options(options), &drivers)
         .map_err(|refusal| studies::located(refusal, name, &study, &drivers))?;
-    carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |_| {
-        AsPlanned
-    })
+    carry_out(&plan, &Drawn::new(), &drivers, measure, |_| AsPlanned)
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says

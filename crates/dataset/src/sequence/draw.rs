@@ -5,7 +5,7 @@
 //! above, and a key that was deleted is never visited again.
 
 use super::zipf::{Scatter, Zipf};
-use super::{Step, step_bytes, visit_permuted};
+use super::{Part, Step, step_bytes, visit_permuted};
 use crate::DatasetError;
 use crate::random::{Random, scatter_all};
 use stowplan_model::{AccessOrder, Action, Operation, Workload};
@@ -50,6 +50,8 @@ type Put<'p> = &'p mut dyn FnMut(Step) -> Result<(), DatasetError>;
 pub(super) struct Draw<'a> {
     /// Values of the dataset.
     pub(super) count: u64,
+    /// Those of them that are visited where each comes once.
+    pub(super) part: Part,
     pub(super) workload: &'a Workload,
     /// How many steps there are to be.
     pub(super) steps: u64,
@@ -73,7 +75,7 @@ impl Draw<'_> {
     /// Each value of the dataset once at most; inserts between them.
     fn once_each(&self, put: Put<'_>) -> Result<(), DatasetError> {
         let needed = values_needed(self.workload, self.steps);
-        if needed > self.count {
+        if needed > self.part.count(self.count, self.workload.order) {
             return Err(DatasetError::invalid(format!(
                 "{} operations visit {needed} values once each, and the dataset has {}",
                 self.steps, self.count
@@ -81,6 +83,9 @@ impl Draw<'_> {
         }
         let mut steps = self.steps_from(put);
         let visit = |key: u64| {
+            if !self.part.has(key, self.count, self.workload.order) {
+                return Ok(());
+            }
             steps.inserts()?;
             steps.next(key)
         };

@@ -77,6 +77,7 @@ impl Lab {
             &ordered(AccessOrder::Ascending),
             count,
             0,
+            sequence::Part::ALL,
         )
         .unwrap();
         fs::create_dir(work.path().join("store")).unwrap();
@@ -155,7 +156,15 @@ impl Lab {
             panic!("it measures");
         };
         task.sequence = self.path(&format!("sequence-{}", job.workload.operation));
-        sequence::write(&task.sequence, &self.dataset, &job.workload, steps, 7).unwrap();
+        sequence::write(
+            &task.sequence,
+            &self.dataset,
+            &job.workload,
+            steps,
+            7,
+            sequence::Part::ALL,
+        )
+        .unwrap();
         job
     }
 
@@ -168,7 +177,7 @@ impl Lab {
 
     /// How many values a check of all finds overwritten.
     fn overwritten(&self) -> u64 {
-        match answer(self.job(Task::Verify)) {
+        match answer(self.job(Task::Verify(Extent::All))) {
             Answer::Verified(found) => {
                 assert_eq!(found.cell, CellId("c/x".to_owned()));
                 let (count, bytes) = (self.dataset.count(), self.dataset.total_bytes());
@@ -304,13 +313,13 @@ fn verify_names_a_value_that_was_changed_cut_or_lost() {
     let mut changed = whole.clone();
     *changed.last_mut().unwrap() ^= 1;
     fs::write(&path, &changed).unwrap();
-    let message = failure(lab.job(Task::Verify));
+    let message = failure(lab.job(Task::Verify(Extent::All)));
     assert!(
         message.contains("value 3 is damaged: its bytes are not those of version 0"),
         "{message}"
     );
     fs::write(&path, &whole[1..]).unwrap();
-    let message = failure(lab.job(Task::Verify));
+    let message = failure(lab.job(Task::Verify(Extent::All)));
     let expected = format!(
         "value 3 is damaged: it has {} bytes instead of {}",
         whole.len() - 1,
@@ -318,7 +327,7 @@ fn verify_names_a_value_that_was_changed_cut_or_lost() {
     );
     assert!(message.contains(&expected), "{message}");
     fs::remove_file(&path).unwrap();
-    let message = failure(lab.job(Task::Verify));
+    let message = failure(lab.job(Task::Verify(Extent::All)));
     assert!(
         message.contains("value 3 is damaged: it is missing"),
         "{message}"
@@ -334,7 +343,7 @@ fn verify_catches_a_version_that_is_stale_and_one_that_nobody_wrote() {
         ("flat:read=mmap", Delivery::InPlace),
     ] {
         let lab = Lab::built(spec);
-        let mut job = lab.job(Task::Verify);
+        let mut job = lab.job(Task::Verify(Extent::All));
         job.workload.delivery = delivery;
         let versions = lab.path("versions");
         versions::update(&versions, [(17, 2)].into_iter()).unwrap();
@@ -358,7 +367,7 @@ fn verify_catches_a_version_that_is_stale_and_one_that_nobody_wrote() {
 fn verify_refuses_versions_of_another_dataset() {
     let lab = Lab::built("flat");
     versions::reset(&lab.path("versions"), COUNT - 1, 0).unwrap();
-    let message = failure(lab.job(Task::Verify));
+    let message = failure(lab.job(Task::Verify(Extent::All)));
     assert!(message.contains("versions is damaged"), "{message}");
 }
 
@@ -410,7 +419,7 @@ fn data_that_someone_brought_along_is_read_and_overwritten_without_a_dataset() {
     assert_eq!((read.operations, read.lead_in_operations), (20, 3));
     let write = lab.measured(foreign(lab.writes(5, 0, 20)));
     assert_eq!(write.operations, 20);
-    let message = failure(foreign(lab.job(Task::Verify)));
+    let message = failure(foreign(lab.job(Task::Verify(Extent::All))));
     assert_eq!(message, "this task needs a dataset, and the job names none");
 }
 
@@ -423,7 +432,7 @@ fn bytes_drawn_within_the_time_are_written_and_not_checked() {
     };
     task.payloads = PayloadSource::Timed;
     assert_eq!(lab.measured(job).operations, 10);
-    let message = failure(lab.job(Task::Verify));
+    let message = failure(lab.job(Task::Verify(Extent::All)));
     assert!(
         message.contains("its bytes are not those of version 0"),
         "{message}"

@@ -2,7 +2,7 @@
 //! at.
 
 use super::worker::Worker;
-use super::{Answer, Job, Values, no_dataset};
+use super::{Answer, Extent, Job, Values, no_dataset};
 use crate::HarnessError;
 use stowplan_dataset::versions;
 use stowplan_model::{Action, Delivery, Verification};
@@ -17,15 +17,19 @@ pub(super) struct Expectation {
     pub(super) versions: Vec<u32>,
 }
 
-/// Reads every value once, untimed, and compares it.
+/// Values that are compared of a sample.
+const SAMPLED: u64 = 1_000;
+
+/// Reads values once, untimed, and compares them.
 pub(super) fn verify(
     job: &Job,
+    extent: Extent,
     worker: &mut Worker<'_>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Answer, HarnessError> {
     let values = Values::of(job)?;
     let dataset = values.dataset().ok_or_else(no_dataset)?;
-    let (count, bytes) = (dataset.count(), dataset.total_bytes());
+    let count = dataset.count();
     let versions = match &job.versions {
         Some(versions) if job.persistent => versions::read(versions, count)?,
         _ => vec![0; usize::try_from(count).unwrap_or(usize::MAX)],
@@ -46,16 +50,22 @@ pub(super) fn verify(
             bytes: u32::try_from(dataset.size(key)).unwrap_or(u32::MAX),
             versions: vec![*version],
         });
-    let keys: Vec<Expectation> = keys.collect();
+    let every = match extent {
+        Extent::All => 1,
+        Extent::Sample => usize::try_from(count / SAMPLED)
+            .unwrap_or(usize::MAX)
+            .max(1),
+    };
+    let keys: Vec<Expectation> = keys.step_by(every).collect();
     let keys: Vec<&Expectation> = keys.iter().collect();
     check(&keys, &values, worker, delivery, &mut |done| {
-        progress(done, count);
+        progress(done, keys.len() as u64);
     })?;
     Ok(Answer::Verified(Verification {
         cell: job.cell.clone(),
-        values: count,
-        bytes,
-        overwritten: versions.iter().filter(|version| **version > 0).count() as u64,
+        values: keys.len() as u64,
+        bytes: keys.iter().map(|key| u64::from(key.bytes)).sum(),
+        overwritten: keys.iter().filter(|key| key.versions[..] != [0]).count() as u64,
     }))
 }
 

@@ -5,7 +5,7 @@ use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::{Limits, Patience, WorkerCommand, WorkerProcess};
 use crate::{HarnessError, disk};
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use stowplan_dataset::{Dataset, room};
@@ -30,6 +30,8 @@ pub(super) struct Worker<'a> {
     pub(super) work: &'a Path,
     /// The process by which the run has started its server, if it has.
     pub(super) server: Option<u32>,
+    /// What was dumped last.
+    dumped: Vec<u8>,
 }
 
 /// What it took to bring what was written to rest.
@@ -52,6 +54,7 @@ impl<'a> Worker<'a> {
             server: command.environment.process_of(&at.store),
             at,
             patience: command.patience,
+            dumped: Vec::new(),
             work,
         })
     }
@@ -208,35 +211,28 @@ impl<'a> Worker<'a> {
         });
         let limits = self.patience.telling(keys.len() as u64);
         self.process.done(&task, limits, &mut |_, _| ())?;
-        let file = to.file();
-        let whole = file.metadata().map_or(0, |found| found.len());
-        let mut input = BufReader::with_capacity(1 << 18, file);
-        let mut value = Vec::new();
+        // Not mapped: what the driver still has open it could cut.
+        self.dumped.clear();
+        let read = to.file().read_to_end(&mut self.dumped);
+        read.map_err(HarnessError::io("read", to.path()))?;
+        let mut rest = &self.dumped[..];
         for (index, (key, _)) in keys.iter().enumerate() {
-            match next_value(&mut input, whole, &mut value) {
-                Ok(there) => show(index, there.then_some(&value[..])),
-                Err(error) => {
-                    let why = format!("what was dumped of key {key} is cut: {error}");
-                    return Err(self.process.failed(&why));
-                }
-            }
+            let Some(value) = next_value(&mut rest) else {
+                let why = format!("what was dumped of key {key} is cut");
+                return Err(self.process.failed(&why));
+            };
+            show(index, value);
         }
         Ok(())
     }
 }
 
-/// Reads the next value of a dump; whether there is one.
-fn next_value(input: &mut impl Read, whole: u64, value: &mut Vec<u8>) -> std::io::Result<bool> {
-    let mut length = [0; 8];
-    input.read_exact(&mut length)?;
-    match u64::from_le_bytes(length) {
-        u64::MAX => Ok(false),
-        length if length > whole => Err(ErrorKind::UnexpectedEof.into()),
-        length => {
-            value.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
-            input.read_exact(value)?;
-            Ok(true)
-        }
+/// Takes the next value off a dump, nothing of one that is missing; nothing at all where the dump is cut.
+fn next_value<'d>(dump: &mut &'d [u8]) -> Option<Option<&'d [u8]>> {
+    let length = u64::from_le_bytes(*dump.split_off(..8)?.as_array()?);
+    match length {
+        u64::MAX => Some(None),
+        length => Some(Some(dump.split_off(..usize::try_from(length).ok()?)?)),
     }
 }
 

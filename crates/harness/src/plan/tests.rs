@@ -165,41 +165,56 @@ fn cells_share_a_built_store_where_only_settings_differ_that_do_not_shape_it() {
 }
 
 #[test]
-fn a_cell_that_writes_has_a_store_of_its_own_built_as_others_are() {
-    let plan = planned(&PlanOptions::default());
-    let instance = |id| cell(&plan, id).instance.as_str();
-    assert_eq!(
-        instance("write/safe"),
-        "blobs.files.layout-dir-names-off.+.write.safe"
-    );
-    assert_eq!(
-        instance("write/safe"),
-        instance("write/safe#2"),
-        "the control"
-    );
-    for other in ["read/dir", "write/lax"] {
-        assert_ne!(instance("write/safe"), instance(other));
+fn cells_that_write_share_a_build_where_there_are_keys_for_each() {
+    let shared = |study_of: &str, one: &str, other: &str| {
+        let drivers = crate::drivers::Drivers::built_in();
+        let plan = plan(study(study_of), &PlanOptions::default(), &drivers).unwrap();
+        let cells = [one, other].map(|id| cell(&plan, id));
         assert_eq!(
-            stowplan_model::built_alike(instance("write/safe")),
-            stowplan_model::built_alike(instance(other)),
+            cells[0].shares_writes(),
+            !cells[0].instance.contains(stowplan_model::OF_CELL)
         );
-    }
-    let alike = "blobs.sqlite".to_owned();
-    let mut workload = cell(&plan, "write/lax").workload.clone();
-    let long = "x".repeat(300);
-    let name = instance_of_cell(alike.clone(), &workload, (&long, "a"));
-    assert!(name.len() < 100 && name != instance_of_cell(alike.clone(), &workload, (&long, "b")));
-    // One that writes before it reads, too.
-    workload.operation = Operation::Read;
-    let name = |workload: &Workload| instance_of_cell(alike.clone(), workload, ("c", "a"));
-    assert_eq!(name(&workload), alike);
-    workload.after.overwrite = true;
-    assert_ne!(name(&workload), alike);
-    workload.operation = Operation::Insert;
-    assert_eq!(
-        instance_of_cell(alike.clone(), &workload, ("c", "a")),
-        alike
+        cells[0].instance == cells[1].instance
+    };
+    let waiting = STUDY.replace(
+        "write=truncate\", label",
+        "write=truncate,fsync=file\", label",
     );
+    let both = ["write/safe", "write/lax"];
+    assert!(shared(&waiting, both[0], both[1]), "220 keys of 333 each");
+    assert!(
+        shared(&waiting, "write/safe", "read/dir"),
+        "its second build"
+    );
+    assert!(
+        !shared(&waiting, "write/safe", "write/floor"),
+        "another store"
+    );
+    for (study, why) in [
+        (STUDY.to_owned(), "one that does not wait for the disk"),
+        (
+            waiting.replace("operations = 200, per", "operations = 500, per"),
+            "more keys than there are for each of three",
+        ),
+        (
+            waiting.replace(
+                "operations = 200, per",
+                "order = \"zipfian\", operations = 200, per",
+            ),
+            "the same keys again and again",
+        ),
+    ] {
+        assert!(!shared(&study, both[0], both[1]), "{why}");
+        assert!(shared(&study, "write/safe", "write/safe#2"), "the control");
+    }
+}
+
+#[test]
+fn the_name_of_a_store_that_a_cell_has_for_itself_has_an_end() {
+    let long = "x".repeat(300);
+    let name = instance_of_cell("blobs.sqlite", &format!("{long}.a"));
+    assert!(name.len() < 100 && name != instance_of_cell("blobs.sqlite", &format!("{long}.b")));
+    assert_eq!(stowplan_model::built_alike(&name), "blobs.sqlite");
 }
 
 #[test]
@@ -342,7 +357,7 @@ fn a_scale_changes_counts_operations_and_rounds_and_leaves_comparisons_out() {
     let (whole, quick) = (planned(&PlanOptions::default()), planned(&at("quick")));
     assert_eq!(
         (whole.scale.as_str(), quick.scale.as_str()),
-        ("seed", "quick")
+        ("standard", "quick")
     );
     assert_eq!(whole.datasets["blobs"].count, 1_000);
     assert_eq!(quick.datasets["blobs"].count, 100);
@@ -407,9 +422,13 @@ fn a_scale_may_leave_single_cells_out_and_they_are_drawn_nowhere() {
 }
 
 #[test]
-fn the_seed_scale_can_be_named_and_changed_like_any_other() {
-    assert_eq!(planned(&at("seed")), planned(&PlanOptions::default()));
-    let text = STUDY.replace("scales.quick", "scales.seed");
+fn the_standard_scale_can_be_named_and_changed_like_any_other_and_the_full_one_is_the_file() {
+    assert_eq!(planned(&at("standard")), planned(&PlanOptions::default()));
+    assert_eq!(
+        planned(&at("full")).comparisons,
+        planned(&PlanOptions::default()).comparisons
+    );
+    let text = STUDY.replace("scales.quick", "scales.standard");
     let plan = plan(
         study(&text),
         &PlanOptions::default(),
@@ -424,8 +443,10 @@ fn an_unknown_scale_is_refused_with_the_nearest_and_all_there_are() {
     let message = refusal(STUDY, &at("quik"));
     assert!(message.contains("no scale 'quik'"), "{message}");
     // A question ends its sentence.
-    let ending = "it has quick, seed; did you mean 'quick'?";
+    let ending = "it has full, quick, standard; did you mean 'quick'?";
     assert!(message.ends_with(ending), "{message}");
+    let message = refusal(STUDY, &at("seed"));
+    assert!(message.ends_with("it is called 'full' now"), "{message}");
 }
 
 #[test]
@@ -824,7 +845,7 @@ fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
         &Drivers::built_in(),
     );
     for expected in [
-        "Places for blobs (study 'places', scale 'seed')\n",
+        "Places for blobs (study 'places', scale 'standard')\n",
         "dataset blobs: 1000 values, 10000 bytes each, random, seed 1\n",
         "\nread: Warm reads (at most 40 rounds)\n",
         "\nwrite: Overwrites (at most 5 rounds)\n",
@@ -866,14 +887,9 @@ fn cells_that_answer_another_question_than_the_baseline_are_refused() {
 }
 
 #[test]
-fn cells_that_write_much_have_one_build() {
-    let builds = |count: &str, of: &str| {
-        let text = STUDY.replace("count = 1_000\n", count);
-        let drivers = crate::drivers::Drivers::built_in();
-        let plan = plan(study(&text), &PlanOptions::default(), &drivers).unwrap();
-        let cell = &comparison(&plan, of).cells[0];
-        has_builds(&plan, cell)
-    };
-    assert!(builds("count = 1_000\n", "write") && builds("count = 1_000\n", "read"));
-    assert!(!builds("count = 100_000\n", "write") && builds("count = 100_000\n", "read"));
+fn what_is_read_from_memory_takes_turns_on_two_builds_and_nothing_else_does() {
+    let plan = planned(&PlanOptions::default());
+    let builds = |id| has_builds(cell(&plan, id));
+    assert!(builds("read/dir") && builds("read/sql"));
+    assert!(!builds("cold/dir") && !builds("write/safe") && !builds("write/floor"));
 }

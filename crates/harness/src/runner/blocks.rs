@@ -5,7 +5,7 @@ use crate::block_size::LEAD_IN;
 use crate::counting::calls_in;
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
-use crate::job::{self, Answer, BlockTask, Job, Reported, Task};
+use crate::job::{self, Answer, BlockTask, Extent, Job, Reported, Task};
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
@@ -113,9 +113,14 @@ impl<'a> Blocks<'a> {
         Ok((counted, lost))
     }
 
-    /// Reading every value of a cell's store and comparing it, by whichever thread.
-    pub(super) fn check(&self, cell: &Cell, paths: &CellPaths) -> Result<Check, HarnessError> {
-        let job = self.job(cell, paths, Task::Verify)?;
+    /// Reading values of a cell's store and comparing them, by whichever thread.
+    pub(super) fn check(
+        &self,
+        cell: &Cell,
+        paths: &CellPaths,
+        extent: Extent,
+    ) -> Result<Check, HarnessError> {
+        let job = self.job(cell, paths, Task::Verify(extent))?;
         let command = self.command(&cell.driver)?;
         let (interrupt, work) = (self.interrupt.clone(), self.work.to_owned());
         Ok(Box::new(move |progress| {

@@ -43,14 +43,22 @@ pub(super) fn on_second(cell: &Cell) -> Cell {
     }
 }
 
+/// What ends the name of a second build.
+const SECOND: &str = "+second";
+
 /// The name of the second build of a store.
 pub(super) fn second_of(instance: &str) -> String {
-    format!("{instance}+second")
+    format!("{instance}{SECOND}")
 }
 
 /// Whether a name is that of a second build.
 pub(super) fn is_second(instance: &str) -> bool {
-    instance.ends_with("+second")
+    first_of(instance) != instance
+}
+
+/// The name of a store, whichever build is named.
+pub(super) fn first_of(instance: &str) -> &str {
+    instance.strip_suffix(SECOND).unwrap_or(instance)
 }
 
 /// In which two of five pairs of rounds a store that is not the baseline's changes the turn: all ten
@@ -111,7 +119,7 @@ impl Runner<'_> {
         let in_memory: u64 = left.comparisons.first().map_or(0, |comparison| {
             let mut seen = BTreeSet::new();
             let warm = comparison.cells.iter().filter(|cell| {
-                has_builds(&self.plan, cell)
+                has_builds(cell)
                     && cell.workload.cache == CacheState::Warm
                     && seen.insert(&cell.instance)
             });
@@ -129,7 +137,7 @@ impl Runner<'_> {
         checks: &mut Checks,
     ) -> Result<(), HarnessError> {
         let takes_long = self.instances.took(cell) > LONGEST_TWICE;
-        if !self.two_builds || takes_long || !has_builds(&self.plan, cell) {
+        if !self.two_builds || takes_long || !has_builds(cell) {
             return Ok(());
         }
         let second = on_second(cell);
@@ -150,11 +158,30 @@ impl Runner<'_> {
         [Some(cell.clone()), second].into_iter().flatten().collect()
     }
 
+    /// The comparison with its writers on the second build of a store of which others read both: what is
+    /// read is as it was built.
+    pub(super) fn with_roles(&self, comparison: &Comparison) -> Comparison {
+        let mut comparison = comparison.clone();
+        let second = |cell: &Cell| {
+            let mut others = self.plan.cells();
+            self.two_builds
+                && cell.shares_writes()
+                && self.instances.took(cell) <= LONGEST_TWICE
+                && others.any(|other| other.instance == cell.instance && has_builds(other))
+        };
+        for cell in &mut comparison.cells {
+            if second(cell) {
+                cell.instance = second_of(&cell.instance);
+            }
+        }
+        comparison
+    }
+
     /// The cell on the build that it is measured on in a round.
     pub(super) fn on_build(&self, comparison: &Comparison, cell: &Cell, round: u32) -> Cell {
         let second = on_second(cell);
         match place(comparison, cell, round) {
-            Place::Second if self.instances.is_built(&second) => second,
+            Place::Second if has_builds(cell) && self.instances.is_built(&second) => second,
             _ => cell.clone(),
         }
     }
@@ -226,7 +253,7 @@ impl Runner<'_> {
     /// has one build for that, unless the study says so.
     fn is_rebuilt(&self, comparison: &Comparison, cell: &Cell) -> bool {
         let soon = self.instances.took(cell) <= LONGEST_TWICE;
-        comparison.rebuild_every.is_some() || soon && has_builds(&self.plan, cell)
+        comparison.rebuild_every.is_some() || soon && has_builds(cell)
     }
 
     fn build_both_anew(&mut self, cell: &Cell, checks: &mut Checks) -> Result<(), HarnessError> {
@@ -261,7 +288,7 @@ impl Runner<'_> {
     }
 
     /// All cells on a store fail that could not be built.
-    fn all_on_it_failed(
+    pub(super) fn all_on_it_failed(
         &mut self,
         active: &[&Cell],
         built: &Cell,

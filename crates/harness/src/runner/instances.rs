@@ -2,9 +2,10 @@
 //! share them.
 
 use super::blocks::{Blocks, CellPaths};
-use super::builds::{is_second, on_second};
+use super::builds::{first_of, is_second, on_second};
 use crate::dataset::{self, Dataset};
 use crate::file_systems::FileSystems;
+use crate::job::Extent;
 use crate::{HarnessError, disk, page_cache, place, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -42,6 +43,10 @@ pub(super) struct Instances {
     written: BTreeSet<String>,
     /// Those that were evicted from memory since they were built.
     evicted: BTreeSet<String>,
+    /// Bytes of the values of each.
+    bytes: BTreeMap<String, f64>,
+    /// The same of all that was made.
+    made: f64,
 }
 
 /// What building a store gave.
@@ -69,6 +74,8 @@ impl Instances {
             checked: BTreeMap::new(),
             written: BTreeSet::new(),
             evicted: BTreeSet::new(),
+            bytes: BTreeMap::new(),
+            made: 0.0,
         }
     }
 
@@ -103,6 +110,7 @@ impl Instances {
         self.built.contains(&cell.instance)
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     /// Writes a dataset unless it is there; returns how long it took.
     pub(super) fn dataset(
         &mut self,
@@ -126,6 +134,7 @@ impl Instances {
             values: dataset.count(),
         };
         self.datasets.insert(name.to_owned(), dataset);
+        self.made += record.bytes as f64;
         Ok(Some(record))
     }
 
@@ -136,6 +145,7 @@ impl Instances {
             .ok_or_else(|| HarnessError::invalid(format!("dataset '{name}' was not prepared")))
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     /// Builds a cell's store unless it is there.
     pub(super) fn build(
         &mut self,
@@ -166,6 +176,8 @@ impl Instances {
             }
         };
         self.built.insert(cell.instance.clone());
+        self.made += bytes as f64;
+        self.bytes.insert(cell.instance.clone(), bytes as f64);
         self.took.insert(cell.instance.clone(), began.elapsed());
         self.numbers.insert(cell.instance.clone(), self.next);
         self.next = self.next.saturating_add(1);
@@ -207,16 +219,25 @@ impl Instances {
         self.took.get(&cell.instance).copied().unwrap_or_default()
     }
 
-    /// Whether the values of a cell's store are still to be read and compared as the cell reads them:
-    /// from now on they are not, until something changes. What another build was compared by says
-    /// that this way of reading is right; of a second build it is the values that count.
-    pub(super) fn is_to_be_checked(&mut self, cell: &Cell) -> bool {
+    /// How many values of a cell's store are still to be read and compared as the cell reads them, if any:
+    /// from now on none are, until something changes. The first time it is all of a build; whether
+    /// another way of reading is right is seen by some, and of a second build by the first one's.
+    pub(super) fn to_be_checked(&mut self, cell: &Cell) -> Option<Extent> {
         let how = match is_second(&cell.instance) {
             true => String::new(),
             false => format!("{}{}", cell.settings, cell.workload.delivery),
         };
         let checked = self.checked.entry(cell.instance.clone()).or_default();
-        checked.insert(how)
+        let extent = match checked.is_empty() {
+            true => Extent::All,
+            false => Extent::Sample,
+        };
+        checked.insert(how).then_some(extent)
+    }
+
+    /// Forgets how a cell's store was compared, for it was found wrong; returns whether it was known.
+    pub(super) fn doubt(&mut self, cell: &Cell) -> bool {
+        self.checked.remove(&cell.instance).is_some()
     }
 
     /// Whether a cell's store is as it was built: nothing was written to it.
@@ -224,14 +245,27 @@ impl Instances {
         self.is_built(cell) && !self.written.contains(&cell.instance)
     }
 
+    /// Whether a cell's store is there as the cell is to find it: what is to be warm was never evicted, for
+    /// how pages came into memory matters, and what is to be read there was never written to.
+    pub(super) fn serves(&self, cell: &Cell) -> bool {
+        let used = self.evicted.contains(&cell.instance)
+            || !cell.workload.writes() && self.written.contains(&cell.instance);
+        self.is_built(cell) && !(cell.workload.cache == CacheState::Warm && used)
+    }
+
+    /// Bytes of the values of stores that are there.
+    pub(super) fn there_bytes(&self) -> f64 {
+        self.bytes.values().sum()
+    }
+
+    /// Bytes of the values of all that was made in this session, datasets included.
+    pub(super) fn made_bytes(&self) -> f64 {
+        self.made
+    }
+
     /// Notes that a cell's store was evicted from memory.
     pub(super) fn note_evicted(&mut self, cell: &Cell) {
         self.evicted.insert(cell.instance.clone());
-    }
-
-    /// Whether a cell's store was evicted from memory since it was built.
-    pub(super) fn was_evicted(&self, cell: &Cell) -> bool {
-        self.evicted.contains(&cell.instance)
     }
 
     /// Removes a store that can no longer be trusted; returns whether there was one.
@@ -250,6 +284,7 @@ impl Instances {
             noted.remove(instance);
         }
         self.checked.remove(instance);
+        self.bytes.remove(instance);
         self.numbers.remove(instance);
         self.built.remove(instance)
     }
@@ -347,7 +382,7 @@ impl Instances {
             None => disk::below(&paths.instance)?.0,
         };
         Ok(Some(FootprintRecord {
-            instance: cell.instance.clone(),
+            instance: first_of(&cell.instance).to_owned(),
             footprint,
             value_bytes: self.opened(&cell.dataset)?.total_bytes(),
             after_workloads,

@@ -53,6 +53,11 @@ impl PhaseClock {
         std::mem::replace(&mut self.now, phase)
     }
 
+    /// What was spent until the phase that it is in.
+    pub(super) fn so_far(&self) -> Phases {
+        self.spent
+    }
+
     /// What was spent until now.
     pub(super) fn spent(&mut self) -> Phases {
         let now = self.now;

@@ -331,7 +331,7 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    fn note(&mut self, record: Record) {
+    pub(super) fn note(&mut self, record: Record) {
         match record {
             Record::HarnessCost(_) => _ = self.costs.insert(String::new()),
             Record::DriverCost(cost) => _ = self.costs.insert(cost.driver),

@@ -157,7 +157,13 @@ fn with_keep_every_size_stays() {
 fn a_dry_run_tells_the_room_of_one_size_and_with_keep_of_all() {
     let bench = Bench::new();
     let room = |more: &[&str]| {
-        let run = bench.run(&[&["study", "intern-v-extern", "--dry-run"], more].concat());
+        let run = bench.run(
+            &[
+                &["study", "intern-v-extern", "--scale", "full", "--dry-run"],
+                more,
+            ]
+            .concat(),
+        );
         run.exits(0).prints("read-10k").prints("overwrite-1m");
         let text = run.stdout();
         let line = text.lines().find(|line| line.starts_with("needs about"));

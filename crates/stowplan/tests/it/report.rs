@@ -280,7 +280,7 @@ fn several_results_are_set_side_by_side_in_every_format() {
     let shown = run(&[]);
     shown
         .exits(0)
-        .prints("3 machines, scale seed")
+        .prints("3 machines, scale standard")
         .prints("On all 3 machines SQLite is");
     shown.prints("The report: stowplan-results/machines-small.html");
     assert_eq!(shown.stderr(), "");
@@ -334,7 +334,7 @@ fn a_page_of_machines_that_cannot_be_written_is_a_warning_and_another_scale_has_
     };
     bench.write("stowplan-results", MINE);
     let shown = bench.run(&["report", "out", "attic"]);
-    shown.exits(0).prints("2 machines, scale seed");
+    shown.exits(0).prints("2 machines, scale standard");
     let said = shown.stderr();
     assert!(said.contains("create directory stowplan-results"), "{said}");
     assert!(said.contains("the report is printed only"), "{said}");
@@ -361,8 +361,8 @@ fn results_that_do_not_belong_together_are_refused_by_name() {
     bench.run(&arguments).exits(0);
     let refused = bench.run(&["report", "out", "there"]);
     refused.refuses(
-        "not of one study at one scale: small at scale seed (out/result.jsonl); other at scale \
-         seed (there/result.jsonl)",
+        "not of one study at one scale: small at scale standard (out/result.jsonl); other at scale \
+         standard (there/result.jsonl)",
     );
 }
 

@@ -273,7 +273,7 @@ fn an_interrupted_run_says_what_to_type() {
 }
 
 #[test]
-fn a_run_that_ran_out_of_time_goes_on_with_more() {
+fn a_run_that_ran_out_of_time_names_what_it_did_not_answer_and_goes_on_with_more() {
     let bench = Bench::new();
     // Its two cells of the first comparison wait for more than the budget, on any machine.
     let slow = SMALL.replacen("files:layout=dir", "spin:base=300000", 1);
@@ -282,6 +282,9 @@ fn a_run_that_ran_out_of_time_goes_on_with_more() {
     let run = bench.run(&arguments);
     run.exits(0);
     assert!(run.stderr().contains("--resume out"), "{}", run.stderr());
+    let result = std::fs::read_to_string(bench.path("out/result.jsonl")).unwrap();
+    let named = "The time was over before these comparisons had an answer";
+    assert!(result.contains(named), "{result}");
     bench.run(&RESUME).exits(0);
     is_whole(&bench, &whole());
 }

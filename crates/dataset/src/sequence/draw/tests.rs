@@ -26,6 +26,7 @@ fn drawn(
     let mut all = Vec::new();
     let draw = Draw {
         count,
+        part: Part::ALL,
         workload,
         steps,
         seed,

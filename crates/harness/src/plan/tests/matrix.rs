@@ -85,15 +85,14 @@ fn rows_stand_in_the_order_of_their_values() {
 }
 
 #[test]
-fn matrices_share_what_is_built_alike_and_only_read() {
+fn matrices_share_what_is_built_alike() {
     let plan = matrix(&PlanOptions::default());
     let instance = |id| cell(&plan, id).instance.as_str();
     for (read, write) in [
         ("read-20k/1024", "write-20k/1024"),
         ("read-20k/external", "write-20k/external"),
     ] {
-        assert_ne!(instance(read), instance(write), "what is written to");
-        assert_eq!(instance(read), stowplan_model::built_alike(instance(write)));
+        assert_eq!(instance(read), instance(write), "its second build");
     }
     assert_ne!(instance("read-20k/1024"), instance("read-20k/16384"));
     assert_ne!(instance("read-20k/1024"), instance("read-50k/1024"));
@@ -159,8 +158,8 @@ fn the_disk_must_hold_one_size_of_a_matrix_unless_everything_is_kept() {
         "reads and overwrites follow each other: {at_a_time}"
     );
     let kept = needs(&whole, true).disk_bytes;
-    // The dataset of the overwrites is there for the reads.
-    let all = columns.iter().sum::<u64>() - 400_000_000;
+    // What the overwrites need is there for the reads.
+    let all = columns[0] + columns[1] + columns[3];
     assert!(but_for_sequences(kept, all), "{kept}");
     assert!(at_a_time > 6 * 400_000_000, "the dataset and five stores");
     assert!(
