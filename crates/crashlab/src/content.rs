@@ -96,6 +96,22 @@ impl Content {
         }
     }
 
+    /// Makes a hole.
+    pub(crate) fn clear(&mut self, offset: u64, len: u64) {
+        let end = offset.saturating_add(len).min(self.len);
+        if offset >= end {
+            return;
+        }
+        let touched = self.pages.range_mut(offset / PAGE..end.div_ceil(PAGE));
+        for (number, page) in touched {
+            let begin = number * PAGE;
+            let (from, to) = (offset.max(begin) - begin, end.min(begin + PAGE) - begin);
+            if let Some(hole) = Arc::make_mut(page).get_mut(small(from)..small(to)) {
+                hole.fill(0);
+            }
+        }
+    }
+
     /// Makes the file so long: what is cut off is gone, what is added reads as zeros.
     pub(crate) fn resize(&mut self, len: u64) {
         if len < self.len {
@@ -136,7 +152,11 @@ mod tests {
             let mut flat: Vec<u8> = Vec::new();
             for (at, data, cuts) in steps {
                 let start = usize::try_from(at).unwrap();
-                if cuts {
+                if cuts && data.len() % 2 == 0 {
+                    paged.clear(at, data.len() as u64);
+                    let end = (start + data.len()).min(flat.len());
+                    flat.get_mut(start..end).unwrap_or_default().fill(0);
+                } else if cuts {
                     paged.resize(at);
                     flat.resize(start, 0);
                 } else if !data.is_empty() {

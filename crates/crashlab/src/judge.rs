@@ -1,6 +1,7 @@
 //! Who says what became of a state: a process that opens stores, or a command of the user's.
 
 use crate::recording::{Started, code, in_a_line, last_part};
+use crate::run::Options;
 use crate::{own_program, run_error};
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,9 +14,6 @@ use std::time::Duration;
 use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{Fate, Judged, ToJudge};
-
-/// How long judging a state may take: an engine may hang on what it finds.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How states are judged.
 #[derive(Debug, Clone)]
@@ -50,17 +48,20 @@ pub(crate) struct Judge<'v> {
     verifier: &'v Verifier,
     /// Where it may leave what it says.
     said: PathBuf,
+    /// How long judging a state may take: an engine may hang on what it finds.
+    limit: Duration,
     interrupt: &'v Interrupt,
     /// Of a store: the process, and what it answers.
     process: Option<(Started, Receiver<String>)>,
 }
 
 impl<'v> Judge<'v> {
-    pub(crate) fn new(verifier: &'v Verifier, said: PathBuf, interrupt: &'v Interrupt) -> Self {
+    pub(crate) fn new(verifier: &'v Verifier, said: PathBuf, options: &'v Options) -> Self {
         Self {
             verifier,
             said,
-            interrupt,
+            limit: options.limits.check,
+            interrupt: &options.interrupt,
             process: None,
         }
     }
@@ -100,7 +101,7 @@ impl<'v> Judge<'v> {
         line.push('\n');
         let stdin = process.child().stdin.as_mut();
         let asked = stdin.map(|stdin| stdin.write_all(line.as_bytes()));
-        let answer = answers.recv_timeout(PATIENCE);
+        let answer = answers.recv_timeout(self.limit);
         if self.interrupt.raised() {
             return Err(HarnessError::Interrupted);
         }
@@ -113,7 +114,7 @@ impl<'v> Judge<'v> {
             }
             (_, Err(RecvTimeoutError::Timeout)) => {
                 self.process = None;
-                Ok(Err(endless("the judge")))
+                Ok(Err(self.endless("the judge")))
             }
             _ => self.died(),
         }
@@ -122,9 +123,9 @@ impl<'v> Judge<'v> {
     /// An engine that takes its process with it has met what it cannot read.
     fn died(&mut self) -> Result<Verdict, HarnessError> {
         let ended = self.process.take();
-        let status = ended.map(|(mut process, _)| process.ends_within(PATIENCE, self.interrupt));
+        let status = ended.map(|(mut process, _)| process.ends_within(self.limit, self.interrupt));
         let Some(status) = status.transpose()?.flatten() else {
-            return Ok(Err(endless("the judge")));
+            return Ok(Err(self.endless("the judge")));
         };
         let code = code(status);
         let note = in_a_line(&format!(
@@ -165,6 +166,13 @@ impl<'v> Judge<'v> {
         Ok((started, answers))
     }
 
+    fn endless(&self, who: &str) -> Unjudged {
+        Unjudged::Endless(format!(
+            "{who} did not end within {} s",
+            self.limit.as_secs_f64()
+        ))
+    }
+
     fn check(
         &self,
         command: &OsString,
@@ -185,9 +193,9 @@ impl<'v> Judge<'v> {
             .stdin(Stdio::null())
             .stdout(said)
             .stderr(stderr.map_err(HarnessError::io("open", &self.said))?);
-        let status = Started::spawn(&mut process)?.ends_within(PATIENCE, self.interrupt)?;
+        let status = Started::spawn(&mut process)?.ends_within(self.limit, self.interrupt)?;
         let Some(status) = status else {
-            return Ok(Err(endless("the check")));
+            return Ok(Err(self.endless("the check")));
         };
         let note = last_part(&self.said);
         let code = code(status);
@@ -216,10 +224,6 @@ pub(crate) fn judged(fate: Fate, lost: u64, note: String) -> Judged {
         first_lost: None,
         note,
     }
-}
-
-fn endless(who: &str) -> Unjudged {
-    Unjudged::Endless(format!("{who} did not end within {} s", PATIENCE.as_secs()))
 }
 
 /// How a process ended, in words.

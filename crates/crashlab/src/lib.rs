@@ -20,23 +20,14 @@ mod states;
 mod tree;
 
 pub use judge::Verifier;
-pub use linux::{cage, init, record};
+pub use linux::{cage, end_with_parent, init, reason_against as missing, record};
 pub use log::Log;
-pub use recording::missing;
-pub use replay::replay;
-pub use run::{Options, Subject, test};
+pub use replay::{Replayed, replay};
+pub use run::{Limits, Options, Subject, test};
 
 use std::path::PathBuf;
 use stowplan_harness::HarnessError;
 use stowplan_harness::worker_process::WorkerCommand;
-
-/// Ties this process to the one that started it: a judge ends with the run.
-///
-/// # Errors
-/// That one is gone already.
-pub fn end_with_parent(parent: u32) -> Result<(), HarnessError> {
-    linux::end_with_parent(parent)
-}
 
 /// This program's own file, which is started again for every part.
 fn own_program() -> Result<PathBuf, HarnessError> {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// A file, a directory or a link, whatever it is called; never used again for another.
 pub(crate) type Node = u64;
@@ -10,7 +12,7 @@ pub(crate) type Node = u64;
 pub(crate) const ROOT: Node = 1;
 
 /// How a log begins.
-const MAGIC: &[u8] = b"STOWCRASH2";
+pub(crate) const MAGIC: &[u8] = b"STOWCRASH3";
 
 /// What something is when it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,6 +35,66 @@ pub(crate) struct Attributes {
     pub(crate) mode: u32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
+}
+
+/// What was written: a part of the file of the log, which is in memory once. In JSON its length.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(from = "usize", into = "usize")]
+pub(crate) struct Bytes {
+    all: Arc<Vec<u8>>,
+    from: usize,
+    len: usize,
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let held = self.all.get(self.from..self.from + self.len);
+        held.unwrap_or_default()
+    }
+}
+
+impl From<usize> for Bytes {
+    /// So many, which lie in the file only.
+    fn from(len: usize) -> Self {
+        Self {
+            len,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<Bytes> for usize {
+    fn from(bytes: Bytes) -> Self {
+        bytes.len
+    }
+}
+
+#[cfg(test)]
+impl From<Vec<u8>> for Bytes {
+    fn from(written: Vec<u8>) -> Self {
+        let len = written.len();
+        Self {
+            all: Arc::new(written),
+            from: 0,
+            len,
+        }
+    }
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Bytes {}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.len)
+    }
 }
 
 /// One operation.
@@ -72,9 +134,13 @@ pub(crate) enum Operation {
     Write {
         node: Node,
         offset: u64,
-        /// Lies outside of the JSON.
-        #[serde(skip)]
-        data: Vec<u8>,
+        data: Bytes,
+    },
+    /// A hole, within the length of the file.
+    Clear {
+        node: Node,
+        offset: u64,
+        len: u64,
     },
     /// Of a file or a directory.
     Sync {
@@ -106,6 +172,10 @@ pub struct Log {
     pub(crate) exit: Option<i32>,
     /// The end of what it said besides acknowledgements.
     pub(crate) said: String,
+    /// The first line of it that tells of a commit and of no number.
+    pub(crate) malformed: Option<String>,
+    /// Why the lab refused a write, the first one.
+    pub(crate) refused: Option<String>,
 }
 
 impl Operation {
@@ -117,6 +187,7 @@ impl Operation {
             | Self::Unlink { .. }
             | Self::Rename { .. }
             | Self::Attributes { .. }
+            | Self::Clear { .. }
             | Self::Resize { .. } => true,
             Self::Write { .. } | Self::Sync { .. } | Self::Ack { .. } | Self::Base => false,
         }
@@ -128,6 +199,7 @@ impl Operation {
             Self::Sync { .. }
             | Self::Rename { .. }
             | Self::Unlink { .. }
+            | Self::Clear { .. }
             | Self::Resize { .. }
             | Self::Ack { .. } => true,
             Self::Make { .. }
@@ -159,42 +231,50 @@ impl Log {
         self.entries.iter().filter(ack).count() as u64
     }
 
-    /// As bytes, for a file: what was done as JSON, and after that the data of each write.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
-        let mut out = MAGIC.to_vec();
-        let mut put = |bytes: &[u8]| {
-            out.extend((bytes.len() as u64).to_le_bytes());
-            out.extend(bytes);
-        };
+    /// The end of its file, which begins with [`MAGIC`] and what was written, in order: the rest as JSON, and how
+    /// long that is.
+    pub(crate) fn end(&self) -> Vec<u8> {
         // It has no keys but texts, so that nothing can go wrong.
-        put(&serde_json::to_vec(self).unwrap_or_default());
-        for entry in &self.entries {
-            if let Operation::Write { data, .. } = &entry.operation {
-                put(data);
-            }
-        }
-        out
+        let mut end = serde_json::to_vec(self).unwrap_or_default();
+        end.extend((end.len() as u64).to_le_bytes());
+        end
     }
 
-    /// What [`Self::encode`] has written; nothing if it is cut off or of another kind.
-    #[must_use]
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut rest = bytes.strip_prefix(MAGIC)?;
-        let mut take = || {
-            let (len, after) = rest.split_at_checked(8)?;
-            let len = usize::try_from(u64::from_le_bytes(len.try_into().ok()?)).ok()?;
-            let (taken, after) = after.split_at_checked(len)?;
-            rest = after;
-            Some(taken)
-        };
-        let mut log: Self = serde_json::from_slice(take()?).ok()?;
-        for entry in &mut log.entries {
-            if let Operation::Write { data, .. } = &mut entry.operation {
-                *data = take()?.to_vec();
+    /// Its file.
+    #[cfg(test)]
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut file = MAGIC.to_vec();
+        for entry in &self.entries {
+            if let Operation::Write { data, .. } = &entry.operation {
+                file.extend_from_slice(data);
             }
         }
-        Some(log)
+        file.extend(self.end());
+        file
+    }
+
+    /// From its file; nothing if that is cut off or of another kind.
+    #[must_use]
+    pub fn decode(file: Vec<u8>) -> Option<Self> {
+        let rest = file.strip_prefix(MAGIC)?;
+        let (rest, len) = rest.split_last_chunk::<8>()?;
+        let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
+        let (written, json) = rest.split_at_checked(rest.len().checked_sub(len)?)?;
+        let mut log: Self = serde_json::from_slice(json).ok()?;
+        let end = MAGIC.len() + written.len();
+        let all = Arc::new(file);
+        let mut at = MAGIC.len();
+        for entry in &mut log.entries {
+            if let Operation::Write { data, .. } = &mut entry.operation {
+                *data = Bytes {
+                    all: Arc::clone(&all),
+                    from: at,
+                    len: data.len,
+                };
+                at = at.checked_add(data.len)?;
+            }
+        }
+        (at == end).then_some(log)
     }
 }
 
@@ -214,6 +294,7 @@ impl fmt::Display for Operation {
                 write!(f, "rename {} to {}", shown(&from.name), shown(&to.name))
             }
             Self::Attributes { attributes, .. } => write!(f, "chmod {:o}", attributes.mode),
+            Self::Clear { offset, len, .. } => write!(f, "hole of {len} bytes at {offset}"),
             Self::Resize { len, .. } => write!(f, "truncate to {len} bytes"),
             Self::Write { offset, data, .. } => {
                 write!(f, "write of {} bytes at {offset}", data.len())

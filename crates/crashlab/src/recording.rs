@@ -2,6 +2,7 @@
 
 use crate::linux::reason_against;
 use crate::log::Log;
+use crate::run::Options;
 use crate::{own_program, run_error};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,16 +13,8 @@ use std::time::{Duration, Instant};
 use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
 
-/// How long a program may run until it is thought to hang.
-const PATIENCE: Duration = Duration::from_secs(900);
 /// The end of what a program says on stderr, for a message.
 const SAID: usize = 600;
-
-/// What this machine lacks for the lab; nothing if it has all.
-#[must_use]
-pub fn missing() -> Option<String> {
-    reason_against()
-}
 
 /// A process that is killed when nobody waits for it any more. What it started ends with it.
 pub(crate) struct Started(Child);
@@ -74,25 +67,23 @@ impl Drop for Started {
 }
 
 /// Runs a program on the recording file system, in a directory of which nothing is left, and returns
-/// what it did.
-pub(crate) fn of(
-    command: &[OsString],
-    work: &Path,
-    interrupt: &Interrupt,
-) -> Result<Log, HarnessError> {
-    if let Some(why) = missing() {
+/// what it did, which is kept in the file `log`.
+pub(crate) fn of(command: &[OsString], log: &Path, options: &Options) -> Result<Log, HarnessError> {
+    if let Some(why) = reason_against() {
         return Err(run_error(why));
     }
-    let (mount, log, said) = (work.join("mount"), work.join("log"), work.join("stderr"));
+    let mount = options.work.join("mount");
+    // Where there is room for a word of why there is none elsewhere.
+    let said = options.scratch.join("stderr");
     fs::create_dir(&mount).map_err(HarnessError::io("create directory", &mount))?;
-    let recorded = run((&mount, &log, &said), command, interrupt);
-    let bytes = recorded.and_then(|()| fs::read(&log).map_err(HarnessError::io("read", &log)));
+    let recorded = run((&mount, log, &said), command, options);
     let stderr = last_part(&said);
-    let _ = fs::remove_file(&log);
     let _ = fs::remove_file(&said);
     fs::remove_dir(&mount).map_err(HarnessError::io("remove", &mount))?;
-    let log = Log::decode(&bytes?);
-    let mut log = log.ok_or_else(|| run_error("the recording is not whole; run it again"))?;
+    recorded?;
+    let file = fs::read(log).map_err(HarnessError::io("read", log))?;
+    let mut log =
+        Log::decode(file).ok_or_else(|| run_error("the recording is not whole; run it again"))?;
     log.said = in_a_line(&format!("{}\n{stderr}", log.said));
     Ok(log)
 }
@@ -100,7 +91,7 @@ pub(crate) fn of(
 fn run(
     (mount, log, said): (&Path, &Path, &Path),
     command: &[OsString],
-    interrupt: &Interrupt,
+    options: &Options,
 ) -> Result<(), HarnessError> {
     let stderr = File::create(said).map_err(HarnessError::io("create", said))?;
     let mut process = Command::new(own_program()?);
@@ -111,21 +102,27 @@ fn run(
         .arg(mount)
         .arg("--log")
         .arg(log)
-        .arg("--")
+        .args(["--most", &options.limits.written.to_string(), "--"])
         .args(command)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(stderr);
-    let status = Started::spawn(&mut process)?.ends_within(PATIENCE, interrupt)?;
+    let patience = options.limits.program;
+    let status = Started::spawn(&mut process)?.ends_within(patience, &options.interrupt)?;
+    if options.interrupt.raised() {
+        return Err(HarnessError::Interrupted);
+    }
     match status {
         Some(status) if status.success() => Ok(()),
-        Some(_) => Err(run_error(match last_part(said) {
-            text if text.is_empty() => "the recording file system ended early".to_owned(),
+        Some(status) => Err(run_error(match last_part(said) {
+            text if text.is_empty() => {
+                format!("the recording file system ended with {}", code(status))
+            }
             text => text,
         })),
         None => Err(run_error(format!(
-            "the program did not end within {} s, and was ended",
-            PATIENCE.as_secs()
+            "the program did not end within {} s, and was ended with all that it had started; --program-limit gives it more",
+            patience.as_secs()
         ))),
     }
 }

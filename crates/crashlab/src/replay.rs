@@ -8,30 +8,41 @@ use std::path::Path;
 use stowplan_harness::HarnessError;
 use stowplan_model::{CrashFinding, CrashModel};
 
+/// What a replayed state was judged by.
+#[derive(Debug)]
+pub struct Replayed {
+    /// The last commit that was acknowledged before the cut.
+    pub acked: u64,
+    /// The same of the state with the fewest losses, if there is one.
+    pub acked_of_shrunk: Option<u64>,
+}
+
 /// Writes two states into a directory that exists and is empty: `state`, as it was found, and `shrunk`,
-/// with the fewest losses that do the same; and `lost`, what is missing in the second, line by line.
+/// with the fewest losses that do the same; with `operations`, what the program did until then and what of it
+/// the first one lacks, and `lost`, what the second one does, line by line.
 ///
 /// # Errors
-/// The file system refuses.
+/// The finding is none of this log, or the file system refuses.
 pub fn replay(
     log: &Log,
     model: CrashModel,
     finding: &CrashFinding,
     directory: &Path,
-) -> Result<(), HarnessError> {
+) -> Result<Replayed, HarnessError> {
     let states = States::new(log, model, Syncs::Recorded);
-    write(
-        &states,
-        &states.draw(finding.seed),
-        &directory.join("state"),
-    )?;
+    let none = || run_error("the finding is not one of this log");
+    let cut = states.cut_of(finding).ok_or_else(none)?;
+    write(&states, &cut, &directory.join("state"))?;
+    text(&directory.join("operations"), states.listed(&cut))?;
+    let mut replayed = Replayed {
+        acked: states.acked(cut.at),
+        acked_of_shrunk: None,
+    };
     let shrunk = &finding.shrunk;
     if shrunk.cut == 0 {
-        return Ok(());
+        return Ok(replayed);
     }
-    let number = |wide: u64| {
-        usize::try_from(wide).map_err(|_| run_error("the finding is not one of this log"))
-    };
+    let number = |wide: u64| usize::try_from(wide).map_err(|_| none());
     let mut cut = Cut {
         at: number(shrunk.cut)?,
         lost: std::collections::BTreeSet::new(),
@@ -42,17 +53,16 @@ pub fn replay(
     }
     write(&states, &cut, &directory.join("shrunk"))?;
     let lines = cut.lost.iter().map(|(operation, piece)| {
-        let piece = match *piece {
-            u32::MAX => "its length".to_owned(),
-            piece => format!("piece {piece}"),
-        };
-        format!(
-            "operation {operation}, {piece}: {}\n",
-            states.describe(*operation)
-        )
+        let lost = states.describe_lost(*operation, &[*piece]);
+        format!("operation {}: {lost}\n", operation + 1)
     });
-    let lost = directory.join("lost");
-    fs::write(&lost, lines.collect::<String>()).map_err(HarnessError::io("write", &lost))
+    text(&directory.join("lost"), lines.collect())?;
+    replayed.acked_of_shrunk = Some(states.acked(cut.at));
+    Ok(replayed)
+}
+
+fn text(path: &Path, text: String) -> Result<(), HarnessError> {
+    fs::write(path, text).map_err(HarnessError::io("write", path))
 }
 
 fn write(states: &States<'_>, cut: &Cut, directory: &Path) -> Result<(), HarnessError> {

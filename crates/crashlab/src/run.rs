@@ -3,8 +3,8 @@
 use crate::judge::{Judge, Unjudged, Verdict, Verifier, judged};
 use crate::log::Log;
 use crate::recording;
-use crate::shrink::shrink;
-use crate::states::{Cut, States, Syncs};
+use crate::shrink::{MOST_TRIES, shrink};
+use crate::states::{Cut, Moment, States, Syncs};
 use crate::{run_error, tree::Tree};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -39,7 +39,8 @@ const MOST_UNJUDGED: u64 = 3;
 const DYING: Duration = Duration::from_secs(1);
 /// Losses that a finding tells in words.
 const WORDS: usize = 8;
-/// The seeds of controls are others than those of states.
+/// The seeds of moments and of controls are others than those of states.
+const OF_MOMENTS: u64 = 0x6d6f_6d65_6e74_7300;
 const OF_CONTROLS: u64 = 0x636f_6e74_726f_6c73;
 
 /// What is tested.
@@ -58,11 +59,38 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// As it is before anything was found.
+    #[must_use]
+    pub fn setting(&self) -> CrashSetting {
+        let mut setting = CrashSetting {
+            name: self.name.clone(),
+            claim: self.claim,
+            transactions: self.transactions,
+            ..CrashSetting::default()
+        };
+        if let (Verifier::Command(check), Some(program)) = (&self.verifier, self.command.last()) {
+            setting.program = program.to_string_lossy().into_owned();
+            setting.check = check.to_string_lossy().into_owned();
+        }
+        setting
+    }
+
     /// Where its draws begin: two subjects of one run have no seed in common, by which a state is found again.
     fn seed(&self, run: u64) -> u64 {
         let bytes = self.name.bytes();
         bytes.fold(run, |seed, byte| scatter_all(&[seed, byte.into()]))
     }
+}
+
+/// What a program or a check may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How long a program may run.
+    pub program: Duration,
+    /// How long judging a state may take.
+    pub check: Duration,
+    /// Bytes that a program may write, each counted every time.
+    pub written: u64,
 }
 
 /// How it is tested.
@@ -76,7 +104,9 @@ pub struct Options {
     pub models: Vec<CrashModel>,
     /// Judges at work at the same time.
     pub judges: usize,
-    /// A directory for the mount and the log.
+    /// Its limits.
+    pub limits: Limits,
+    /// A directory for the mount.
     pub work: PathBuf,
     /// A directory for states, best in memory.
     pub scratch: PathBuf,
@@ -89,12 +119,20 @@ pub struct Options {
 /// A state that was judged.
 struct Found {
     number: u64,
-    seed: u64,
+    drawn: Drawn,
     cut: Cut,
     judged: Judged,
 }
 
-/// Records a subject, cuts the power, and says what was found, with the log if anything was lost.
+/// What a state was made by.
+#[derive(Clone, Copy)]
+struct Drawn {
+    seed: u64,
+    /// Of those that are looked at one by one.
+    moment: Option<u64>,
+}
+
+/// Records a subject in the file `log`, which must not be there, cuts the power, and says what was found.
 ///
 /// # Errors
 /// The lab itself does not work: nothing can be mounted or written, or a check fails to judge. A
@@ -102,47 +140,49 @@ struct Found {
 pub fn test(
     subject: &Subject,
     options: &Options,
-) -> Result<(CrashSetting, Option<Log>), HarnessError> {
-    let log = recording::of(&subject.command, &options.work, &options.interrupt)?;
+    log: &Path,
+) -> Result<CrashSetting, HarnessError> {
+    let log = recording::of(&subject.command, log, options)?;
     let mut setting = CrashSetting {
-        name: subject.name.clone(),
-        claim: subject.claim,
-        transactions: subject.transactions,
         operations: log.operations(),
         syncs: log.syncs(),
         acks: log.acks(),
+        length: log.entries.len() as u64,
         ran_ns: log.entries.last().map_or(0, |entry| entry.at_ns),
-        found: Vec::new(),
-        all_synced: Tally::default(),
-        failed: None,
+        failed: failure(&log),
+        ..subject.setting()
     };
-    if log.exit != Some(0) {
-        let code = log
-            .exit
-            .map_or_else(|| "?".to_owned(), |code| code.to_string());
-        setting.failed = Some(format!(
-            "it ended with {code} on the recording file system: {}",
-            log.said
-        ));
-        return Ok((setting, None));
+    if setting.failed.is_some() {
+        return Ok(setting);
     }
     let lab = Lab::new(subject, options)?;
     for model in &options.models {
-        let states = States::new(&log, *model, Syncs::Recorded);
-        let (tally, found) = lab.hunt(&states, Wanted::exactly(options.states), |number| {
-            let seed = States::seed(subject.seed(options.seed), *model, number);
-            (seed, states.draw(seed))
-        })?;
-        setting.found.push(ModelFound {
-            model: *model,
-            tally,
-            findings: lab.findings(&states, found)?,
-            no_syncs: lab.without_syncs(&log, *model)?,
-        });
+        setting.found.push(lab.under(&log, *model)?);
     }
-    setting.all_synced = lab.all_synced(&log)?;
-    let lost = setting.found.iter().any(|found| !found.findings.is_empty());
-    Ok((setting, lost.then_some(log)))
+    (setting.all_synced, setting.synced_failure) = lab.all_synced(&log)?;
+    Ok(setting)
+}
+
+/// Why nothing can be made of a recording.
+fn failure(log: &Log) -> Option<String> {
+    let ended = match log.exit {
+        Some(0) => None,
+        Some(code) => Some(code.to_string()),
+        None => Some("?".to_owned()),
+    };
+    let ended = ended.map(|code| {
+        format!(
+            "it ended with {code} on the recording file system: {}",
+            log.said
+        )
+    });
+    if let Some(why) = &log.refused {
+        let ended = ended.map_or_else(String::new, |ended| format!("; {ended}"));
+        return Some(format!("the lab refused a write: {why}{ended}"));
+    }
+    let malformed =
+        |line| format!("its line '{line}' tells of no commit: 'ack 7' does, of commit 7");
+    ended.or_else(|| log.malformed.as_ref().map(malformed))
 }
 
 /// Judges, and where they find their states.
@@ -157,47 +197,38 @@ struct Lab<'o> {
 struct Shared {
     tally: Tally,
     seen: HashSet<(u64, u64)>,
-    found: Vec<Found>,
+    /// The first of each fate.
+    found: BTreeMap<Fate, Found>,
     /// States that do not open because their judges hung.
     hung: u64,
     error: Option<HarnessError>,
 }
 
-/// How many states are wanted: so many, or up to more of them until one shows what a control must.
+/// How many states are wanted: those of all `moments`, and then so many that are drawn, or up to more of them until
+/// one shows what a control must.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct Wanted<'m> {
+    moments: &'m [Moment],
     least: u64,
     most: u64,
 }
 
-impl Wanted {
+impl Wanted<'_> {
     fn exactly(states: u64) -> Self {
         Self {
+            moments: &[],
             least: states,
             most: states,
         }
     }
 
-    /// Without syncs. Under `prefix` each state is the whole of an earlier moment, which hardly ever breaks a promise
-    /// that losses do not break: nobody waits for it.
-    fn of_control(
-        least: u64,
-        model: CrashModel,
-        claim: DurabilityClaim,
-        transactions: bool,
-    ) -> Self {
-        let waits = model != CrashModel::Prefix || Fate::Lost.breaks(claim, transactions);
-        Self {
-            least,
-            most: least * if waits { MORE_CONTROLS } else { 1 },
-        }
-    }
-
     fn are(self, tally: &Tally, claim: DurabilityClaim) -> bool {
-        tally.states >= self.most
-            || tally.drawn >= self.most * DRAWS_PER_STATE
-            || tally.unjudged >= MOST_UNJUDGED
-            || tally.states >= self.least && tally.shows_failure_of(claim)
+        let states = tally.states - tally.systematic.min(tally.states);
+        tally.unjudged >= MOST_UNJUDGED
+            || tally.drawn >= self.moments.len() as u64
+                && (states >= self.most
+                    || tally.drawn - self.moments.len() as u64 >= self.most * DRAWS_PER_STATE
+                    || states >= self.least && tally.shows_failure_of(claim))
     }
 }
 
@@ -208,7 +239,7 @@ impl<'o> Lab<'o> {
             let place = options.scratch.join(format!("state-{number}"));
             let said = options.scratch.join(format!("said-{number}"));
             remove_directory(&place)?;
-            let judge = Judge::new(&subject.verifier, said, &options.interrupt);
+            let judge = Judge::new(&subject.verifier, said, options);
             judges.push(Mutex::new((judge, place)));
         }
         Ok(Self {
@@ -218,13 +249,57 @@ impl<'o> Lab<'o> {
         })
     }
 
-    /// Draws states until enough different ones were judged.
+    /// What is found under a model.
+    fn under(&self, log: &Log, model: CrashModel) -> Result<ModelFound, HarnessError> {
+        let states = States::new(log, model, Syncs::Recorded);
+        // What is torn only adds to what is lost whole, and what is lost whole is the same.
+        let again = model == CrashModel::Torn && self.options.models.contains(&CrashModel::Ordered);
+        let moments = if again {
+            Vec::new()
+        } else {
+            states.systematic()
+        };
+        let first = moments.len() as u64;
+        let begin = self.subject.seed(self.options.seed);
+        let wanted = Wanted {
+            moments: &moments,
+            ..Wanted::exactly(self.options.states)
+        };
+        let (tally, found) = self.hunt(&states, wanted, |number| {
+            let moment = usize::try_from(number).ok().and_then(|at| moments.get(at));
+            match moment {
+                Some(moment) => {
+                    let seed = States::seed(begin ^ OF_MOMENTS, model, number);
+                    let moment_number = Some(number);
+                    (
+                        Drawn {
+                            seed,
+                            moment: moment_number,
+                        },
+                        states.cut_at(*moment),
+                    )
+                }
+                None => {
+                    let seed = States::seed(begin, model, number - first);
+                    (Drawn { seed, moment: None }, states.draw(seed))
+                }
+            }
+        })?;
+        Ok(ModelFound {
+            model,
+            tally,
+            findings: self.findings(&states, found)?,
+            no_syncs: self.without_syncs(log, model)?,
+        })
+    }
+
+    /// Makes states until enough different ones were judged.
     fn hunt(
         &self,
         states: &States<'_>,
-        wanted: Wanted,
-        draw: impl Fn(u64) -> (u64, Cut) + Sync,
-    ) -> Result<(Tally, Vec<Found>), HarnessError> {
+        wanted: Wanted<'_>,
+        draw: impl Fn(u64) -> (Drawn, Cut) + Sync,
+    ) -> Result<(Tally, BTreeMap<Fate, Found>), HarnessError> {
         let next = AtomicU64::new(0);
         let shared = Mutex::new(Shared::default());
         thread::scope(|scope| {
@@ -252,8 +327,8 @@ impl<'o> Lab<'o> {
     fn work(
         &self,
         states: &States<'_>,
-        wanted: Wanted,
-        draw: &(impl Fn(u64) -> (u64, Cut) + Sync),
+        wanted: Wanted<'_>,
+        draw: &(impl Fn(u64) -> (Drawn, Cut) + Sync),
         (next, shared, judge): (&AtomicU64, &Mutex<Shared>, &mut (Judge<'o>, PathBuf)),
     ) -> Result<(), HarnessError> {
         loop {
@@ -261,7 +336,7 @@ impl<'o> Lab<'o> {
             if self.options.interrupt.raised() {
                 return Err(HarnessError::Interrupted);
             }
-            let (seed, cut) = draw(number);
+            let (drawn, cut) = draw(number);
             let tree = states.tree(&cut);
             let acked = states.acked(cut.at);
             {
@@ -275,8 +350,17 @@ impl<'o> Lab<'o> {
                     continue;
                 }
                 shared.tally.states += 1;
+                shared.tally.systematic += u64::from(drawn.moment.is_some());
             }
-            let verdict = match self.judge(judge, &tree, acked)? {
+            let judging = self.judge(judge, &tree, acked).map_err(|error| match error {
+                HarnessError::Interrupted => error,
+                error => run_error(format!(
+                    "{error} (under {}, with the power cut after the {}; STOWPLAN_ACKED is {acked})",
+                    states.model,
+                    states.describe(cut.at.wrapping_sub(1))
+                )),
+            });
+            let verdict = match judging? {
                 Err(Unjudged::Endless(_)) => {
                     let mut again = |cut: &Cut| self.judge(judge, &states.tree(cut), acked);
                     let verdict = after_a_hang(&cut, &mut again)?;
@@ -290,7 +374,7 @@ impl<'o> Lab<'o> {
                 Ok(judged) => {
                     let found = Found {
                         number,
-                        seed,
+                        drawn,
                         cut,
                         judged,
                     };
@@ -299,6 +383,7 @@ impl<'o> Lab<'o> {
                 Err(Unjudged::Ended(why) | Unjudged::Endless(why)) => {
                     let tally = &mut lock(shared).tally;
                     tally.states -= 1;
+                    tally.systematic -= u64::from(drawn.moment.is_some());
                     tally.unjudged += 1;
                     // The first: others may follow from what that left.
                     if tally.unjudged_because.is_empty() {
@@ -341,8 +426,9 @@ impl<'o> Lab<'o> {
             tally.oldest_operations = tally.oldest_operations.max(operations);
             tally.oldest_ns = tally.oldest_ns.max(ns);
         }
-        if fate != Fate::Kept {
-            shared.found.push(found);
+        let known = shared.found.get(&fate);
+        if fate != Fate::Kept && known.is_none_or(|known| found.number < known.number) {
+            shared.found.insert(fate, found);
         }
     }
 
@@ -350,24 +436,19 @@ impl<'o> Lab<'o> {
     fn findings(
         &self,
         states: &States<'_>,
-        found: Vec<Found>,
+        found: BTreeMap<Fate, Found>,
     ) -> Result<Vec<CrashFinding>, HarnessError> {
-        let mut first: BTreeMap<Fate, Found> = BTreeMap::new();
-        for found in found {
-            let known = first.get(&found.judged.fate);
-            if known.is_none_or(|known| found.number < known.number) {
-                first.insert(found.judged.fate, found);
-            }
-        }
         let mut findings = Vec::new();
-        for found in first.into_values().rev() {
+        for found in found.into_values().rev() {
             let broken = self.breaks(found.judged.fate);
             let shrunk = match broken || findings.is_empty() {
                 true => self.shrunk(states, &found)?,
                 false => Shrunk::default(),
             };
             findings.push(CrashFinding {
-                seed: found.seed,
+                seed: found.drawn.seed,
+                moment: found.drawn.moment,
+                acked: states.acked(found.cut.at),
                 judged: found.judged,
                 broken,
                 cut: found.cut.at as u64,
@@ -384,6 +465,7 @@ impl<'o> Lab<'o> {
         };
         let mut judge = lock(judge);
         let (mut tried, mut hangs) = (0, false);
+        let mut kept = found.judged.clone();
         let smallest = shrink(states, &found.cut, &mut |cut| {
             // Each may take as long.
             if hangs {
@@ -392,49 +474,65 @@ impl<'o> Lab<'o> {
             tried += 1;
             let judged = self.judge(&mut judge, &states.tree(cut), states.acked(cut.at))?;
             hangs = matches!(judged, Err(Unjudged::Endless(_)));
-            Ok(judged.is_ok_and(|judged| judged.fate == found.judged.fate))
+            let same = judged
+                .ok()
+                .filter(|judged| judged.fate == found.judged.fate);
+            let fails = same.is_some();
+            kept = same.unwrap_or_else(|| kept.clone());
+            Ok(fails)
         })?;
         judge.0.rest();
-        let mut words: Vec<String> = Vec::new();
-        let mut numbers: Vec<usize> = smallest.cut.lost.iter().map(|piece| piece.0).collect();
-        numbers.dedup();
-        words.extend(
-            numbers
-                .iter()
-                .take(WORDS)
-                .map(|number| states.describe(*number)),
-        );
-        if numbers.len() > WORDS {
-            words.push(format!("{} more", numbers.len() - WORDS));
+        let lost: Vec<(usize, u32)> = smallest.cut.lost.iter().copied().collect();
+        let operations = lost.chunk_by(|one, other| one.0 == other.0);
+        let mut words: Vec<String> = operations
+            .clone()
+            .take(WORDS)
+            .map(|pieces| {
+                let numbers: Vec<u32> = pieces.iter().map(|piece| piece.1).collect();
+                states.describe_lost(pieces[0].0, &numbers)
+            })
+            .collect();
+        let more = operations.count() - words.len();
+        if more > 0 {
+            words.push(format!("{more} more"));
         }
-        let lost = smallest.cut.lost.iter();
         Ok(Shrunk {
             cut: smallest.cut.at as u64,
             lost: lost
+                .iter()
                 .map(|piece| (piece.0 as u64, u64::from(piece.1)))
                 .collect(),
             words,
             tried,
+            unfinished: hangs || smallest.tried >= MOST_TRIES,
+            judged: Some(kept),
         })
     }
 
     /// A control: the same operations with their syncs struck out.
     fn without_syncs(&self, log: &Log, model: CrashModel) -> Result<Tally, HarnessError> {
         let states = States::new(log, model, Syncs::None);
-        let transactions = self.subject.transactions;
-        let wanted = Wanted::of_control(self.controls(), model, self.subject.claim, transactions);
-        self.control(&states, wanted, |seed| states.draw(seed))
+        let least = self.controls();
+        let wanted = Wanted {
+            most: least * MORE_CONTROLS,
+            ..Wanted::exactly(least)
+        };
+        let (tally, _) = self.control(&states, wanted, |seed| states.draw(seed))?;
+        Ok(tally)
     }
 
-    /// The other one: everything synced, at rest. What promises nothing of a process that is killed, or
-    /// acknowledges before it writes, is at rest at the end.
-    fn all_synced(&self, log: &Log) -> Result<Tally, HarnessError> {
+    /// The other one: everything synced, at rest; with the first state that is not kept. What promises nothing of a
+    /// process that is killed, or acknowledges before it writes, is at rest at the end.
+    fn all_synced(&self, log: &Log) -> Result<(Tally, Option<Judged>), HarnessError> {
         let claim = self.subject.claim;
         let only_end = claim.class == Durability::None || claim.delayed;
         // Where nothing can be lost the models are one.
         let states = States::new(log, CrashModel::Ordered, Syncs::All);
         let wanted = Wanted::exactly(self.controls());
-        self.control(&states, wanted, |seed| states.draw_rest(seed, only_end))
+        let rest = |seed| states.draw_rest(seed, only_end);
+        let (tally, found) = self.control(&states, wanted, rest)?;
+        let first = found.into_values().min_by_key(|found| found.number);
+        Ok((tally, first.map(|found| found.judged)))
     }
 
     fn controls(&self) -> u64 {
@@ -444,19 +542,18 @@ impl<'o> Lab<'o> {
     fn control(
         &self,
         states: &States<'_>,
-        wanted: Wanted,
+        wanted: Wanted<'_>,
         draw: impl Fn(u64) -> Cut + Sync,
-    ) -> Result<Tally, HarnessError> {
-        let (tally, _) = self.hunt(states, wanted, |number| {
+    ) -> Result<(Tally, BTreeMap<Fate, Found>), HarnessError> {
+        self.hunt(states, wanted, |number| {
             let seed = States::seed(self.options.seed ^ OF_CONTROLS, states.model, number);
-            (seed, draw(seed))
-        })?;
-        Ok(tally)
+            (Drawn { seed, moment: None }, draw(seed))
+        })
     }
 }
 
 /// A state on which a judge hung, judged once more. Where it hangs again, but not on all that was written until
-/// then, the state does not open.
+/// then, the state does not open; a judge that hangs on that as well is of no use.
 fn after_a_hang(
     cut: &Cut,
     judge: &mut dyn FnMut(&Cut) -> Result<Verdict, HarnessError>,
@@ -469,10 +566,13 @@ fn after_a_hang(
         at: cut.at,
         lost: BTreeSet::new(),
     };
-    Ok(match judge(&whole)? {
-        Ok(_) => Ok(judged(Fate::Unopenable, 0, why)),
-        Err(_) => Err(Unjudged::Endless(why)),
-    })
+    match judge(&whole)? {
+        Ok(_) => Ok(Ok(judged(Fate::Unopenable, 0, why))),
+        Err(Unjudged::Ended(ended)) => Ok(Err(Unjudged::Ended(ended))),
+        Err(Unjudged::Endless(_)) => Err(run_error(format!(
+            "{why}, not even where nothing was lost; --check-limit gives it more"
+        ))),
+    }
 }
 
 /// Removes a state, in which what is being ended may still make files.
@@ -496,7 +596,7 @@ mod tests {
 
     /// What becomes of a state whose judge hung once, where it then says this of it, and that of all that was
     /// written.
-    fn after(again: Verdict, whole: Verdict) -> (Verdict, usize) {
+    fn after(again: Verdict, whole: Verdict) -> (Result<Verdict, HarnessError>, usize) {
         let cut = Cut {
             at: 3,
             lost: BTreeSet::from([(1, 0)]),
@@ -506,38 +606,25 @@ mod tests {
             assert_eq!((asked.at, asked.lost.is_empty()), (3, answers.len() == 1));
             Ok(answers.pop().unwrap())
         });
-        (verdict.unwrap(), answers.len())
+        (verdict, answers.len())
     }
 
     #[test]
-    fn a_state_on_which_judges_hang_does_not_open_unless_they_hang_on_whole_ones_too() {
+    fn a_state_on_which_judges_hang_does_not_open_and_one_that_hangs_on_whole_ones_is_no_judge() {
         let kept = || Ok(judged(Fate::Kept, 0, String::new()));
         let hung = || Err(Unjudged::Endless("it hung".to_owned()));
         let (verdict, left) = after(kept(), kept());
-        assert_eq!((verdict.unwrap().fate, left), (Fate::Kept, 1));
-        let (verdict, _) = after(hung(), kept());
-        let found = verdict.unwrap();
+        assert_eq!((verdict.unwrap().unwrap().fate, left), (Fate::Kept, 1));
+        let found = after(hung(), kept()).0.unwrap().unwrap();
         assert_eq!((found.fate, &*found.note), (Fate::Unopenable, "it hung"));
-        assert!(matches!(after(hung(), hung()).0, Err(Unjudged::Endless(_))));
+        let refused = after(hung(), hung()).0.unwrap_err().to_string();
+        assert!(
+            refused.contains("not even where nothing was lost"),
+            "{refused}"
+        );
         let killed = Err(Unjudged::Ended("killed".to_owned()));
-        assert!(matches!(after(killed, kept()).0, Err(Unjudged::Ended(_))));
-    }
-
-    #[test]
-    fn damage_is_waited_for_where_there_can_be_some() {
-        let most = |model, class, delayed| {
-            let claim = DurabilityClaim {
-                class,
-                atomic: true,
-                delayed,
-            };
-            Wanted::of_control(20, model, claim, true).most
-        };
-        use Durability::{Consistent, Durable};
-        assert_eq!(most(CrashModel::Ordered, Consistent, false), 400);
-        assert_eq!(most(CrashModel::Prefix, Durable, false), 400);
-        assert_eq!(most(CrashModel::Prefix, Consistent, false), 20);
-        assert_eq!(most(CrashModel::Prefix, Durable, true), 20);
+        let verdict = after(killed, kept()).0.unwrap();
+        assert!(matches!(verdict, Err(Unjudged::Ended(_))));
     }
 
     #[test]

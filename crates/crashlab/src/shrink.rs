@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stowplan_harness::HarnessError;
 
 /// The most states that are tried for one finding.
-const MOST_TRIES: u64 = 120;
+pub(crate) const MOST_TRIES: u64 = 120;
 /// Cuts after the last loss that are tried, the earliest first.
 const CUTS: usize = 8;
 

@@ -9,12 +9,14 @@ use crate::log::{Attributes, Log, Node, Operation, ROOT};
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use stowplan_dataset::random::{Random, scatter_all};
-use stowplan_model::CrashModel;
+use stowplan_model::{CrashFinding, CrashModel};
 
 /// Bytes that a disk writes whole or not at all.
 const SECTOR: u64 = 512;
 /// The piece of a write that makes its file longer, whatever becomes of the data (`strict`).
 const LENGTH: u32 = u32::MAX;
+/// Moments that are looked at one by one.
+const MOST_MOMENTS: usize = 4_000;
 /// An operation that no sync has reached.
 const NEVER: usize = usize::MAX;
 
@@ -38,6 +40,18 @@ pub(crate) struct Cut {
     pub(crate) at: usize,
     pub(crate) lost: BTreeSet<Piece>,
 }
+
+/// What is lost of what may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loss {
+    Everything,
+    /// And no name, length or attribute.
+    Data,
+    DataOf(Node),
+}
+
+/// A moment at which the power goes, and what is lost then.
+pub(crate) type Moment = (usize, Loss);
 
 /// A log under a model.
 pub(crate) struct States<'l> {
@@ -81,9 +95,7 @@ impl<'l> States<'l> {
             Syncs::None => vec![NEVER; log.entries.len()],
             Syncs::Recorded => match model {
                 CrashModel::Strict => by_posix(log),
-                CrashModel::Ordered | CrashModel::Torn | CrashModel::Prefix => {
-                    by_journal(log, &extends)
-                }
+                CrashModel::Ordered | CrashModel::Torn => by_journal(log, &extends),
             },
         };
         let places = log.entries.iter().enumerate().skip(from);
@@ -195,21 +207,25 @@ impl<'l> States<'l> {
     }
 
     /// Bytes of a piece of a write.
-    fn block(&self) -> Option<u64> {
+    fn block(&self) -> u64 {
         match self.model {
-            CrashModel::Ordered | CrashModel::Strict => Some(PAGE),
-            CrashModel::Torn => Some(SECTOR),
-            CrashModel::Prefix => None,
+            CrashModel::Ordered | CrashModel::Strict => PAGE,
+            CrashModel::Torn => SECTOR,
         }
     }
 
     fn pieces(&self, offset: u64, len: usize) -> u32 {
-        let Some(block) = self.block() else {
-            return 1;
-        };
+        let block = self.block();
         let end = offset + len as u64;
         let pieces = end.div_ceil(block) - offset / block;
         u32::try_from(pieces).unwrap_or(LENGTH - 1)
+    }
+
+    /// Where a piece of a write begins and ends, bytes.
+    fn range(&self, offset: u64, len: usize, piece: u32) -> (u64, u64) {
+        let (block, end) = (self.block(), offset + len as u64);
+        let number = offset / block + u64::from(piece);
+        (offset.max(number * block), end.min((number + 1) * block))
     }
 
     fn draw_lost(&self, random: &mut Random, at: usize) -> BTreeSet<Piece> {
@@ -233,16 +249,6 @@ impl<'l> States<'l> {
                 lost.extend(suffix(random, &metadata));
                 lost
             }
-            CrashModel::Prefix => {
-                // A sync keeps all that came before what it was for.
-                let durable = (self.from..at)
-                    .rev()
-                    .find(|number| self.durable_at.get(*number).is_some_and(|sync| *sync < at));
-                let mut all = [metadata, data].concat();
-                all.retain(|piece| durable.is_none_or(|durable| piece.0 > durable));
-                all.sort_unstable();
-                suffix(random, &all).into_iter().collect()
-            }
         }
     }
 
@@ -260,7 +266,7 @@ impl<'l> States<'l> {
         let entry = self.log.entries.get(number);
         match entry.map(|entry| &entry.operation) {
             Some(Operation::Write { node, offset, .. }) => {
-                let block = self.block().unwrap_or(PAGE);
+                let block = self.block();
                 (*node, (offset / block + u64::from(piece)) * block / PAGE)
             }
             _ => (0, 0),
@@ -327,17 +333,11 @@ impl<'l> States<'l> {
                 lost.extend(metadata.iter().filter(|piece| cut.lost.contains(*piece)));
                 Vec::new()
             }
-            CrashModel::Prefix => {
-                let mut all = [metadata, data.clone()].concat();
-                all.sort_unstable();
-                all
-            }
             CrashModel::Ordered | CrashModel::Torn => metadata,
         };
         let kept = |piece: &&Piece| cut.lost.contains(*piece);
         lost.extend(ordered.iter().rev().take_while(kept));
         match self.model {
-            CrashModel::Prefix => {}
             CrashModel::Torn => lost.extend(self.last_of_each_page(&data, &cut.lost, 1)),
             CrashModel::Ordered => {
                 lost.extend(self.last_of_each_page(&data, &cut.lost, usize::MAX));
@@ -382,17 +382,12 @@ impl<'l> States<'l> {
         let Some(content) = tree.content_mut(node) else {
             return;
         };
-        let Some(block) = self.block() else {
-            return;
-        };
         let end = offset + data.len() as u64;
-        let first = offset / block;
         for piece in 0..self.pieces(offset, data.len()) {
             if lost.contains(&piece) {
                 continue;
             }
-            let number = first + u64::from(piece);
-            let (begin, stop) = (offset.max(number * block), end.min((number + 1) * block));
+            let (begin, stop) = self.range(offset, data.len(), piece);
             let range = |at: u64| usize::try_from(at - offset).unwrap_or(usize::MAX);
             if let Some(kept) = data.get(range(begin)..range(stop)) {
                 content.write(begin, kept);
@@ -409,25 +404,119 @@ impl<'l> States<'l> {
         let Some(entry) = self.log.entries.get(number) else {
             return "the start".to_owned();
         };
-        let node = match &entry.operation {
-            Operation::Write { node, .. }
-            | Operation::Resize { node, .. }
-            | Operation::Sync { node, .. }
-            | Operation::Attributes { node, .. } => *node,
-            other => return other.to_string(),
-        };
-        if node == ROOT {
-            return format!("{} of the directory", entry.operation);
-        }
         let mut tree = self.base.clone();
         let entries = self.log.entries.iter().skip(self.from);
         for entry in entries.take((number + 1).saturating_sub(self.from)) {
             tree.apply(&entry.operation);
         }
-        let name = tree.name_of(node);
-        let name = name.unwrap_or_else(|| "a file without a name".to_owned());
-        format!("{} of {name}", entry.operation)
+        in_words(&tree, &entry.operation)
     }
+
+    /// What is lost of an operation in words: of a write the first bytes of it and how many, unless all is.
+    pub(crate) fn describe_lost(&self, number: usize, pieces: &[u32]) -> String {
+        let whole = self.describe(number);
+        let entry = self.log.entries.get(number);
+        let Some(Operation::Write { offset, data, .. }) = entry.map(|entry| &entry.operation)
+        else {
+            return whole;
+        };
+        let of_data = || pieces.iter().filter(|piece| **piece != LENGTH);
+        let ranges = of_data().map(|piece| self.range(*offset, data.len(), *piece));
+        let lost: u64 = ranges.clone().map(|(begin, end)| end - begin).sum();
+        match ranges.map(|range| range.0).min() {
+            None => format!("the length by the {whole}"),
+            Some(_) if lost == data.len() as u64 => whole,
+            Some(first) => format!("{lost} bytes, the first at {first}, of the {whole}"),
+        }
+    }
+
+    /// Every operation before a cut in words, a line each, and which of them are lost.
+    pub(crate) fn listed(&self, cut: &Cut) -> String {
+        let mut tree = Tree::new(OWNER);
+        let entries = self.log.entries.iter().enumerate().take(cut.at);
+        let lines = entries.map(|(number, entry)| {
+            tree.apply(&entry.operation);
+            let pieces = cut.lost.range((number, 0)..=(number, LENGTH)).count();
+            let lost = match pieces {
+                0 => String::new(),
+                1 => "  LOST (1 piece)".to_owned(),
+                pieces => format!("  LOST ({pieces} pieces)"),
+            };
+            let words = in_words(&tree, &entry.operation);
+            format!("{:>7} {words}{lost}\n", number + 1)
+        });
+        lines.collect()
+    }
+
+    /// What is looked at before chance is asked: right before each sync, right after each acknowledgement and at the
+    /// end, everything that a cut may lose is lost, or all data and no name, or the data of one file. Of more than
+    /// [`MOST_MOMENTS`] so many, at equal distances.
+    pub(crate) fn systematic(&self) -> Vec<Moment> {
+        let mut found = Vec::new();
+        let entries = self.log.entries.iter().enumerate().skip(self.from);
+        let moments = entries.filter_map(|(at, entry)| match entry.operation {
+            Operation::Sync { .. } => Some(at),
+            Operation::Ack { .. } => Some(at + 1),
+            _ => None,
+        });
+        for at in moments.chain([self.log.entries.len()]) {
+            let (metadata, data) = self.pending(at);
+            let files: BTreeSet<Node> = data.iter().map(|piece| self.node(*piece)).collect();
+            found.push((at, Loss::Everything));
+            if !metadata.is_empty() && !data.is_empty() {
+                found.push((at, Loss::Data));
+            }
+            if files.len() > 1 {
+                found.extend(files.into_iter().map(|file| (at, Loss::DataOf(file))));
+            }
+        }
+        let step = found.len().div_ceil(MOST_MOMENTS).max(1);
+        found.into_iter().step_by(step).collect()
+    }
+
+    /// The cut of a moment.
+    pub(crate) fn cut_at(&self, (at, loss): Moment) -> Cut {
+        let (metadata, mut data) = self.pending(at);
+        let metadata = match loss {
+            Loss::Everything => metadata,
+            Loss::Data | Loss::DataOf(_) => Vec::new(),
+        };
+        if let Loss::DataOf(file) = loss {
+            data.retain(|piece| self.node(*piece) == file);
+        }
+        let lost = metadata.into_iter().chain(data).collect();
+        Cut { at, lost }
+    }
+
+    /// The cut that a finding was made by.
+    pub(crate) fn cut_of(&self, finding: &CrashFinding) -> Option<Cut> {
+        match finding.moment {
+            Some(moment) => {
+                let moment = usize::try_from(moment).ok()?;
+                let moments = self.systematic();
+                moments.get(moment).map(|moment| self.cut_at(*moment))
+            }
+            None => Some(self.draw(finding.seed)),
+        }
+    }
+}
+
+/// An operation in words, by the names after it.
+fn in_words(tree: &Tree, operation: &Operation) -> String {
+    let node = match operation {
+        Operation::Write { node, .. }
+        | Operation::Clear { node, .. }
+        | Operation::Resize { node, .. }
+        | Operation::Sync { node, .. }
+        | Operation::Attributes { node, .. } => *node,
+        other => return other.to_string(),
+    };
+    if node == ROOT {
+        return format!("{operation} of the directory");
+    }
+    let name = tree.name_of(node);
+    let name = name.unwrap_or_else(|| "a file without a name".to_owned());
+    format!("{operation} of {name}")
 }
 
 /// For each operation, whether it is a write that made its file longer.
@@ -465,6 +554,7 @@ fn directories(operation: &Operation) -> Vec<Node> {
 fn changed(operation: &Operation) -> Option<Node> {
     match operation {
         Operation::Write { node, .. }
+        | Operation::Clear { node, .. }
         | Operation::Resize { node, .. }
         | Operation::Attributes { node, .. } => Some(*node),
         _ => None,
@@ -560,7 +650,9 @@ fn concerned(operation: &Operation, extends: bool) -> Vec<(Node, bool)> {
         .map(|directory| (directory, true))
         .collect();
     found.extend(match operation {
-        Operation::Make { node, .. } | Operation::Resize { node, .. } => Some((*node, true)),
+        Operation::Make { node, .. }
+        | Operation::Clear { node, .. }
+        | Operation::Resize { node, .. } => Some((*node, true)),
         Operation::Write { node, .. } => extends.then_some((*node, true)),
         Operation::Link { node, .. }
         | Operation::Unlink { node, .. }
@@ -665,7 +757,5 @@ fn sectors(random: &mut Random, write: &[Piece]) -> Vec<Piece> {
     lost.map(|(_, piece)| *piece).collect()
 }
 
-#[cfg(test)]
-mod log_store;
 #[cfg(test)]
 mod tests;

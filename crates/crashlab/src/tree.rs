@@ -158,6 +158,11 @@ impl Tree {
                     content.resize(*len);
                 }
             }
+            Operation::Clear { node, offset, len } => {
+                if let Some(content) = self.content_mut(*node) {
+                    content.clear(*offset, *len);
+                }
+            }
             Operation::Write { node, offset, data } => {
                 if let Some(content) = self.content_mut(*node) {
                     content.write(*offset, data);
@@ -225,17 +230,18 @@ impl Tree {
             let Some(state) = self.get(*node) else {
                 continue;
             };
-            match &state.held {
-                Held::Directory(_) => fs::DirBuilder::new().mode(0o700).create(&path)?,
-                Held::Link(target) => symlink(target, &path)?,
-                Held::File(content) => match first.get(node) {
-                    Some(other) => fs::hard_link(other, &path)?,
-                    None => {
-                        write_file(&path, content, state.attributes.mode)?;
-                        give_to_owner(&path, state.attributes)?;
-                        first.insert(*node, path);
-                    }
-                },
+            match (&state.held, first.get(node)) {
+                (Held::Directory(_), _) => fs::DirBuilder::new().mode(0o700).create(&path)?,
+                (_, Some(other)) => fs::hard_link(other, &path)?,
+                (Held::Link(target), None) => {
+                    symlink(target, &path)?;
+                    first.insert(*node, path);
+                }
+                (Held::File(content), None) => {
+                    write_file(&path, content)?;
+                    give(&path, state.attributes)?;
+                    first.insert(*node, path);
+                }
             }
         }
         // Last: into a directory that may not be written to nothing can be put.
@@ -243,30 +249,28 @@ impl Tree {
             if let Some(state) = self.get(*node)
                 && let Held::Directory(_) = state.held
             {
-                let path = directory.join(name);
-                let mode = Permissions::from_mode(state.attributes.mode & 0o7777);
-                fs::set_permissions(&path, mode)?;
-                give_to_owner(&path, state.attributes)?;
+                give(&directory.join(name), state.attributes)?;
             }
         }
         Ok(())
     }
 }
 
-/// Root can make what is another user's, and nobody else has to.
-fn give_to_owner(path: &Path, attributes: Attributes) -> io::Result<()> {
-    match attributes.uid != 0 && rustix::process::getuid().is_root() {
-        true => chown(path, Some(attributes.uid), Some(attributes.gid)),
-        false => Ok(()),
+/// Gives it its owner and then its mode, of which a new owner would take bits. Root can make what is another user's,
+/// and nobody else has to.
+fn give(path: &Path, attributes: Attributes) -> io::Result<()> {
+    if attributes.uid != 0 && rustix::process::getuid().is_root() {
+        chown(path, Some(attributes.uid), Some(attributes.gid))?;
     }
+    fs::set_permissions(path, Permissions::from_mode(attributes.mode & 0o7777))
 }
 
-fn write_file(path: &Path, content: &Content, mode: u32) -> io::Result<()> {
+fn write_file(path: &Path, content: &Content) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let file = options
         .write(true)
         .create_new(true)
-        .mode(mode & 0o777)
+        .mode(0o600)
         .open(path)?;
     file.set_len(content.len())?;
     let mut run: (u64, Vec<u8>) = (0, Vec::new());

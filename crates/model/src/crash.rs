@@ -17,13 +17,11 @@ pub enum CrashModel {
     /// As `ordered`, but writes are kept or lost whole, except one, of which any subset of its sectors
     /// of 512 bytes is on the disk.
     Torn,
-    /// Everything up to some operation, and nothing after it.
-    Prefix,
 }
 
 impl CrashModel {
     /// Every model, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Ordered, Self::Strict, Self::Torn, Self::Prefix];
+    pub const ALL: [Self; 3] = [Self::Ordered, Self::Strict, Self::Torn];
 
     /// The name used in options and reports.
     #[must_use]
@@ -32,7 +30,6 @@ impl CrashModel {
             Self::Ordered => "ordered",
             Self::Strict => "strict",
             Self::Torn => "torn",
-            Self::Prefix => "prefix",
         }
     }
 
@@ -52,7 +49,6 @@ impl CrashModel {
                 "as ordered, but writes are kept or lost whole, except one, of which any subset of its \
                  sectors of 512 bytes is on the disk"
             }
-            Self::Prefix => "everything up to some operation, and nothing after it",
         }
     }
 }
@@ -178,6 +174,9 @@ pub struct Tally {
     pub drawn: u64,
     /// Those that differ from each other, or in what had been acknowledged: each was judged once.
     pub states: u64,
+    /// Of them the moments that were looked at one by one, before chance was asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub systematic: u64,
     /// How many of them met each fate, in the order of [`Fate::ALL`].
     pub fates: [u64; 6],
     /// Those whose fate breaks the promise.
@@ -215,6 +214,18 @@ impl Tally {
             .sum()
     }
 
+    /// Counts those of another one in.
+    pub fn add(&mut self, other: &Self) {
+        for (ours, theirs) in self.fates.iter_mut().zip(other.fates) {
+            *ours += theirs;
+        }
+        self.drawn += other.drawn;
+        self.states += other.states;
+        self.systematic += other.systematic;
+        self.broken += other.broken;
+        self.unjudged += other.unjudged;
+    }
+
     /// Those that did not keep everything.
     #[must_use]
     pub fn not_kept(&self) -> u64 {
@@ -236,12 +247,6 @@ impl Tally {
             false => self.not_kept() > 0,
         }
     }
-
-    /// The worst fate that was met.
-    #[must_use]
-    pub fn worst(&self) -> Option<Fate> {
-        Fate::ALL.into_iter().rev().find(|fate| self.of(*fate) > 0)
-    }
 }
 
 /// A crash state in which something was lost.
@@ -249,6 +254,12 @@ impl Tally {
 pub struct CrashFinding {
     /// What `--replay` takes.
     pub seed: u64,
+    /// Which one it was of the moments that were looked at one by one; nothing where it was drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moment: Option<u64>,
+    /// The last commit that was acknowledged before the cut.
+    #[serde(default)]
+    pub acked: u64,
     /// What was found in it.
     pub judged: Judged,
     /// Whether that breaks the promise.
@@ -272,6 +283,12 @@ pub struct Shrunk {
     pub words: Vec<String>,
     /// States that were judged to find it.
     pub tried: u64,
+    /// Whether fewer might do: no more were tried.
+    #[serde(default)]
+    pub unfinished: bool,
+    /// What was found with these losses alone.
+    #[serde(default)]
+    pub judged: Option<Judged>,
 }
 
 /// What was found of one setting under one model.
@@ -290,7 +307,7 @@ pub struct ModelFound {
 }
 
 /// One setting: a store with its settings, or a program.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CrashSetting {
     /// In reports: `sqlite:journal=wal,synchronous=full`.
     pub name: String,
@@ -304,6 +321,15 @@ pub struct CrashSetting {
     pub syncs: u64,
     /// Commits acknowledged.
     pub acks: u64,
+    /// All of these and the lines `base`: cuts are told by their number among them.
+    #[serde(default)]
+    pub length: u64,
+    /// The command of a program; empty of a store.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program: String,
+    /// The command that judged it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub check: String,
     /// How long it ran, nanoseconds.
     pub ran_ns: u64,
     /// By model.
@@ -312,6 +338,9 @@ pub struct CrashSetting {
     /// fail.
     #[serde(default)]
     pub all_synced: Tally,
+    /// What was found of the first state of that control that was not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synced_failure: Option<Judged>,
     /// Why it could not be tested.
     #[serde(default)]
     pub failed: Option<String>,
@@ -326,6 +355,16 @@ impl CrashSetting {
         found.no_syncs.shows_failure_of(self.claim)
             && synced.states > 0
             && synced.not_kept() + synced.unjudged == 0
+    }
+
+    /// What was counted under all models.
+    #[must_use]
+    pub fn sum(&self) -> Tally {
+        let mut sum = Tally::default();
+        for found in &self.found {
+            sum.add(&found.tally);
+        }
+        sum
     }
 
     /// Whether a promise was broken under a model.
@@ -435,10 +474,7 @@ mod tests {
             name: "mine".to_owned(),
             claim,
             transactions: true,
-            operations: 9,
-            syncs: 1,
             acks: 1,
-            ran_ns: 1,
             found: vec![ModelFound {
                 model: CrashModel::Torn,
                 tally: tally([5, 3, 2]),
@@ -446,7 +482,7 @@ mod tests {
                 no_syncs: tally(no_syncs),
             }],
             all_synced: tally([synced[0], synced[1], 0]),
-            failed: None,
+            ..CrashSetting::default()
         }
     }
 

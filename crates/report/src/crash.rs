@@ -25,11 +25,18 @@ pub fn document(run: &CrashRun) -> Document {
         notice("The run ended before everything was tested; what is missing is not in the table.")
     }));
     blocks.push(Block::from(matrix(run)).at(Detail::Brief));
+    blocks.extend(
+        reasons(run)
+            .into_iter()
+            .map(|block| block.at(Detail::Brief)),
+    );
     blocks.push(paragraph(controls(run)).at(Detail::Brief));
     for kind in [Found::Broken, Found::AsPromised, Found::Unclaimed] {
         blocks.extend(findings(run, kind));
     }
     blocks.extend(untested(run));
+    blocks.extend(by_model(run));
+    blocks.extend(programs(run));
     blocks.extend(meaning(run));
     Document {
         kind: "Stowplan crash".to_owned(),
@@ -74,120 +81,189 @@ fn nanoseconds(number: u64) -> f64 {
     number as f64
 }
 
-fn matrix(run: &CrashRun) -> Table {
-    let column = |title: &str, help: &str, weight| Column {
+const LEFT: &str = "What became of what was acknowledged, in how many states under all models: kept, lost (an earlier \
+     state), reordered, torn, corrupt, or it does not open";
+
+fn column(title: &str, help: &str, weight: u8) -> Column {
+    Column {
         title: title.to_owned(),
         help: help.to_owned(),
         align: Align::Left,
         weight,
         ..Column::default()
-    };
-    let mut columns = vec![
-        column("setting", "", Column::ESSENTIAL),
-        column(
-            "promises",
-            "D0 to D3: nothing, to survive the end of the process, to stay consistent, to keep what was \
-             acknowledged; A: a value is replaced as a whole; delayed: the last acknowledged writes may go",
-            4,
-        ),
-    ];
-    let models = run.models.iter();
-    columns.extend(models.map(|model| column(model.name(), model.about(), 5)));
-    columns.push(column("", "Whether that is as promised", 5));
+    }
+}
+
+/// A line a setting; of many settings those are one line that have an engine, a promise, a verdict and the fates that
+/// they met in common.
+fn matrix(run: &CrashRun) -> Table {
+    let mut groups: Vec<Vec<&CrashSetting>> = Vec::new();
+    for setting in &run.settings {
+        let alike = groups.iter_mut().find(|group| {
+            let many = run.settings.len() > MOST_ROWS;
+            many && group.first().is_some_and(|first| are_alike(first, setting))
+        });
+        match alike {
+            Some(group) => group.push(setting),
+            None => groups.push(vec![setting]),
+        }
+    }
     Table {
-        caption: "What was left after power cuts, by setting and model".to_owned(),
-        columns,
-        rows: run
-            .settings
-            .iter()
-            .map(|setting| row(run, setting))
-            .collect(),
+        caption: "What was left after power cuts".to_owned(),
+        columns: vec![
+            column("setting", "", Column::ESSENTIAL),
+            column("promises", PROMISES, Column::ESSENTIAL),
+            column("what was left", LEFT, Column::ESSENTIAL),
+            column("", "Whether that is as promised", Column::ESSENTIAL),
+        ],
+        rows: groups.iter().map(|group| row(group)).collect(),
         is_heat_map: false,
     }
 }
 
-fn row(run: &CrashRun, setting: &CrashSetting) -> Row {
-    let mut cells = vec![named(setting), Cell::text(plain(promise(setting)))];
-    for model in &run.models {
-        let found = setting.found.iter().find(|found| found.model == *model);
-        cells.push(found.map_or_else(Cell::default, |found| of_model(setting, found)));
-    }
-    let claims = setting.found.iter().any(|found| setting.claims(found));
-    let (word, tone) = match setting {
-        setting if setting.failed.is_some() => ("not tested", Tone::Warning),
-        _ if !claims => ("no claim", Tone::Warning),
-        setting if setting.is_broken() => ("BROKEN", Tone::Bad),
-        setting if setting.unjudged().0 > 0 => ("not all judged", Tone::Warning),
-        _ => ("as promised", Tone::Good),
+const PROMISES: &str = "D0 to D3: nothing, to survive the end of the process, to stay consistent, to keep what was \
+     acknowledged; A: a value is replaced as a whole; late: the last acknowledged writes may go";
+/// From more settings on those that are alike share a line.
+const MOST_ROWS: usize = 20;
+
+fn are_alike(one: &CrashSetting, other: &CrashSetting) -> bool {
+    let engine = |setting: &CrashSetting| setting.name.split(':').next().map(str::to_owned);
+    let fates = |setting: &CrashSetting| {
+        let sum = setting.sum();
+        Fate::ALL.map(|fate| sum.of(fate) > 0)
     };
-    cells.push(Cell::text(toned(word, tone)));
+    let (word, tone) = judgment(one);
+    tone != Tone::Bad
+        && (word, tone) == judgment(other)
+        && engine(one) == engine(other)
+        && one.claim == other.claim
+        && fates(one) == fates(other)
+}
+
+fn row(group: &[&CrashSetting]) -> Row {
+    let Some(first) = group.first() else {
+        return Row::default();
+    };
+    let mut sum = Tally::default();
+    for setting in group {
+        sum.add(&setting.sum());
+    }
+    let name = match group.len() {
+        1 => label(&first.name),
+        many => {
+            let engine = first.name.split(':').next().unwrap_or_default();
+            format!("{engine}: {many} settings")
+        }
+    };
+    let names: Vec<&str> = group.iter().map(|setting| setting.name.as_str()).collect();
+    let (word, tone) = judgment(first);
+    let cells = vec![
+        Cell {
+            help: names.join("; "),
+            ..Cell::text(plain(name))
+        },
+        Cell::text(plain(promise(first))),
+        Cell {
+            sort: Some(nanoseconds(sum.not_kept())),
+            ..Cell::text(toned(fates(&sum), tone))
+        },
+        Cell::text(toned(word, tone)),
+    ];
     Row {
         detail: Detail::Brief,
         cells,
     }
 }
 
-/// A store as its kind and the values of its settings: their names follow from them.
-fn named(setting: &CrashSetting) -> Cell {
-    let short = setting.name.split_once(':').and_then(|(kind, settings)| {
-        let values = settings
-            .split(',')
-            .map(|pair| Some(pair.split_once('=')?.1));
-        let values = values.collect::<Option<Vec<_>>>()?;
-        Some(format!("{kind} {}", values.join(" ")))
+fn judgment(setting: &CrashSetting) -> (&'static str, Tone) {
+    let claims = setting.found.iter().any(|found| setting.claims(found));
+    match setting {
+        setting if setting.failed.is_some() => ("not tested", Tone::Warning),
+        _ if !claims => ("no claim", Tone::Warning),
+        setting if setting.is_broken() => ("BROKEN", Tone::Bad),
+        setting if setting.unjudged().0 > 0 => ("not all judged", Tone::Warning),
+        _ => ("as promised", Tone::Good),
+    }
+}
+
+/// A line for each setting and model, with the control that has no syncs.
+fn by_model(run: &CrashRun) -> Option<Block> {
+    let rows = run.settings.iter().flat_map(|setting| {
+        let found = setting.found.iter();
+        found.map(move |found| Row {
+            detail: Detail::Full,
+            cells: of_model(setting, found),
+        })
     });
-    match short {
-        Some(short) => Cell {
-            help: setting.name.clone(),
-            ..Cell::text(plain(short))
-        },
-        None => Cell::text(plain(&setting.name)),
-    }
-}
-
-/// `D3, A`
-fn promise(setting: &CrashSetting) -> String {
-    let atomic = if setting.claim.atomic { ", A" } else { "" };
-    let delayed = if setting.claim.delayed {
-        ", delayed"
-    } else {
-        ""
+    let table = Table {
+        caption: "By setting and model".to_owned(),
+        columns: vec![
+            column("setting", "", Column::ESSENTIAL),
+            column("promises", PROMISES, 4),
+            column("model", "", Column::ESSENTIAL),
+            column("what was left", LEFT, Column::ESSENTIAL),
+            column("with no syncs", "The control that has to fail", 5),
+        ],
+        rows: rows.collect(),
+        is_heat_map: false,
     };
-    format!("{}{atomic}{delayed}", setting.claim.class.code())
+    let block = (!table.rows.is_empty()).then(|| Block::from(table))?;
+    chapter("models", "By setting and model", vec![block]).map(|block| block.at(Detail::Full))
 }
 
-/// The worst that was found, of how many; what else there was for those who ask.
-fn of_model(setting: &CrashSetting, found: &ModelFound) -> Cell {
+fn of_model(setting: &CrashSetting, found: &ModelFound) -> Vec<Cell> {
     let tally = &found.tally;
-    let worst = tally.worst().unwrap_or(Fate::Kept);
-    let many = tally.of(worst);
-    let text = match worst {
-        Fate::Kept => format!("kept {}", count(many)),
-        worst => format!(
-            "{} {} of {}",
-            worst.name(),
-            count(many),
-            count(tally.states)
-        ),
+    let tone = match setting.breaks(found) {
+        true => Tone::Bad,
+        false => Tone::Plain,
     };
-    let (text, tone) = match worst {
-        _ if !setting.claims(found) => ("no claim".to_owned(), Tone::Warning),
-        _ if setting.breaks(found) => (text, Tone::Bad),
-        Fate::Kept => (text, Tone::Good),
-        _ => (text, Tone::Plain),
+    vec![
+        Cell::text(plain(&setting.name)),
+        Cell::text(plain(promise(setting))),
+        Cell::text(plain(found.model.name())),
+        Cell {
+            help: format!(
+                "{} made, {} different, {} of them at syncs and acknowledgements{}",
+                count(tally.drawn),
+                count(tally.states),
+                count(tally.systematic),
+                age(tally)
+            ),
+            ..Cell::text(toned(fates(tally), tone))
+        },
+        Cell::text(plain(fates(&found.no_syncs))),
+    ]
+}
+
+/// A store as its kind, the words of what its promise depends on, and its other settings by their names.
+fn label(name: &str) -> String {
+    const KNOWN: [&str; 6] = [
+        "journal",
+        "synchronous",
+        "write",
+        "fsync",
+        "durability",
+        "sync",
+    ];
+    let Some((kind, settings)) = name.split_once(':') else {
+        return name.to_owned();
     };
-    Cell {
-        help: format!(
-            "{}; {} drawn, {} different{}; with no syncs: {}",
-            fates(tally),
-            count(tally.drawn),
-            count(tally.states),
-            age(tally),
-            fates(&found.no_syncs)
-        ),
-        sort: Some(nanoseconds(tally.not_kept())),
-        ..Cell::text(toned(text, tone))
-    }
+    let words = settings.split(',').map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        Some(if KNOWN.contains(&key) { value } else { pair })
+    });
+    let words = words.collect::<Option<Vec<_>>>();
+    words.map_or_else(
+        || name.to_owned(),
+        |words| format!("{kind} {}", words.join(" ")),
+    )
+}
+
+/// `D3 A`
+fn promise(setting: &CrashSetting) -> String {
+    let atomic = if setting.claim.atomic { " A" } else { "" };
+    let delayed = if setting.claim.delayed { " late" } else { "" };
+    format!("{}{atomic}{delayed}", setting.claim.class.code())
 }
 
 /// `kept 12, lost 3`
@@ -250,52 +326,107 @@ fn controls(run: &CrashRun) -> Text {
         count(wrong),
         count(synced)
     ));
-    EXCEPTIONS.iter().fold(text, |text, (about, why, meant)| {
-        let named = named_where(run, meant);
-        match named.is_empty() {
-            true => text,
-            false => text.then(strong(format!(" {about} {}: {why}.", named.join(", ")))),
-        }
-    })
+    let blind = named_where(run, &|setting, found| {
+        let durable = setting.claim.class == Durability::Durable;
+        let undamaged = found.no_syncs.damaged() + found.tally.damaged() == 0;
+        setting.claims(found) && durable && undamaged
+    });
+    match blind.is_empty() {
+        true => text,
+        false => text.then(strong(format!(
+            " Only of losses something is claimed of {}: no control shows that its judge would see damage.",
+            blind.join(", ")
+        ))),
+    }
 }
 
-/// What is not claimed, why, and of which.
-type Exception = (
-    &'static str,
-    &'static str,
-    fn(&CrashSetting, &ModelFound) -> bool,
-);
+/// Beside a setting of which nothing is claimed, what its controls did; and beside one that broke its promise and
+/// never synced, what is not seen.
+fn reasons(run: &CrashRun) -> Vec<Block> {
+    let mut reasons = Vec::new();
+    for setting in run
+        .settings
+        .iter()
+        .filter(|setting| setting.failed.is_none())
+    {
+        let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+        for found in setting.found.iter().filter(|found| !setting.claims(found)) {
+            let why = unclaimed(setting, found);
+            match told.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, models)) => models.push(found.model.name()),
+                None => told.push((why, vec![found.model.name()])),
+            }
+        }
+        reasons.extend(told.into_iter().map(|(why, models)| {
+            let under = match models.len() == setting.found.len() {
+                true => String::new(),
+                false => format!(" under {}", models.join(", ")),
+            };
+            notice(format!(
+                "Nothing is claimed of {}{under}: {why}.",
+                setting.name
+            ))
+        }));
+        if setting.syncs == 0 && setting.is_broken() {
+            reasons.push(notice(format!(
+                "No fsync at all was seen of {}. sync(2) and syncfs(2) are not seen here: a program that relies on \
+                 them is wrongly called broken.",
+                setting.name
+            )));
+        }
+    }
+    reasons
+}
 
-const EXCEPTIONS: [Exception; 2] = [
-    (
-        "Nothing is claimed of",
-        "there a control did not do what it must",
-        |setting, found| !setting.claims(found),
-    ),
-    (
-        "Only of losses something is claimed of",
-        "no control shows that its judge would see damage",
-        |setting, found| {
-            let durable = setting.claim.class == Durability::Durable;
-            setting.claims(found) && durable && found.no_syncs.damaged() == 0
-        },
-    ),
-];
+/// Which control did not do what it must, and what was said in it.
+fn unclaimed(setting: &CrashSetting, found: &ModelFound) -> String {
+    let (synced, none) = (&setting.all_synced, &found.no_syncs);
+    if let Some(failure) = &setting.synced_failure {
+        let said = match failure.note.as_str() {
+            "" => String::new(),
+            note => format!(" ({note})"),
+        };
+        return format!(
+            "with everything synced {} of {} states should be kept and are not, the first of them is {}{said}; \
+             its check or its acknowledgements are wrong",
+            count(synced.not_kept()),
+            count(synced.states),
+            failure.fate.name()
+        );
+    }
+    if synced.states == 0 || synced.unjudged > 0 {
+        return format!(
+            "with everything synced not every state was judged: {}",
+            synced.unjudged_because
+        );
+    }
+    let ack = match setting.acks {
+        0 => "; no line 'ack N' was seen on its stdout, so that nothing can be lost",
+        _ => "",
+    };
+    match none.not_kept() {
+        0 => format!(
+            "with every sync struck out its check still finds all of {} states kept, and sees nothing missing{ack}",
+            count(none.states)
+        ),
+        lost => format!(
+            "with every sync struck out {} of {} states are lost and none is damaged: that its check would see \
+             damage is not shown{ack}",
+            count(lost),
+            count(none.states)
+        ),
+    }
+}
 
 /// The settings that are meant, with the models where not all are.
 fn named_where(run: &CrashRun, meant: &dyn Fn(&CrashSetting, &ModelFound) -> bool) -> Vec<String> {
     let named = run.settings.iter().filter_map(|setting| {
         let found = setting.found.iter().filter(|found| meant(setting, found));
         let models: Vec<&str> = found.map(|found| found.model.name()).collect();
-        // The command line of a program would be most of the sentence.
-        let name = match run.settings.len() {
-            1 => "this setting",
-            _ => &setting.name,
-        };
         match models.len() {
             0 => None,
-            all if all == setting.found.len() => Some(name.to_owned()),
-            _ => Some(format!("{name} ({})", models.join(", "))),
+            all if all == setting.found.len() => Some(setting.name.clone()),
+            _ => Some(format!("{} ({})", setting.name, models.join(", "))),
         }
     });
     named.collect()
@@ -359,21 +490,29 @@ fn item(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> I
         (lost, note) => format!(" {}: {note}", commits(lost)),
     };
     let text = format!(
-        "{lost}. Cut after operation {} of {}, the {}.",
+        "{lost}. Cut after operation {} of {}, the {}; the last acknowledged commit is {}.",
         count(finding.cut),
-        count(setting.operations + setting.acks),
-        finding.after
+        count(setting.length),
+        finding.after,
+        count(finding.acked)
     );
     let mut note = String::new();
     if !finding.shrunk.words.is_empty() {
         note = format!(
-            "It is enough that this is lost, of {} operations: {}. ",
+            "For {} it is enough that this is lost, of {} operations{}: {}. ",
+            effect(finding),
             count(finding.shrunk.cut),
+            if finding.shrunk.unfinished {
+                " (perhaps less is)"
+            } else {
+                ""
+            },
             finding.shrunk.words.join("; ")
         );
     } else if finding.shrunk.cut > 0 {
         note = format!(
-            "Nothing need be lost: a cut after operation {} does it. ",
+            "For {} nothing need be lost: a cut after operation {} does it. ",
+            effect(finding),
             finding.shrunk.cut
         );
     }
@@ -383,6 +522,16 @@ fn item(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> I
         note: plain(note),
         ..Item::of(plain(format!("{}{text}", finding.judged.fate.name())))
             .with_badge(finding.judged.fate.name(), tone)
+    }
+}
+
+/// What the fewest losses do, which may be less than what was found first.
+fn effect(finding: &CrashFinding) -> String {
+    let judged = finding.shrunk.judged.as_ref().unwrap_or(&finding.judged);
+    match (judged.fate, judged.lost) {
+        (Fate::Lost, lost) => format!("{} to be lost", commits(lost.max(1))),
+        (Fate::Unopenable, _) => "it not to open".to_owned(),
+        (fate, _) => format!("it to be {}", fate.name()),
     }
 }
 
@@ -399,6 +548,21 @@ fn untested(run: &CrashRun) -> Option<Block> {
     chapter("untested", "What could not be tested", blocks)
 }
 
+/// The commands of programs, in full.
+fn programs(run: &CrashRun) -> Option<Block> {
+    let programs = run
+        .settings
+        .iter()
+        .filter(|setting| !setting.check.is_empty());
+    let items = programs.map(|setting| Item {
+        title: plain(&setting.name),
+        note: plain(format!("Checked by: {}", setting.check)),
+        ..Item::of(plain(&setting.program))
+    });
+    let blocks = listed(items.collect()).into_iter().collect();
+    chapter("programs", "Programs", blocks).map(|block| block.at(Detail::Full))
+}
+
 fn meaning(run: &CrashRun) -> Option<Block> {
     let models = run.models.iter().map(|model| (model.name(), model.about()));
     let clean = |model: CrashModel| -> u64 {
@@ -406,7 +570,8 @@ fn meaning(run: &CrashRun) -> Option<Block> {
             let found = setting.found.iter().filter(|found| found.model == model);
             found.filter(|found| setting.claims(found) && found.tally.broken == 0)
         });
-        clean.map(|found| found.tally.states).min().unwrap_or(0)
+        let drawn = |tally: &Tally| tally.states.saturating_sub(tally.systematic);
+        clean.map(|found| drawn(&found.tally)).min().unwrap_or(0)
     };
     let bounds: Vec<String> = run
         .models
@@ -469,6 +634,8 @@ mod tests {
                 note: "<b>".to_owned(),
             },
             broken: found.broken > 0,
+            moment: None,
+            acked: 4,
             cut: 31,
             after: "write of 9 bytes at 0 of kv.db".to_owned(),
             shrunk: Shrunk {
@@ -476,6 +643,8 @@ mod tests {
                 lost: vec![(7, 0)],
                 words: vec!["unlink kv.db-journal".to_owned()],
                 tried: 9,
+                unfinished: false,
+                judged: None,
             },
         };
         let findings = if found.not_kept() > 0 {
@@ -494,7 +663,6 @@ mod tests {
             operations: 100,
             syncs: 10,
             acks: 20,
-            ran_ns: 1,
             found: vec![ModelFound {
                 model: CrashModel::Ordered,
                 tally: found,
@@ -502,7 +670,7 @@ mod tests {
                 no_syncs,
             }],
             all_synced: tally(20, 0, 0),
-            failed: None,
+            ..CrashSetting::default()
         }
     }
 
@@ -547,7 +715,7 @@ mod tests {
             "120 a minute",
             "sqlite wal full",
             "kept 60",
-            "lost 10 of 60",
+            "kept 50, lost 10",
             "BROKEN",
             "unlink kv.db-journal",
             "--replay 8841",
@@ -567,19 +735,93 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_where_a_control_did_not_fail() {
+    fn of_a_setting_without_a_claim_it_is_said_what_its_controls_did() {
         let silent = tally(20, 0, 0);
-        let run = run(vec![setting("mine", tally(50, 10, 10), silent)]);
-        assert_eq!(verdict(&run), "Nothing can be claimed");
-        let summary = markdown::render(&document(&run));
+        let mut mine = setting("mine", tally(50, 10, 10), silent);
+        let told = |mine: &CrashSetting| {
+            let run = run(vec![mine.clone()]);
+            assert_eq!(verdict(&run), "Nothing can be claimed");
+            markdown::render(&document(&run))
+        };
+        let summary = told(&mine);
         assert!(!summary.contains("Promises that were broken"), "{summary}");
         assert!(!summary.contains("BROKEN"), "{summary}");
         assert!(summary.contains("where nothing is claimed"), "{summary}");
+        let sees_nothing = "Nothing is claimed of mine: with every sync struck out its check still finds all of 20";
+        assert!(summary.contains(sees_nothing), "{summary}");
+        mine.acks = 0;
+        let summary = told(&mine);
+        assert!(summary.contains("no line 'ack N' was seen"), "{summary}");
+        mine.all_synced = tally(3, 17, 0);
+        mine.synced_failure = Some(Judged {
+            fate: Fate::Lost,
+            lost: 1,
+            first_lost: None,
+            note: "no such table".to_owned(),
+        });
+        let summary = told(&mine);
         assert!(
-            summary.contains("Nothing is claimed of this setting"),
+            summary.contains("17 of 20 states should be kept and are not"),
             "{summary}"
         );
-        assert!(summary.contains("no claim"), "{summary}");
+        assert!(summary.contains("lost (no such table)"), "{summary}");
+    }
+
+    #[test]
+    fn all_fates_of_a_setting_stand_in_its_line_and_settings_that_are_alike_share_one() {
+        let mut mixed = tally(50, 8, 0);
+        mixed.states = 60;
+        mixed.fates[4] = 2;
+        let mut settings = vec![setting("files:write=truncate", mixed, good())];
+        settings[0].claim.class = Durability::None;
+        for size in 0..30 {
+            let name = format!("sqlite:journal=wal,synchronous=full,page_size={size}");
+            settings.push(setting(&name, tally(60, 0, 0), good()));
+        }
+        let options = terminal::TerminalOptions {
+            width: 80,
+            colour: false,
+            unicode: true,
+            detail: Detail::Normal,
+        };
+        let text = terminal::render(&document(&run(settings)), &options);
+        assert!(text.contains("kept 50, lost 8, corrupt 2"), "{text}");
+        assert!(text.contains("sqlite: 30 settings"), "{text}");
+        assert!(text.contains("kept 1,800"), "{text}");
+        assert!(text.contains("files truncate"), "{text}");
+        assert!(text.lines().count() < 40, "{text}");
+    }
+
+    #[test]
+    fn losses_that_were_found_to_be_enough_are_said_of_what_they_do_and_a_program_without_syncs_is_told_why()
+     {
+        let mut mine = setting("mine", tally(50, 10, 10), good());
+        mine.syncs = 0;
+        let finding = &mut mine.found[0].findings[0];
+        finding.shrunk.judged = Some(Judged {
+            lost: 1,
+            ..finding.judged.clone()
+        });
+        let summary = markdown::render(&document(&run(vec![mine])));
+        assert!(summary.contains("lost 3 commits"), "{summary}");
+        assert!(
+            summary.contains("For 1 commit to be lost it is enough"),
+            "{summary}"
+        );
+        assert!(
+            summary.contains("No fsync at all was seen of mine"),
+            "{summary}"
+        );
+    }
+
+    #[test]
+    fn labels_tell_settings_apart() {
+        assert_eq!(label("redb:two_phase=on"), "redb two_phase=on");
+        assert_eq!(
+            label("sqlite:journal=wal,synchronous=full,key=text"),
+            "sqlite wal full key=text"
+        );
+        assert_eq!(label("./mine: a,b"), "./mine: a,b");
     }
 
     #[test]

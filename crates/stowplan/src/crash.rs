@@ -5,24 +5,27 @@ mod settings;
 
 use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
-use crate::form::Format;
+use crate::form::{Form, Format};
 use crate::output::{Output, Written, write_report};
 use crate::progress::Steps;
 use crate::screen;
+use crate::values::{duration, size};
 use clap::{Args, ValueEnum};
 pub(crate) use parts::{CrashStoreOptions, CrashfsOptions, crashfs, judge, workload};
 use settings::subjects;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use stowplan_crashlab::{Log, Options, Subject};
+use stowplan_crashlab::{Limits, Log, Options, Replayed, Subject};
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_model::{CrashModel, CrashRun, CrashSetting, Tally};
+use stowplan_model::{CrashFinding, CrashModel, CrashRun, CrashSetting};
 use stowplan_report::crash::{document, json};
+use stowplan_report::document::Document;
 use stowplan_report::render::{html, markdown, terminal};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -43,6 +46,8 @@ Examples:
 const FOUND: &str = "crash.json";
 const PAGE: &str = "report.html";
 const SUMMARY: &str = "summary.md";
+/// A directory of the run's own below its output.
+const WORK: &str = "work";
 /// Memory as a file system: states are small, and there are many.
 const IN_MEMORY: &str = "/dev/shm";
 /// Room that states want there, bytes.
@@ -77,10 +82,23 @@ pub(crate) struct CrashOptions {
         requires = "program"
     )]
     promise: crate::cli::DurabilityArgument,
+    /// What the program is called in reports [default: the beginning of the command].
+    #[arg(long, value_name = "NAME", requires = "program")]
+    name: Option<String>,
+    /// How long a program may run; then it is ended, with all that it started.
+    #[arg(long, value_name = "TIME", default_value = "5min", value_parser = duration)]
+    program_limit: Duration,
+    /// How long judging one state may take; then the judge is ended, with all that it started.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    check_limit: Duration,
+    /// Bytes that a program may write, each counted every time: they are held in memory.
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = size)]
+    most_written: u64,
     /// Which states a power cut may leave; may be repeated [default: ordered, strict, torn].
     #[arg(long, value_enum, value_name = "MODEL")]
     model: Vec<ModelArgument>,
-    /// Different states of each setting under each model.
+    /// Different states of each setting under each model that chance makes, besides those at each sync and
+    /// acknowledgement.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     states: u64,
     /// Commits that a store makes.
@@ -117,8 +135,6 @@ enum ModelArgument {
     Strict,
     /// One write is torn.
     Torn,
-    /// Everything up to some operation.
-    Prefix,
 }
 
 impl From<ModelArgument> for CrashModel {
@@ -127,7 +143,6 @@ impl From<ModelArgument> for CrashModel {
             ModelArgument::Ordered => Self::Ordered,
             ModelArgument::Strict => Self::Strict,
             ModelArgument::Torn => Self::Torn,
-            ModelArgument::Prefix => Self::Prefix,
         }
     }
 }
@@ -144,12 +159,15 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     }
     let interrupt = Interrupt::on_signals()
         .map_err(|error| CliError::Usage(format!("cannot watch for Ctrl-C: {error}")))?;
+    options.output.as_deref().map(remove_killed);
     let output = Output::create(options.output.as_deref(), "crash")?;
     let scratch = scratch(options, &output)?;
-    let work = WorkDirectory::create(&output.directory().join("work"))?;
+    let work = WorkDirectory::create(&output.directory().join(WORK))?;
     let tested = Campaign::new(options, &subjects, &work, &scratch, interrupt).run(&output);
     // Whatever came of it, nothing is to be left; and what was found is told, whatever was left.
     let removed = [scratch.remove(), work.remove()];
+    // Of others that run there is something in it.
+    let _ = fs::remove_dir(in_memory());
     let shown = show(&tested?, &output, options)?;
     removed.into_iter().collect::<Result<(), HarnessError>>()?;
     Ok(shown)
@@ -160,10 +178,9 @@ fn scratch(options: &CrashOptions, output: &Output) -> Result<WorkDirectory, Cli
     if let Some(work) = &options.work {
         return Ok(WorkDirectory::create_below(work)?);
     }
-    let user = rustix::process::getuid().as_raw();
-    let parent = Path::new(IN_MEMORY).join(format!("stowplan-crash-{user}"));
+    let parent = in_memory();
     let room = rustix::fs::statvfs(IN_MEMORY).map_or(0, |found| found.f_bavail * found.f_frsize);
-    if room >= ROOM && (fs::create_dir(&parent).is_ok() || is_ours(&parent, user)) {
+    if room >= ROOM && (fs::create_dir(&parent).is_ok() || is_ours(&parent)) {
         for left in fs::read_dir(&parent).into_iter().flatten().flatten() {
             // One that is in use is locked.
             if let Ok(left) = WorkDirectory::left_behind(&left.path()) {
@@ -177,13 +194,31 @@ fn scratch(options: &CrashOptions, output: &Output) -> Result<WorkDirectory, Cli
     Ok(WorkDirectory::create_below(output.directory())?)
 }
 
+/// Where states of this user's lie in memory.
+fn in_memory() -> PathBuf {
+    let user = rustix::process::getuid().as_raw();
+    Path::new(IN_MEMORY).join(format!("stowplan-crash-{user}"))
+}
+
+/// Removes what a run that was killed has left in its output directory, if that is all there is.
+fn remove_killed(output: &Path) {
+    let work = output.join(WORK);
+    let entries = fs::read_dir(output).into_iter().flatten();
+    if entries.count() == 1
+        && let Ok(left) = WorkDirectory::left_behind(&work)
+    {
+        let _ = left.remove();
+    }
+}
+
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Where everybody may write, a directory may be anybody's.
-fn is_ours(directory: &Path, user: u32) -> bool {
+fn is_ours(directory: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
+    let user = rustix::process::getuid().as_raw();
     directory
         .symlink_metadata()
         .is_ok_and(|found| found.is_dir() && found.uid() == user)
@@ -216,6 +251,11 @@ impl<'o> Campaign<'o> {
                     usual.to_vec()
                 } else {
                     models
+                },
+                limits: Limits {
+                    program: options.program_limit,
+                    check: options.check_limit,
+                    written: options.most_written,
                 },
                 judges: thread::available_parallelism().map_or(1, |n| n.get().min(2)),
                 // Programs and checks have other working directories.
@@ -265,48 +305,34 @@ impl<'o> Campaign<'o> {
 
     fn each(&self, run: &mut CrashRun, output: &Output) -> Result<(), CliError> {
         for (number, subject) in self.subjects.iter().enumerate() {
-            match stowplan_crashlab::test(subject, &self.lab) {
-                Ok((setting, log)) => {
-                    if let Some(log) = log {
-                        keep(&log, output.directory(), number)?;
-                    }
-                    run.settings.push(setting);
-                }
+            let log = log_of(&self.lab.work, number);
+            let setting = match stowplan_crashlab::test(subject, &self.lab, &log) {
+                Ok(setting) => setting,
                 Err(HarnessError::Interrupted) => {
                     run.interrupted = true;
                     return Ok(());
                 }
                 // One that cannot be tested does not keep the others from it.
-                Err(error) => run.settings.push(untested(subject, &error)),
+                Err(error) => CrashSetting {
+                    failed: Some(error.to_string()),
+                    ..subject.setting()
+                },
+            };
+            if setting.found.iter().any(|found| !found.findings.is_empty()) {
+                let kept = log_of(output.directory(), number);
+                fs::rename(&log, &kept).map_err(CliError::io("write", &kept))?;
+            } else {
+                let _ = fs::remove_file(&log);
             }
+            run.settings.push(setting);
         }
         Ok(())
     }
 }
 
-fn untested(subject: &Subject, error: &HarnessError) -> CrashSetting {
-    CrashSetting {
-        name: subject.name.clone(),
-        claim: subject.claim,
-        transactions: subject.transactions,
-        operations: 0,
-        syncs: 0,
-        acks: 0,
-        ran_ns: 0,
-        found: Vec::new(),
-        all_synced: Tally::default(),
-        failed: Some(error.to_string()),
-    }
-}
-
+/// What a setting did, by which its states are made again.
 fn log_of(directory: &Path, number: usize) -> PathBuf {
     directory.join(format!("operations-{}.log", number + 1))
-}
-
-/// What a setting did, by which its states are made again.
-fn keep(log: &Log, directory: &Path, number: usize) -> Result<(), CliError> {
-    let path = log_of(directory, number);
-    fs::write(&path, log.encode()).map_err(CliError::io("write", &path))
 }
 
 fn show(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit, CliError> {
@@ -328,10 +354,7 @@ fn show(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit,
     }
     match Format::json(options.print.json) {
         Some(_) => screen::print(&found),
-        None => screen::print(&terminal::render(
-            &document,
-            &screen::terminal(options.print.detail()),
-        )),
+        None => print(&document, &options.print),
     }
     if !options.print.quiet && !options.print.json {
         screen::note(&format!(
@@ -350,39 +373,126 @@ fn show(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit,
     })
 }
 
-fn replay(seed: u64, from: &Path, output: &Path) -> Result<Exit, CliError> {
-    let path = from.join(FOUND);
-    let text = fs::read_to_string(&path).map_err(CliError::io("read", &path))?;
-    let run: CrashRun = stowplan_model::crash_run(&text)
-        .map_err(|error| CliError::Unreadable(format!("{}: {error}", path.display())))?;
-    for (number, setting) in run.settings.iter().enumerate() {
-        for found in &setting.found {
-            let Some(finding) = found.findings.iter().find(|finding| finding.seed == seed) else {
-                continue;
-            };
-            let log = log_of(from, number);
-            let bytes = fs::read(&log).map_err(CliError::io("read", &log))?;
-            let log = Log::decode(&bytes).ok_or_else(|| {
-                CliError::Unreadable(format!(
-                    "{}: not whole, or of another version",
-                    log.display()
-                ))
-            })?;
-            let output = Output::create(Some(output), "crash")?;
-            stowplan_crashlab::replay(&log, found.model, finding, output.directory())?;
-            screen::print(&format!(
-                "{}, {}: {} {}\nThe state is in {}.",
-                screen::name(&setting.name),
-                found.model,
-                finding.judged.fate.name(),
-                screen::name(&finding.judged.note),
-                output.directory().display()
-            ));
-            return Ok(Exit::Done);
+fn print(document: &Document, options: &PrintOptions) {
+    screen::print(&terminal::render(
+        document,
+        &screen::terminal(options.detail()),
+    ));
+}
+
+/// What was found, from its result: `report`.
+pub(crate) fn report(
+    run: &CrashRun,
+    form: Form<'_>,
+    options: &PrintOptions,
+) -> Result<(), CliError> {
+    let document = document(run);
+    let text = match form.format {
+        None => {
+            print(&document, options);
+            return Ok(());
         }
+        Some(Format::Html) => html::render(&document),
+        Some(Format::Md) => markdown::render(&document),
+        Some(Format::Json) => crate::form::as_text(json(run))?,
+        Some(_) => {
+            return Err(CliError::Usage(
+                "a result of 'stowplan crash' has the formats html, markdown and json".to_owned(),
+            ));
+        }
+    };
+    form.deliver(&text)
+}
+
+/// The run that a directory holds the result of; nothing where there is none.
+pub(crate) fn read(directory: &Path) -> Result<Option<CrashRun>, CliError> {
+    let path = directory.join(FOUND);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(CliError::io("read", &path)(error)),
+    };
+    let run = stowplan_model::crash_run(&text)
+        .map_err(|error| CliError::Unreadable(format!("{}: {error}", path.display())))?;
+    Ok(Some(run))
+}
+
+fn replay(seed: u64, from: &Path, output: &Path) -> Result<Exit, CliError> {
+    let none = || {
+        CliError::Usage(format!(
+            "--from {}: there is no {FOUND} in it",
+            from.display()
+        ))
+    };
+    let run = read(from)?.ok_or_else(none)?;
+    let all = run
+        .settings
+        .iter()
+        .enumerate()
+        .flat_map(|(number, setting)| {
+            let found = setting.found.iter();
+            let findings =
+                found.flat_map(|found| found.findings.iter().map(|each| (found.model, each)));
+            findings.map(move |(model, finding)| (number, setting, model, finding))
+        });
+    let mut of_seed = all.filter(|(.., finding)| finding.seed == seed);
+    let Some((number, setting, model, finding)) = of_seed.next() else {
+        return Err(CliError::Usage(format!(
+            "--replay {seed}: no finding in {} has this seed; the report has one behind each",
+            from.join(FOUND).display()
+        )));
+    };
+    let path = log_of(from, number);
+    let bytes = fs::read(&path).map_err(CliError::io("read", &path))?;
+    let other = || {
+        CliError::Unreadable(format!(
+            "{}: not whole, or of another version",
+            path.display()
+        ))
+    };
+    let log = Log::decode(bytes).ok_or_else(other)?;
+    let output = Output::create(Some(output), "crash")?;
+    let directory = output.directory();
+    let replayed = stowplan_crashlab::replay(&log, model, finding, directory)?;
+    screen::print(&format!(
+        "{}, {model}: {} {}\nThe state is in {}, what was done until then in its operations.{}",
+        screen::name(&setting.name),
+        finding.judged.fate.name(),
+        screen::name(&finding.judged.note),
+        directory.display(),
+        how_to_judge(setting, finding, &replayed, directory)
+    ));
+    Ok(Exit::Done)
+}
+
+/// The commands by which the states of a program are judged again.
+fn how_to_judge(
+    setting: &CrashSetting,
+    finding: &CrashFinding,
+    replayed: &Replayed,
+    directory: &Path,
+) -> String {
+    if setting.check.is_empty() {
+        return format!(" {} commits had been acknowledged.", replayed.acked);
     }
-    Err(CliError::Usage(format!(
-        "--replay {seed}: no finding in {} has this seed; the report has one behind each",
-        path.display()
-    )))
+    let check = setting.check.replace('\'', "'\\''");
+    let judged_as = |name: &str, acked: u64| {
+        let state = directory.join(name).display().to_string();
+        format!(
+            "\n  (cd {} && STOWPLAN_DIR=$PWD STOWPLAN_ACKED={acked} sh -c '{check}'; echo $?)",
+            screen::name(&state)
+        )
+    };
+    let shrunk = replayed.acked_of_shrunk.filter(|_| finding.shrunk.cut > 0);
+    let commands = [
+        Some(("state", replayed.acked)),
+        shrunk.map(|acked| ("shrunk", acked)),
+    ];
+    let commands = commands
+        .into_iter()
+        .flatten()
+        .map(|(name, acked)| judged_as(name, acked));
+    format!(" The check may change it:{}", commands.collect::<String>())
 }

@@ -3,6 +3,7 @@
 
 use crate::calibrate;
 use crate::cli::{MeasureOptions, PrintOptions};
+use crate::crash;
 use crate::error::{CliError, Exit};
 use crate::form::{Form, Format, as_text, replace};
 use crate::output::{Written, write_report};
@@ -208,7 +209,10 @@ pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
         Format::value_variants(),
     )?;
     match options.results.as_slice() {
-        [one] => single(one, options, form),
+        [one] => match crash::read(one)? {
+            Some(run) => crash::report(&run, form, &options.print).map(|()| Exit::Done),
+            None => single(one, options, form),
+        },
         several => together(several, options, form),
     }
 }

@@ -35,7 +35,7 @@ const WRITE_BACK_AFTER: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// It has ended already, or the system does not know of such a thing.
-pub(crate) fn end_with_parent(parent: u32) -> Result<(), HarnessError> {
+pub fn end_with_parent(parent: u32) -> Result<(), HarnessError> {
     let kill = Some(Signal::KILL);
     set_parent_process_death_signal(kill)
         .map_err(|error| run_error(format!("cannot tie this process to its parent: {error}")))?;
@@ -46,8 +46,9 @@ pub(crate) fn end_with_parent(parent: u32) -> Result<(), HarnessError> {
     }
 }
 
-/// Why no file system can be mounted here, if that can be known without trying.
-pub(crate) fn reason_against() -> Option<String> {
+/// What this machine lacks for the lab; nothing if it has all, as far as that is known without trying.
+#[must_use]
+pub fn reason_against() -> Option<String> {
     let opened = OpenOptions::new().read(true).write(true).open(FUSE);
     let why = match opened.err()?.kind() {
         ErrorKind::NotFound => {

@@ -6,7 +6,7 @@
 //! is told there stands in the log exactly where it was told.
 
 use crate::content::Content;
-use crate::log::{Attributes, Entry, Kind, Log, Node, Operation, Place, ROOT};
+use crate::log::{Attributes, Entry, Kind, Log, MAGIC, Node, Operation, Place, ROOT};
 use crate::tree::{Held, State, Tree};
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -16,6 +16,8 @@ use fuser::{
 };
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -29,12 +31,10 @@ const MOUNT: u64 = 1;
 const STDOUT_NUMBER: u64 = 1 << 62;
 /// Nobody changes anything behind the kernel's back.
 const FOR_LONG: Duration = Duration::from_secs(3600);
-/// Bytes that may be written, each counted every time: they stay in memory.
-const MOST_BYTES: u64 = 2 << 30;
 /// The end of what a program says, which is kept for a message.
 const SAID: usize = 4_000;
-/// The most bytes that a request to make a hole may cover.
-const LARGEST_HOLE: u64 = 64 << 20;
+/// Bytes of the longest name, as on most file systems.
+const LONGEST_NAME: usize = 255;
 const BLOCKS: u64 = 16 << 20;
 
 /// When a file was changed and looked at.
@@ -50,53 +50,57 @@ pub(super) struct Recording(Arc<Mutex<Inner>>);
 
 struct Inner {
     tree: Tree,
-    entries: Vec<Entry>,
+    log: Log,
+    /// The file of the log, to which goes what is written as it comes.
+    file: BufWriter<File>,
     started: Instant,
     owner: Attributes,
     next: Node,
-    bytes: u64,
+    /// Bytes that may still be written, each counted every time.
+    left: u64,
     times: HashMap<Node, Times>,
     open: HashMap<Node, u32>,
     listings: HashMap<u64, Vec<(u64, FileType, OsString)>>,
     next_listing: u64,
     /// The line that the program has begun to say, and the end of what it said.
     line: Vec<u8>,
-    said: String,
     told_bytes: u64,
 }
 
 impl Recording {
-    pub(super) fn new(uid: u32, gid: u32) -> Self {
+    /// That of a user, who may write so many bytes, each counted every time; they go to `file`.
+    pub(super) fn new(uid: u32, gid: u32, file: File, most: u64) -> io::Result<Self> {
+        let mut file = BufWriter::with_capacity(1 << 20, file);
+        file.write_all(MAGIC)?;
         let owner = Attributes {
             mode: 0o755,
             uid,
             gid,
         };
-        Self(Arc::new(Mutex::new(Inner {
+        Ok(Self(Arc::new(Mutex::new(Inner {
             tree: Tree::new(owner),
-            entries: Vec::new(),
+            log: Log::default(),
+            file,
             started: Instant::now(),
             owner,
             next: ROOT + 1,
-            bytes: 0,
+            left: most,
             times: HashMap::new(),
             open: HashMap::new(),
             listings: HashMap::new(),
             next_listing: 1,
             line: Vec::new(),
-            said: String::new(),
             told_bytes: 0,
-        })))
+        }))))
     }
 
-    /// What was done so far.
-    pub(super) fn take(&self, exit: Option<i32>) -> Log {
+    /// Ends the file of the log.
+    pub(super) fn finish(&self, exit: i32) -> io::Result<()> {
         let mut inner = self.inner();
-        Log {
-            entries: std::mem::take(&mut inner.entries),
-            exit,
-            said: std::mem::take(&mut inner.said),
-        }
+        inner.log.exit = Some(exit);
+        let end = inner.log.end();
+        inner.file.write_all(&end)?;
+        inner.file.flush()
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -116,6 +120,7 @@ fn place(parent: INodeNo, name: &OsStr) -> Result<Place, Errno> {
     match parent.0 {
         // Nothing is made beside the program's directory.
         MOUNT => Err(Errno::EACCES),
+        _ if name.len() > LONGEST_NAME => Err(Errno::ENAMETOOLONG),
         _ => Ok(Place {
             parent: node_of(parent),
             name: name.to_owned(),
@@ -132,7 +137,7 @@ impl Inner {
 
     fn note(&mut self, operation: Operation) {
         let at_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.entries.push(Entry { at_ns, operation });
+        self.log.entries.push(Entry { at_ns, operation });
     }
 
     fn touch(&mut self, node: Node) {
@@ -237,16 +242,24 @@ impl Inner {
             return Ok(());
         }
         let node = node_of(number);
-        if self.tree.content(node).is_none() {
+        let Some(content) = self.tree.content_mut(node) else {
             return Err(Errno::EIO);
-        }
-        self.bytes += data.len() as u64;
-        if self.bytes > MOST_BYTES {
+        };
+        let Some(left) = self.left.checked_sub(data.len() as u64) else {
+            let why = "it wrote more bytes than --most-written allows";
+            self.log.refused.get_or_insert_with(|| why.to_owned());
+            return Err(Errno::ENOSPC);
+        };
+        if let Err(error) = self.file.write_all(data) {
+            let why = || format!("what it wrote cannot be kept: {error}");
+            self.log.refused.get_or_insert_with(why);
             return Err(Errno::ENOSPC);
         }
+        self.left = left;
+        content.write(offset, data);
         self.touch(node);
-        let data = data.to_vec();
-        self.apply(Operation::Write { node, offset, data });
+        let data = data.len().into();
+        self.note(Operation::Write { node, offset, data });
         Ok(())
     }
 
@@ -258,17 +271,19 @@ impl Inner {
                 continue;
             }
             let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
-            match told(&line) {
-                Some(operation) => self.note(operation),
-                None => {
-                    self.said.push_str(&line);
-                    self.said.push('\n');
-                    let too_much = self.said.len().saturating_sub(SAID);
-                    let from =
-                        (too_much..=self.said.len()).find(|at| self.said.is_char_boundary(*at));
-                    self.said.drain(..from.unwrap_or(0));
-                }
+            if let Some(operation) = told(&line) {
+                self.note(operation);
+                continue;
             }
+            if line.split_whitespace().next() == Some("ack") {
+                self.log.malformed.get_or_insert_with(|| line.clone());
+            }
+            let said = &mut self.log.said;
+            said.push_str(&line);
+            said.push('\n');
+            let too_much = said.len().saturating_sub(SAID);
+            let from = (too_much..=said.len()).find(|at| said.is_char_boundary(*at));
+            said.drain(..from.unwrap_or(0));
         }
     }
 
@@ -332,12 +347,12 @@ impl Inner {
         let zeroes = mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0;
         let known =
             libc::FALLOC_FL_KEEP_SIZE | libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
-        if mode & !known != 0 || (zeroes && len > LARGEST_HOLE) {
+        if mode & !known != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
         if zeroes && offset < now {
-            let zeros = usize::try_from(end.min(now) - offset).map_err(|_| Errno::EFBIG)?;
-            self.write(number, offset, &vec![0; zeros])?;
+            let len = end.min(now) - offset;
+            self.apply(Operation::Clear { node, offset, len });
         }
         if !keeps_size && end > now {
             self.apply(Operation::Resize { node, len: end });

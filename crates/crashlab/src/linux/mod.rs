@@ -5,6 +5,5 @@ mod cage;
 mod file_system;
 mod recorder;
 
-pub use cage::{cage, init};
-pub(crate) use cage::{end_with_parent, reason_against};
+pub use cage::{cage, end_with_parent, init, reason_against};
 pub use recorder::record;

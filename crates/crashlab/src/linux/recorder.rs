@@ -7,12 +7,12 @@ use crate::run_error;
 use fuser::{Config, MountOption, Session, SessionACL};
 use rustix::process::{getgid, getuid};
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 use stowplan_harness::HarnessError;
 
 /// Mounts the file system on `mount`, an empty directory, runs the program in a directory on it, and
-/// writes what it did to `log`. The code with which the program ended stands in the log.
+/// writes what it did to `log`, `most` bytes of data at most. The code with which the program ended stands in it.
 ///
 /// # Errors
 /// Nothing can be mounted, the program cannot be started, or the log cannot be written.
@@ -20,11 +20,14 @@ pub fn record(
     parent: u32,
     mount: &Path,
     log: &Path,
+    most: u64,
     command: &[OsString],
 ) -> Result<(), HarnessError> {
     end_with_parent(parent)?;
     enter()?;
-    let recording = Recording::new(getuid().as_raw(), getgid().as_raw());
+    let file = File::create(log).map_err(HarnessError::io("create", log))?;
+    let recording = Recording::new(getuid().as_raw(), getgid().as_raw(), file, most)
+        .map_err(HarnessError::io("write", log))?;
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::FSName("stowplan-crash".to_owned()),
@@ -41,8 +44,9 @@ pub fn record(
     let unmounted = session.umount_and_join();
     let status = status?;
     unmounted.map_err(|error| run_error(format!("cannot take the file system away: {error}")))?;
-    let bytes = recording.take(Some(status)).encode();
-    fs::write(log, bytes).map_err(HarnessError::io("write", log))
+    recording
+        .finish(status)
+        .map_err(HarnessError::io("write", log))
 }
 
 fn run(mount: &Path, command: &[OsString]) -> Result<i32, HarnessError> {

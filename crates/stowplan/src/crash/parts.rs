@@ -29,6 +29,8 @@ pub(crate) struct CrashfsOptions {
     mount: PathBuf,
     #[arg(long, default_value = ".")]
     log: PathBuf,
+    #[arg(long, default_value_t = 0)]
+    most: u64,
     #[arg(long)]
     write_back: bool,
     #[arg(last = true)]
@@ -64,13 +66,14 @@ pub(crate) fn crashfs(options: &CrashfsOptions) -> Result<Exit, CliError> {
         parent,
         mount,
         log,
+        most,
         write_back,
         command,
         ..
     } = options;
     let code = match options.part {
         CrashPart::Record => {
-            stowplan_crashlab::record(*parent, mount, log, command)?;
+            stowplan_crashlab::record(*parent, mount, log, *most, command)?;
             0
         }
         CrashPart::Cage => stowplan_crashlab::cage(*parent, command)?,

@@ -79,7 +79,12 @@ const MATRIX: &[&str] = &[
 /// What the command line asks for.
 pub(super) fn subjects(options: &CrashOptions) -> Result<Vec<Subject>, CliError> {
     if let (Some(program), Some(check)) = (&options.program, &options.check) {
-        return Ok(vec![of_program(program, check, options.promise.into())]);
+        let name = options.name.clone().unwrap_or_else(|| short(program));
+        return Ok(vec![of_program(
+            (name, program),
+            check,
+            options.promise.into(),
+        )]);
     }
     let all: Vec<String> = MATRIX.iter().map(|spec| (*spec).to_owned()).collect();
     let named = match options.stores.is_empty() {
@@ -89,9 +94,19 @@ pub(super) fn subjects(options: &CrashOptions) -> Result<Vec<Subject>, CliError>
     named.iter().map(|spec| of_store(spec, options)).collect()
 }
 
-fn of_program(program: &str, check: &str, class: Durability) -> Subject {
+/// The beginning of a command, in a line.
+fn short(program: &str) -> String {
+    const MOST: usize = 24;
+    let words = program.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", words[..end].trim_end()),
+        None => words,
+    }
+}
+
+fn of_program((name, program): (String, &str), check: &str, class: Durability) -> Subject {
     Subject {
-        name: program.to_owned(),
+        name,
         claim: DurabilityClaim {
             class,
             atomic: class >= Durability::Consistent,

@@ -132,3 +132,90 @@ fn what_cannot_be_tested_is_refused_with_the_reason() {
     crash(&bench, "--program ./mine").refuses("--check");
     assert!(!bench.path("stowplan-results").exists());
 }
+
+/// `crash` of a program with a check, as one model and few states.
+fn of_program(bench: &Bench, program: &str, check: &str, more: &[&str], output: &str) -> Finished {
+    let mut words = vec!["crash", "--program", program, "--check", check];
+    words.extend(["--states", "4", "--model", "strict", "--output", output]);
+    words.extend(more);
+    bench.run(&words)
+}
+
+const CHECKED: &str = r#"test "$STOWPLAN_ACKED" = 0 || test "$(cat value)" = 7"#;
+
+#[test]
+fn programs_and_checks_that_hang_or_write_too_much_are_ended_and_told() {
+    if !available() {
+        return;
+    }
+    let bench = Bench::new();
+    let writes = "echo 7 > value && sync value . && echo ack 1";
+    let limit = ["--check-limit", "1s"];
+    of_program(&bench, writes, "sleep 1000", &limit, "check")
+        .exits(1)
+        .prints("did not end within 1 s, not even where nothing was lost");
+    let limit = ["--program-limit", "1s"];
+    of_program(&bench, "sleep 1000", CHECKED, &limit, "program")
+        .exits(1)
+        .prints("the program did not end within 1 s");
+    let limit = ["--most-written", "64KiB"];
+    let large = "head -c 100000 /dev/zero > value || exit 4; echo ack 1";
+    of_program(&bench, large, CHECKED, &limit, "large")
+        .exits(1)
+        .prints("the lab refused a write")
+        .prints("--most-written");
+}
+
+#[test]
+fn what_a_program_says_wrong_is_said_and_what_went_wrong_can_be_judged_again() {
+    if !available() {
+        return;
+    }
+    let bench = Bench::new();
+    of_program(
+        &bench,
+        "echo 7 > value; echo ack x",
+        CHECKED,
+        &[],
+        "malformed",
+    )
+    .exits(1)
+    .prints("its line 'ack x' tells of no commit");
+    let none = of_program(
+        &bench,
+        "echo 7 > value",
+        CHECKED,
+        &["--name", "silent"],
+        "none",
+    );
+    none.exits(1).prints("no line 'ack N' was seen");
+    none.prints("silent");
+    let wrong = of_program(&bench, "echo 7 > value; echo ack 1", CHECKED, &[], "wrong");
+    wrong.exits(1).prints("No fsync at all was seen");
+    bench
+        .run(&["report", "wrong"])
+        .exits(0)
+        .prints("A promise was broken");
+    let text = std::fs::read_to_string(bench.path("wrong/crash.json")).unwrap();
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let seed = found["settings"][0]["found"][0]["findings"][0]["seed"].to_string();
+    let again = bench.run(&[
+        "crash", "--replay", &seed, "--from", "wrong", "--output", "again",
+    ]);
+    again.exits(0).prints("STOWPLAN_ACKED=1");
+    assert!(bench.path("again/operations").exists());
+}
+
+#[test]
+fn a_name_that_is_too_long_is_refused_as_elsewhere_and_what_a_killed_run_left_is_in_nobodys_way() {
+    if !available() {
+        return;
+    }
+    let bench = Bench::new();
+    let program = "n=$(printf %256s | tr ' ' n); ! echo x > $n 2>/dev/null && echo 7 > value && sync value . && echo ack 1";
+    of_program(&bench, program, CHECKED, &[], "long").exits(0);
+    drop(stowplan_harness::disk::WorkDirectory::create(
+        &bench.path("killed/work"),
+    ));
+    of_program(&bench, program, CHECKED, &[], "killed").exits(0);
+}

@@ -1,7 +1,7 @@
 //! A small log-structured store, once right and once with each of five classic mistakes: the right one
 //! must never fail, and each mistake must be found.
 
-use super::*;
+use super::super::*;
 use crate::log::{Entry, Kind, Place};
 
 /// What is wrong with it.
@@ -65,6 +65,7 @@ impl Writer {
     }
 
     fn write(&mut self, node: Node, offset: u64, data: Vec<u8>) {
+        let data = data.into();
         self.note(Operation::Write { node, offset, data });
     }
 
