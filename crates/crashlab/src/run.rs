@@ -489,7 +489,7 @@ impl<'o> Lab<'o> {
             .take(WORDS)
             .map(|pieces| {
                 let numbers: Vec<u32> = pieces.iter().map(|piece| piece.1).collect();
-                states.describe_lost(pieces[0].0, &numbers)
+                states.describe_lost(pieces.first().map_or(0, |piece| piece.0), &numbers)
             })
             .collect();
         let more = operations.count() - words.len();

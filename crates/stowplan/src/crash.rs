@@ -159,7 +159,9 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     }
     let interrupt = Interrupt::on_signals()
         .map_err(|error| CliError::Usage(format!("cannot watch for Ctrl-C: {error}")))?;
-    options.output.as_deref().map(remove_killed);
+    if let Some(output) = &options.output {
+        remove_killed(output);
+    }
     let output = Output::create(options.output.as_deref(), "crash")?;
     let scratch = scratch(options, &output)?;
     let work = WorkDirectory::create(&output.directory().join(WORK))?;
@@ -477,12 +479,12 @@ fn how_to_judge(
     if setting.check.is_empty() {
         return format!(" {} commits had been acknowledged.", replayed.acked);
     }
-    let check = setting.check.replace('\'', "'\\''");
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let check = quoted(&setting.check);
     let judged_as = |name: &str, acked: u64| {
-        let state = directory.join(name).display().to_string();
+        let state = quoted(&directory.join(name).display().to_string());
         format!(
-            "\n  (cd {} && STOWPLAN_DIR=$PWD STOWPLAN_ACKED={acked} sh -c '{check}'; echo $?)",
-            screen::name(&state)
+            "\n  (cd {state} && STOWPLAN_DIR=$PWD STOWPLAN_ACKED={acked} sh -c {check}; echo $?)"
         )
     };
     let shrunk = replayed.acked_of_shrunk.filter(|_| finding.shrunk.cut > 0);

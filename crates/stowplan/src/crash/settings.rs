@@ -9,72 +9,7 @@ use stowplan_stores::registry;
 
 /// Settings that differ in what they promise or in how they keep it, and all that a built-in study credits with
 /// keeping anything when the power goes.
-const MATRIX: &[&str] = &[
-    "sqlite:journal=wal,synchronous=full",
-    "sqlite:journal=wal,synchronous=full,api=blob",
-    "sqlite:journal=wal,synchronous=full,column_type=text",
-    "sqlite:journal=wal,synchronous=full,column_type=text,locking=exclusive,mmap=256MiB",
-    "sqlite:journal=wal,synchronous=normal",
-    "sqlite:journal=wal,synchronous=normal,column_type=text",
-    "sqlite:journal=wal,synchronous=normal,autocheckpoint=0",
-    "sqlite:journal=wal,synchronous=off",
-    "sqlite:journal=delete,synchronous=extra",
-    "sqlite:journal=delete,synchronous=full",
-    "sqlite:journal=delete,synchronous=full,api=blob",
-    "sqlite:journal=delete,synchronous=full,api=blob,mmap=2000M",
-    "sqlite:journal=delete,synchronous=full,column_type=text",
-    "sqlite:journal=delete,synchronous=full,key=text",
-    "sqlite:journal=delete,synchronous=full,key=text,rowid=off",
-    "sqlite:journal=delete,synchronous=full,locking=exclusive",
-    "sqlite:journal=delete,synchronous=full,mmap=2000M",
-    "sqlite:journal=delete,synchronous=full,page_size=1024",
-    "sqlite:journal=delete,synchronous=full,page_size=2048",
-    "sqlite:journal=delete,synchronous=full,page_size=8192",
-    "sqlite:journal=delete,synchronous=full,page_size=16384",
-    "sqlite:journal=delete,synchronous=full,page_size=32768",
-    "sqlite:journal=delete,synchronous=full,page_size=65536",
-    "sqlite:journal=delete,synchronous=normal",
-    "sqlite:journal=delete,synchronous=off",
-    "sqlite:journal=truncate,synchronous=extra",
-    "sqlite:journal=truncate,synchronous=full",
-    "sqlite:journal=truncate,synchronous=normal",
-    "sqlite:journal=persist,synchronous=full",
-    "sqlite:journal=persist,synchronous=full,column_type=text",
-    "sqlite:journal=persist,synchronous=normal",
-    "sqlite:journal=memory,synchronous=full",
-    "sqlite:journal=off,synchronous=full",
-    "sqlite-buffered",
-    "sqlite-buffered:window_rows=100",
-    "sqlite-buffered:window_rows=1000",
-    "sqlite-buffered:window_rows=100000",
-    "split:write=rename,fsync=directory,journal=wal,synchronous=full",
-    "files:write=truncate",
-    "files:write=truncate,fsync=file",
-    "files:write=in-place,fsync=file",
-    "files:write=rename",
-    "files:write=rename,fsync=file",
-    "files:write=rename,fsync=directory",
-    "files:write=rename,fsync=directory,layout=tree",
-    "files-indexed",
-    "files-indexed:write=rename,fsync=directory",
-    "lmdb",
-    "lmdb:key=text",
-    "lmdb:database=named",
-    "lmdb:database=named,append=on",
-    "lmdb:write_map=on",
-    "lmdb:sync=no-meta",
-    "lmdb:sync=none",
-    "redb",
-    "redb:key=text",
-    "redb:durability=none",
-    "fjall",
-    "fjall:durability=sync-data",
-    "fjall:durability=sync-all",
-    "document",
-    "document:fsync=file",
-    "document:fsync=directory",
-    "document:fsync=directory,format=binary",
-];
+const MATRIX: &str = include_str!("matrix.txt");
 
 /// What the command line asks for.
 pub(super) fn subjects(options: &CrashOptions) -> Result<Vec<Subject>, CliError> {
@@ -86,7 +21,7 @@ pub(super) fn subjects(options: &CrashOptions) -> Result<Vec<Subject>, CliError>
             options.promise.into(),
         )]);
     }
-    let all: Vec<String> = MATRIX.iter().map(|spec| (*spec).to_owned()).collect();
+    let all: Vec<String> = MATRIX.lines().map(str::to_owned).collect();
     let named = match options.stores.is_empty() {
         true => &all[..],
         false => &options.stores[..],
@@ -187,7 +122,7 @@ mod tests {
     fn whatever_a_study_credits_with_surviving_a_power_cut_is_put_to_it() {
         let resolve = |spec: &StoreSpec| registry::resolve(spec, 0);
         let tested = MATRIX
-            .iter()
+            .lines()
             .map(|spec| written(&resolve(&spec.parse().unwrap()).unwrap()));
         let tested: BTreeSet<String> = tested.collect();
         let studies = crate::studies::built_in().unwrap().into_iter();
@@ -216,11 +151,11 @@ mod tests {
 
     #[test]
     fn every_setting_stands_there_once_and_the_documents_say_how_many_there_are() {
-        let different: BTreeSet<&&str> = MATRIX.iter().collect();
-        assert_eq!(different.len(), MATRIX.len());
+        let different: BTreeSet<&str> = MATRIX.lines().collect();
+        assert_eq!(different.len(), MATRIX.lines().count());
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/crash.md");
         let text = std::fs::read_to_string(path).unwrap();
-        let told = format!("a list of {} settings", MATRIX.len());
+        let told = format!("a list of {} settings", MATRIX.lines().count());
         assert!(text.contains(&told), "docs/crash.md: {told}");
     }
 }
