@@ -459,7 +459,7 @@ fn replay(seed: u64, from: &Path, output: &Path) -> Result<Exit, CliError> {
     let directory = output.directory();
     let replayed = stowplan_crashlab::replay(&log, model, finding, directory)?;
     screen::print(&format!(
-        "{}, {model}: {} {}\nThe state is in {}, what was done until then in its operations.{}",
+        "{}, {model}: {} {}\nThe state is in {}. What was done until then is in its operations.{}",
         screen::name(&setting.name),
         finding.judged.fate.name(),
         screen::name(&finding.judged.note),
