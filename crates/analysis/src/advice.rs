@@ -4,7 +4,7 @@
 use crate::stopping::{bears_out, verdict};
 use crate::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict};
 use serde::Serialize;
-use stowplan_model::{AdviseSpec, Cell, CellId, WholeSet, built_alike};
+use stowplan_model::{AdviseSpec, Cell, CellId, PerTransaction, WholeSet, built_alike};
 
 /// What is advised.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -13,6 +13,9 @@ pub struct Advice {
     pub choice: Choice,
     /// Bytes of a page of the database that is meant.
     pub page_size: Option<u64>,
+    /// Whether reads after a reboot are unknown because only root may have the machine forget what it
+    /// has in memory.
+    pub boot_needs_root: bool,
     /// How the database stands against files in each respect that was measured.
     pub aspects: Vec<Aspect>,
     /// Small values in a database and larger ones in files, where that was measured.
@@ -49,13 +52,8 @@ pub enum Choice {
 /// Small values in a database, and larger ones in files.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Split {
-    /// The largest size inside, in bytes: of those that are not shown to be slower to read than another
-    /// one, the middle one; where some of these were measured in all respects, of these.
+    /// The largest size inside, in bytes.
     pub inside: u64,
-    /// The least of those sizes.
-    pub from: u64,
-    /// The greatest of them.
-    pub to: u64,
     /// How it stands against files in each respect that was measured.
     pub aspects: Vec<Aspect>,
     /// What its values take on disk, in bytes.
@@ -66,17 +64,19 @@ pub struct Split {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// Values are read that are in memory.
+    /// Values are read that are in memory, each by itself.
     Read,
-    /// Values are read from storage.
+    /// The same, many in one transaction, where that has another verdict, and a better one.
+    Together,
+    /// Values are read from storage; names are in memory.
     Cold,
+    /// Values are read of which nothing is in memory, not even names.
+    Boot,
     /// One value is replaced.
     Replace,
     /// Values are read that are in memory, and replaced, as often as the user says: the figures of both,
     /// weighed by the time that they take in files.
     Mixed,
-    /// All values are read, one after the other.
-    All,
 }
 
 /// A store of another kind against files in one respect.
@@ -109,140 +109,106 @@ pub struct SpaceTaken {
 
 /// The advice that a study on the user's own data asks for.
 pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
-    let asked_of = analysis.run.plan.study.advise.as_ref()?;
-    // Where reads are left out, replacements alone say which database is meant.
-    let first = of(analysis, AdviseSpec::READ).or_else(|| of(analysis, AdviseSpec::REPLACE));
-    let sizes = first.map(|first| eligible(analysis, first, Rival::Database));
-    let page_size = sizes.and_then(|sizes| sizes.first().copied());
-    let aspects = aspects(analysis, asked_of, (Rival::Database, page_size));
-    let split = split(analysis, asked_of, first);
+    let asked = analysis.run.plan.study.advise.as_ref()?;
+    let aspects = aspects(analysis, asked, Rival::Database);
+    let split = split(analysis, asked);
     let choice = choose(&aspects, split.as_ref());
+    let meant = match choice {
+        Choice::Split { .. } => Rival::Split,
+        _ => Rival::Database,
+    };
     let (measured_values, measured_bytes) = measured(analysis);
     Some(Advice {
         choice,
-        page_size: match choice {
-            Choice::Split { .. } => page_of_split(analysis),
-            _ => page_size,
-        },
-        space: space(analysis, page_size),
+        page_size: cell(analysis, meant).map(|cell| cell.settings.number("page_size")),
+        boot_needs_root: lacks_boot(analysis),
+        space: space(analysis),
         aspects,
         split,
-        whole: asked_of.whole,
+        whole: asked.whole,
         measured_values,
         measured_bytes,
     })
 }
 
-/// The pages with which splits were measured.
-fn page_of_split(analysis: &Analysis) -> Option<u64> {
-    let cell = cells(analysis)
-        .iter()
-        .find(|cell| Rival::Split.is_of(cell))?;
-    Some(cell.settings.number("page_size"))
+/// Whether the study asks for reads after a reboot and the plan, which was made by somebody else than root,
+/// has none.
+fn lacks_boot(analysis: &Analysis) -> bool {
+    let plan = &analysis.run.plan;
+    let asked = plan.study.comparisons.iter();
+    let mut asked = asked.map(|comparison| comparison.id.as_str());
+    let mut planned = plan.comparisons.iter();
+    asked.any(|id| id == AdviseSpec::BOOT)
+        && !planned.any(|comparison| comparison.id == AdviseSpec::BOOT)
 }
 
 fn of<'a>(analysis: &'a Analysis, id: &str) -> Option<&'a ComparisonOutcome> {
     analysis.comparisons.iter().find(|found| found.id == id)
 }
 
-/// What is set against files. Several of each are measured, which differ in a size.
+/// What is set against files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rival {
-    /// Everything in one database; by bytes of its pages.
+    /// Everything in one database, each operation by itself.
     Database,
-    /// Small values in a database, and larger ones in files; by the largest size inside.
+    /// The same, with many operations in one transaction.
+    Together,
+    /// Small values in a database, and larger ones in files.
     Split,
 }
 
 impl Rival {
     fn is_of(self, cell: &Cell) -> bool {
         let is_split = cell.settings.get("inline_limit").is_some();
+        let is_database = cell.settings.get("page_size").is_some() && !is_split;
+        let is_together = cell.workload.per_transaction == PerTransaction::All;
         match self {
-            Self::Database => cell.settings.get("page_size").is_some() && !is_split,
+            Self::Database => is_database && !is_together,
+            Self::Together => is_database && is_together,
             Self::Split => is_split,
         }
     }
-
-    fn size(self, cell: &Cell) -> u64 {
-        cell.settings.number(match self {
-            Self::Database => "page_size",
-            Self::Split => "inline_limit",
-        })
-    }
-
-    /// Those of a comparison that have a ratio to files, with it.
-    fn measured(
-        self,
-        comparison: &ComparisonOutcome,
-    ) -> impl Iterator<Item = (&CellSummary, RatioEstimate)> {
-        let of_kind = comparison
-            .rivals()
-            .filter(move |cell| self.is_of(&cell.cell));
-        of_kind.filter_map(|cell| Some((cell, comparison.to_baseline(cell)?.estimate?)))
-    }
 }
 
-/// The stores of one kind that are not shown to be slower than another of them, by intervals that do not
-/// overlap.
-fn unbeaten(comparison: &ComparisonOutcome, rival: Rival) -> Vec<&CellSummary> {
-    let measured = || rival.measured(comparison);
-    let Some(least) = measured().map(|(_, ratio)| ratio.high).reduce(f64::min) else {
-        return Vec::new();
-    };
-    let unbeaten = measured().filter(|(_, ratio)| ratio.low <= least);
-    unbeaten.map(|(cell, _)| cell).collect()
-}
-
-/// The sizes of these. What is advised has to follow from its own figures: where some were measured in all
-/// respects that decide, these only.
-fn eligible(analysis: &Analysis, first: &ComparisonOutcome, rival: Rival) -> Vec<u64> {
-    let deciding = [AdviseSpec::READ, AdviseSpec::COLD, AdviseSpec::REPLACE];
-    let deciding = deciding.map(|id| of(analysis, id));
-    let everywhere = |size: &u64| {
-        deciding.iter().flatten().all(|comparison| {
-            let mut sizes = rival.measured(comparison).peekable();
-            sizes.peek().is_none() || sizes.any(|(cell, _)| rival.size(&cell.cell) == *size)
-        })
-    };
-    let unbeaten = unbeaten(first, rival).into_iter();
-    let sizes: Vec<u64> = unbeaten.map(|cell| rival.size(&cell.cell)).collect();
-    let known: Vec<u64> = sizes.iter().copied().filter(everywhere).collect();
-    match known.is_empty() {
-        true => sizes,
-        false => known,
-    }
-}
-
-/// How a store of this size, or else another of its kind, stands against files, in each respect that was to
-/// be measured.
-fn aspects(analysis: &Analysis, asked: &AdviseSpec, meant: (Rival, Option<u64>)) -> Vec<Aspect> {
+/// How a store stands against files, in each respect that was to be measured.
+fn aspects(analysis: &Analysis, asked: &AdviseSpec, rival: Rival) -> Vec<Aspect> {
     let found = [
         (What::Read, AdviseSpec::READ),
         (What::Cold, AdviseSpec::COLD),
+        (What::Boot, AdviseSpec::BOOT),
         (What::Replace, AdviseSpec::REPLACE),
-        (What::All, AdviseSpec::ALL),
     ];
     let found = found
         .into_iter()
-        .filter_map(|(what, id)| aspect(what, of(analysis, id)?, meant));
+        .filter_map(|(what, id)| aspect(what, of(analysis, id)?, rival));
     let mut aspects: Vec<Aspect> = found.collect();
     let zone = analysis.run.equivalence.ln_1p();
     aspects.extend(mixed(&aspects, asked.overwrites, zone));
+    if rival == Rival::Database {
+        let read = of(analysis, AdviseSpec::READ);
+        let together = read.and_then(|read| aspect(What::Together, read, Rival::Together));
+        let together = together.filter(|together| turns(&aspects, together));
+        aspects.splice(1.min(aspects.len())..1.min(aspects.len()), together);
+    }
     aspects
 }
 
+/// Whether many reads in one transaction have a better verdict than each by itself.
+fn turns(aspects: &[Aspect], together: &Aspect) -> bool {
+    let rank = |verdict| match verdict {
+        Verdict::Slower => Some(0),
+        Verdict::Equivalent | Verdict::SmallDifference | Verdict::Unresolved => Some(1),
+        Verdict::Faster => Some(2),
+        Verdict::Unreliable | Verdict::NoData => None,
+    };
+    let single = aspects.iter().find(|aspect| aspect.what == What::Read);
+    let single = single.and_then(|single| rank(single.verdict));
+    single.is_some_and(|single| rank(together.verdict) > Some(single))
+}
+
 /// What was found in one respect; one that was to be measured and was not is there without a figure.
-fn aspect(
-    what: What,
-    comparison: &ComparisonOutcome,
-    (rival, size): (Rival, Option<u64>),
-) -> Option<Aspect> {
-    let of_kind = || comparison.rivals().filter(|cell| rival.is_of(&cell.cell));
-    let meant = of_kind().find(|cell| Some(rival.size(&cell.cell)) == size);
-    let others = |cell: &&CellSummary| comparison.to_baseline(cell).is_some();
-    let cell = meant.or_else(|| unbeaten(comparison, rival).first().copied());
-    let cell = cell.or_else(|| of_kind().find(others));
-    let cell = cell.or_else(|| of_kind().last())?;
+fn aspect(what: What, comparison: &ComparisonOutcome, rival: Rival) -> Option<Aspect> {
+    let cell = comparison.rivals().find(|cell| rival.is_of(&cell.cell))?;
     let contrast = comparison.to_baseline(cell);
     let time = |cell: &CellSummary| cell.time_ns.map(|time| time.estimate);
     let estimate = contrast.and_then(|contrast| contrast.estimate);
@@ -312,41 +278,24 @@ fn weighed_mean(weights: [f64; 2], ratios: [RatioEstimate; 2]) -> RatioEstimate 
     }
 }
 
-/// What was found of splits by size.
-fn split(
-    analysis: &Analysis,
-    asked: &AdviseSpec,
-    first: Option<&ComparisonOutcome>,
-) -> Option<Split> {
-    let sorted = |mut sizes: Vec<u64>| {
-        sizes.sort_unstable();
-        sizes
-    };
-    let sizes = sorted(eligible(analysis, first?, Rival::Split));
-    let inside = *sizes.get(sizes.len() / 2)?;
-    let alike = unbeaten(first?, Rival::Split).into_iter();
-    let alike = sorted(alike.map(|cell| Rival::Split.size(&cell.cell)).collect());
-    let cells = cells(analysis).iter();
-    let mut of_size = cells.filter(|cell| Rival::Split.size(cell) == inside);
+/// What was found of values split by size.
+fn split(analysis: &Analysis, asked: &AdviseSpec) -> Option<Split> {
+    let cell = cell(analysis, Rival::Split)?;
     Some(Split {
-        inside,
-        from: *alike.first()?,
-        to: *alike.last()?,
-        aspects: aspects(analysis, asked, (Rival::Split, Some(inside))),
-        allocated_bytes: of_size
-            .find_map(|cell| row(analysis, cell))
-            .map(|row| row.footprint.allocated_bytes),
+        inside: cell.settings.number("inline_limit"),
+        aspects: aspects(analysis, asked, Rival::Split),
+        allocated_bytes: row(analysis, cell).map(|row| row.footprint.allocated_bytes),
     })
 }
 
-/// What decides. Reading all values is rarely what a place is chosen for: it is told, and decides nothing.
-/// Where reads and replacements are weighed, they do not decide each by itself.
+/// What decides. Where reads and replacements are weighed, they do not decide each by itself; that many reads
+/// in one transaction are faster is how to read, and no ground to move.
 pub fn deciding(aspects: &[Aspect]) -> impl Iterator<Item = &Aspect> {
     let weighed = aspects.iter().any(|aspect| aspect.what == What::Mixed);
     aspects.iter().filter(move |aspect| match aspect.what {
-        What::All => false,
+        What::Together => false,
         What::Read | What::Replace => !weighed,
-        What::Cold | What::Mixed => true,
+        What::Cold | What::Boot | What::Mixed => true,
     })
 }
 
@@ -399,8 +348,8 @@ fn alone(aspects: &[Aspect]) -> Choice {
     // What was to be measured and could not be is no ground to advise on.
     let lacks = is(Verdict::NoData) || is(Verdict::Unreliable);
     match (is(Verdict::Faster), is(Verdict::Slower)) {
-        (true, true) => Choice::Depends,
         _ if lacks || !claims => Choice::Open,
+        (true, true) => Choice::Depends,
         (true, false) => Choice::Database,
         // Nothing is shown to be gained by moving, and something to be lost.
         (false, true) => Choice::Files,
@@ -433,16 +382,18 @@ fn row<'a>(analysis: &'a Analysis, cell: &Cell) -> Option<&'a SpaceRow> {
     analysis.space.iter().find(|row| row.instance == alike)
 }
 
-fn space(analysis: &Analysis, page_size: Option<u64>) -> Option<SpaceTaken> {
-    let taken = |wanted: &dyn Fn(&Cell) -> bool| {
-        let cell = cells(analysis).iter().find(|cell| wanted(cell))?;
-        Some(row(analysis, cell)?.footprint.allocated_bytes)
-    };
+/// The cell of a rival of files.
+fn cell(analysis: &Analysis, rival: Rival) -> Option<&Cell> {
+    cells(analysis).iter().find(|cell| rival.is_of(cell))
+}
+
+fn space(analysis: &Analysis) -> Option<SpaceTaken> {
+    let taken = |cell: &Cell| Some(row(analysis, cell)?.footprint.allocated_bytes);
+    let files = cells(analysis).iter();
+    let mut files = files.filter(|cell| cell.settings.get("page_size").is_none());
     Some(SpaceTaken {
-        files: taken(&|cell| cell.settings.get("page_size").is_none())?,
-        database: taken(&|cell| {
-            Rival::Database.is_of(cell) && Some(Rival::Database.size(cell)) == page_size
-        })?,
+        files: taken(files.next()?)?,
+        database: taken(cell(analysis, Rival::Database)?)?,
     })
 }
 
@@ -480,7 +431,7 @@ mod tests {
             aspect(What::Read, read),
             aspect(What::Cold, cold),
             aspect(What::Replace, replace),
-            aspect(What::All, Verdict::Faster),
+            aspect(What::Together, Verdict::Faster),
         ]
     }
 
@@ -498,7 +449,8 @@ mod tests {
             ([Unresolved, Unreliable, NoData], Choice::Open),
             ([NoData, Slower, NoData], Choice::Open),
             ([Faster, NoData, Faster], Choice::Open),
-            ([Faster, Slower, NoData], Choice::Depends),
+            ([Faster, Slower, NoData], Choice::Open),
+            ([NoData, Slower, Faster], Choice::Open),
         ] {
             assert_eq!(choose(&aspects(verdicts), None), choice, "{verdicts:?}");
         }
@@ -524,8 +476,6 @@ mod tests {
     fn split(aspects: Vec<Aspect>) -> Split {
         Split {
             inside: 65_536,
-            from: 16_384,
-            to: 262_144,
             aspects,
             allocated_bytes: None,
         }

@@ -1249,8 +1249,7 @@ fn block_seconds(cell: &Cell) -> f64 {
     let timed = workload.operations.map_or(0.025, |n| f64::from(n) * each);
     // Starting a process and preparing it; eviction and drain where they occur.
     let around = match workload.cache {
-        // The whole machine's files are dropped, and the program is read again.
-        CacheState::AllCold => 1.0,
+        // The whole machine's files are dropped, and the program is read again; or one block's, or it is drained.
         cache if cache.is_cold() || workload.operation.writes() => 0.2,
         _ => 0.04,
     };

@@ -127,6 +127,9 @@ pub struct AdviseSpec {
     /// replacements are weighed by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrites: Option<f64>,
+    /// What of the place was not measured, or measured elsewhere, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
     /// What work on all values takes, as far as it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<WholeSet>,
@@ -135,12 +138,12 @@ pub struct AdviseSpec {
 impl AdviseSpec {
     /// The comparison of reads in memory.
     pub const READ: &'static str = "read";
-    /// The comparison of reads from storage.
+    /// The comparison of reads from storage, with names in memory.
     pub const COLD: &'static str = "cold";
+    /// The comparison of reads with nothing in memory.
+    pub const BOOT: &'static str = "boot";
     /// The comparison of single replacements.
     pub const REPLACE: &'static str = "replace";
-    /// The comparison of reading all values.
-    pub const ALL: &'static str = "all";
 }
 
 fn default_memory_budget() -> u64 {

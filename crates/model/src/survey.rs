@@ -62,6 +62,9 @@ pub struct Survey {
     pub percentile_95: u64,
     /// Standard deviation of the natural logarithm of the sizes of values that are not empty.
     pub sigma: f64,
+    /// Of a database, whether rows are found by an integer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub integer_keys: bool,
     /// How many values are empty.
     pub empty: u64,
     /// How many directories the deepest file lies below the topmost.

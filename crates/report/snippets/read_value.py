@@ -2,6 +2,7 @@
 import sqlite3, sys, zlib
 
 archive = sqlite3.connect(sys.argv[1])
+archive.execute("BEGIN")  # Before many reads: one transaction for all, until COMMIT.
 row = archive.execute("SELECT sz, data FROM sqlar WHERE name = ?", (sys.argv[2],)).fetchone()
 if row is None:
     sys.exit("there is no " + sys.argv[2])

@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_archive::sample::Candidates;
@@ -20,7 +21,7 @@ use stowplan_harness::environment::examine;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::AsPlanned;
 use stowplan_model::{
-    OddityKind, Study, Survey, WholeSet, format_bytes, format_count, format_size,
+    AdviseSpec, OddityKind, Study, Survey, WholeSet, format_bytes, format_count, format_size,
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -46,20 +47,23 @@ const FEW: Extent = Extent {
     values: 2_000,
     bytes: 48 << 20,
 };
-/// The same of those that are read, within the time that is given unless told; within other times as many
-/// in proportion. They are more than are visited: what is read ahead of a value must seldom be another one that is
-/// visited, and their names must not all fit the database's cache where those of the place do not.
+/// The same of those that are read. They are more than are visited: what is read ahead of a value must seldom be
+/// another one that is visited, and their names must not all fit the database's cache where those of the place do
+/// not. More time makes more rounds of them, not more values: building them would eat it.
 const MANY: Extent = Extent {
     values: 18_000,
     bytes: 192 << 20,
 };
-/// The cache of a database of all values, in bytes: what a study gives. Of fewer it has as large a share, for
+/// Reads of a block from storage: as few as the harness would choose.
+const FEW_COLD: u32 = 200;
+/// Of fewer values nothing is said: blocks would be too short, and wherever they lie is good enough.
+const LEAST_VALUES: u64 = 100;
+/// The cache of a database of all values, in bytes: what SQLite has unless told otherwise
+/// (<https://sqlite.org/pragma.html#pragma_cache_size>). Of fewer it has as large a share, for
 /// a lookup reads the pages of the index that do not fit it; but at least so much, because a cache
 /// that fits the processor's is faster (docs/advise.md).
-const CACHE: u64 = 4 << 20;
+const CACHE: u64 = 2_000 << 10;
 const LEAST_CACHE: u64 = 1 << 20;
-/// With however much time, so many times these.
-const MOST_TIMES: f64 = 4.0;
 /// The most bytes with which work on all values is tried.
 const MOST_BYTES_AT_ONCE: u64 = 16 << 20;
 /// Of the room on the disk, one in so many bytes is used by the values, of which there are some fifteen
@@ -70,13 +74,8 @@ const OF_MEMORY: u64 = 20;
 /// The dataset of the values that are read, and that of those that are replaced where these are fewer.
 const MINE: &str = "mine";
 const FEW_OF_MINE: &str = "few";
-/// Page sizes of the databases; the last only where there is more time.
-const PAGES: [u64; 3] = [4_096, 8_192, 16_384];
-/// That of the database where only one is measured.
+/// Bytes of a page of the databases, unless the values lie in one now.
 const PAGE: u64 = 8_192;
-/// The most sizes at which values are split into a database and files, and where there is more time.
-const MOST_SPLITS: usize = 2;
-const MOST_SPLITS_WITH_TIME: usize = 3;
 /// Shares of the values, and of their bytes, below which a part is not worth a place of its own.
 const WORTH_SPLITTING: f64 = 0.1;
 
@@ -144,8 +143,7 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     };
     let place = place.canonicalize().map_err(CliError::io("open", &place))?;
     let origin = options.column.at(&place);
-    let most = options.many().values;
-    let (survey, mut candidates) = places::survey_to_draw(&origin, LARGEST, most, SEED)?;
+    let (survey, mut candidates) = places::survey_to_draw(&origin, LARGEST, MANY.values, SEED)?;
     let work = options.measure.work.as_deref();
     let work = work.or(options.measure.output.as_deref().and_then(Path::parent));
     let work = work.filter(|path| !path.as_os_str().is_empty());
@@ -196,25 +194,6 @@ impl Extent {
     }
 }
 
-impl AdviseOptions {
-    /// The most values that are read.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a choice of size"
-    )]
-    fn many(&self) -> Extent {
-        let budget = self.measure.budget.unwrap_or(BUDGET);
-        let times = (budget.as_secs_f64() / BUDGET.as_secs_f64()).min(MOST_TIMES);
-        let share = |of: u64| (of as f64 * times) as u64;
-        Extent {
-            values: share(MANY.values).max(FEW.values),
-            bytes: share(MANY.bytes).max(FEW.bytes),
-        }
-    }
-}
-
 fn save(file: &Path, text: &str) -> Result<(), CliError> {
     let failed = || CliError::io("write the study to", file);
     let mut out = File::create_new(file).map_err(failed())?;
@@ -233,6 +212,8 @@ struct Made<'a> {
     all: u64,
     /// Whether storage can be read from that is no memory.
     storage: bool,
+    /// What is not measured, or measured elsewhere.
+    limits: Vec<String>,
     /// What work on all values takes.
     whole: Option<WholeSet>,
 }
@@ -257,35 +238,52 @@ impl<'a> Made<'a> {
                 place.display()
             )));
         }
+        if there.values < LEAST_VALUES {
+            return Err(CliError::Usage(format!(
+                "{}: too few values to say where they belong: {} can be measured, and {LEAST_VALUES} are the least",
+                place.display(),
+                there.values
+            )));
+        }
         let here = examine(work);
         let free = here.file_system.free_bytes;
         let memory = Some(here.memory_available_bytes).filter(|bytes| *bytes > 0);
         let room = (free / OF_ROOM).min(memory.unwrap_or(u64::MAX) / OF_MEMORY);
         let fitting = |most: Extent| {
-            let most = Extent {
-                bytes: most.bytes.min(room),
-                ..most
-            };
-            most.of(there)
+            let bytes = most.bytes.min(room);
+            Extent { bytes, ..most }.of(there)
         };
         let few = fitting(FEW);
-        if few == 0 && there.values > 0 {
+        if few < LEAST_VALUES.min(FEW.of(there)).max(1) {
             return Err(CliError::Usage(format!(
                 "{} has {} free, too little to measure a sample; choose another place with --work",
                 work.display(),
                 format_bytes(free)
             )));
         }
+        let many = fitting(MANY).max(few);
+        let mut limits = limits_of(survey, there);
+        if many < MANY.of(there) {
+            limits.push(format!(
+                "Only {} of the values had room here (--work DIR: another place).",
+                format_count(many)
+            ));
+        }
+        let kind = here.file_system.kind.as_str();
+        if is_elsewhere(place, work) {
+            limits.push(format!(
+                "Measured on {kind}, not on {} where the data lies (--work DIR: a directory there).",
+                survey.file_system.as_deref().unwrap_or("the file system")
+            ));
+        }
         Ok(Self {
             survey,
             options,
-            many: fitting(options.many()).max(few),
+            many,
             few,
             all: there.values,
-            storage: !matches!(
-                here.file_system.kind.as_str(),
-                "tmpfs" | "ramfs" | "devtmpfs"
-            ),
+            storage: !matches!(kind, "tmpfs" | "ramfs" | "devtmpfs"),
+            limits,
             whole: None,
         })
     }
@@ -300,7 +298,8 @@ impl<'a> Made<'a> {
             bytes: MOST_BYTES_AT_ONCE,
         };
         let sample = candidates.sample(at_once.of(Extent::all(candidates)).max(1));
-        let tried = sample.and_then(|sample| stowplan_archive::whole::measure(&sample, PAGE, work));
+        let tried =
+            sample.and_then(|sample| stowplan_archive::whole::measure(&sample, self.page(), work));
         match tried {
             Ok(whole) => self.whole = Some(whole),
             Err(error) => note(&format!(
@@ -334,17 +333,16 @@ impl<'a> Made<'a> {
         if reads {
             text.push_str(&self.reads());
         }
+        if reads && (self.storage || self.options.cold) {
+            for (id, title, cache) in [
+                (AdviseSpec::COLD, "Reads, contents not cached", "cold"),
+                (AdviseSpec::BOOT, "Reads, nothing cached", "all-cold"),
+            ] {
+                text.push_str(&self.cold(id, title, cache));
+            }
+        }
         if self.options.overwrites != Some(0.0) {
             text.push_str(&self.replacements());
-        }
-        if reads && (self.storage || self.options.cold) {
-            text.push_str(&self.cold());
-        }
-        if reads {
-            text.push_str(&self.all());
-        }
-        if reads && self.has_time() {
-            text.push_str(&self.ways());
         }
         text
     }
@@ -367,19 +365,9 @@ impl<'a> Made<'a> {
             .into_iter()
             .filter_map(|(name, value)| Some(format!(", {name} = {}", quoted(value.as_ref()?))))
             .collect();
-        let (left_out, limit) = match *largest > LARGEST {
-            true => (
-                format!(" Values above {} were left out.", format_size(LARGEST)),
-                format!(", largest = {LARGEST}"),
-            ),
-            false => (String::new(), String::new()),
-        };
-        let unreadable = match self.survey.count_of(OddityKind::Unreadable) {
-            0 => String::new(),
-            many => format!(
-                " Left out, as they cannot be read: {} files or directories.",
-                format_count(many)
-            ),
+        let limit = match *largest > LARGEST {
+            true => format!(", largest = {LARGEST}"),
+            false => String::new(),
         };
         let order = match self.options.reads {
             Reads::Random => "one here, one there",
@@ -390,7 +378,7 @@ impl<'a> Made<'a> {
             _ => format!(", and {} replaced", format_count(self.few)),
         };
         let question = format!(
-            "Files or one database? {} of {} values, drawn by their sizes, read {order}{replaced}.{left_out}{unreadable}",
+            "Files or one database? {} of {} values, drawn by their sizes, read {order}{replaced}.",
             format_count(self.many),
             format_count(*values)
         );
@@ -423,19 +411,21 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// The cache of the databases, where they do not hold all values.
+    /// The cache of the databases.
     fn cache(&self) -> String {
         let share = u128::from(CACHE) * u128::from(self.many) / u128::from(self.all.max(1));
         let share = u64::try_from(share).unwrap_or(CACHE);
-        match self.many < self.all {
-            true => format!("memory_budget = {}\n", share.max(LEAST_CACHE)),
-            false => String::new(),
-        }
+        format!("memory_budget = {}\n", share.clamp(LEAST_CACHE, CACHE))
     }
 
     /// What else is known to whoever advises.
     fn more(&self) -> String {
         let mut more = format!("wal = {}\n", self.survey.wal);
+        if !self.limits.is_empty() {
+            let limits = self.limits.iter().map(|limit| quoted(limit));
+            let limits: Vec<String> = limits.collect();
+            more.push_str(&format!("limits = [{}]\n", limits.join(", ")));
+        }
         if let Some(share) = self.options.overwrites {
             more.push_str(&format!("overwrites = {share:?}\n"));
         }
@@ -448,19 +438,9 @@ impl<'a> Made<'a> {
         more
     }
 
-    /// Whether there is time for more than an answer needs.
-    fn has_time(&self) -> bool {
-        let budget = self.options.measure.budget;
-        budget.is_some_and(|budget| budget > BUDGET)
-    }
-
-    /// The sizes at which values are split.
-    fn limits(&self) -> Vec<u64> {
-        let most = match self.has_time() {
-            true => MOST_SPLITS_WITH_TIME,
-            false => MOST_SPLITS,
-        };
-        limits(self.survey, most)
+    /// Bytes of a page of the databases.
+    fn page(&self) -> u64 {
+        self.survey.page_size.unwrap_or(PAGE)
     }
 
     fn order(&self) -> &'static str {
@@ -470,101 +450,23 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// Settings by which values lie under their own names, or as a program would have them that numbers
-    /// its values: in directories if the user's are, or as a text by which rows are found.
+    /// Settings by which values lie under their own names, or those of a database as a program would have them
+    /// that numbers its values: in directories, and rows by keys of the user's kind.
     fn keys(&self, kind: &str) -> &'static str {
         let named = self.survey.page_size.is_none();
         match (kind, named) {
             ("files", true) => "names=on",
             ("files", false) => "layout=dir",
             (_, true) => "key=text,names=on",
+            (_, false) if self.survey.integer_keys => "key=integer",
             (_, false) => "key=text",
         }
     }
 
-    fn files(&self, more: &str) -> String {
-        let keys = self.keys("files");
-        format!("files = {{ store = \"files:{keys}{more}\", label = \"files\" }}\n")
-    }
-
-    /// The smallest is the first by its name: others are advised where they are shown to be faster.
-    fn database(&self, page: u64, more: &str) -> String {
-        format!(
-            "sql-{page:05} = {{ store = \"sqlite:{},page_size={page}{more}\", label = \"SQLite, pages of {} KiB\" }}\n",
-            self.keys("sqlite"),
-            page / 1024
-        )
-    }
-
-    fn split(&self, limit: u64, more: &str) -> String {
-        format!(
-            "split-{limit:07} = {{ store = \"split:{},inline_limit={limit},page_size={PAGE}{more}\", label = \"SQLite up to {}, files above\" }}\n",
-            self.keys("split"),
-            format_size(limit)
-        )
-    }
-
-    /// The size at which values are split where only one is measured.
-    fn middle_split(&self, more: &str) -> String {
-        let limits = self.limits();
-        let limit = limits.get(limits.len() / 2);
-        limit.map_or_else(String::new, |limit| self.split(*limit, more))
-    }
-
-    /// The databases that are read, of each size of pages.
-    fn databases(&self) -> String {
-        let pages = PAGES.len() - usize::from(!self.has_time());
-        let databases = PAGES[..pages].iter();
-        databases.map(|page| self.database(*page, "")).collect()
-    }
-
-    fn reads(&self) -> String {
-        let limits = self.limits();
-        let splits = limits.iter().map(|limit| self.split(*limit, ""));
-        let others: String = [self.databases()].into_iter().chain(splits).collect();
-        comparison(
-            ("read", MINE),
-            "Reads, in memory",
-            &format!("order = \"{}\"", self.order()),
-            &(self.files("") + &others),
-        )
-    }
-
-    /// Other ways to the values of a database.
-    fn ways(&self) -> String {
-        let ways = format!(
-            "map-{PAGE} = {{ store = \"sqlite:{},page_size={PAGE},mmap=1GiB\", label = \"SQLite, mapped\" }}\n\
-             blob-{PAGE} = {{ store = \"sqlite:api=blob,page_size={PAGE}\", label = \"SQLite, blob API by row number\" }}\n",
-            self.keys("sqlite")
-        );
-        comparison(
-            ("ways", MINE),
-            "Reads of a database, mapped and by the blob API",
-            &format!("order = \"{}\"", self.order()),
-            &(self.files("") + &self.database(PAGE, "") + &ways),
-        )
-    }
-
-    fn cold(&self) -> String {
-        let workload = format!("order = \"{}\", cache = \"cold\"", self.order());
-        let cells = self.files("") + &self.databases() + &self.middle_split("");
-        comparison(("cold", MINE), "Reads, from the disk", &workload, &cells)
-    }
-
-    fn all(&self) -> String {
-        let workload = format!("order = \"ascending\", operations = {}", self.few);
-        let cells = self.files("") + &self.database(PAGE, "");
-        comparison(
-            ("all", self.replaced()),
-            "Reading all values",
-            &workload,
-            &cells,
-        )
-    }
-
-    /// All promise what was asked for.
-    fn replacements(&self) -> String {
-        let (files, journal) = match self.options.durability {
+    /// What the stores do so that a replacement promises what was asked for: files, and databases, which
+    /// are read in the same journal mode.
+    fn promises(&self) -> (&'static str, &'static str) {
+        match self.options.durability {
             DurabilityArgument::None => ("write=truncate", "journal=off,synchronous=off"),
             DurabilityArgument::ProcessCrash => ("write=rename", "journal=wal,synchronous=off"),
             DurabilityArgument::Consistent => {
@@ -574,28 +476,102 @@ impl<'a> Made<'a> {
                 "write=rename,fsync=directory",
                 "journal=wal,synchronous=full",
             ),
-        };
-        // Two parts that are each consistent are not so together.
-        let split = match self.options.durability {
-            DurabilityArgument::Consistent => String::new(),
-            _ => self.middle_split(&format!(",{files},{journal}")),
-        };
+        }
+    }
+
+    /// Files, one database, and where it is worth it both by size: what each comparison has.
+    fn cells(&self, with_split: bool) -> String {
+        let (page, (files, journal)) = (self.page(), self.promises());
+        let cells = format!(
+            "files = {{ store = \"files:{},{files}\", label = \"files\" }}\n{}",
+            self.keys("files"),
+            self.database("sql", "SQLite", "")
+        );
+        let split = limit(self.survey).filter(|_| with_split).map(|limit| {
+            format!(
+                "split = {{ store = \"split:{},inline_limit={limit},page_size={page},{files},{journal}\", \
+                 label = \"SQLite up to {}, files above\" }}\n",
+                self.keys("split"),
+                format_size(limit)
+            )
+        });
+        cells + &split.unwrap_or_default()
+    }
+
+    fn database(&self, name: &str, label: &str, more: &str) -> String {
+        format!(
+            "{name} = {{ store = \"sqlite:{},page_size={},{}\", label = \"{label}\"{more} }}\n",
+            self.keys("sqlite"),
+            self.page(),
+            self.promises().1
+        )
+    }
+
+    /// A program reads one value at a time, each in a transaction of its own.
+    fn workload(&self, more: &str) -> String {
+        format!("order = \"{}\", per_transaction = 1{more}", self.order())
+    }
+
+    fn reads(&self) -> String {
+        let together = self.database(
+            "together",
+            "SQLite, many reads in one transaction",
+            ", workload = { per_transaction = \"all\" }",
+        );
         comparison(
-            ("replace", self.replaced()),
+            (AdviseSpec::READ, MINE),
+            "Reads, warm",
+            &self.workload(""),
+            &(self.cells(true) + &together),
+        )
+    }
+
+    fn cold(&self, id: &str, title: &str, cache: &str) -> String {
+        let workload = self.workload(&format!(", cache = \"{cache}\", operations = {FEW_COLD}"));
+        comparison((id, MINE), title, &workload, &self.cells(true))
+    }
+
+    /// All promise what was asked for; two parts that are each consistent are not so together.
+    fn replacements(&self) -> String {
+        let splits = !matches!(self.options.durability, DurabilityArgument::Consistent);
+        comparison(
+            (AdviseSpec::REPLACE, self.replaced()),
             "Replacing one value",
             "operation = \"overwrite\", per_transaction = 1",
-            &(self.files(&format!(",{files}"))
-                + &self.database(PAGE, &format!(",{journal}"))
-                + &split),
+            &self.cells(splits),
         )
     }
 }
 
-/// Sizes at which values could be split: powers of two from 4 KiB to 1 MiB up to which there are enough
-/// values, and above which enough of their bytes; of these at most so many, evenly spread. What is larger than
+/// What of a place is not measured, a sentence each.
+fn limits_of(survey: &Survey, there: Extent) -> Vec<String> {
+    let counted = |count: u64, what: &str| {
+        (count > 0).then(|| format!("Left out: {} {what}.", format_count(count)))
+    };
+    let unreadable = survey.count_of(OddityKind::Unreadable);
+    let left = survey.values.saturating_sub(there.values + survey.empty);
+    let large = (survey.largest > LARGEST).then(|| {
+        let large = counted(left, &format!("values above {}", format_size(LARGEST)));
+        large
+            .filter(|_| unreadable == 0)
+            .unwrap_or_else(|| format!("Left out: values above {}.", format_size(LARGEST)))
+    });
+    let empty = counted(survey.empty, "empty values");
+    let unreadable = counted(unreadable, "files or directories that cannot be read");
+    [large, empty, unreadable].into_iter().flatten().collect()
+}
+
+/// Whether a place lies on another file system than a directory.
+fn is_elsewhere(place: &Path, work: &Path) -> bool {
+    let device = |path: &Path| path.metadata().ok().map(|found| found.dev());
+    device(place).zip(device(work)).is_some_and(|(a, b)| a != b)
+}
+
+/// The size at which values could be split: of the powers of two from 4 KiB to 1 MiB up to which there are
+/// enough values, and above which enough of their bytes, the one in the middle. What is larger than
 /// what is measured does not count.
 #[expect(clippy::cast_precision_loss, reason = "shares")]
-fn limits(survey: &Survey, most: usize) -> Vec<u64> {
+fn limit(survey: &Survey) -> Option<u64> {
     let weigh = |limit: u64| {
         let bins = survey.histogram.iter().filter(|bin| bin.to <= limit);
         let bins = bins.filter(|bin| bin.to <= LARGEST);
@@ -616,9 +592,7 @@ fn limits(survey: &Survey, most: usize) -> Vec<u64> {
         .map(|bits| 1 << bits)
         .filter(is_worth_it)
         .collect();
-    let wanted = worth.len().min(most);
-    let spread = |index| worth[(2 * index + 1) * worth.len() / (2 * wanted)];
-    (0..wanted).map(spread).collect()
+    worth.get(worth.len() / 2).copied()
 }
 
 fn comparison((id, dataset): (&str, &str), title: &str, workload: &str, cells: &str) -> String {
@@ -639,7 +613,7 @@ mod tests {
     use crate::cli::{Arguments, Verb};
     use clap::Parser;
     use stowplan_archive::sample;
-    use stowplan_model::{Origin, SizeBin};
+    use stowplan_model::{Origin, PerTransaction, SizeBin};
 
     fn options(arguments: &[&str]) -> AdviseOptions {
         let arguments = [&["stowplan", "advise", "place"], arguments].concat();
@@ -700,15 +674,37 @@ mod tests {
             (ids.collect::<Vec<_>>().join(" "), share)
         };
         let told = |ids: &str, share| (ids.to_owned(), share);
-        assert_eq!(ids(&["--cold"]), told("read replace cold all", None));
+        assert_eq!(ids(&["--cold"]), told("read cold boot replace", None));
         let read_only = ids(&["--overwrites", "0%", "--cold"]);
-        assert_eq!(read_only, told("read cold all", Some(0.0)));
+        assert_eq!(read_only, told("read cold boot", Some(0.0)));
         let weighed = ids(&["--overwrites", "25%", "--cold"]);
-        assert_eq!(weighed, told("read replace cold all", Some(0.25)));
+        assert_eq!(weighed, told("read cold boot replace", Some(0.25)));
         let written = ids(&["--overwrites", "100%"]);
         assert_eq!(written, told("replace", Some(1.0)));
-        let longer = ids(&["--cold", "--budget", "5m"]);
-        assert_eq!(longer, told("read replace cold all ways", None));
+    }
+
+    #[test]
+    fn reads_are_measured_as_a_program_reads_in_the_journal_mode_that_is_advised() {
+        let study = made(&survey("/d", 20_000), &["--cold"]);
+        for comparison in &study.comparisons {
+            for (name, cell) in &comparison.cells {
+                let workload = cell.workload.over(&comparison.workload).complete();
+                let together = name == "together";
+                let expected = match together {
+                    true => PerTransaction::All,
+                    false => PerTransaction::Operations(1),
+                };
+                assert_eq!(
+                    workload.per_transaction, expected,
+                    "{}/{name}",
+                    comparison.id
+                );
+                let store = cell.store.to_string();
+                assert_eq!(store.contains("journal=wal"), name != "files", "{store}");
+            }
+            let together = comparison.cells.contains_key("together");
+            assert_eq!(together, comparison.id == AdviseSpec::READ);
+        }
     }
 
     /// The stores of the cells of a comparison, by the names of these.
@@ -722,17 +718,20 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_directory_are_found_by_their_names_and_those_of_a_database_by_a_text() {
+    fn values_of_a_directory_are_found_by_their_names_and_those_of_a_database_by_keys_of_its_kind()
+    {
         let survey = survey("/d", 20_000);
-        for (page_size, files, rows) in [
-            (None, "names=on", "names=on"),
-            (Some(4_096), "layout=dir", "key=text"),
+        for (page_size, integer_keys, files, rows) in [
+            (None, false, "names=on", "names=on"),
+            (Some(4_096), false, "layout=dir", "key=text"),
+            (Some(4_096), true, "layout=dir", "key=integer"),
         ] {
             let survey = Survey {
                 page_size,
+                integer_keys,
                 ..survey.clone()
             };
-            for id in ["read", "replace", "all"] {
+            for id in ["read", "replace"] {
                 let stores = stores(&made(&survey, &[]), id);
                 for (name, store) in stores {
                     let key = if name == "files" { files } else { rows };
@@ -744,7 +743,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_is_measured_at_sizes_where_both_parts_are_worth_it() {
+    fn a_split_is_measured_where_both_parts_are_worth_it() {
         let bin = |from, to, values| SizeBin { from, to, values };
         let survey = |histogram| Survey {
             histogram,
@@ -756,23 +755,20 @@ mod tests {
             bin(20_000, 30_000, 600),
             bin(300_000, 400_000, 100),
         ]);
-        assert_eq!(limits(&wide, 3), [8_192, 32_768, 131_072]);
-        assert_eq!(limits(&wide, 2), [8_192, 131_072]);
+        assert_eq!(limit(&wide), Some(32_768));
         let study = made(&wide, &["--cold"]);
-        let splits = |id: &str| {
-            let stores = stores(&study, id).into_iter();
-            stores.filter(|(name, _)| name.starts_with("split")).count()
+        let split = |id: &str| {
+            let mut stores = stores(&study, id).into_iter();
+            stores.any(|(name, _)| name == "split")
         };
-        assert_eq!(["read", "replace", "cold", "all"].map(splits), [2, 1, 1, 0]);
-        assert!(limits(&survey(vec![bin(100, 200, 50)]), 3).is_empty());
-        assert!(limits(&survey(vec![bin(2_000_000, 3_000_000, 50)]), 3).is_empty());
-        assert_eq!(
-            limits(&survey(vec![bin(10, 4_096, 9), bin(5_000, 8_192, 9)]), 3),
-            [4_096]
-        );
+        assert!(["read", "replace", "cold", "boot"].into_iter().all(split));
+        assert_eq!(limit(&survey(vec![bin(100, 200, 50)])), None);
+        assert_eq!(limit(&survey(vec![bin(2_000_000, 3_000_000, 50)])), None);
+        let two = survey(vec![bin(10, 4_096, 9), bin(5_000, 8_192, 9)]);
+        assert_eq!(limit(&two), Some(4_096));
         // What lies above the largest that is measured would leave nothing outside.
         let videos = bin(10_000_000, 12_000_000, 3);
-        assert!(limits(&survey(vec![bin(1_000, 2_000, 2_000), videos]), 3).is_empty());
+        assert_eq!(limit(&survey(vec![bin(1_000, 2_000, 2_000), videos])), None);
     }
 
     #[test]
@@ -784,9 +780,9 @@ mod tests {
         assert_eq!(counts(1_000, &[]), [MANY.values, FEW.values]);
         let [many, few] = counts(1_000_000, &[]);
         assert!(few <= 50 && (few..=201).contains(&many), "{many} {few}");
-        let [longer, _] = counts(1_000_000, &["--budget", "10m"]);
-        assert!((many..=805).contains(&longer), "{longer}");
-        assert_eq!(counts(1_000_000, &["--budget", "5s"]), [few, 0]);
+        // More time is for more rounds: building more would eat it.
+        let longer = counts(1_000_000, &["--budget", "10m"]);
+        assert_eq!(longer, [many, few]);
         let large = made(&survey("/d", 1_000_000), &[]);
         assert_eq!(
             large.datasets[MINE].from.clone().unwrap().largest,
@@ -796,18 +792,17 @@ mod tests {
 
     #[test]
     fn the_cache_is_in_proportion_to_the_values_that_are_read() {
-        let cache = |values, arguments: &[&str]| {
+        let cache = |values| {
             let survey = Survey {
                 values,
                 bytes: values * 10,
                 ..survey("/d", 10)
             };
-            made(&survey, arguments).memory_budget
+            made(&survey, &[]).memory_budget
         };
-        assert_eq!(cache(MANY.values, &[]), CACHE);
-        assert_eq!(cache(2 * MANY.values, &[]), CACHE / 2);
-        assert_eq!(cache(2 * MANY.values, &["--budget", "2m"]), CACHE);
-        assert_eq!(cache(1_000 * MANY.values, &[]), LEAST_CACHE);
+        assert_eq!(cache(MANY.values), CACHE);
+        assert_eq!(cache(MANY.values / 3 * 4), CACHE / 4 * 3);
+        assert_eq!(cache(1_000 * MANY.values), LEAST_CACHE);
     }
 
     #[test]
@@ -819,9 +814,9 @@ mod tests {
             .collect();
         let expected = [
             ("read", MINE),
-            ("replace", FEW_OF_MINE),
             ("cold", MINE),
-            ("all", FEW_OF_MINE),
+            ("boot", MINE),
+            ("replace", FEW_OF_MINE),
         ];
         assert_eq!(datasets, expected);
         assert!(study.question.contains("replaced"), "{}", study.question);
@@ -836,8 +831,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("place");
         std::fs::create_dir(&place).unwrap();
-        for index in 0..10 {
-            std::fs::write(place.join(format!("f{index}")), vec![index; 100_000]).unwrap();
+        for index in 0..120 {
+            std::fs::write(place.join(format!("f{index}")), vec![index; 10_000]).unwrap();
         }
         let large = File::create(place.join("large")).unwrap();
         let origin = Origin {
@@ -848,30 +843,67 @@ mod tests {
             large.set_len(bytes).unwrap();
             let options = options(&[]);
             let (survey, mut candidates) =
-                places::survey_to_draw(&origin, LARGEST, 100, SEED).unwrap();
+                places::survey_to_draw(&origin, LARGEST, 200, SEED).unwrap();
             let there = Extent::all(&candidates);
             let mut made = Made::of(&survey, there, &options, directory.path()).unwrap();
             let (text, study, drawn) = made.study(&mut candidates).unwrap();
-            assert!(text.contains("10 of 11 values"), "{text}");
-            assert!(text.contains("operations = 10 "), "{text}");
+            assert!(text.contains("120 of 121 values"), "{text}");
+            assert!(text.contains("Left out: 1 values above 8 MiB."), "{text}");
             let spec = &study.datasets[MINE];
             for (written, drawn) in [drawn.get(MINE), None].into_iter().enumerate() {
                 let path = directory.path().join(format!("data{index}-{written}"));
                 let dataset = sample::write(spec, drawn, &path, &mut |_| ()).unwrap();
-                assert_eq!((spec.count, dataset.count()), (10, 10), "{bytes}");
+                assert_eq!((spec.count, dataset.count()), (120, 120), "{bytes}");
             }
         }
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_in_the_question() {
+    fn a_place_on_another_file_system_is_told_of_in_the_answer() {
+        let root = Path::new("/");
+        assert!(is_elsewhere(Path::new("/proc"), root) && !is_elsewhere(root, root));
+        let limits = |place: &str| {
+            let limits = made(&survey(place, 20_000), &[]).advise.unwrap().limits;
+            limits.join(" ")
+        };
+        assert!(
+            limits("/proc").contains("Measured on "),
+            "{}",
+            limits("/proc")
+        );
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(limits(here.to_str().unwrap()), "");
+    }
+
+    #[test]
+    fn what_is_left_out_is_told() {
         let mut survey = survey("/d", 20_000);
         survey.odd.push(stowplan_model::Oddity {
             kind: OddityKind::Unreadable,
             count: 3,
             examples: Vec::new(),
         });
-        let question = made(&survey, &[]).question;
-        assert!(question.contains("cannot be read: 3 files"), "{question}");
+        survey.empty = 7;
+        let limits = made(&survey, &[]).advise.unwrap().limits.join(" ");
+        assert!(
+            limits.contains("3 files or directories that cannot be read"),
+            "{limits}"
+        );
+        assert!(limits.contains("7 empty values"), "{limits}");
+    }
+
+    #[test]
+    fn of_too_few_values_or_too_little_of_them_nothing_is_said() {
+        let survey = survey("/d", 20_000);
+        let refused = |values, bytes| {
+            let there = Extent { values, bytes };
+            let options = options(&[]);
+            let refused = Made::of(&survey, there, &options, Path::new("."));
+            refused.map(drop).unwrap_err().to_string()
+        };
+        let few = refused(LEAST_VALUES - 1, 1_000_000);
+        assert!(few.contains("too few values"), "{few}");
+        let large = refused(LEAST_VALUES, LEAST_VALUES << 50);
+        assert!(large.contains("too little to measure"), "{large}");
     }
 }

@@ -2,22 +2,27 @@
 
 use crate::support::{cell, comparison, header, rounds};
 use stowplan_analysis::{Advice, Choice, Verdict, What, analyse};
-use stowplan_model::{AdviseSpec, Cell, CellId, Comparison, Measurement, Record, Role, Value};
+use stowplan_model::{
+    AdviseSpec, Cell, CellId, Comparison, Measurement, PerTransaction, Record, Role, Value,
+};
 
-/// A store beside files: bytes of a page, and of the largest value inside, where values are split.
+/// A store beside files: bytes of a page, of the largest value inside where values are split, and
+/// how many reads share a transaction.
 #[derive(Clone, Copy)]
-struct Store(u64, Option<u64>);
+struct Store(u64, Option<u64>, PerTransaction);
 
 impl Store {
     fn key(self) -> String {
         match self {
-            Self(page, None) => format!("sql-{page:05}"),
-            Self(_, Some(limit)) => format!("split-{limit:07}"),
+            Self(_, None, PerTransaction::All) => "together".to_owned(),
+            Self(page, None, _) => format!("sql-{page:05}"),
+            Self(_, Some(limit), _) => format!("split-{limit:07}"),
         }
     }
 
     fn cell(self) -> Cell {
         let mut cell = cell(&self.key(), Role::Candidate);
+        cell.workload.per_transaction = self.2;
         cell.settings.set("page_size", Value::Number(self.0));
         if let Some(limit) = self.1 {
             cell.settings.set("inline_limit", Value::Number(limit));
@@ -73,6 +78,7 @@ fn advised(overwrites: Option<f64>, of: &[(&str, &[(Store, f64)])]) -> Advice {
         largest: 1 << 20,
         wal: false,
         overwrites,
+        limits: Vec::new(),
         whole: None,
     });
     let records: Vec<Record> = [Record::Run(run)]
@@ -82,11 +88,11 @@ fn advised(overwrites: Option<f64>, of: &[(&str, &[(Store, f64)])]) -> Advice {
     analyse(&records, None).unwrap().advice.unwrap()
 }
 
-const PAGES_4: Store = Store(4_096, None);
-const PAGES_8: Store = Store(8_192, None);
+const PAGES_8: Store = Store(8_192, None, PerTransaction::Operations(1));
+const TOGETHER: Store = Store(8_192, None, PerTransaction::All);
 
 fn split(limit: u64) -> Store {
-    Store(8_192, Some(limit))
+    Store(8_192, Some(limit), PerTransaction::Operations(1))
 }
 
 #[test]
@@ -104,47 +110,33 @@ fn a_split_whose_replacements_were_not_measured_is_not_advised() {
     }
 }
 
-#[test]
-fn an_advised_split_is_decided_on_its_own_figures() {
-    // All sizes read alike; what is read from the disk is slower where much is inside.
-    let [small, middle, large] = [16_384, 65_536, 262_144].map(split);
-    let read: &[(Store, f64)] = &[
-        (PAGES_8, 20_000.0),
-        (small, 5_000.0),
-        (middle, 5_000.0),
-        (large, 5_000.0),
-    ];
-    let cold: &[(Store, f64)] = &[(PAGES_8, 20_000.0), (small, 5_000.0), (middle, 20_000.0)];
-    let found = advised(None, &[("read", read), ("cold", cold)]);
-    let split = found.split.unwrap();
-    assert_eq!(
-        (split.inside, split.from, split.to),
-        (65_536, 16_384, 262_144)
-    );
-    let of = |what| split.aspects.iter().find(|aspect| aspect.what == what);
-    let [of_read, of_cold] = [What::Read, What::Cold].map(|what| of(what).unwrap());
-    assert_eq!(of_read.cell.0, "read/split-0065536");
-    assert_eq!(of_cold.cell.0, "cold/split-0065536");
-    assert_eq!(of_cold.verdict, Verdict::Slower);
-    assert_eq!(found.choice, Choice::Files);
+/// Files, one database, and the same with all reads in one transaction, which takes so long.
+fn read_alone_and_together(alone: f64, together: f64) -> Advice {
+    advised(None, &[("read", &[(PAGES_8, alone), (TOGETHER, together)])])
 }
 
 #[test]
-fn what_was_measured_in_all_respects_goes_before_what_was_not() {
-    let [small, middle, large] = [16_384, 65_536, 262_144].map(split);
-    let read: &[(Store, f64)] = &[
-        (PAGES_4, 5_000.0),
-        (PAGES_8, 5_000.0),
-        (small, 5_000.0),
-        (middle, 5_000.0),
-        (large, 5_000.0),
-    ];
-    let rest: &[(Store, f64)] = &[(PAGES_8, 5_000.0), (large, 5_000.0)];
-    let found = advised(None, &[("read", read), ("replace", rest)]);
-    assert_eq!(found.page_size, Some(8_192));
-    assert_eq!(found.split.unwrap().inside, 262_144);
-    // Where they are shown to be slower, the others are advised all the same.
-    let read: &[(Store, f64)] = &[(PAGES_4, 3_000.0), (PAGES_8, 5_000.0)];
-    let found = advised(None, &[("read", read), ("replace", rest)]);
-    assert_eq!(found.page_size, Some(4_096));
+fn reads_in_one_transaction_are_told_where_they_turn_the_answer_and_decide_nothing() {
+    let whats = |advice: &Advice| advice.aspects.iter().map(|a| a.what).collect::<Vec<_>>();
+    let turned = read_alone_and_together(13_000.0, 8_000.0);
+    assert_eq!(whats(&turned), [What::Read, What::Together]);
+    assert_eq!(turned.aspects[0].cell.0, "read/sql-08192");
+    assert_eq!(turned.aspects[1].verdict, Verdict::Faster);
+    assert_eq!(turned.choice, Choice::Files);
+    for (alone, together) in [(8_000.0, 6_000.0), (13_000.0, 12_500.0)] {
+        let same = read_alone_and_together(alone, together);
+        assert_eq!(whats(&same), [What::Read], "{alone} {together}");
+    }
+}
+
+#[test]
+fn what_was_not_measured_is_not_decided_on() {
+    let read: &[(Store, f64)] = &[(PAGES_8, 5_000.0)];
+    let found = advised(None, &[("read", read), ("replace", &[])]);
+    assert_eq!(
+        found.choice,
+        Choice::Database,
+        "nothing of a database was to be replaced"
+    );
+    assert!(!found.boot_needs_root);
 }

@@ -179,11 +179,9 @@ impl Candidates {
     }
 
     fn offer(&mut self, value: Value<'_>) {
-        if self
-            .origin
-            .largest
-            .is_some_and(|largest| value.size > largest)
-        {
+        let largest = self.origin.largest.unwrap_or(u64::MAX);
+        // Replacing nothing by nothing writes nothing, and reading it reads nothing.
+        if value.size == 0 || value.size > largest {
             return;
         }
         self.bytes = self.bytes.saturating_add(value.size);

@@ -101,6 +101,19 @@ impl Column {
         })
     }
 
+    /// Whether rows are found by an integer: the key, or where there is none, the row's own number.
+    fn has_integer_keys(&self) -> Result<bool, PlaceError> {
+        let Some(key) = self.key.as_deref().map(quoted) else {
+            return Ok(true);
+        };
+        let text = format!(
+            "SELECT typeof({key}) = 'integer' FROM {} LIMIT 1",
+            quoted(&self.table)
+        );
+        let found = self.connection.query_row(&text, [], |row| row.get(0));
+        found.map_err(PlaceError::database("read", &self.path))
+    }
+
     fn pragma(&self, name: &str) -> Result<u64, PlaceError> {
         self.connection
             .query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
@@ -164,6 +177,7 @@ pub(crate) fn survey(
     let page_size = column.pragma("page_size")?;
     Ok(Survey {
         page_size: Some(page_size),
+        integer_keys: sizes.count > 0 && column.has_integer_keys()?,
         wal: is_wal(&origin.place).map_err(PlaceError::io("read", &origin.place))?,
         values: sizes.count,
         bytes: sizes.bytes,

@@ -5,9 +5,12 @@ use crate::document::{
     Block, Content, Detail, Fold, Section, bullets, facts, paragraph, plain, remark, strong, toned,
 };
 use crate::document::{Text, Tone};
-use crate::format;
 use crate::shell::quoted;
-use stowplan_analysis::{Advice, Analysis, Aspect, Choice, Split, Verdict, What, deciding};
+use crate::{format, noise, wording};
+use stowplan_analysis::{
+    Advice, Analysis, Aspect, Choice, ComparisonOutcome, MIN_ROUNDS, RatioEstimate, Split, Verdict,
+    What, deciding,
+};
 use stowplan_model::{AdviseSpec, Cell, Seconds, Took, format_bytes, format_count, format_size};
 
 /// How to read a value of an archive, in three languages; a test runs them.
@@ -29,7 +32,12 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
     ];
     blocks.extend(instead(advice).map(|text| brief(paragraph(plain(text)))));
     let held = Held::of(analysis, asked);
-    blocks.extend(held.left_out().map(|text| brief(paragraph(plain(text)))));
+    if !asked.limits.is_empty() {
+        blocks.push(brief(paragraph(toned(
+            asked.limits.join(" "),
+            Tone::Warning,
+        ))));
+    }
     blocks.extend(gives_up(asked, advice, &held).map(brief));
     blocks.extend(whole_set(advice).map(|text| brief(paragraph(plain(text)))));
     for (name, command) in commands(asked, advice, &held) {
@@ -38,7 +46,7 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
     }
     blocks.push(remark(why(analysis, asked, advice)));
     if !matches!(advice.choice, Choice::Files | Choice::Open) {
-        blocks.push(examples());
+        blocks.push(examples(reads_together(advice)));
     }
     let section = Section::new("Where your data belongs", blocks);
     let section = section.named("advice").in_contents("Advice");
@@ -50,7 +58,7 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
 struct Held {
     /// Larger values there are, in bytes; they were not measured.
     limit: Option<u64>,
-    /// Whether replacements were measured with a log written ahead.
+    /// Whether it was measured with a log written ahead.
     wal: bool,
 }
 
@@ -62,19 +70,11 @@ impl Held {
             .values()
             .filter_map(|found| found.from.as_ref());
         let limit = origins.filter_map(|from| from.largest).min();
-        let replace = plan.comparisons.iter();
-        let replace = replace.filter(|found| found.id == AdviseSpec::REPLACE);
+        let mut cells = plan.comparisons.iter().flat_map(|found| &found.cells);
         Self {
             limit: limit.filter(|limit| *limit < asked.largest),
-            wal: replace.flat_map(|found| &found.cells).any(is_wal),
+            wal: cells.any(is_wal),
         }
-    }
-
-    fn left_out(&self) -> Option<String> {
-        let limit = format_size(self.limit?);
-        Some(format!(
-            "Values above {limit} were not measured: of these, nothing is said."
-        ))
     }
 }
 
@@ -90,58 +90,85 @@ fn pages(advice: &Advice) -> String {
 }
 
 fn what_to_do(asked: &AdviseSpec, advice: &Advice) -> String {
-    let undecided = match (advice.choice, of(advice, Verdict::Unresolved)) {
-        (Choice::Database | Choice::Files, names) if !names.is_empty() => {
-            format!(" Not decided: {names}.")
-        }
-        _ => String::new(),
+    let open = of(advice, Verdict::Unresolved);
+    let undecided = match advice.choice {
+        Choice::Open | Choice::Split { .. } => None,
+        _ => open.map(|names| format!(" Not decided: {names}.")),
     };
-    choice(asked, advice) + &undecided
+    let together = match reads_together(advice) && advice.choice != Choice::Files {
+        true => " Read many values in one transaction where you can.",
+        false => "",
+    };
+    choice(asked, advice) + &undecided.unwrap_or_default() + together
 }
 
 fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
     let pages = pages(advice);
+    let worse = |subject: &str| {
+        of(advice, Verdict::Slower).map_or_else(String::new, |names| {
+            format!(", and {subject} slower for {names}")
+        })
+    };
     match advice.choice {
         Choice::Database if asked.in_database => {
-            format!(
-                "Keep them in the database{pages}: in no respect that decides are files shown to be faster."
-            )
+            "Keep them in the database: files were faster for nothing that decides.".to_owned()
         }
         Choice::Database => format!("Put them into one SQLite database{pages}."),
-        Choice::Files if asked.in_database => {
-            "Files would be as good or better: in no respect that decides is the database shown to \
-             be faster."
-                .to_owned()
-        }
-        Choice::Files => {
-            "Stay with files: in no respect that decides is a database shown to be faster.".to_owned()
-        }
+        Choice::Files if asked.in_database => format!(
+            "Files would be as good or better: the database was faster for nothing that decides{}.",
+            worse("was")
+        ),
+        Choice::Files => format!(
+            "Stay with files: SQLite was faster for nothing that decides{}.",
+            worse("was")
+        ),
         Choice::Split { inside } => format!(
             "Split them: up to {} into SQLite{pages}, larger ones {} files.",
             format_size(inside),
             if asked.in_database { "into" } else { "stay" }
         ),
-        Choice::Depends => format!("It depends: SQLite{pages} is {}.", sides(advice)),
-        Choice::Open => "Nothing can be advised yet: too little was measured, or no difference was larger \
-                         than the noise of this machine. Measure longer (--budget 5m), or when less else runs."
-            .to_owned(),
+        Choice::Depends => format!(
+            "It depends. SQLite{pages}, if {}; files, if {}.",
+            in_these(advice, Verdict::Faster, when, " or ").unwrap_or_default(),
+            in_these(advice, Verdict::Slower, when, " or ").unwrap_or_default()
+        ),
+        Choice::Open => format!(
+            "Nothing can be advised yet: {}. More time, for the same values: \
+             'stowplan advise --resume DIRECTORY' with the directory of this result.",
+            of(advice, Verdict::NoData).map_or_else(
+                || "no difference was larger than the noise of this machine".to_owned(),
+                |names| format!("not measured to the end: {names}")
+            )
+        ),
     }
 }
 
-/// In which respects the database is ahead, and in which behind.
-fn sides(advice: &Advice) -> String {
-    format!(
-        "ahead for {}, and behind for {}",
-        of(advice, Verdict::Faster),
-        of(advice, Verdict::Slower)
-    )
+/// The names of the respects that decide and have this verdict.
+fn of(advice: &Advice, verdict: Verdict) -> Option<String> {
+    in_these(advice, verdict, name, "; ")
 }
 
-/// The respects that decide and have this verdict.
-fn of(advice: &Advice, verdict: Verdict) -> String {
+/// The respects that decide and have this verdict, in these words.
+fn in_these(
+    advice: &Advice,
+    verdict: Verdict,
+    words: fn(What) -> &'static str,
+    between: &str,
+) -> Option<String> {
     let with = deciding(chosen(advice)).filter(|aspect| aspect.verdict == verdict);
-    let names: Vec<&str> = with.map(|aspect| name(aspect.what)).collect();
-    names.join(" and ")
+    let words: Vec<&str> = with.map(|aspect| words(aspect.what)).collect();
+    (!words.is_empty()).then(|| words.join(between))
+}
+
+/// When a respect is what decides, as a user would say.
+fn when(what: What) -> &'static str {
+    match what {
+        What::Read | What::Together => "what is read is mostly in memory",
+        What::Cold => "only names stay in memory",
+        What::Boot => "most reads follow a reboot",
+        What::Replace => "values are often replaced",
+        What::Mixed => "reads and replacements are as you say",
+    }
 }
 
 /// The split where it is advised, and what it has room for.
@@ -157,11 +184,12 @@ fn chosen(advice: &Advice) -> &[Aspect] {
 
 fn name(what: What) -> &'static str {
     match what {
-        What::Read => "reads, in memory",
-        What::Cold => "reads, from the disk",
+        What::Read => "reads, warm",
+        What::Together => "many reads in one transaction",
+        What::Cold => "reads, contents not cached",
+        What::Boot => "reads after a reboot",
         What::Replace => "replacing one",
         What::Mixed => "both as often as you say",
-        What::All => "reading all (backup)",
     }
 }
 
@@ -169,11 +197,12 @@ fn name(what: What) -> &'static str {
 fn respects(analysis: &Analysis, advice: &Advice) -> Vec<(String, Text)> {
     let measured = chosen(advice).iter();
     let mut facts: Vec<(String, Text)> = measured
-        .map(|aspect| {
-            let how = how(analysis, advice, aspect);
-            (name(aspect.what).to_owned(), in_words(aspect, &how))
-        })
+        .map(|aspect| (name(aspect.what).to_owned(), in_words(analysis, aspect)))
         .collect();
+    if advice.boot_needs_root {
+        let unknown = "unknown: only root can have the machine forget what it has read";
+        facts.push((name(What::Boot).to_owned(), toned(unknown, Tone::Warning)));
+    }
     if let Some(taken) = advice.space {
         let ours = advised_split(advice).and_then(|split| split.allocated_bytes);
         let ours = ours.unwrap_or(taken.database);
@@ -190,87 +219,65 @@ fn respects(analysis: &Analysis, advice: &Advice) -> Vec<(String, Text)> {
     facts
 }
 
-/// How the database was measured, where it is not the one that is advised as it is packed.
-fn how(analysis: &Analysis, advice: &Advice, aspect: &Aspect) -> String {
-    let comparisons = analysis.run.plan.comparisons.iter();
-    let mut cells = comparisons.flat_map(|found| &found.cells);
-    let Some(cell) = cells.find(|cell| cell.id == aspect.cell) else {
-        return String::new();
-    };
-    let page = cell.settings.number("page_size");
-    let mut how = String::new();
-    if page > 0 && advice.page_size.is_some_and(|advised| advised != page) {
-        how.push_str(&format!(", pages of {}", format_size(page)));
-    }
-    let limit = cell.settings.number("inline_limit");
-    if advised_split(advice).is_some_and(|split| split.inside != limit) {
-        how.push_str(&format!(", split at {}", format_size(limit)));
-    }
-    if aspect.what == What::Replace && is_wal(cell) {
-        how.push_str(", WAL");
-    }
-    how
-}
-
-fn in_words(aspect: &Aspect, how: &str) -> Text {
+fn in_words(analysis: &Analysis, aspect: &Aspect) -> Text {
     let times = match (aspect.time_ns, aspect.files_ns) {
-        (Some(ours), Some(files)) if aspect.gain.is_some() => format!(
-            " ({} instead of {}{how})",
-            format::time(ours),
-            format::time(files)
-        ),
+        (Some(ours), Some(files)) if aspect.gain.is_some() => {
+            format!(" ({}, files {})", format::time(ours), format::time(files))
+        }
         _ => String::new(),
     };
-    let tone = match aspect.gain {
-        Some(_) => Tone::of(aspect.verdict),
-        None => Tone::Warning,
+    let (text, tone) = match aspect.gain {
+        Some(_) => (claim(aspect), Tone::of(aspect.verdict)),
+        None => (lacking(analysis, aspect), Tone::Warning),
     };
-    toned(claim(aspect), tone).then(plain(times))
+    toned(text, tone).then(plain(times))
 }
 
-/// `1.62× as fast [1.55, 1.70]`
+/// `7 of 10 rounds yet`
+fn lacking(analysis: &Analysis, aspect: &Aspect) -> String {
+    let mut cells = analysis.comparisons.iter().flat_map(|found| &found.cells);
+    let rounds = cells.find(|cell| cell.cell.id == aspect.cell);
+    match rounds.map_or(0, |cell| cell.rounds) {
+        0 => "not measured yet".to_owned(),
+        rounds => format!("{rounds} of {MIN_ROUNDS} rounds yet"),
+    }
+}
+
+/// `1.62× faster [1.55, 1.70]`, of the store beside files.
 fn claim(aspect: &Aspect) -> String {
     let Some(gain) = aspect.gain else {
         return "not measured".to_owned();
     };
-    let interval = |low, high| format::interval(low, high);
+    let with_ends = |factor: RatioEstimate, how: &str| {
+        let ends = format::interval(factor.low, factor.high);
+        format!("{}× {how} {ends}", format::ratio(factor.ratio))
+    };
     match aspect.verdict {
-        Verdict::Slower => {
-            let loss = gain.inverse();
-            format!(
-                "{}× as long {}",
-                format::ratio(loss.ratio),
-                interval(loss.low, loss.high)
-            )
-        }
-        Verdict::Faster => format!(
-            "{}× as fast {}",
-            format::ratio(gain.ratio),
-            interval(gain.low, gain.high)
-        ),
-        Verdict::Equivalent => format!("about the same {}", interval(gain.low, gain.high)),
-        Verdict::SmallDifference => format!(
-            "{}× as fast, a small difference {}",
-            format::ratio(gain.ratio),
-            interval(gain.low, gain.high)
-        ),
-        Verdict::Unresolved => format!("not decided {}", interval(gain.low, gain.high)),
-        Verdict::Unreliable => "not claimed: the control differed from itself".to_owned(),
+        Verdict::Slower => with_ends(gain.inverse(), "slower"),
+        Verdict::Faster => with_ends(gain, "faster"),
+        Verdict::Equivalent => format!("about the same {}", format::interval(gain.low, gain.high)),
+        Verdict::SmallDifference => with_ends(gain, "as fast, a small difference"),
+        Verdict::Unresolved => undecided(&gain, aspect.corrected.as_ref()),
+        Verdict::Unreliable => "not claimed: two identical copies differed".to_owned(),
         Verdict::NoData => "not measured often enough".to_owned(),
     }
+}
+
+/// `not decided [0.97, 1.37]`, and where that does not say why, the time that disagrees.
+fn undecided(gain: &RatioEstimate, corrected: Option<&RatioEstimate>) -> String {
+    let ends = format::interval(gain.low, gain.high);
+    let other = corrected
+        .filter(|other| other.low < 1.0 && gain.low > 1.0 || other.high > 1.0 && gain.high < 1.0);
+    let why = other.map(|other| {
+        let other = format::interval(other.low, other.high);
+        format!(" by the clock; without waiting for a CPU {other}")
+    });
+    format!("not decided {ends}{}", why.unwrap_or_default())
 }
 
 /// What was measured beside what is advised: a split, or beside a split one database.
 fn instead(advice: &Advice) -> Option<String> {
     let split = advice.split.as_ref()?;
-    let sizes = match split.from == split.to {
-        true => String::new(),
-        false => format!(
-            " At sizes from {} to {} none was shown to be slower to read than another.",
-            format_size(split.from),
-            format_size(split.to)
-        ),
-    };
     let (what, aspects) = match advised_split(advice) {
         Some(_) => ("All in one database instead".to_owned(), &advice.aspects),
         None => {
@@ -278,14 +285,15 @@ fn instead(advice: &Advice) -> Option<String> {
             (what, &split.aspects)
         }
     };
-    let told = aspects.iter().filter(|aspect| aspect.what != What::All);
-    let told = told.map(|aspect| format!("{}: {}", name(aspect.what), claim(aspect)));
+    let told = aspects
+        .iter()
+        .map(|aspect| format!("{}: {}", name(aspect.what), claim(aspect)));
     let known = |what: What| aspects.iter().any(|aspect| aspect.what == what);
     let lacking = advice.aspects.iter().filter(|aspect| !known(aspect.what));
-    let lacking = lacking.filter(|aspect| aspect.what != What::All);
+    let lacking = lacking.filter(|aspect| aspect.what != What::Together);
     let lacking = lacking.map(|aspect| format!("{}: not measured", name(aspect.what)));
     let told: Vec<String> = told.chain(lacking).collect();
-    Some(format!("{what}: {}.{sizes}", told.join("; ")))
+    Some(format!("{what}: {}.", told.join("; ")))
 }
 
 fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
@@ -298,12 +306,12 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
     };
     let lost = [
         "tools that want paths ('stowplan mount' shows them, read-only);".to_owned(),
-        "two writers at a time: in one database one waits for the other;".to_owned(),
+        "two writers at a time: one waits for the other;".to_owned(),
         "owners other than yours, extended attributes and hard links (pack counts them);"
             .to_owned(),
-        "backups file by file: one changed value makes another file of the whole;".to_owned(),
+        "backups file by file: one changed value changes the one file;".to_owned(),
         format!(
-            "memory: a SELECT holds a value whole, here up to {} (the blob API reads pieces);",
+            "memory: a SELECT holds a value whole, here up to {};",
             format_bytes(inside)
         ),
         vacuum(asked, advice),
@@ -317,15 +325,15 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
 fn vacuum(asked: &AdviseSpec, advice: &Advice) -> String {
     let Some(whole) = advice.whole else {
         return format!(
-            "the space of deleted values until VACUUM, which needs up to {} more meanwhile.",
+            "space: deleting does not shrink the file; VACUUM does, and needs up to {} meanwhile.",
             format_bytes(asked.bytes)
         );
     };
     format!(
-        "the space of deleted values until VACUUM: here {} and {} more meanwhile, half of {} being deleted.",
+        "space: deleting does not shrink the file; VACUUM of {}, half of them deleted, took {} and {}.",
+        format_bytes(whole.bytes),
         time(whole.vacuum),
-        format_bytes(whole.vacuum_bytes),
-        format_bytes(whole.bytes)
+        format_bytes(whole.vacuum_bytes)
     )
 }
 
@@ -339,13 +347,11 @@ fn whole_set(advice: &Advice) -> Option<String> {
         return None;
     }
     let whole = advice.whole?;
-    let took = |took: Took| format!("{} instead of {}", time(took.database), time(took.files));
+    let took = |took: Took| format!("{}, files {}", time(took.database), time(took.files));
     Some(format!(
-        "All at once, in one database instead of files ({} of your values, {}; medians of {} tries): listing \
-         names and sizes {}, copying {}, deleting {} (files not synced, the database durably).",
+        "Work on all of them ({} values, {}): list {}; copy {}; delete {}.",
         format_count(whole.values),
         format_bytes(whole.bytes),
-        whole.tries,
         took(whole.list),
         took(whole.copy),
         took(whole.delete)
@@ -359,7 +365,7 @@ fn commands(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Vec<(&'static s
     }
     let wal = |database: &str| format!("sqlite3 {database} 'PRAGMA journal_mode=wal'");
     if asked.in_database {
-        let name = "Replacements were measured in WAL mode, in which this database is not:";
+        let name = "All was measured in WAL mode, in which this database is not:";
         let command = wal(&quoted(&asked.place.to_string_lossy()));
         return Vec::from_iter((held.wal && !asked.wal).then_some((name, command)));
     }
@@ -381,7 +387,7 @@ fn commands(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Vec<(&'static s
     let mut commands = vec![("Do it:", pack)];
     if held.wal {
         commands.push((
-            "Replacements were measured in WAL mode, which the file then keeps:",
+            "Read and write it as it was measured: in WAL mode, which the file keeps:",
             wal(&archive),
         ));
     }
@@ -399,36 +405,52 @@ fn file(name: &str) -> String {
 }
 
 fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
-    let of = |id: &str| analysis.comparisons.iter().find(|found| found.id == id);
-    let read = of(AdviseSpec::READ).or_else(|| of(AdviseSpec::REPLACE));
-    let rounds = read.map_or(0, |read| {
-        read.cells.iter().map(|cell| cell.rounds).max().unwrap_or(0)
-    });
-    let noise = read.map_or(0.0, |read| read.noise_floor.exp() - 1.0);
-    let found = match asked.in_database {
-        false => "Files lay under your own names, and rows were found by these, as in an archive.",
-        true => {
-            "Files were measured under numbers; the database finds a value by a text of 36 characters."
+    let cells = || analysis.comparisons.iter().flat_map(|found| &found.cells);
+    let rounds: Vec<usize> = cells().map(|cell| cell.rounds).filter(|n| *n > 0).collect();
+    let measured: Vec<&ComparisonOutcome> = analysis.comparisons.iter().collect();
+    let noise = noise::noise_at_most(&measured).unwrap_or_else(|| "an unknown part".to_owned());
+    let by_text = cells().any(|cell| cell.cell.settings.word("key") == "text");
+    let found = match (asked.in_database, by_text) {
+        (false, _) => "Your paths were names of files and keys of rows.",
+        (true, true) => {
+            "Files had numbers for names; rows were looked up by a text of 36 characters."
         }
+        (true, false) => "Files had numbers for names; rows were looked up by integers.",
     };
-    let others = match advice.measured_values < asked.values {
-        true => " That all are read as these is inferred: SQLite had a cache in proportion.",
-        false => "",
+    let from = match advice.measured_values < asked.values {
+        true => format!(
+            "Extrapolated from {} of {} values, with SQLite's cache in proportion.",
+            format_count(advice.measured_values),
+            format_count(asked.values)
+        ),
+        false => format!("All {} values were measured.", format_count(asked.values)),
     };
     format!(
-        "Why believe it? {rounds} rounds, {} of your values ({}); noise up to {}. {found}{others} \
+        "Why believe it? {}; two identical copies differed by up to {}. One SELECT, or one open, \
+         read and close, by calls from C: what a language adds to each comes on top. {found} {from} \
          More: --verbose, or the report.",
-        format_count(advice.measured_values),
-        format_bytes(advice.measured_bytes),
-        format::percent(noise)
+        wording::range_of_rounds(&rounds),
+        noise.trim_start_matches("up to ")
     )
 }
 
-fn examples() -> Block {
+/// Whether reads are faster, many in one transaction.
+fn reads_together(advice: &Advice) -> bool {
+    chosen(advice)
+        .iter()
+        .any(|aspect| aspect.what == What::Together)
+}
+
+/// Programs that read as was measured: each value by itself, or in a transaction that others share.
+fn examples(together: bool) -> Block {
     let languages = EXAMPLES.iter().flat_map(|(language, text)| {
+        let lines = text
+            .lines()
+            .filter(|line| together || !line.contains("BEGIN"));
+        let text: Vec<&str> = lines.collect();
         [
             paragraph(plain(format!("{language}:"))),
-            Content::Verbatim((*text).to_owned()).into(),
+            Content::Verbatim(text.join("\n")).into(),
         ]
     });
     let fold = Fold::new("How a program reads a value", languages.collect());
@@ -449,11 +471,13 @@ mod tests {
             largest: 100 << 20,
             wal: false,
             overwrites: None,
+            limits: Vec::new(),
             whole: None,
         };
         let advice = Advice {
             choice,
             page_size: Some(8_192),
+            boot_needs_root: false,
             aspects: Vec::new(),
             split: None,
             space: None,
@@ -496,7 +520,5 @@ mod tests {
             "{commands:?}"
         );
         assert!(told("/a/x", Choice::Files, &held).is_empty());
-        assert!(held.left_out().is_some_and(|text| text.contains("8 MiB")));
-        assert!(Held::default().left_out().is_none());
     }
 }

@@ -8,11 +8,11 @@ include!("../../../report/snippets/read_value.rs");
 
 const VALUE: &[u8] = b"\x00\xffone value\n";
 
-/// 80 files of 500 bytes and more.
+/// 120 files of 500 bytes and more.
 fn with_place() -> Bench {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("place")).unwrap();
-    for index in 0..80 {
+    for index in 0..120 {
         let text = "0123456789".repeat(50 + index);
         bench.write(&format!("place/name-{index}"), &text);
     }
@@ -34,7 +34,7 @@ fn advice_is_a_study_that_can_be_saved_and_run_again() {
         "mine.toml",
     ];
     let told = bench.run(&advise);
-    told.prints("80 files, ")
+    told.prints("120 files, ")
         .prints("Nothing can be advised yet");
     let json = bench
         .run(&["report", "out", "--format", "json"])
@@ -42,14 +42,14 @@ fn advice_is_a_study_that_can_be_saved_and_run_again() {
         .stdout();
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(document["advice"]["choice"]["kind"], "open");
-    assert_eq!(document["advice"]["measured_values"], 80);
+    assert_eq!(document["advice"]["measured_values"], 120);
     assert_eq!(
         document["failures"].as_array().unwrap().len(),
         0,
         "{document}"
     );
     let whole = &document["advice"]["whole"];
-    assert_eq!(whole["values"], 80, "{whole}");
+    assert_eq!(whole["values"], 120, "{whole}");
     assert!(whole["vacuum"]["least"].as_f64() > Some(0.0), "{whole}");
     stores_use_the_names_of_the_place(&bench.path("out/work"));
     let planned = |arguments: &[&str]| bench.run(arguments).exits(0).stdout();

@@ -157,7 +157,7 @@ fn no_verb_touches_what_lies_around() {
         guarded.run(&[verb]).exits(0);
     }
     guarded
-        .run(&["init", "k.db", "--count", "30", "--size", "100"])
+        .run(&["init", "k.db", "--count", "120", "--size", "100"])
         .exits(0);
     guarded.run(&["stat", "k.db"]).exits(0);
     guarded.run(&["export", "k.db", "k.dir"]).exits(0);

@@ -10,7 +10,7 @@ fn measured() -> Bench {
     let bench = Bench::new();
     for line in [
         "study small.toml --output out --rounds 10 --only read --quiet",
-        "init x.db --count 50 --size 100 --quiet",
+        "init x.db --count 120 --size 100 --quiet",
         "export x.db d --quiet",
         "pack d p.sqlar --quiet",
     ] {
