@@ -110,7 +110,6 @@ fn beside(
     Ok(Extension {
         datasets: plan.datasets,
         comparisons: plan.comparisons,
-        ..Extension::default()
     })
 }
 

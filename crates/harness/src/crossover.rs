@@ -128,7 +128,6 @@ impl Question {
         Ok(Extension {
             datasets: plan.datasets,
             comparisons: plan.comparisons,
-            ..Extension::default()
         })
     }
 

@@ -19,11 +19,7 @@ pub fn driver_line() -> Schema {
     /// What the parent says, or what the driver says.
     #[derive(JsonSchema)]
     #[schemars(untagged)]
-    #[expect(
-        dead_code,
-        clippy::large_enum_variant,
-        reason = "only its shape is wanted"
-    )]
+    #[expect(dead_code, reason = "only its shape is wanted")]
     enum Line {
         Parent(ToDriver),
         Driver(FromDriver),

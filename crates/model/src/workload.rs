@@ -659,7 +659,8 @@ impl Workload {
             }
             (Operation::Mix, Some(_)) | (_, None) => Ok(()),
             (operation, Some(_)) => Err(format!(
-                "mix is for operation = \"mix\", and this one is \"{operation}\""
+                "mix is for operation = \"mix\", and this one is \"{operation}\"; where 'like' names a comparison of \
+                 a mix, whose proportions come with it, write the workload out instead"
             )),
         }
     }

@@ -33,7 +33,7 @@ pub(crate) struct DriversOptions {
 pub(crate) enum DriversVerb {
     /// Check that a driver does what the protocol asks for (docs/driver-format.md).
     Check {
-        /// Its name; 'built-in' is the program itself.
+        /// Its name, or the path of its program; 'built-in' is the program itself.
         name: String,
         /// Only this kind of store, or this store spec, such as kv or kv:cache=1MiB.
         #[arg(value_name = "KIND|SPEC")]
@@ -142,6 +142,10 @@ pub(crate) fn drivers(options: &DriversOptions) -> Result<Exit, CliError> {
             .given
             .insert(driver.name.clone(), driver.command.clone());
     }
+    let name = match &options.verb {
+        Some(DriversVerb::Check { name, .. }) => named(&mut search, name),
+        None => "",
+    };
     let found = find(&search);
     let drivers = hosting(&found)?;
     match &options.verb {
@@ -149,8 +153,18 @@ pub(crate) fn drivers(options: &DriversOptions) -> Result<Exit, CliError> {
             drivers.ask_all();
             list(&drivers, &found)
         }
-        Some(DriversVerb::Check { name, store }) => checked(&drivers, name, store.as_deref()),
+        Some(DriversVerb::Check { store, .. }) => checked(&drivers, name, store.as_deref()),
     }
+}
+
+/// The name of a driver that is asked for. A path is the command of one, which is called as its file is.
+fn named<'n>(search: &mut Search, asked: &'n str) -> &'n str {
+    let Some((_, file)) = asked.rsplit_once('/') else {
+        return asked;
+    };
+    let name = file.strip_prefix("stowplan-driver-").unwrap_or(file);
+    search.given.insert(name.to_owned(), vec![asked.to_owned()]);
+    name
 }
 
 fn list(drivers: &Drivers, found: &[Found]) -> Result<Exit, CliError> {

@@ -20,6 +20,9 @@ pub(crate) fn recommend(
     let Some(baseline) = comparison.baseline() else {
         return Recommendation::open(Open::NoBaseline);
     };
+    if comparison.stores().count() == 1 {
+        return Recommendation::open(Open::Alone);
+    }
     if !comparison.reliable {
         return Recommendation::open(match comparison.control {
             Some(_) => Open::Unreliable,

@@ -389,6 +389,13 @@ fn why_nothing_can_be_said_is_said() {
         }
     );
     assert_eq!(open(&comparison(&[]), &measured(&[], 10)), Open::Alone);
+    let apart = [("base", 10_000.0), ("again", 11_600.0)];
+    let noisy_alone = rounds(&apart, 0..10);
+    assert_eq!(
+        open(&comparison(&[]), &noisy_alone),
+        Open::Alone,
+        "no quieter machine helps"
+    );
     let noisy = [("base", 10_000.0), ("again", 10_400.0), ("other", 20_000.0)];
     assert_eq!(open(&simple, &rounds(&noisy, 0..10)), Open::Unreliable);
     let mut no_control = simple.clone();

@@ -316,6 +316,12 @@ fn a_plan_says_of_a_driver_that_dies_or_speaks_something_else_that_its_cell_will
         let cell = told.split("short mini").nth(1).unwrap();
         assert!(!cell.contains("durability"), "nothing is known: {told}");
     }
+    let checked = place.run(&["drivers", "check", "./drivers/stowplan-driver-mini"]);
+    let told = checked.stderr();
+    assert!(
+        told.contains("not a message") || told.contains("nonsense"),
+        "{told}"
+    );
     plan(&["--driver", "mini=./nothere"])
         .refuses("short.toml:16:9: comparison 'read', cell 'short'")
         .refuses("driver 'mini': cannot start ./nothere: No such file or directory");
