@@ -659,7 +659,7 @@ impl<'a> Runner<'a> {
         if self.options.drivers.kind(&on.store)?.keeps_nothing {
             return Ok(());
         }
-        let Some(extent) = self.instances.to_be_checked(on) else {
+        let Some(extent) = self.instances.take_check(on) else {
             return Ok(());
         };
         let check = self.blocks.check(on, &self.instances.paths(on), extent)?;

@@ -229,7 +229,7 @@ impl<'a> Worker<'a> {
 
 /// Takes the next value off a dump, nothing of one that is missing; nothing at all where the dump is cut.
 fn next_value<'d>(dump: &mut &'d [u8]) -> Option<Option<&'d [u8]>> {
-    let length = u64::from_le_bytes(*dump.split_off(..8)?.as_array()?);
+    let length = u64::from_le_bytes(dump.split_off(..8)?.try_into().ok()?);
     match length {
         u64::MAX => Some(None),
         length => Some(Some(dump.split_off(..usize::try_from(length).ok()?)?)),

@@ -222,7 +222,7 @@ impl Instances {
     /// How many values of a cell's store are still to be read and compared as the cell reads them, if any:
     /// from now on none are, until something changes. The first time it is all of a build; whether
     /// another way of reading is right is seen by some, and of a second build by the first one's.
-    pub(super) fn to_be_checked(&mut self, cell: &Cell) -> Option<Extent> {
+    pub(super) fn take_check(&mut self, cell: &Cell) -> Option<Extent> {
         let how = match is_second(&cell.instance) {
             true => String::new(),
             false => format!("{}{}", cell.settings, cell.workload.delivery),
