@@ -7,7 +7,7 @@ use stowplan_model::{Record, read_result};
 use stowplan_report::document::Detail;
 use stowplan_report::render::terminal::{self, TerminalOptions};
 use stowplan_report::render::{html, markdown};
-use stowplan_report::{bmf, csv, github_action, json, run};
+use stowplan_report::{csv, github_action, json, run};
 
 /// Calls `look` with a directory of this thread, which whoever began removes with TMPDIR.
 pub(crate) fn in_directory<T>(look: impl FnOnce(&Path) -> T) -> T {
@@ -39,11 +39,7 @@ pub(crate) fn shown(bytes: &[u8]) {
     let _ = html::render(&document);
     let _ = markdown::render(&document);
     let _ = csv::render(&analysis);
-    let _ = (
-        json::render(&analysis),
-        bmf::render(&analysis),
-        github_action::render(&analysis),
-    );
+    let _ = (json::render(&analysis), github_action::render(&analysis));
 }
 
 /// A record as a line of a result.

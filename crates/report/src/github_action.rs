@@ -1,9 +1,10 @@
 //! What github-action-benchmark reads with `tool: customSmallerIsBetter`
 //! (<https://github.com/benchmark-action/github-action-benchmark>): names with a value each.
 
-use crate::{bmf, format, sanitise, wording};
+use crate::{format, sanitise, wording};
 use serde::Serialize;
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome};
+use stowplan_model::Role;
 
 /// One benchmark.
 #[derive(Serialize)]
@@ -17,13 +18,16 @@ struct Entry {
 
 /// The time of each cell, in nanoseconds, smaller is better, and where a comparison is by a percentile,
 /// that of a benchmark more, `…/p99`. `range` is its interval as a text, `extra` what else there is to know,
-/// the ratio with what is compared. Names and cells are those of [`crate::bmf`].
+/// the ratio with what is compared. Benchmarks are called `study/comparison/cell`, which no label and no run
+/// changes. A cell without data is left out, and so are the controls, which are copies.
 ///
 /// # Errors
 /// None that is known: every key is a text.
 pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
-    let measured = bmf::measured(analysis);
-    let entries: Vec<Entry> = measured
+    let comparisons = analysis.comparisons.iter();
+    let cells = comparisons.flat_map(|c| c.cells.iter().map(move |cell| (c, cell)));
+    let entries: Vec<Entry> = cells
+        .filter(|(_, cell)| !matches!(cell.cell.role, Role::Control | Role::Part))
         .flat_map(|(comparison, cell)| entries(analysis, comparison, cell))
         .collect();
     sanitise::pretty(&entries)
@@ -34,7 +38,7 @@ fn entries(
     comparison: &ComparisonOutcome,
     cell: &CellSummary,
 ) -> impl Iterator<Item = Entry> {
-    let name = bmf::name(analysis, &cell.cell.id);
+    let name = format!("{}/{}", analysis.run.plan.study.name, cell.cell.id);
     let measure = comparison.measure;
     let by_percentile = cell.statistic_ns.filter(|_| !measure.is_time());
     let figures = [

@@ -5,7 +5,6 @@
 //! what it can do (width, colour and Unicode are parameters).
 
 mod advice;
-pub mod bmf;
 pub mod calibration;
 mod cells;
 pub mod claims;

@@ -22,8 +22,6 @@ pub(crate) enum Format {
     Csv,
     /// Everything as one document.
     Json,
-    /// Bencher Metric Format: times and ratios with their bounds.
-    Bmf,
     /// What github-action-benchmark reads as customSmallerIsBetter.
     GithubActionBenchmark,
 }
@@ -82,11 +80,11 @@ impl Format {
         }
     }
 
-    /// That a file's name does not say another format. The formats of dashboards are JSON; an
+    /// That a file's name does not say another format. That of a dashboard is JSON; an
     /// ending that says nothing is nobody's.
     fn fits(self, path: &Path) -> Result<(), CliError> {
         let data = match self {
-            Self::Bmf | Self::GithubActionBenchmark => Self::Json,
+            Self::GithubActionBenchmark => Self::Json,
             other => other,
         };
         match Self::of(path) {
@@ -216,7 +214,7 @@ fn refuse_others(
     }
     match (written(path)?, format) {
         (Written::Yes, _) => Ok(()),
-        (Written::NotOurs, Some(format @ (Format::Bmf | Format::GithubActionBenchmark))) => {
+        (Written::NotOurs, Some(format @ Format::GithubActionBenchmark)) => {
             Err(CliError::Usage(format!(
                 "{} exists, and nothing in a file of the format {} tells who wrote it; remove it \
                  first, or redirect stdout to it",

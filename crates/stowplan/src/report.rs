@@ -17,7 +17,7 @@ use stowplan_model::{Record, Warning, WarningKind, read_result};
 use stowplan_report::document::Document;
 use stowplan_report::fleet::Fleet;
 use stowplan_report::render::{html, markdown, terminal};
-use stowplan_report::{bmf, csv, github_action, json, run};
+use stowplan_report::{csv, github_action, json, run};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -26,8 +26,7 @@ Examples:
   stowplan report RESULT --baseline sql
                                       ratios against the cell 'sql' instead
   stowplan report RESULT --format csv > cells.csv
-  stowplan report RESULT --output latency.json --format bmf
-                                      for Bencher; others have formats, too
+  stowplan report RESULT --format github-action-benchmark > latency.json
   stowplan report results/*           one study on several machines: on how many
                                       each finding holds, with a bar for each
   stowplan report results/* --output machines.html
@@ -257,7 +256,6 @@ fn rendered(loaded: &Loaded, format: Format) -> Result<String, CliError> {
         Format::Md => markdown::render(&run::document(analysis, "")),
         Format::Csv => csv::render(analysis),
         Format::Json => as_text(json::render(analysis))?,
-        Format::Bmf => as_text(bmf::render(analysis))?,
         Format::GithubActionBenchmark => as_text(github_action::render(analysis))?,
     })
 }
@@ -268,7 +266,7 @@ fn say_where(page: &Path) {
 
 /// Several results of one study. One that cannot be read is left out, and the exit code says so.
 fn together(paths: &[PathBuf], options: &ReportOptions, form: Form<'_>) -> Result<Exit, CliError> {
-    if let Some(format @ (Format::Bmf | Format::GithubActionBenchmark)) = form.format {
+    if let Some(format @ Format::GithubActionBenchmark) = form.format {
         return Err(CliError::Usage(format!(
             "--format {} is of one result: to its reader every machine is a series of its own; \
              call it once for each of the {} results",
@@ -323,7 +321,7 @@ fn write_together(
         Some(Format::Md) => markdown::render(&fleet.document(&[])),
         Some(Format::Csv) => fleet.csv(),
         Some(Format::Json) => as_text(fleet.json())?,
-        Some(Format::Html | Format::Bmf | Format::GithubActionBenchmark) => page(),
+        Some(Format::Html | Format::GithubActionBenchmark) => page(),
     };
     if form.file().is_some() || form.format != Some(Format::Html) {
         return form.deliver(&text);

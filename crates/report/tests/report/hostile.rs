@@ -7,7 +7,7 @@ use proptest::test_runner::Config;
 use std::sync::LazyLock;
 use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::{encode, read_result};
-use stowplan_report::{bmf, csv, github_action, json};
+use stowplan_report::{csv, github_action, json};
 
 static LINES: LazyLock<Vec<String>> = LazyLock::new(|| records().iter().map(encode).collect());
 
@@ -34,10 +34,7 @@ fn in_every_format(analysis: &Analysis) {
     let _ = markdown(analysis);
     let _ = csv::render(analysis);
     let _ = json::render(analysis).unwrap();
-    let _ = (
-        bmf::render(analysis).unwrap(),
-        github_action::render(analysis).unwrap(),
-    );
+    let _ = github_action::render(analysis).unwrap();
 }
 
 proptest! {

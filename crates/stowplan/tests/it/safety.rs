@@ -528,7 +528,6 @@ fn names_in_a_result_reach_no_report_as_more_than_text() {
         &["report", "bad", "--color", "always"][..],
         &["report", "bad", "-v"],
         &["report", "bad", "--json"],
-        &["report", "bad", "--format", "bmf"],
         &["report", "bad", "--format", "github-action-benchmark"],
         &["report", "bad", "worse"],
         &["report", "bad", "worse", "--json"],
