@@ -157,7 +157,10 @@ fn every_format_parses_whatever_else_is_asked_for() {
         let entries = json(&format("github-action-benchmark"));
         let entries = entries.as_array().unwrap();
         let names: Vec<_> = entries.iter().map(|entry| &entry["name"]).collect();
-        assert_eq!(names, ["small/read/dir", "small/read/sql", "small/read/floor"]);
+        assert_eq!(
+            names,
+            ["small/read/dir", "small/read/sql", "small/read/floor"]
+        );
         for entry in entries {
             assert_eq!(entry["unit"], "ns");
             assert!(entry["value"].as_f64().unwrap() > 1.0);
