@@ -341,6 +341,19 @@ fn what_a_store_cannot_do_is_left_out_of_its_check_with_the_reason() {
 }
 
 #[test]
+fn a_driver_that_dies_where_a_store_should_be_has_not_failed_in_words() {
+    let place = Place::with_mini();
+    let path = place.0.path("drivers/stowplan-driver-mini");
+    // It describes its store, and ends at whatever is to be done at a place.
+    let dying = MINI.replacen("sed -u '", "sed -u '/\"place\"/Q;", 1);
+    std::fs::write(path, dying).unwrap();
+    let told = place.run(&["drivers", "check", "mini"]).exits(1).stdout();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let failed = "FAILED a place without a store is a failure in words it did not say 'failed', but: driver 'mini'";
+    assert!(told.contains(failed), "{told}");
+}
+
+#[test]
 fn what_a_connection_did_before_is_asked_of_no_driver_and_that_is_said() {
     let place = Place::with_mini();
     let after = STUDY
