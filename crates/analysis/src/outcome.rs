@@ -502,7 +502,8 @@ impl CellSummary {
     #[must_use]
     pub fn promise(&self) -> Option<DurabilityClaim> {
         let writes = self.cell.workload.operation.writes() && self.cell.role != Role::Floor;
-        (writes && self.rounds > 0).then_some(self.cell.capabilities.durability)
+        let told = self.rounds > 0 || self.cell.driver.is_empty();
+        (writes && told).then_some(self.cell.capabilities.durability)
     }
 
     /// Rounds that both of two cells have, which are what their ratio rests on.
