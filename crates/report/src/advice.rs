@@ -4,7 +4,7 @@ use crate::format::NO_BREAK;
 use crate::wording::{self, list, quoted};
 use crate::{format, noise, quantity};
 use stowplan_analysis::{
-    Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, NoFastest, Open, Over,
+    Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, NoFastest, Open, Over,
     PreferredAs, PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED,
     Unbeaten, Verdict, When, WorkDifference, same_work, work_differences,
 };
@@ -154,7 +154,10 @@ impl<'a> Advice<'a> {
             }
             Open::NoRatio => "no ratio has data".to_owned(),
             Open::Failed => "what was to be compared failed".to_owned(),
-            Open::Undecided => "nothing was decided".to_owned(),
+            Open::Undecided => match self.bound() {
+                Some(bound) => format!("no difference above {bound} was found"),
+                None => "nothing was decided".to_owned(),
+            },
         }
     }
 
@@ -245,16 +248,16 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// `; largest measured factor of those that promise as much; not called the fastest: not all
+    /// `; fastest measured of those that promise as much; not called the fastest: not all
     /// promise the same`, where something is to be preferred.
     fn preferred_in_short(&self) -> String {
         let promises = self.baseline.and_then(CellSummary::promise).is_some();
         let preferred = self.found.preferred_as.map(|preferred| match preferred {
             PreferredAs::OnlyFaster => "; nothing else was shown to be faster",
             PreferredAs::SamePromiseAndWork | PreferredAs::SamePromise if promises => {
-                "; largest measured factor of those that promise as much"
+                "; fastest measured of those that promise as much"
             }
-            _ => "; largest measured factor",
+            _ => "; fastest measured",
         });
         let Some((preferred, why)) = preferred.zip(self.found.no_fastest) else {
             return String::new();
@@ -337,6 +340,11 @@ impl<'a> Advice<'a> {
     fn advised(&self) -> String {
         if let Some(open) = &self.found.open {
             let again = match open {
+                Open::Undecided if self.bound().is_some() => {
+                    let found = self.because(open);
+                    let more = self.promising_more();
+                    return format!("{found}; smaller ones take a quieter machine{more}");
+                }
                 Open::Undecided | Open::NoRatio => {
                     "measure again, with more rounds or on a quieter machine".to_owned()
                 }
@@ -353,6 +361,20 @@ impl<'a> Advice<'a> {
             _ => self.promising_more(),
         };
         format!("{}{more}", self.to_do().unwrap_or_else(|| self.kept()))
+    }
+
+    /// Where nothing was decided after the most rounds that there are: above which size a difference
+    /// between the baseline and anything to choose would have been found.
+    fn bound(&self) -> Option<String> {
+        let [.., most] = LOOKS;
+        let ends = self.found.unbeaten.iter().map(|unbeaten| {
+            let cell = self.comparison.cell(&unbeaten.cell)?;
+            let ratio = self.comparison.to_baseline(cell)?.estimate?;
+            (ratio.rounds >= most as usize).then(|| ratio.high.max(1.0 / ratio.low))
+        });
+        let ends: Option<Vec<f64>> = ends.collect();
+        let bound = ends?.into_iter().reduce(f64::max)?;
+        bound.is_finite().then(|| noise::by_how_much(bound - 1.0))
     }
 
     /// What to do, where something is to be used, preferred or stayed with, or where it depends.
@@ -551,10 +573,13 @@ impl<'a> Advice<'a> {
                 "go on with it, or run it again",
                 format!("{because} for any claim"),
             ),
-            Open::Undecided => (
-                "measure again, nothing was decided",
-                self.unbeaten().join("; "),
-            ),
+            Open::Undecided => {
+                let text = match self.bound() {
+                    Some(_) => because.as_str(),
+                    None => "measure again, nothing was decided",
+                };
+                (text, self.unbeaten().join("; "))
+            }
             Open::NoChoice => ("no choice", because),
             Open::TooFewRounds { .. } | Open::NoRatio => ("measure again", because),
             Open::Alone => ("measure it beside others", because),

@@ -2,7 +2,7 @@
 //! each ratio.
 
 use crate::advice::{self, Advice};
-use crate::{format, wording};
+use crate::{format, noise, wording};
 use stowplan_analysis::{
     Analysis, Basis, Builds, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS,
     PromiseDifference, RatioEstimate, Verdict,
@@ -175,8 +175,7 @@ fn on_builds(builds: Builds) -> String {
     let count = format::counted(builds.count, "build");
     let differ = builds.deviation.filter(|_| builds.differ);
     let differ = differ.map_or_else(String::new, |deviation| {
-        let share = format::percent(deviation.exp_m1());
-        format!(", which differ by {share}")
+        format!(", which differ by {}", noise::of_builds(deviation))
     });
     format!(" on {count}{differ}")
 }

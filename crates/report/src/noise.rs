@@ -102,12 +102,17 @@ fn on_builds(comparisons: &[&ComparisonOutcome]) -> String {
         .filter_map(|builds| builds.deviation)
         .max_by(f64::total_cmp);
     let differ = most.map_or_else(String::new, |deviation| {
-        format!(
-            ", which differ by up to {}",
-            by_how_much(deviation.exp_m1())
-        )
+        format!(", which differ by {}", of_builds(deviation))
     });
     format!(" on {count} of each store{differ}")
+}
+
+/// By how much builds differ that do, from the deviation of the logarithms of their times.
+pub(crate) fn of_builds(deviation: f64) -> String {
+    match by_how_much(deviation.exp_m1()) {
+        zero if zero == "0%" => "less than their rounds show".to_owned(),
+        share => format!("up to {share}"),
+    }
 }
 
 /// What makes a session unreliable.

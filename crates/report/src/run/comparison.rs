@@ -135,6 +135,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.push(cells::table(comparison).into());
     blocks.extend(basis(comparison).map(remark));
     blocks.extend(rounds_of_times(comparison).map(remark));
+    blocks.extend(differing_builds(comparison).map(remark));
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
     blocks.extend(differences(comparison));
@@ -176,6 +177,15 @@ fn rounds_of_times(comparison: &ComparisonOutcome) -> Option<String> {
         "Times and what an operation takes are of the {} that all ratios rest on.",
         format::counted(rounds, "round")
     ))
+}
+
+/// What ≠ beside a number of builds means, where it stands in the table.
+fn differing_builds(comparison: &ComparisonOutcome) -> Option<&'static str> {
+    let mut builds = comparison.contrasts.iter().filter_map(|c| c.builds);
+    builds.any(|builds| builds.differ).then_some(
+        "≠: builds of a store differ by more than rounds on the same one, and the interval is widened \
+         for it.",
+    )
 }
 
 /// From how many operations something is said of slow ones.

@@ -205,7 +205,11 @@ fn the_github_action_gets_a_list_where_smaller_is_better() {
     ] {
         assert!(extra.contains(part), "{extra}");
     }
-    let none = |part: &str| !entries.iter().any(|e| e["name"].as_str().unwrap().ends_with(part));
+    let none = |part: &str| {
+        !entries
+            .iter()
+            .any(|e| e["name"].as_str().unwrap().ends_with(part))
+    };
     assert!(none("/control"), "a copy");
     assert!(none("/failing/redb"), "it has no data");
     for entry in entries {
@@ -286,10 +290,11 @@ fn the_builds_of_a_ratio_stand_in_its_sentence_its_row_and_the_line_about_noise(
     contrasts[1].builds = Some(builds(2, false));
     let text = markdown(&run);
     for expected in [
-        "rounds on 8 builds, which differ by 5%",
+        "rounds on 8 builds, which differ by up to 5%",
         "rounds on 2 builds",
         "on 2 to 8 builds of each store, which differ by up to 5%",
         "8 ≠",
+        "≠: builds of a store differ by more than rounds on the same one",
     ] {
         assert!(text.contains(expected), "{expected:?} is not in\n{text}");
     }

@@ -3,7 +3,8 @@
 use crate::fixture;
 use crate::support::{VERBOSE, WIDE, findings, markdown, terminal, words};
 use stowplan_analysis::{
-    Analysis, CorrectedRatio, Kind, NoFastest, PreferredAs, Recommendation, Verdict,
+    Analysis, Builds, CorrectedRatio, Kind, NoFastest, PreferredAs, RatioEstimate, Recommendation,
+    Verdict,
 };
 use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
 use stowplan_report::wording;
@@ -133,6 +134,50 @@ fn every_verdict_without_a_winner_has_advice_that_claims_no_more() {
         let advice = advice_where_all_are((verdict, ratio));
         assert!(advice.contains(expected), "{verdict:?}: {advice}");
     }
+}
+
+#[test]
+fn what_the_most_rounds_did_not_decide_has_a_bound_instead_of_more_rounds() {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[0];
+    comparison.fastest = None;
+    for contrast in &mut comparison.contrasts {
+        contrast.verdict = Verdict::Unresolved;
+        let estimate = fixture::estimate(1.0, 0.24);
+        contrast.estimate = Some(RatioEstimate {
+            rounds: 40,
+            ..estimate
+        });
+    }
+    let bounded = |analysis: &mut Analysis| {
+        analysis.decide();
+        let (advice, page) = (findings(analysis, 0).advice, markdown(analysis));
+        let answered = page.contains("no verdict: **No difference above 33% was found**");
+        let advised = advice
+            .contains("no difference above 33% was found; smaller ones take a quieter machine");
+        assert_eq!(answered, advised, "{advice}\n{page}");
+        advised
+    };
+    assert!(bounded(&mut analysis));
+    let fewer = analysis.comparisons[0].contrasts[0].estimate.as_mut();
+    fewer.unwrap().rounds = 20;
+    assert!(!bounded(&mut analysis), "more rounds may decide it");
+}
+
+#[test]
+fn builds_that_differ_by_next_to_nothing_are_said_to_in_words() {
+    let mut analysis = fixture::analysis();
+    analysis.comparisons[0].contrasts[0].builds = Some(Builds {
+        count: 2,
+        differ: true,
+        deviation: Some(1e-5),
+    });
+    let page = markdown(&analysis);
+    assert!(
+        page.contains("2 builds, which differ by less than their rounds show"),
+        "{page}"
+    );
+    assert!(!page.contains("differ by 0%"), "{page}");
 }
 
 /// The advice were every ratio to be this one, with this verdict and an interval of 6% either way.

@@ -88,7 +88,7 @@ impl Line {
     }
 
     /// In lines of at most `width`, broken at spaces, and within a word only if it is wider than a
-    /// line.
+    /// line: behind what separates its parts, if it has any.
     pub(super) fn wrap(&self, width: usize) -> Vec<Self> {
         // The widest characters take three columns.
         let width = width.max(3);
@@ -106,9 +106,11 @@ impl Line {
                 used += 1;
             }
             for ink in word {
-                if used + wide(ink) > width {
-                    lines.push(std::mem::take(&mut line));
-                    used = 0;
+                while used + wide(ink) > width {
+                    // A word that is wider than a line begins one.
+                    let tail = line.0.split_off(behind_separator(&line.0));
+                    lines.push(std::mem::replace(&mut line, Self(tail)));
+                    used = line.width();
                 }
                 line.0.push(*ink);
                 used += wide(ink);
@@ -117,6 +119,13 @@ impl Line {
         lines.push(line);
         lines
     }
+}
+
+/// Where the last part of a word begins; its end where nothing separates parts.
+fn behind_separator(word: &[(char, Style)]) -> usize {
+    let separates = |(c, _): &(char, Style)| matches!(c, '/' | '-' | '_' | ',' | ':');
+    let last = word.iter().rposition(separates);
+    last.map_or(word.len(), |at| at + 1)
 }
 
 /// The report as far as it is written.
@@ -310,6 +319,9 @@ mod tests {
         assert_eq!(written("a bb ccc", 4, true), "a bb\nccc\n");
         assert_eq!(written("abcdefgh", 3, true), "abc\ndef\ngh\n");
         assert_eq!(written("漢字漢字", 5, true), "漢字\n漢字\n");
+        let label = written("mattn/go-sqlite3 DIRECT_OVERFLOW_READ=0", 14, true);
+        assert_eq!(label, "mattn/go-\nsqlite3\nDIRECT_\nOVERFLOW_\nREAD=0\n");
+        assert_eq!(written("a/漢字漢字", 5, true), "a/\n漢字\n漢字\n");
     }
 
     #[test]
