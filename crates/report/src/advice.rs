@@ -240,7 +240,7 @@ impl<'a> Advice<'a> {
         let chosen = self.chosen();
         match why {
             NoFastest::Promises => "not all promise the same",
-            NoFastest::NotEachBeaten => "it was not shown to beat each of the others",
+            NoFastest::NotEachBeaten => "it is not clearly ahead of each other one",
             NoFastest::OtherWork if chosen.is_some_and(|c| self.does_other_work(c)) => {
                 "it does other work"
             }

@@ -103,7 +103,7 @@ fn a_factor_that_shrinks_when_the_data_is_at_rest_has_the_other_beside_it() {
     let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 96_000.0), ("wal", 90_000.0)]);
     let expected = "5.61 times as fast (5.49 to 5.74) as “separate files, truncated and written”; \
                     fastest measured of those that promise as much; not called the fastest: \
-                    it was not shown to beat each of the others; including the final flush to disk \
+                    it is not clearly ahead of each other one; including the final flush to disk \
                     2.00× (1.96 to 2.04); noise";
     assert!(row.contains(expected), "{row}");
     assert!(row.contains("**Prefer “SQLite, no journal"), "{row}");

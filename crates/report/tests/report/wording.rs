@@ -374,7 +374,7 @@ fn what_is_preferred_says_why_though_none_is_called_the_fastest() {
             (NoFastest::Promises, "not all promise the same"),
             (
                 NoFastest::NotEachBeaten,
-                "it was not shown to beat each of the others",
+                "it is not clearly ahead of each other one",
             ),
             (NoFastest::OtherWork, "not all do the same work"),
         ] {
