@@ -8,6 +8,7 @@ use fuser::{Config, MountOption, Session, SessionACL};
 use rustix::process::{getgid, getuid};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::path::Path;
 use stowplan_harness::HarnessError;
 
@@ -43,7 +44,14 @@ pub fn record(
     // What is still in memory of mapped files comes now.
     let unmounted = session.umount_and_join();
     let status = status?;
-    unmounted.map_err(|error| run_error(format!("cannot take the file system away: {error}")))?;
+    // All data have been written when the connection ends; the release of a file may be on its way still, and
+    // is what the kernel then takes back.
+    unmounted
+        .or_else(|error| match error.kind() {
+            ErrorKind::ConnectionAborted => Ok(()),
+            _ => Err(error),
+        })
+        .map_err(|error| run_error(format!("cannot take the file system away: {error}")))?;
     recording
         .finish(status)
         .map_err(HarnessError::io("write", log))
