@@ -57,3 +57,5 @@ mod stopping;
 mod support;
 #[cfg(test)]
 mod sweeps;
+#[cfg(test)]
+mod widths;
