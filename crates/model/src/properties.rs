@@ -178,6 +178,13 @@ published = { label = "l", sizes = [1000], ratios = { 512 = [1.75] } }
 "#;
 
 #[test]
+fn a_number_of_a_result_reads_back_to_its_last_digit() {
+    let written = 1.410_629_300_418_966_1e19;
+    let text = serde_json::to_string(&written).unwrap();
+    assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), written);
+}
+
+#[test]
 fn a_number_that_a_result_cannot_hold_is_refused_wherever_it_stands() {
     assert!(hostile::study(FIGURES).is_some());
     let figures = [

@@ -107,7 +107,9 @@ impl Found {
 pub(crate) fn quick_studies() -> Vec<(Comparison, Vec<Measurement>)> {
     let bytes = include_bytes!("../data/rounds-quick-studies.csv.gz");
     let mut text = String::new();
-    GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    GzDecoder::new(&bytes[..])
+        .read_to_string(&mut text)
+        .unwrap();
     let mut of: BTreeMap<(&str, &str), Vec<Measurement>> = BTreeMap::new();
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
