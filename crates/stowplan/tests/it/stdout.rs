@@ -26,7 +26,7 @@ const DOCUMENTS: [&str; 12] = [
     "claims --of dbench",
     "compare out out --cells read/sql=read/dir",
     "doctor",
-    "crash redb --states 1 --transactions 2 --model prefix --output OUT",
+    "crash redb --states 1 --transactions 2 --model ordered --output OUT",
     "calibrate --scale quick --sessions 0 --busy 0 --output OUT",
     "stat x.db",
     "advise d --rounds 1 --output OUT",
