@@ -823,7 +823,9 @@ impl<'a> Runner<'a> {
     /// Whether what follows may use a dataset that cannot be made again: values that somebody brought along.
     fn may_be_needed(&self, dataset: &str) -> bool {
         let spec = self.plan.datasets.get(dataset);
-        self.expected > 0 && spec.is_some_and(|spec| spec.from.is_some())
+        // Time that is left goes to comparisons that were measured before.
+        let gone_back_to = self.options.budget.is_some();
+        (self.expected > 0 || gone_back_to) && spec.is_some_and(|spec| spec.from.is_some())
     }
 
     fn time_is_over(&self) -> bool {
