@@ -834,7 +834,7 @@ impl<'a> Runner<'a> {
 
     /// Seconds of the budget that are left for measuring: what is there takes time to be removed.
     fn time_left(&self) -> Option<f64> {
-        /// Removing took half as long as building here, of files, and nothing of databases.
+        /// Of the time of building: assumed, between databases, which go at once, and files one by one.
         const REMOVAL: f64 = 0.4;
         let budget = self.options.budget?.as_secs_f64();
         let removal = self.instances.there_bytes() * self.building_pace() * REMOVAL;

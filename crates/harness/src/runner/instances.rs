@@ -110,8 +110,8 @@ impl Instances {
         self.built.contains(&cell.instance)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     /// Writes a dataset unless it is there; returns how long it took.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn dataset(
         &mut self,
         name: &str,
