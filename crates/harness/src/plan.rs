@@ -14,7 +14,7 @@ pub(crate) use optional::left_out_cells;
 pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 
-use crate::block_size::{BlockSize, most_operations, waits_for_disk};
+use crate::block_size::{BlockSize, most_operations};
 use crate::drivers::{Drivers, Resolved};
 use crate::environment::checks::Demand;
 use crate::file_systems;
@@ -786,8 +786,8 @@ fn instance_on(instance: String, on: &str) -> String {
 }
 
 /// Gives those cells that write a build of their own for which it would matter that others write to the same one
-/// (METHOD "Writers share a build"): all but those that wait for the disk, each with keys of its own of which there are
-/// enough, and those that are the only ones on their store.
+/// (METHOD "Writers share a build"): those whose keys come again, those whose connection visits every value before,
+/// and those for which there are too few keys.
 fn keep_writers_apart(study: &Study, cells: &mut [Cell]) {
     let sharing = |one: &Cell| {
         let alike = cells.iter().filter(|cell| cell.instance == one.instance);
@@ -795,15 +795,11 @@ fn keep_writers_apart(study: &Study, cells: &mut [Cell]) {
     };
     let apart = |cell: &Cell| {
         let sharing = sharing(cell);
-        let alone = sharing.iter().all(|other| other.key == cell.key);
         let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
         let needed = BlockSize::most_steps(cell, count, study.memory_budget);
         // Keys are drawn for each: some have a few less than others.
         let all = needed.saturating_mul(sharing.len() as u64);
-        cell.workload.order.repeats()
-            || !cell.workload.after.is_none()
-            || !alone && !waits_for_disk(cell)
-            || all > count / 8 * 7
+        cell.workload.order.repeats() || !cell.workload.after.is_none() || all > count / 8 * 7
     };
     let writes = |cell: &&Cell| cell.workload.writes() && !cell.workload.changes_keys();
     let apart: BTreeSet<String> = cells
