@@ -323,15 +323,10 @@ pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u3
             vec![Delivery::Copy]
         },
         transactions: true,
-        resizes: true,
         durability,
         threads: true,
-        parallel_writers: false,
-        persistent: true,
-        evictable: true,
-        mapped: false,
         syncs_per_commit,
-        largest_value: None,
+        ..Capabilities::default()
     }
 }
 

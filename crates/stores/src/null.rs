@@ -2,15 +2,12 @@
 //! but read the clock, for measuring what a reading of it costs.
 
 use crate::options::{StoreOptions as _, bytes, number};
-use crate::{
-    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind, options,
-};
+use crate::store::Plain;
+use crate::{Buffer, Connection, Found, Key, Result, Session, Store, StoreKind, options};
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
-use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
-};
+use stowplan_model::{Capabilities, Delivery, Operation, Setting, Settings};
 
 /// See the module. Never listed: its figures say nothing about places for data.
 pub(crate) struct Null;
@@ -52,20 +49,10 @@ impl StoreKind for Null {
         Ok(Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
-            transactions: false,
-            resizes: true,
-            durability: DurabilityClaim {
-                class: Durability::None,
-                atomic: false,
-                delayed: false,
-            },
             threads: true,
             parallel_writers: true,
-            persistent: true,
             evictable: false,
-            mapped: false,
-            syncs_per_commit: 0,
-            largest_value: None,
+            ..Capabilities::default()
         })
     }
 
@@ -85,40 +72,16 @@ struct NullStore {
 
 impl Store for NullStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(NullConnection { store: self }))
-    }
-
-    fn footprint(&self) -> Result<Footprint> {
-        Ok(Footprint::default())
-    }
-
-    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn checkpoint(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct NullConnection<'s> {
-    store: &'s NullStore,
-}
-
-impl Connection for NullConnection<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(NullSession {
-            value: vec![0; self.store.options.bytes],
-            readings: self.store.options.clock,
+        Ok(Box::new(Plain {
+            store: self,
+            settings: &self.settings,
+            session: || {
+                Ok(NullSession {
+                    value: vec![0; self.options.bytes],
+                    readings: self.options.clock,
+                })
+            },
         }))
-    }
-
-    fn effective_settings(&self) -> Result<Settings> {
-        Ok(self.store.settings.clone())
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -137,23 +100,6 @@ impl NullSession {
 }
 
 impl Session for NullSession {
-    fn begin(&mut self, _: Access) -> Result<()> {
-        Ok(())
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) -> Result<()> {
-        Err(StoreError::unsupported(
-            "null",
-            "roll back",
-            "it stores nothing",
-        ))
-    }
-
-    /// Leaves the buffer as it is: touching it would be work of its own.
     fn read_into(&mut self, _: Key, _: &mut Buffer) -> Result<Found> {
         self.read_clock();
         Ok(Found::Bytes(self.value.len()))
@@ -171,14 +117,6 @@ impl Session for NullSession {
 
     fn overwrite(&mut self, _: Key, value: &[u8]) -> Result<Found> {
         Ok(Found::Bytes(value.len()))
-    }
-
-    fn delete(&mut self, _: Key) -> Result<bool> {
-        Ok(true)
-    }
-
-    fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
-        Ok(0)
     }
 }
 

@@ -265,7 +265,7 @@ fn here() -> String {
     format!("{} {} {} ", host.trim(), machine.trim(), tree.display())
 }
 
-/// A store on a server.
+/// A store on a server. Checkpoints are the server's own affair: others may use it, too.
 struct RemoteStore<R: Remote> {
     options: R::Options,
     name: String,
@@ -286,15 +286,6 @@ impl<R: Remote> Store for RemoteStore<R> {
             ..Footprint::default()
         })
     }
-
-    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    /// The server's own affair: others may use it, too.
-    fn checkpoint(&self) -> Result<()> {
-        Ok(())
-    }
 }
 
 struct RemoteConnection<R> {
@@ -310,10 +301,6 @@ impl<R: Remote> Connection for RemoteConnection<R> {
 
     fn effective_settings(&self) -> Result<Settings> {
         Ok(self.effective.clone())
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -102,15 +102,20 @@ pub trait Store: Send + Sync {
     /// The engine or the file system refuses.
     fn connect(&self) -> Result<Box<dyn Connection + '_>>;
 
-    /// Bytes on disk, after whatever the store calls a checkpoint.
+    /// Bytes on disk, after whatever the store calls a checkpoint; none where nothing lies there.
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn footprint(&self) -> Result<Footprint>;
+    fn footprint(&self) -> Result<Footprint> {
+        Ok(Footprint::default())
+    }
 
     /// The files that hold the data of these keys: what has to leave the page cache before a
     /// cold read of them. A store with one file returns that file.
-    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf>;
+    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        let _ = keys;
+        Vec::new()
+    }
 
     /// Where the values of these keys lie, as far as they exist; nothing where the store does not
     /// tell. To be asked after a checkpoint, while nobody writes.
@@ -123,11 +128,14 @@ pub trait Store: Send + Sync {
     }
 
     /// Brings written data to its resting place (checkpoint, compaction), without ending
-    /// connections. Does not sync more than the store itself would.
+    /// connections. Does not sync more than the store itself would. Where data lies at rest at once,
+    /// nothing is to be done.
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn checkpoint(&self) -> Result<()>;
+    fn checkpoint(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// One thread's connection: owns what the engine wants owned by one thread.
@@ -150,7 +158,9 @@ pub trait Connection {
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn close(self: Box<Self>) -> Result<()>;
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What a transaction will do.
@@ -190,19 +200,26 @@ pub trait Session {
     ///
     /// # Errors
     /// The engine refuses, for example because another connection writes.
-    fn begin(&mut self, access: Access) -> Result<()>;
+    fn begin(&mut self, access: Access) -> Result<()> {
+        let _ = access;
+        Ok(())
+    }
 
     /// Commits; when it returns, the store's durability claim holds.
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn commit(&mut self) -> Result<()>;
+    fn commit(&mut self) -> Result<()> {
+        Ok(())
+    }
 
     /// Undoes everything since `begin`.
     ///
     /// # Errors
     /// The store has no transactions, or the engine refuses.
-    fn rollback(&mut self) -> Result<()>;
+    fn rollback(&mut self) -> Result<()> {
+        Err(lacks("roll back", "it has no transactions"))
+    }
 
     /// Copies the value into the caller's buffer.
     ///
@@ -214,7 +231,11 @@ pub trait Session {
     ///
     /// # Errors
     /// As `read_into`; also a store that cannot lend.
-    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found>;
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        let _ = (key, visit);
+        let why = "it reads into a buffer; use delivery \"copy\"";
+        Err(lacks("deliver in place", why))
+    }
 
     /// Adds a value.
     ///
@@ -270,15 +291,25 @@ pub trait Session {
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn delete(&mut self, key: Key) -> Result<bool>;
+    fn delete(&mut self, key: Key) -> Result<bool> {
+        let _ = key;
+        Err(lacks("delete", "values stay where they are"))
+    }
 
     /// Visits up to `limit` values with keys from `from` on, by rising key, and returns how
     /// many there were.
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn scan(&mut self, from: Key, limit: usize, visit: &mut dyn FnMut(Key, &[u8]))
-    -> Result<usize>;
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        let _ = (from, limit, visit);
+        Err(lacks("scan", "nothing tells it which keys come next"))
+    }
 
     /// Makes an empty table where there is none, as a transaction of its own. The other operations
     /// of this session need not work afterwards.
@@ -286,7 +317,7 @@ pub trait Session {
     /// # Errors
     /// The engine refuses, or has no such thing.
     fn create_table(&mut self) -> Result<()> {
-        Err(no_tables("create"))
+        Err(lacks("create a table", "it has none"))
     }
 
     /// Removes the table with everything in it, as a transaction of its own. The other operations
@@ -295,7 +326,7 @@ pub trait Session {
     /// # Errors
     /// The engine refuses, or has no such thing.
     fn drop_table(&mut self) -> Result<()> {
-        Err(no_tables("drop"))
+        Err(lacks("drop a table", "it has none"))
     }
 
     /// What the engine has counted for this connection since it was opened; empty if it counts
@@ -309,6 +340,29 @@ pub trait Session {
 }
 
 #[cold]
-fn no_tables(action: &str) -> StoreError {
-    StoreError::unsupported("this store", format!("{action} a table"), "it has none")
+fn lacks(what: &str, why: &str) -> StoreError {
+    StoreError::unsupported("this store", what, why)
+}
+
+/// A connection that keeps nothing between sessions, of a store that checks in what it wrote when it is
+/// closed. The settings are this program's own doing, so they are as asked.
+pub(crate) struct Plain<'s, F> {
+    pub(crate) store: &'s dyn Store,
+    pub(crate) settings: &'s Settings,
+    /// Makes a session.
+    pub(crate) session: F,
+}
+
+impl<'s, S: Session + 's, F: Fn() -> Result<S>> Connection for Plain<'s, F> {
+    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new((self.session)()?))
+    }
+
+    fn effective_settings(&self) -> Result<Settings> {
+        Ok(self.settings.clone())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.store.checkpoint()
+    }
 }

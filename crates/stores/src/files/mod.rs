@@ -33,7 +33,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, Settings, Workload,
+    Capabilities, Durability, DurabilityClaim, Operation, Setting, Settings, Workload,
 };
 
 const STORE: &str = "files";
@@ -271,17 +271,11 @@ impl StoreKind for Files {
         operations.retain(|operation| !(options.names && tables.contains(operation)));
         Ok(Capabilities {
             operations,
-            deliveries: vec![Delivery::Copy],
-            transactions: false,
-            resizes: true,
             durability: options.durability(),
             threads: true,
             parallel_writers: true,
-            persistent: true,
-            evictable: true,
-            mapped: false,
             syncs_per_commit: options.syncs_per_overwrite(),
-            largest_value: None,
+            ..Capabilities::default()
         })
     }
 

@@ -1,11 +1,11 @@
 //! Operations on the store: the file of a key is the one that the layout names.
 
+use super::Opening;
 use super::kept::Kept;
 use super::name::Name;
 use super::named::NamedFiles;
 use super::store::FileStore;
-use super::{Opening, STORE};
-use crate::{Access, Buffer, Found, Key, Lent, Result, Session, StoreError};
+use crate::{Buffer, Found, Key, Lent, Result, Session};
 
 pub(super) struct FileSession<'s> {
     store: &'s FileStore,
@@ -37,22 +37,6 @@ impl<'s> FileSession<'s> {
 }
 
 impl Session for FileSession<'_> {
-    fn begin(&mut self, _: Access) -> Result<()> {
-        Ok(())
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) -> Result<()> {
-        Err(StoreError::unsupported(
-            STORE,
-            "roll back",
-            "files have no transactions",
-        ))
-    }
-
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let name = self.name(key);
         let Some(kept) = &self.kept else {
@@ -62,14 +46,6 @@ impl Session for FileSession<'_> {
         kept.at(key, &name, files, |file| {
             files.read_kept(key, &name, file, buffer)
         })
-    }
-
-    fn read_in_place(&mut self, _: Key, _: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        Err(StoreError::unsupported(
-            STORE,
-            "deliver in place",
-            "a file is read into a buffer; use delivery \"copy\"",
-        ))
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {

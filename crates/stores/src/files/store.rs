@@ -5,7 +5,8 @@ use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
 use crate::names::Names;
-use crate::{Connection, Key, Pieces, Result, Session, Shared, Store, StoreError, disk};
+use crate::store::Plain;
+use crate::{Connection, Key, Pieces, Result, Shared, Store, StoreError, disk};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
 use std::io::ErrorKind;
@@ -261,7 +262,11 @@ fn numbers(path: &Path, min_digits: usize) -> Result<Vec<u64>> {
 
 impl Store for FileStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(FileConnection { store: self }))
+        Ok(Box::new(Plain {
+            store: self,
+            settings: &self.settings,
+            session: || FileSession::new(self),
+        }))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -283,29 +288,5 @@ impl Store for FileStore {
         };
         let pieces = keys.filter_map(|key| piece(key).transpose());
         pieces.collect::<Result<_>>().map(Some)
-    }
-
-    /// Files have no other resting place than where they were written.
-    fn checkpoint(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct FileConnection<'s> {
-    store: &'s FileStore,
-}
-
-impl Connection for FileConnection<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(FileSession::new(self.store)?))
-    }
-
-    /// All settings are this program's own doing, so they are as asked.
-    fn effective_settings(&self) -> Result<Settings> {
-        Ok(self.store.settings.clone())
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        Ok(())
     }
 }

@@ -11,9 +11,8 @@ mod index;
 mod session;
 
 use crate::options::StoreOptions as _;
-use crate::{
-    Connection, Key, Pieces, Result, Session, Store, StoreError, StoreKind, choice, disk, options,
-};
+use crate::store::Plain;
+use crate::{Connection, Key, Pieces, Result, Store, StoreError, StoreKind, choice, disk, options};
 use commits::Commits;
 use index::Index;
 pub(crate) use index::Span;
@@ -25,9 +24,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
-};
+use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings};
 
 const STORE: &str = "flat";
 const VALUES_FILE: &str = "values.bin";
@@ -109,22 +106,14 @@ impl StoreKind for Flat {
                 ReadMode::Pread => vec![Delivery::Copy],
                 ReadMode::Mmap => vec![Delivery::Copy, Delivery::InPlace],
             },
-            transactions: false,
             resizes: false,
-            durability: DurabilityClaim {
-                class: Durability::None,
-                atomic: false,
-                delayed: false,
-            },
             // Values never share bytes. Whoever reads a value while another thread overwrites it may
             // find both mixed.
             threads: true,
             parallel_writers: true,
-            persistent: true,
-            evictable: true,
             mapped: options.read == ReadMode::Mmap,
             syncs_per_commit: u32::from(options.syncs()),
-            largest_value: None,
+            ..Capabilities::default()
         })
     }
 
@@ -316,17 +305,16 @@ impl FlatStore {
         *shared = Some(Arc::clone(&map));
         Ok(map)
     }
-
-    /// Writes the index beside the values, if it changed since.
-    fn save_index(&self) -> Result<()> {
-        self.index_mut().save(&self.directory.join(INDEX_FILE))
-    }
 }
 
 impl Store for FlatStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
         self.make_room(&mut self.tail())?;
-        Ok(Box::new(FlatConnection { store: self }))
+        Ok(Box::new(Plain {
+            store: self,
+            settings: &self.settings,
+            session: || FlatSession::of(self),
+        }))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -346,27 +334,9 @@ impl Store for FlatStore {
         Ok(Some(keys.filter_map(piece).collect()))
     }
 
+    /// Writes the index beside the values, if it changed since.
     fn checkpoint(&self) -> Result<()> {
-        self.save_index()
-    }
-}
-
-struct FlatConnection<'s> {
-    store: &'s FlatStore,
-}
-
-impl Connection for FlatConnection<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(FlatSession::of(self.store)?))
-    }
-
-    /// All settings are this program's own doing, so they are as asked.
-    fn effective_settings(&self) -> Result<Settings> {
-        Ok(self.store.settings.clone())
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        self.store.save_index()
+        self.index_mut().save(&self.directory.join(INDEX_FILE))
     }
 }
 

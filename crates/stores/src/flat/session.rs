@@ -117,14 +117,6 @@ impl Session for FlatSession<'_> {
         Ok(())
     }
 
-    fn rollback(&mut self) -> Result<()> {
-        Err(StoreError::unsupported(
-            STORE,
-            "roll back",
-            "a flat file has no transactions",
-        ))
-    }
-
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let Some(span) = self.span(key) else {
             return Ok(Found::Missing);

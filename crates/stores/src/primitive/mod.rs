@@ -12,17 +12,18 @@
 mod memory;
 mod session;
 
-use crate::flat::{self, Flat, FlatStore};
+use crate::files::name::{Layout, Name};
+use crate::flat::{self, Flat, FlatStore, Span};
 use crate::options::{OptionValue as _, StoreOptions as _};
-use crate::{
-    Connection, Key, Result, Session, Store, StoreError, StoreKind, choice, disk, options,
-};
-use session::PrimitiveSession;
+use crate::store::Plain;
+use crate::{Buffer, Connection, Key, Result, Store, StoreError, StoreKind, choice, disk, options};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
+use session::{PrimitiveSession, bytes_of};
 use std::fs::{self, File};
+use std::hint::black_box;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
-};
+use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings};
 
 const STORE: &str = "primitive";
 
@@ -59,19 +60,68 @@ options! {
     }
 }
 
+/// What a call is a part of, and how it is made.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Of reads and of overwrites: on the file of the key.
+    Either(fn(&mut PrimitiveSession<'_>, Key, OFlags) -> Result<()>),
+    /// Of reads.
+    Read(fn(&mut PrimitiveSession<'_>, Key, Span, &mut Buffer) -> Result<()>),
+    /// Of overwrites: what the flat store does.
+    Write,
+}
+
 impl Call {
+    fn step(self) -> Step {
+        match self {
+            Self::NullSyscall => Step::Either(|_, _, _| {
+                black_box(rustix::process::getppid());
+                Ok(())
+            }),
+            Self::OpenClose => Step::Either(|session, key, access| {
+                let name = Name::of(Layout::Dir, key);
+                let opened = openat(session.files(), name.as_c_str(), access, Mode::empty());
+                opened
+                    .map(drop)
+                    .map_err(|e| session.error("open", &name, e))
+            }),
+            Self::OpenClosePath => Step::Either(|session, key, access| {
+                let name = Name::of(Layout::Dir, key);
+                let opened = openat(CWD, session.path(&name), access, Mode::empty());
+                opened
+                    .map(drop)
+                    .map_err(|e| session.error("open", &name, e))
+            }),
+            Self::Fstat => Step::Either(|session, _, _| {
+                let flat = session.flat();
+                black_box(fstat(flat.values().as_fd()))
+                    .map(drop)
+                    .map_err(|e| StoreError::io("stat", &flat.path())(e))
+            }),
+            Self::Stat => Step::Either(|session, key, _| {
+                let name = Name::of(Layout::Dir, key);
+                black_box(statat(CWD, session.path(&name), AtFlags::SYMLINK_NOFOLLOW))
+                    .map(drop)
+                    .map_err(|e| session.error("stat", &name, e))
+            }),
+            Self::Pread => Step::Read(|session, key, _, buffer| session.pread(key, buffer)),
+            Self::Memcpy => Step::Read(|session, key, span, buffer| {
+                buffer.copy_from(session.copies()?.at(key, span.offset, bytes_of(span))?)
+            }),
+            Self::MemcpyCached => Step::Read(|session, key, span, buffer| {
+                buffer.copy_from(session.copies()?.at(key, 0, bytes_of(span))?)
+            }),
+            Self::PageFault => Step::Read(|session, _, _, _| session.touch()),
+            Self::Pwrite | Self::Fdatasync => Step::Write,
+        }
+    }
+
     /// What it can be a part of.
     fn operations(self) -> &'static [Operation] {
-        match self {
-            Self::NullSyscall
-            | Self::OpenClose
-            | Self::OpenClosePath
-            | Self::Fstat
-            | Self::Stat => &[Operation::Read, Operation::Overwrite, Operation::Insert],
-            Self::Pread | Self::Memcpy | Self::MemcpyCached | Self::PageFault => {
-                &[Operation::Read, Operation::Insert]
-            }
-            Self::Pwrite | Self::Fdatasync => &[Operation::Overwrite, Operation::Insert],
+        match self.step() {
+            Step::Either(_) => &[Operation::Read, Operation::Overwrite, Operation::Insert],
+            Step::Read(_) => &[Operation::Read, Operation::Insert],
+            Step::Write => &[Operation::Overwrite, Operation::Insert],
         }
     }
 }
@@ -98,22 +148,14 @@ impl StoreKind for Primitive {
         Ok(Capabilities {
             operations: call.operations().to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
-            transactions: false,
             resizes: false,
-            durability: DurabilityClaim {
-                class: Durability::None,
-                atomic: false,
-                delayed: false,
-            },
             threads: true,
             parallel_writers: true,
-            persistent: true,
             // What opening a file or touching a page costs where it is not cached is no step of the
             // processor's.
             evictable: false,
-            mapped: false,
             syncs_per_commit: u32::from(call == Call::Fdatasync),
-            largest_value: None,
+            ..Capabilities::default()
         })
     }
 
@@ -178,38 +220,19 @@ impl PrimitiveStore {
 
 impl Store for PrimitiveStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(PrimitiveConnection { store: self }))
+        Ok(Box::new(Plain {
+            store: self,
+            settings: &self.settings,
+            session: || PrimitiveSession::new(self),
+        }))
     }
 
     fn footprint(&self) -> Result<Footprint> {
         disk::footprint_of_tree(&self.directory)
     }
 
-    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
     fn checkpoint(&self) -> Result<()> {
         self.flat.checkpoint().map_err(ours)
-    }
-}
-
-struct PrimitiveConnection<'s> {
-    store: &'s PrimitiveStore,
-}
-
-impl Connection for PrimitiveConnection<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(PrimitiveSession::new(self.store)?))
-    }
-
-    /// All settings are this program's own doing, so they are as asked.
-    fn effective_settings(&self) -> Result<Settings> {
-        Ok(self.store.settings.clone())
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        self.store.checkpoint()
     }
 }
 

@@ -1,19 +1,19 @@
 //! One step for each operation.
 
 use super::memory::{Copies, Faults};
-use super::{Call, FILES, PrimitiveStore, STORE, ours};
+use super::{Call, FILES, PrimitiveStore, STORE, Step, ours};
 use crate::files::name::{Layout, Name};
-use crate::flat::{FlatSession, Span};
-use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use crate::flat::{FlatSession, FlatStore, Span};
+use crate::{Buffer, Found, Key, Result, Session, StoreError};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
-use std::hint::black_box;
-use std::os::fd::AsFd;
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 
 pub(super) struct PrimitiveSession<'s> {
     store: &'s PrimitiveStore,
+    step: Step,
     flat: FlatSession<'s>,
     /// The directory of the keys' files and a slash, behind which a name is put.
     whole_path: Vec<u8>,
@@ -30,73 +30,24 @@ impl<'s> PrimitiveSession<'s> {
         let mut whole_path = store.directory.as_os_str().as_bytes().to_vec();
         whole_path.extend_from_slice(format!("/{FILES}/").as_bytes());
         let flat = &store.flat;
-        let copies = match store.call {
-            Call::Memcpy | Call::MemcpyCached => {
-                Some(Copies::of(flat.values(), flat.end(), &flat.path())?)
-            }
-            _ => None,
-        };
+        let copies = matches!(store.call, Call::Memcpy | Call::MemcpyCached)
+            .then(|| Copies::of(flat.values(), flat.end(), &flat.path()));
         Ok(Self {
             store,
+            step: store.call.step(),
             flat: FlatSession::of(flat)?,
             directory_length: whole_path.len(),
             whole_path,
-            copies,
+            copies: copies.transpose()?,
             faults: Faults::new(),
             own: Buffer::with_capacity(0)?,
         })
     }
 
-    fn error(&self, action: &'static str, name: &Name, errno: Errno) -> StoreError {
+    #[cold]
+    pub(super) fn error(&self, action: &'static str, name: &Name, errno: Errno) -> StoreError {
         let path = self.store.directory.join(FILES).join(name.as_path());
         StoreError::io(action, &path)(errno)
-    }
-
-    /// The key's file by its whole path.
-    fn path(&mut self, name: &Name) -> &CStr {
-        self.whole_path.truncate(self.directory_length);
-        self.whole_path
-            .extend_from_slice(name.as_c_str().to_bytes_with_nul());
-        // No path has a NUL before its end: the directory was opened by it.
-        CStr::from_bytes_with_nul(&self.whole_path).unwrap_or_default()
-    }
-
-    /// The steps that need no memory.
-    fn system_call(&mut self, key: Key, access: OFlags) -> Result<()> {
-        let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let name = || Name::of(Layout::Dir, key);
-        match self.store.call {
-            Call::NullSyscall => {
-                black_box(rustix::process::getppid());
-                Ok(())
-            }
-            Call::OpenClose => {
-                let name = name();
-                rustix::fs::openat(&self.store.files, name.as_c_str(), flags, Mode::empty())
-                    .map(drop)
-                    .map_err(|e| self.error("open", &name, e))
-            }
-            Call::OpenClosePath => {
-                let name = name();
-                rustix::fs::openat(CWD, self.path(&name), flags, Mode::empty())
-                    .map(drop)
-                    .map_err(|e| self.error("open", &name, e))
-            }
-            Call::Fstat => rustix::fs::fstat(self.store.flat.values().as_fd())
-                .map(|stat| {
-                    black_box(stat);
-                })
-                .map_err(|e| StoreError::io("stat", &self.store.flat.path())(e)),
-            Call::Stat => {
-                let name = name();
-                rustix::fs::statat(CWD, self.path(&name), AtFlags::SYMLINK_NOFOLLOW)
-                    .map(|stat| {
-                        black_box(stat);
-                    })
-                    .map_err(|e| self.error("stat", &name, e))
-            }
-            _ => Err(self.refused("do this")),
-        }
     }
 
     #[cold]
@@ -109,47 +60,61 @@ impl<'s> PrimitiveSession<'s> {
         )
     }
 
-    fn read(&mut self, key: Key, span: Span, buffer: &mut Buffer) -> Result<()> {
-        let len = usize::try_from(span.len).unwrap_or(usize::MAX);
-        match (self.store.call, &self.copies) {
-            (Call::Pread, _) => self.flat.read_into(key, buffer).map(drop).map_err(ours),
-            (Call::Memcpy, Some(copies)) => buffer.copy_from(copies.at(key, span.offset, len)?),
-            (Call::MemcpyCached, Some(copies)) => buffer.copy_from(copies.at(key, 0, len)?),
-            (Call::PageFault, _) => {
-                let flat = &self.store.flat;
-                self.faults.touch(flat.values(), || flat.path())
-            }
-            (Call::Pwrite | Call::Fdatasync, _) => Err(self.refused("read")),
-            _ => self.system_call(key, OFlags::RDONLY),
-        }
+    /// The directory of the keys' files.
+    pub(super) fn files(&self) -> &'s File {
+        &self.store.files
+    }
+
+    pub(super) fn flat(&self) -> &'s FlatStore {
+        &self.store.flat
+    }
+
+    /// The key's file by its whole path.
+    pub(super) fn path(&mut self, name: &Name) -> &CStr {
+        self.whole_path.truncate(self.directory_length);
+        self.whole_path
+            .extend_from_slice(name.as_c_str().to_bytes_with_nul());
+        // No path has a NUL before its end: the directory was opened by it.
+        CStr::from_bytes_with_nul(&self.whole_path).unwrap_or_default()
+    }
+
+    pub(super) fn pread(&mut self, key: Key, buffer: &mut Buffer) -> Result<()> {
+        self.flat.read_into(key, buffer).map(drop).map_err(ours)
+    }
+
+    pub(super) fn copies(&self) -> Result<&Copies> {
+        self.copies.as_ref().ok_or_else(|| self.refused("copy"))
+    }
+
+    /// Touches the next page.
+    pub(super) fn touch(&mut self) -> Result<()> {
+        let flat = &self.store.flat;
+        self.faults.touch(flat.values(), || flat.path())
     }
 }
 
-fn found(span: Span) -> Found {
-    Found::Bytes(usize::try_from(span.len).unwrap_or(usize::MAX))
+/// How files are opened: links are never followed.
+fn safely(access: OFlags) -> OFlags {
+    access | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+/// Of a value.
+pub(super) fn bytes_of(span: Span) -> usize {
+    usize::try_from(span.len).unwrap_or(usize::MAX)
 }
 
 impl Session for PrimitiveSession<'_> {
-    /// Nothing is shared among operations: each does its step, and `fdatasync` syncs.
-    fn begin(&mut self, _: Access) -> Result<()> {
-        Ok(())
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) -> Result<()> {
-        Err(self.refused("roll back"))
-    }
-
     /// Says how large the value is. Only some steps put something into the buffer.
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let Some(span) = self.store.flat.span(key) else {
             return Ok(Found::Missing);
         };
-        self.read(key, span, buffer)?;
-        Ok(found(span))
+        match self.step {
+            Step::Either(step) => step(self, key, safely(OFlags::RDONLY))?,
+            Step::Read(step) => step(self, key, span, buffer)?,
+            Step::Write => return Err(self.refused("read")),
+        }
+        Ok(Found::Bytes(bytes_of(span)))
     }
 
     /// Lends nothing.
@@ -165,32 +130,22 @@ impl Session for PrimitiveSession<'_> {
         let name = Name::of(Layout::Dir, key);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o644);
-        rustix::fs::openat(&self.store.files, name.as_c_str(), flags, mode)
+        rustix::fs::openat(self.files(), name.as_c_str(), flags, mode)
             .map(drop)
             .map_err(|e| self.error("create", &name, e))
     }
 
     /// Only `pwrite` and `fdatasync` write the value.
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        match self.store.call {
-            Call::Pwrite | Call::Fdatasync => return self.flat.overwrite(key, value).map_err(ours),
-            Call::Pread | Call::Memcpy | Call::MemcpyCached | Call::PageFault => {
-                return Err(self.refused("overwrite"));
-            }
-            _ => {}
-        }
+        let step = match self.step {
+            Step::Either(step) => step,
+            Step::Read(_) => return Err(self.refused("overwrite")),
+            Step::Write => return self.flat.overwrite(key, value).map_err(ours),
+        };
         let Some(span) = self.store.flat.span(key) else {
             return Ok(Found::Missing);
         };
-        self.system_call(key, OFlags::WRONLY)?;
-        Ok(found(span))
-    }
-
-    fn delete(&mut self, _: Key) -> Result<bool> {
-        Err(self.refused("delete"))
-    }
-
-    fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
-        Err(self.refused("scan"))
+        step(self, key, safely(OFlags::WRONLY))?;
+        Ok(Found::Bytes(bytes_of(span)))
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Session;
 use crate::{Access, Buffer, Found, registry, sync_calls};
 use stowplan_model::{SettingKind, Value};
 

@@ -153,7 +153,6 @@ impl StoreKind for Sqlite {
                     Location::Shared => true,
                     Location::Memory | Location::Named | Location::Memdb | Location::Temp => false,
                 },
-            parallel_writers: false,
             persistent: on_disk,
             evictable: on_disk,
             mapped: on_disk && settings.number("mmap") > 0,
@@ -163,6 +162,7 @@ impl StoreKind for Sqlite {
                 Statements::Literal => largest_value() / 2 - 500,
                 Statements::Once | Statements::Each => largest_value(),
             }),
+            ..Capabilities::default()
         })
     }
 
