@@ -1,8 +1,9 @@
-//! Two databases in memory that take the writes in turn, and one on disk.
+//! A layer in memory that takes the writes, another that is carried over, and a database on disk.
 //!
-//! The pattern that "SQLite性能 - inmemory模式" ends with: a write commits into a database in
-//! memory at once; a background thread carries what has gathered there to the database on disk,
-//! in one transaction; meanwhile a second database in memory takes the writes.
+//! The pattern that "SQLite性能 - inmemory模式" ends with: a write commits in memory at once; a
+//! background thread carries what has gathered there to the database on disk, in one transaction;
+//! meanwhile a second layer in memory takes the writes. The article's layers are SQLite databases in
+//! memory; these are ordered maps, so that a commit into them costs less than one of SQLite's.
 //!
 //! ```text
 //!   insert, overwrite, delete                      read, scan
@@ -21,9 +22,9 @@
 //!                              └───────────────────────────┘
 //! ```
 //!
-//! A layer holds changes: a deleted key is a row without a value, which hides what lies below. A
-//! layer is emptied only after its rows were committed on disk, so whoever looks from the top
-//! down misses nothing.
+//! A layer holds changes: a deleted key is one without a value, which hides what lies below. A layer
+//! goes only after its changes were committed on disk, so whoever looks from the top down misses
+//! nothing.
 //!
 //! **The window.** A commit is acknowledged before anything is on disk. A process kill loses what
 //! the two layers hold: each holds at most `window_rows` changes or `window_bytes` bytes, beyond
@@ -38,29 +39,25 @@
 //! synchronous=off, or journal=truncate and synchronous=normal, nothing is known. The claim is
 //! therefore `consistent`, *delayed*, except in the last two cases.
 //!
-//! **Memory.** Both layers together hold up to twice the limits above, and what SQLite needs
+//! **Memory.** Both layers together hold up to twice the limits above, and what a map needs
 //! around each row; but a transaction is in memory as a whole, however large it is. Beside them
 //! the carrier and each connection have a page cache of `cache` bytes for the database on disk.
 //!
-//! **Failures.** If the disk refuses a carry-over, its layer is kept and tried again, less and
-//! less often. Meanwhile every write is refused with what the disk said, so that the window does
+//! **Failures.** If the disk refuses a carry-over, its layer is kept and tried again ten times
+//! a second. Meanwhile every write is refused with what the disk said, so that the window does
 //! not grow; reads go on. Closing and checkpointing try again at once and say how many changes
 //! are in memory only. They are not given up before the store itself goes, after a last attempt.
 //!
-//! **Threads.** Writers take turns: one that finds another's transaction open waits, and so does
-//! a reader once that transaction has changed something. With journal=wal a read
+//! **Threads.** Writers take turns: one that finds another's transaction open waits. What a
+//! transaction has changed is seen by nobody else before it is committed. With journal=wal a read
 //! transaction saves the locking of the database on disk; it is no snapshot, and each read shows
 //! what was committed last. So does each row of a scan. With other journals a read of the disk
 //! waits for a carry-over to end, and a carry-over for the reads that are going on. For a lock that
 //! another process holds on it, it waits as long as `busy_timeout` of the store `sqlite` says there
 //! by default.
 
-mod carrier;
-mod coordinator;
-mod layer;
-mod reader;
+mod buffer;
 mod session;
-mod state;
 mod store;
 
 use crate::options::{StoreOptions as _, bytes, number};
@@ -68,7 +65,6 @@ use crate::sqlite::{self, options as database};
 use crate::{Result, Store, StoreError, StoreKind, options};
 use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
 use std::path::Path;
-use std::time::Duration;
 use store::BufferedStore;
 use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Setting, Settings};
 
@@ -77,12 +73,12 @@ const STORE: &str = "sqlite-buffered";
 /// The name of the database below a store's directory.
 const DATABASE_FILE: &str = "kv.db";
 
-/// An SQLite database behind two others in memory. See the module.
+/// An SQLite database behind two layers in memory. See the module.
 pub(crate) struct SqliteBuffered;
 
 options! {
-    /// The settings of the window and of the database on disk, as they are given.
-    struct Given {
+    /// The settings of the window and of the database on disk.
+    struct Options {
         window_rows: u64 = number(
             1,
             1_000_000_000,
@@ -121,43 +117,30 @@ options! {
     }
 }
 
-/// How much may be in one layer before it is carried over, and for how long.
-#[derive(Debug, Clone, Copy)]
-struct Window {
-    changes: u64,
-    bytes: u64,
-    age: Duration,
-}
-
-/// The settings, typed.
-struct Options {
-    window: Window,
-    /// Whether readers of the database on disk leave its writer alone, and it them.
-    readers_apart: bool,
-    database: DatabaseOptions,
-}
-
 impl Options {
-    fn from_settings(settings: &Settings) -> Result<Self> {
-        let given = Given::from_settings(settings)?;
-        let database = DatabaseOptions::of_part(|pragmas| Pragmas {
-            page_size: given.page_size,
-            cache: given.cache,
-            mmap: given.mmap,
-            journal: given.journal,
-            synchronous: given.synchronous,
-            statement: given.statement,
+    fn of(settings: &Settings) -> Result<Self> {
+        let options = Self::from_settings(settings)?;
+        options.database()?;
+        Ok(options)
+    }
+
+    /// Those of the database on disk.
+    fn database(&self) -> Result<DatabaseOptions> {
+        let of_part = DatabaseOptions::of_part(|pragmas| Pragmas {
+            page_size: self.page_size,
+            cache: self.cache,
+            mmap: self.mmap,
+            journal: self.journal,
+            synchronous: self.synchronous,
+            statement: self.statement,
             ..pragmas
         });
-        Ok(Self {
-            window: Window {
-                changes: given.window_rows,
-                bytes: given.window_bytes,
-                age: Duration::from_millis(given.window_ms),
-            },
-            readers_apart: given.journal == Journal::Wal,
-            database: database.map_err(ours)?,
-        })
+        of_part.map_err(ours)
+    }
+
+    /// Whether readers of the database on disk leave its writer alone, and it them.
+    fn readers_apart(&self) -> bool {
+        self.journal == Journal::Wal
     }
 
     /// A kill loses the window and leaves a prefix of the commits. So does a power loss, if it
@@ -176,16 +159,16 @@ impl Options {
     ///
     /// The last two leave the class `process-crash` on disk, whose only promise is that a kill
     /// loses nothing acknowledged. Here it does, so nothing of that class is left to claim.
-    fn durability(&self) -> DurabilityClaim {
-        let on_disk = self.database.durability();
-        DurabilityClaim {
+    fn durability(&self) -> Result<DurabilityClaim> {
+        let on_disk = self.database()?.durability();
+        Ok(DurabilityClaim {
             class: match on_disk.class {
                 Durability::Consistent | Durability::Durable => Durability::Consistent,
                 Durability::None | Durability::ProcessCrash => Durability::None,
             },
             atomic: on_disk.atomic,
             delayed: true,
-        }
+        })
     }
 }
 
@@ -204,7 +187,7 @@ impl StoreKind for SqliteBuffered {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        Given::SETTINGS
+        Options::SETTINGS
     }
 
     fn engine(&self) -> Option<(&'static str, String)> {
@@ -217,28 +200,22 @@ impl StoreKind for SqliteBuffered {
 
     /// `parallel_writers` is false: any number of connections may write, but they take turns.
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        let options = Options::from_settings(settings)?;
         Ok(Capabilities {
             operations: sqlite::OPERATIONS.to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
             transactions: true,
-            resizes: true,
-            durability: options.durability(),
+            durability: Options::of(settings)?.durability()?,
             threads: true,
-            parallel_writers: false,
-            persistent: true,
-            evictable: true,
-            mapped: false,
-            syncs_per_commit: 0,
             largest_value: Some(sqlite::largest_value()),
+            ..Capabilities::default()
         })
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        Ok(Box::new(BufferedStore::create(directory, settings)?))
+        Ok(Box::new(BufferedStore::start(directory, settings, true)?))
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        Ok(Box::new(BufferedStore::open(directory, settings)?))
+        Ok(Box::new(BufferedStore::start(directory, settings, false)?))
     }
 }

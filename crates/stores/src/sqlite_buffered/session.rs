@@ -1,197 +1,109 @@
-//! Operations: the layers first, then the disk.
+//! Operations: what is in memory first, then the disk.
 
-use super::coordinator::{Coordinator, Turn};
-use super::layer::Entry;
-use super::reader::DiskReader;
+use super::buffer::{Change, Layer, Shared, Turn};
 use super::{STORE, ours};
 use crate::sqlite::table::row_id;
-use crate::sqlite::{counters, integrity};
+use crate::sqlite::{COMMITS_COUNTED, SqliteSession};
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
-use rusqlite::Connection;
-use std::collections::BTreeMap;
-
-/// Changes that a scan copies from a layer at once.
-const PIECE: usize = 256;
 
 pub(super) struct BufferedSession<'c> {
-    coordinator: &'c Coordinator,
-    /// The number of its connection.
-    number: u64,
-    connection: &'c Connection,
-    disk: DiskReader<'c>,
+    shared: &'c Shared,
+    disk: SqliteSession<'c>,
+    /// How often a layer had been carried over when the transaction on disk began.
+    snapshot: Option<u64>,
     open: Option<Open<'c>>,
 }
 
 /// The transaction between `begin` and its end.
 enum Open<'c> {
     Reading,
-    Writing(Turn<'c>),
-}
-
-/// Changes of both layers from one key to another.
-struct Overlay {
-    changes: BTreeMap<i64, Option<Vec<u8>>>,
-    /// The last key for which `changes` are complete.
-    upto: i64,
+    /// With what it has changed, above what is committed.
+    Writing(Turn<'c>, Layer),
 }
 
 impl<'c> BufferedSession<'c> {
-    pub(super) fn new(
-        coordinator: &'c Coordinator,
-        number: u64,
-        connection: &'c Connection,
-    ) -> Result<Self> {
-        Ok(Self {
-            coordinator,
-            number,
-            connection,
-            disk: DiskReader::new(connection, coordinator.statements)?,
+    pub(super) fn new(shared: &'c Shared, disk: SqliteSession<'c>) -> Self {
+        Self {
+            shared,
+            disk,
+            snapshot: None,
             open: None,
-        })
+        }
     }
 
-    /// Whether the layers have to be asked. A connection that writes may have changes in them
-    /// that do not count yet.
-    fn is_layered(&self) -> bool {
-        self.coordinator.buffered() > 0 || matches!(self.open, Some(Open::Writing(_)))
+    /// The changes of the open transaction.
+    fn own(&self) -> Option<&Layer> {
+        match &self.open {
+            Some(Open::Writing(_, own)) => Some(own),
+            Some(Open::Reading) | None => None,
+        }
     }
 
-    fn visit(&mut self, key: Key, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Found> {
+    /// What is in memory of a key: nothing where the disk decides.
+    fn buffered(&self, key: i64) -> Option<Change> {
+        let own = self.own().and_then(|own| own.rows.get(&key).cloned());
+        own.or_else(|| self.shared.change(key))
+    }
+
+    /// Asks the disk, after memory. Its transaction begins anew if a layer was carried over since it
+    /// began: what has left memory would be in neither.
+    fn on_disk<T>(&mut self, ask: impl FnOnce(&mut SqliteSession<'c>) -> Result<T>) -> Result<T> {
+        let _undisturbed = self.shared.reading_disk();
+        let generation = self.shared.generation();
+        if self.snapshot.is_some_and(|snapshot| snapshot != generation) {
+            self.end_snapshot()?;
+            self.disk.begin(Access::Read).map_err(ours)?;
+            self.snapshot = Some(generation);
+        }
+        ask(&mut self.disk).map_err(ours)
+    }
+
+    fn end_snapshot(&mut self) -> Result<()> {
+        match self.snapshot.take() {
+            Some(_) => self.disk.commit().map_err(ours),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets the value of a key, or deletes it, if the key is there or not as `wanted`; returns
+    /// whether it was as wanted. Nobody else writes between the look and the change.
+    fn change(&mut self, key: Key, value: Option<&[u8]>, wanted: bool) -> Result<bool> {
         let Some(k) = row_id(key) else {
-            return Ok(Found::Missing);
+            return Ok(false);
         };
-        if self.is_layered() {
-            match self.coordinator.visit(self.number, k, visit)? {
-                Entry::Value(bytes) => return Ok(Found::Bytes(bytes)),
-                Entry::Deleted => return Ok(Found::Missing),
-                Entry::Nothing => {}
-            }
-        }
-        let _undisturbed = self.coordinator.reading_disk();
-        self.disk.renew(self.coordinator.generation())?;
-        self.disk.visit(key, k, visit)
-    }
-
-    /// Whether a key is there, and how large its value is.
-    fn size(&mut self, key: Key, k: i64) -> Result<Found> {
-        if self.is_layered() {
-            match self.coordinator.size(self.number, k)? {
-                Entry::Value(bytes) => return Ok(Found::Bytes(bytes)),
-                Entry::Deleted => return Ok(Found::Missing),
-                Entry::Nothing => {}
-            }
-        }
-        let _undisturbed = self.coordinator.reading_disk();
-        self.disk.renew(self.coordinator.generation())?;
-        self.disk.size(key, k)
-    }
-
-    /// Sets the value of a key, or deletes it, if what is there now is as `wanted`; returns what
-    /// was there. Nobody else writes between the look and the change.
-    fn change(
-        &mut self,
-        key: Key,
-        k: i64,
-        value: Option<&[u8]>,
-        wanted: fn(Found) -> bool,
-    ) -> Result<Found> {
-        let turn = match self.open {
-            Some(Open::Writing(_)) => None,
+        let _turn = match self.open {
+            Some(Open::Writing(..)) => None,
             Some(Open::Reading) => return Err(misused("write in a transaction that only reads")),
-            None => Some(self.coordinator.take_turn(self.number, false)?),
+            None => Some(self.shared.take_turn()?),
         };
-        let found = self.size(key, k)?;
-        if !wanted(found) {
-            return Ok(found);
+        let there = match self.buffered(k) {
+            Some(change) => change.is_some(),
+            None => self.on_disk(|disk| disk.has(key))?,
+        };
+        if there != wanted {
+            return Ok(false);
         }
-        match (turn, &self.open) {
-            (Some(turn), _) => turn.put_alone(k, value)?,
-            (None, Some(Open::Writing(turn))) => turn.put(k, value)?,
-            (None, _) => {}
+        if let Some(Open::Writing(_, own)) = &mut self.open {
+            own.put(k, value);
+        } else {
+            let mut alone = Layer::default();
+            alone.put(k, value);
+            self.shared.commit(alone)?;
         }
-        Ok(found)
+        Ok(true)
     }
 
     /// Ends the part of the transaction that is on disk, and returns the other. It comes first:
     /// where it fails, the other is dropped, and nothing is committed.
     fn end(&mut self, action: &str) -> Result<Open<'c>> {
-        let open = self
-            .open
-            .take()
-            .ok_or_else(|| misused(&format!("{action} without a transaction")))?;
-        self.disk.end()?;
-        Ok(open)
-    }
-
-    /// Changes of both layers from `from` on; `limit` is how many rows are wanted.
-    fn overlay(&self, from: i64, limit: usize) -> Result<Overlay> {
-        let mut overlay = Overlay {
-            changes: BTreeMap::new(),
-            upto: i64::MAX,
-        };
-        if !self.is_layered() {
-            return Ok(overlay);
-        }
-        let [active, other] = self
-            .coordinator
-            .pieces(self.number, from, limit.clamp(1, PIECE))?;
-        // What was changed later comes later, and replaces.
-        for piece in [other, active] {
-            if let Some((last, _)) = piece.changes.last().filter(|_| piece.more) {
-                overlay.upto = overlay.upto.min(*last);
-            }
-            overlay.changes.extend(piece.changes);
-        }
-        overlay.changes.retain(|k, _| *k <= overlay.upto);
-        Ok(overlay)
-    }
-}
-
-impl Overlay {
-    /// Shows the rows from `from` to `upto` by rising key: those of the disk, unless they were
-    /// changed, and those that were set.
-    fn merge(self, disk: &mut DiskReader<'_>, from: i64, rows: &mut Rows<'_>) -> Result<()> {
-        let mut changes = self.changes.into_iter().peekable();
-        disk.scan(from, self.upto, &mut |k, value| {
-            while let Some((changed, set)) = changes.next_if(|(changed, _)| *changed < k) {
-                rows.show_if_set(changed, set);
-            }
-            match changes.next_if(|(changed, _)| *changed == k) {
-                Some((_, set)) => rows.show_if_set(k, set),
-                None => rows.show(k, value),
-            }
-            rows.left > 0
-        })?;
-        for (changed, set) in changes {
-            rows.show_if_set(changed, set);
-        }
-        Ok(())
-    }
-}
-
-/// Where the rows of a scan go.
-struct Rows<'v> {
-    left: usize,
-    visit: &'v mut dyn FnMut(Key, &[u8]),
-}
-
-impl Rows<'_> {
-    fn show(&mut self, k: i64, value: &[u8]) {
-        if self.left > 0 {
-            self.left -= 1;
-            (self.visit)(Key(k.unsigned_abs()), value);
-        }
-    }
-
-    fn show_if_set(&mut self, k: i64, set: Option<Vec<u8>>) {
-        if let Some(value) = set {
-            self.show(k, &value);
-        }
+        let open = self.open.take();
+        let open = open.ok_or_else(|| misused(&format!("{action} without a transaction")))?;
+        self.end_snapshot().map(|()| open)
     }
 }
 
 fn misused(what: &str) -> StoreError {
-    StoreError::unsupported(STORE, what, "begin and end transactions in pairs")
+    StoreError::engine(STORE, what, "transactions come in pairs of begin and end")
 }
 
 impl Session for BufferedSession<'_> {
@@ -201,12 +113,14 @@ impl Session for BufferedSession<'_> {
         }
         let open = match access {
             Access::Read => Open::Reading,
-            Access::Write => Open::Writing(self.coordinator.take_turn(self.number, true)?),
+            Access::Write => Open::Writing(self.shared.take_turn()?, Layer::default()),
         };
         // With other journals it would keep the carrier waiting, and with it whoever waits for
         // room: perhaps the transaction that this one waits for.
-        if self.coordinator.readers_apart {
-            self.disk.begin(self.coordinator.generation())?;
+        if self.shared.options.readers_apart() {
+            let generation = self.shared.generation();
+            self.disk.begin(Access::Read).map_err(ours)?;
+            self.snapshot = Some(generation);
         }
         self.open = Some(open);
         Ok(())
@@ -215,109 +129,136 @@ impl Session for BufferedSession<'_> {
     /// After an error the transaction is undone.
     fn commit(&mut self) -> Result<()> {
         match self.end("commit")? {
-            Open::Writing(turn) => turn.commit(),
+            Open::Writing(_turn, own) => self.shared.commit(own),
             Open::Reading => Ok(()),
         }
     }
 
     fn rollback(&mut self) -> Result<()> {
-        match self.end("roll back")? {
-            Open::Writing(turn) => turn.roll_back(),
-            Open::Reading => Ok(()),
-        }
+        self.end("roll back").map(drop)
     }
 
     /// Of what is on disk.
     fn check_integrity(&mut self) -> Result<()> {
-        let _undisturbed = self.coordinator.reading_disk();
-        integrity::check(self.connection)
+        self.on_disk(Session::check_integrity)
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        self.visit(key, &mut |value| buffer.copy_from(value))
+        match row_id(key).map(|k| self.buffered(k)) {
+            None | Some(Some(None)) => Ok(Found::Missing),
+            Some(Some(Some(value))) => {
+                buffer.copy_from(&value)?;
+                Ok(Found::Bytes(value.len()))
+            }
+            Some(None) => self.on_disk(|disk| disk.read_into(key, buffer)),
+        }
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        self.visit(key, &mut |value| {
-            visit(value);
-            Ok(())
-        })
+        match row_id(key).map(|k| self.buffered(k)) {
+            None | Some(Some(None)) => Ok(Found::Missing),
+            Some(Some(Some(value))) => {
+                visit(&value);
+                Ok(Found::Bytes(value.len()))
+            }
+            Some(None) => self.on_disk(|disk| disk.read_in_place(key, visit)),
+        }
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let Some(k) = row_id(key) else {
+        if row_id(key).is_none() {
             return Err(StoreError::unsupported(
                 STORE,
                 format!("insert key {key}"),
                 "its keys are signed 64-bit numbers",
             ));
-        };
-        match self.change(key, k, Some(value), |found| found == Found::Missing)? {
-            Found::Missing => Ok(()),
-            Found::Bytes(_) => Err(StoreError::key_exists(STORE, key)),
+        }
+        match self.change(key, Some(value), false)? {
+            true => Ok(()),
+            false => Err(StoreError::key_exists(STORE, key)),
         }
     }
 
     /// One transaction, where there is none around it.
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
-        let insert_all = |session: &mut Self| {
-            rows.iter()
-                .try_for_each(|(key, value)| session.insert(*key, value))
-        };
-        if self.open.is_some() {
-            return insert_all(self);
+        let alone = self.open.is_none();
+        if alone {
+            self.begin(Access::Write)?;
         }
-        self.begin(Access::Write)?;
-        match insert_all(self) {
-            Ok(()) => self.commit(),
-            Err(error) => self.rollback().and(Err(error)),
+        let inserted = rows
+            .iter()
+            .try_for_each(|(key, value)| self.insert(*key, value));
+        match inserted {
+            Ok(()) if alone => self.commit(),
+            Err(error) if alone => self.rollback().and(Err(error)),
+            inserted => inserted,
         }
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let Some(k) = row_id(key) else {
-            return Ok(Found::Missing);
-        };
-        let found = self.change(key, k, Some(value), |found| found != Found::Missing)?;
-        Ok(match found {
-            Found::Missing => Found::Missing,
-            Found::Bytes(_) => Found::Bytes(value.len()),
+        Ok(match self.change(key, Some(value), true)? {
+            true => Found::Bytes(value.len()),
+            false => Found::Missing,
         })
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        let Some(k) = row_id(key) else {
-            return Ok(false);
-        };
-        let found = self.change(key, k, None, |found| found != Found::Missing)?;
-        Ok(found != Found::Missing)
+        self.change(key, None, true)
     }
 
+    /// The rows of the disk, unless they were changed, among those that were set.
     fn scan(
         &mut self,
         from: Key,
         limit: usize,
         visit: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<usize> {
-        let mut next = row_id(from);
-        let mut rows = Rows { left: limit, visit };
-        while let Some(from) = next.filter(|_| rows.left > 0) {
-            let overlay = self.overlay(from, rows.left)?;
-            next = overlay.upto.checked_add(1);
-            let _undisturbed = self.coordinator.reading_disk();
-            self.disk.renew(self.coordinator.generation())?;
-            overlay.merge(&mut self.disk, from, &mut rows)?;
+        let Some(first) = row_id(from) else {
+            return Ok(0);
+        };
+        let changes = self.shared.changes(self.own(), first, limit);
+        let deleted = changes
+            .iter()
+            .filter(|(_, change)| change.is_none())
+            .count();
+        let mut changes = changes
+            .into_iter()
+            .map(|(k, change)| (Key(k.unsigned_abs()), change))
+            .peekable();
+        let mut left = limit;
+        let mut show = |key, value: Option<&[u8]>| {
+            if let Some(value) = value.filter(|_| left > 0) {
+                visit(key, value);
+                left -= 1;
+            }
+        };
+        self.on_disk(|disk| {
+            // That many hide no more than the limit.
+            disk.scan(from, limit.saturating_add(deleted), &mut |key, value| {
+                while let Some((changed, set)) = changes.next_if(|(changed, _)| *changed < key) {
+                    show(changed, set.as_deref());
+                }
+                match changes.next_if(|(changed, _)| *changed == key) {
+                    Some((_, set)) => show(key, set.as_deref()),
+                    None => show(key, Some(value)),
+                }
+            })
+        })?;
+        for (changed, set) in changes {
+            show(changed, set.as_deref());
         }
-        Ok(limit - rows.left)
+        Ok(limit - left)
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        let mut counters = counters::of(self.connection).map_err(ours)?;
-        counters.insert("Carry-overs".to_owned(), self.coordinator.generation());
-        counters.insert(
-            "Changes in memory only".to_owned(),
-            self.coordinator.buffered(),
-        );
+        let mut counters = self.disk.counters().map_err(ours)?;
+        // Those of the carrier's connection are meant to be the disk's, not this one's.
+        counters.remove(COMMITS_COUNTED);
+        let ours = [
+            ("Carry-overs", self.shared.generation()),
+            ("Changes in memory only", self.shared.buffered()),
+        ];
+        counters.extend(ours.map(|(name, count)| (name.to_owned(), count)));
         Ok(counters)
     }
 }

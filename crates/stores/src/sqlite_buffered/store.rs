@@ -1,109 +1,110 @@
-//! The three databases and the carrier as one store.
+//! Memory, the database on disk and the carrier as one store.
 
-use super::carrier::Carrier;
-use super::coordinator::Coordinator;
+use super::buffer::Shared;
 use super::session::BufferedSession;
-use super::{DATABASE_FILE, Options, ours};
+use super::{DATABASE_FILE, Options, STORE, ours};
+use crate::sqlite::SqliteSession;
 use crate::sqlite::base::{Base, Link};
-use crate::{Connection, Key, Result, Session, Store, disk};
+use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use stowplan_model::{Footprint, Settings};
 
 pub(super) struct BufferedStore {
     directory: PathBuf,
     settings: Settings,
-    coordinator: Arc<Coordinator>,
+    shared: Arc<Shared>,
     /// Carries over what is left, when the store goes.
-    _carrier: Carrier,
+    carrier: Option<JoinHandle<()>>,
 }
 
 impl BufferedStore {
-    pub(super) fn create(directory: &Path, settings: &Settings) -> Result<Self> {
-        let options = Options::from_settings(settings)?;
-        let base = base(directory, &options);
-        base.create().map_err(ours)?;
-        Self::start(directory, settings, base, &options)
-    }
-
-    pub(super) fn open(directory: &Path, settings: &Settings) -> Result<Self> {
-        let options = Options::from_settings(settings)?;
-        let base = base(directory, &options);
-        base.check().map_err(ours)?;
-        Self::start(directory, settings, base, &options)
-    }
-
-    fn start(directory: &Path, settings: &Settings, base: Base, options: &Options) -> Result<Self> {
-        let coordinator = Arc::new(Coordinator::new(base, options)?);
+    /// Opens the store, or makes it first.
+    pub(super) fn start(directory: &Path, settings: &Settings, new: bool) -> Result<Self> {
+        let options = Options::of(settings)?;
+        let base = Base::new(directory.join(DATABASE_FILE), options.database()?);
+        if new { base.create() } else { base.check() }.map_err(ours)?;
+        let shared = Arc::new(Shared::new(base, options));
+        let carrying = Arc::clone(&shared);
+        let carrier = thread::Builder::new()
+            .name("carrier".to_owned())
+            .spawn(move || carrying.carry())
+            .map_err(|error| {
+                let detail = error.to_string();
+                StoreError::engine(STORE, "start the thread that carries over", detail)
+            })?;
         Ok(Self {
             directory: directory.to_owned(),
             settings: settings.clone(),
-            _carrier: Carrier::start(&coordinator)?,
-            coordinator,
+            shared,
+            carrier: Some(carrier),
         })
     }
 }
 
-fn base(directory: &Path, options: &Options) -> Base {
-    Base::new(directory.join(DATABASE_FILE), options.database.clone())
+impl Drop for BufferedStore {
+    fn drop(&mut self) {
+        self.shared.stop();
+        if let Some(carrier) = self.carrier.take() {
+            // It returns nothing, and a panic of its has been printed.
+            let _ = carrier.join();
+        }
+    }
 }
 
 impl Store for BufferedStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        let _undisturbed = self.coordinator.reading_disk();
-        Ok(Box::new(BufferedConnection {
-            store: self,
-            number: self.coordinator.number_connection(),
-            link: self.coordinator.base.connect().map_err(ours)?,
-        }))
+        let _undisturbed = self.shared.reading_disk();
+        let link = self.shared.base.connect().map_err(ours)?;
+        Ok(Box::new(BufferedConnection { store: self, link }))
     }
 
     /// What is on disk by now: changes in memory take no space there.
     fn footprint(&self) -> Result<Footprint> {
         // A carry-over may make and remove a journal.
-        self.coordinator
-            .beside_carrier(|| disk::footprint_of_tree(&self.directory))
+        let _alone = self.shared.alone_on_disk();
+        disk::footprint_of_tree(&self.directory)
     }
 
     fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        self.coordinator.base.data_files().collect()
+        self.shared.base.data_files().collect()
     }
 
     /// Carries everything over first.
     fn checkpoint(&self) -> Result<()> {
-        self.coordinator.drain("checkpoint")?;
-        self.coordinator
-            .beside_carrier(|| self.coordinator.base.checkpoint().map_err(ours))
+        self.shared.drain("checkpoint")?;
+        let _alone = self.shared.alone_on_disk();
+        self.shared.base.checkpoint().map_err(ours)
     }
 }
 
 struct BufferedConnection<'s> {
     store: &'s BufferedStore,
-    number: u64,
     link: Link<'s>,
 }
 
 impl Connection for BufferedConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let _undisturbed = self.store.coordinator.reading_disk();
-        let (connection, _) = self.link.begin_session().map_err(ours)?;
-        let session = BufferedSession::new(&self.store.coordinator, self.number, connection)?;
-        Ok(Box::new(session))
+        let shared = &*self.store.shared;
+        let _undisturbed = shared.reading_disk();
+        let (connection, options) = self.link.begin_session().map_err(ours)?;
+        let disk = SqliteSession::new(connection, options, Arc::default()).map_err(ours)?;
+        Ok(Box::new(BufferedSession::new(shared, disk)))
     }
 
     /// What SQLite reports of the database on disk; the window is this program's own doing, so
     /// it is as asked.
     fn effective_settings(&self) -> Result<Settings> {
-        let _undisturbed = self.store.coordinator.reading_disk();
-        self.link
-            .effective_settings_of(&self.store.settings)
-            .map_err(ours)
+        let _undisturbed = self.store.shared.reading_disk();
+        let effective = self.link.effective_settings_of(&self.store.settings);
+        effective.map_err(ours)
     }
 
     /// Carries everything over, also what other connections have committed.
     fn close(self: Box<Self>) -> Result<()> {
-        let drained = self.store.coordinator.drain("close");
-        let _undisturbed = self.store.coordinator.reading_disk();
+        let drained = self.store.shared.drain("close");
+        let _undisturbed = self.store.shared.reading_disk();
         drained.and(self.link.close().map_err(ours))
     }
 }

@@ -1,0 +1,428 @@
+//! What is in memory, what the connections and the carrier share of it, and the carrier itself.
+
+use super::{Options, STORE, ours};
+use crate::sqlite::base::{Base, Link};
+use crate::sqlite::failed;
+use crate::{Result, StoreError};
+use std::collections::BTreeMap;
+use std::iter;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{
+    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
+use std::time::{Duration, Instant};
+
+/// A transaction that is open for longer keeps nobody waiting: whoever needs it to end gets an
+/// error. Without a limit, a thread with two connections could wait for itself.
+const TURN_WAIT: Duration = Duration::from_secs(10);
+
+/// How soon a failed carry-over is tried again, unless somebody waits for it.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// A value that was set; nothing where the key was deleted, whatever lies below.
+pub(super) type Change = Option<Arc<[u8]>>;
+
+/// Changes by key.
+#[derive(Default)]
+pub(super) struct Layer {
+    pub(super) rows: BTreeMap<i64, Change>,
+    /// How often something was changed, and the bytes of the values that were written.
+    changes: u64,
+    bytes: u64,
+    /// When the first of them was committed.
+    since: Option<Instant>,
+}
+
+impl Layer {
+    pub(super) fn put(&mut self, key: i64, value: Option<&[u8]>) {
+        self.rows.insert(key, value.map(Arc::from));
+        self.changes += 1;
+        self.bytes += value.map_or(0, |value| value.len() as u64);
+    }
+
+    fn is_full(&self, options: &Options) -> bool {
+        self.changes >= options.window_rows || self.bytes >= options.window_bytes
+    }
+}
+
+/// Why an attempt to carry a layer over failed.
+struct Fault {
+    attempt: u64,
+    reason: String,
+    retry: Instant,
+}
+
+/// What the lock protects.
+#[derive(Default)]
+struct State {
+    /// Takes the writes.
+    active: Layer,
+    /// Is being carried over.
+    other: Option<Arc<Layer>>,
+    /// Since when somebody has had the turn to write.
+    turn: Option<Instant>,
+    /// Changes that were ever committed, and those of them that are on disk.
+    accepted: u64,
+    carried: u64,
+    /// Attempts to carry a layer over, counted when they begin.
+    attempts: u64,
+    /// Why the last one failed, if it did.
+    fault: Option<Fault>,
+    /// Whether someone waits for what is in memory to be on disk.
+    pressed: bool,
+    /// Threads that wait for the end of a turn or of an attempt.
+    waiting: usize,
+    /// Whether the store is going: the carrier makes a last attempt and ends.
+    stopping: bool,
+}
+
+/// What the carrier does next.
+enum Step {
+    CarryOver(Arc<Layer>),
+    Wait(Option<Duration>),
+    End,
+}
+
+impl State {
+    /// For messages: how many changes would be lost now, and why they are not on disk.
+    fn in_memory_only(&self, action: &str, fault: &Fault) -> StoreError {
+        let changes = match self.accepted - self.carried {
+            1 => "1 change is".to_owned(),
+            n => format!("{n} changes are"),
+        };
+        let detail = format!("{changes} in memory only, as {}", fault.reason);
+        StoreError::engine(STORE, action, detail)
+    }
+
+    /// While the disk refuses, nothing more is acknowledged.
+    fn refuse_after_fault(&self) -> Result<()> {
+        match &self.fault {
+            None => Ok(()),
+            Some(fault) => Err(self.in_memory_only("write", fault)),
+        }
+    }
+
+    /// Has the layers change places, if the other one is free.
+    fn swap(&mut self) -> Option<&Arc<Layer>> {
+        if self.other.is_none() && self.active.changes > 0 {
+            self.other = Some(Arc::new(std::mem::take(&mut self.active)));
+        }
+        self.other.as_ref()
+    }
+
+    fn step(&mut self, options: &Options) -> Step {
+        let pressed = self.pressed || self.stopping;
+        let until = |then: Instant| then.saturating_duration_since(Instant::now());
+        let left = match (&self.other, &self.fault, self.active.since) {
+            (Some(_), Some(fault), _) => until(fault.retry),
+            (Some(_), None, _) => Duration::ZERO,
+            (None, _, Some(_)) if self.active.is_full(options) => Duration::ZERO,
+            (None, _, Some(since)) => until(since + Duration::from_millis(options.window_ms)),
+            (None, _, None) if self.stopping => return Step::End,
+            (None, _, None) => return Step::Wait(None),
+        };
+        if !pressed && left > Duration::ZERO {
+            return Step::Wait(Some(left));
+        }
+        self.swap()
+            .map_or(Step::End, |layer| Step::CarryOver(Arc::clone(layer)))
+    }
+}
+
+/// What a store's connections and its carrier share.
+pub(super) struct Shared {
+    pub(super) base: Base,
+    pub(super) options: Options,
+    state: Mutex<State>,
+    /// The carrier has something to do, or to end.
+    work: Condvar,
+    /// A turn or an attempt to carry over has ended.
+    freed: Condvar,
+    /// Committed changes that are in a layer: while there are none, reads need no lock.
+    buffered: AtomicU64,
+    /// How often a layer was carried over. It changes before that layer is gone, so a snapshot of
+    /// the disk taken after it was read has whatever has left the layers by then.
+    generation: AtomicU64,
+    /// Whose turn it is at the database on disk. SQLite's own locks would have to be polled for,
+    /// and whoever is held up for long enough would be refused.
+    disk: RwLock<()>,
+}
+
+impl Shared {
+    pub(super) fn new(base: Base, options: Options) -> Self {
+        Self {
+            base,
+            options,
+            state: Mutex::default(),
+            work: Condvar::new(),
+            freed: Condvar::new(),
+            buffered: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
+            disk: RwLock::new(()),
+        }
+    }
+
+    /// Keeps the carrier from the database on disk where it would be in the way. Nobody may wait
+    /// for a turn meanwhile: its holder may wait for the disk.
+    pub(super) fn reading_disk(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        let guard = || self.disk.read().unwrap_or_else(PoisonError::into_inner);
+        (!self.options.readers_apart()).then(guard)
+    }
+
+    /// Keeps everybody who would be in the way, and the carrier, from the database on disk.
+    pub(super) fn alone_on_disk(&self) -> RwLockWriteGuard<'_, ()> {
+        self.disk.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Committed changes that are in memory only.
+    pub(super) fn buffered(&self) -> u64 {
+        self.buffered.load(SeqCst)
+    }
+
+    /// How often a layer was carried over.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(SeqCst)
+    }
+
+    /// Nothing panics between two changes that belong together, so a poisoned state is whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a turn or an attempt has ended, or for `limit`.
+    fn wait<'h>(
+        &'h self,
+        mut state: MutexGuard<'h, State>,
+        limit: Duration,
+    ) -> MutexGuard<'h, State> {
+        state.waiting += 1;
+        let waited = self.freed.wait_timeout(state, limit);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
+    }
+
+    fn free(&self, state: &State) {
+        // A wake-up is a system call.
+        if state.waiting > 0 {
+            self.freed.notify_all();
+        }
+    }
+
+    /// Waits for the turn to write, and for room.
+    ///
+    /// # Errors
+    /// The last carry-over failed, or another transaction lasts too long.
+    pub(super) fn take_turn(&self) -> Result<Turn<'_>> {
+        let mut state = self.lock();
+        loop {
+            state.refuse_after_fault()?;
+            if state.turn.is_none() && !state.active.is_full(&self.options) {
+                state.turn = Some(Instant::now());
+                return Ok(Turn(self));
+            }
+            let lasted = state.turn.map_or(Duration::ZERO, |since| since.elapsed());
+            let Some(left) = TURN_WAIT.checked_sub(lasted) else {
+                let seconds = TURN_WAIT.as_secs();
+                let detail =
+                    format!("another connection has had a transaction open for {seconds} s");
+                return Err(StoreError::engine(STORE, "write", detail));
+            };
+            state = self.wait(state, left);
+        }
+    }
+
+    /// What the layers have of a key: nothing where the disk decides.
+    pub(super) fn change(&self, key: i64) -> Option<Change> {
+        if self.buffered() == 0 {
+            return None;
+        }
+        let state = self.lock();
+        let below = || state.other.as_ref()?.rows.get(&key);
+        state.active.rows.get(&key).or_else(below).cloned()
+    }
+
+    /// The changes from `from` on of both layers and of `own`, which lies above them, by rising
+    /// key until so many values were set.
+    pub(super) fn changes(
+        &self,
+        own: Option<&Layer>,
+        from: i64,
+        limit: usize,
+    ) -> Vec<(i64, Change)> {
+        let state = self.lock();
+        let layers = own
+            .into_iter()
+            .chain(iter::once(&state.active))
+            .chain(state.other.as_deref());
+        let mut ranges: Vec<_> = layers
+            .map(|layer| layer.rows.range(from..).peekable())
+            .collect();
+        let (mut changes, mut set) = (Vec::new(), 0);
+        while set < limit {
+            let keys = ranges.iter_mut().filter_map(|range| range.peek());
+            let Some(key) = keys.map(|(key, _)| **key).min() else {
+                break;
+            };
+            let mut of_key = ranges
+                .iter_mut()
+                .filter_map(|range| range.next_if(|(k, _)| **k == key));
+            let Some((_, change)) = of_key.next() else {
+                break;
+            };
+            // Those below it are hidden.
+            of_key.for_each(drop);
+            set += usize::from(change.is_some());
+            changes.push((key, change.clone()));
+        }
+        changes
+    }
+
+    /// Acknowledges what a transaction has changed.
+    ///
+    /// # Errors
+    /// The last carry-over failed.
+    pub(super) fn commit(&self, changed: Layer) -> Result<()> {
+        let mut state = self.lock();
+        state.refuse_after_fault()?;
+        if changed.changes == 0 {
+            return Ok(());
+        }
+        state.accepted += changed.changes;
+        let active = &mut state.active;
+        let first = active.changes == 0;
+        active.since.get_or_insert_with(Instant::now);
+        active.changes += changed.changes;
+        active.bytes += changed.bytes;
+        active.rows.extend(changed.rows);
+        let full = active.is_full(&self.options);
+        self.buffered.store(state.accepted - state.carried, SeqCst);
+        // The carrier has to set its alarm, or to work.
+        if first || (full && state.other.is_none()) {
+            if full {
+                state.swap();
+            }
+            self.work.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Waits until every change that is committed now is on disk.
+    ///
+    /// # Errors
+    /// An attempt that began after the call failed. The message says how many changes are in
+    /// memory only; they stay there.
+    pub(super) fn drain(&self, action: &str) -> Result<()> {
+        let mut state = self.lock();
+        let (target, earlier) = (state.accepted, state.attempts);
+        while state.carried < target {
+            if let Some(fault) = state.fault.as_ref().filter(|f| f.attempt > earlier) {
+                return Err(
+                    state.in_memory_only(&format!("{action} with everything on disk"), fault)
+                );
+            }
+            state.pressed = true;
+            self.work.notify_one();
+            state = self.wait(state, TURN_WAIT);
+        }
+        state.pressed = false;
+        Ok(())
+    }
+
+    /// Has the carrier make a last attempt and end.
+    pub(super) fn stop(&self) {
+        self.lock().stopping = true;
+        self.work.notify_one();
+    }
+
+    /// The carrier: carries one layer after the other to the disk until the store goes.
+    pub(super) fn carry(&self) {
+        let mut link = None;
+        while let Some((layer, last)) = self.next_layer() {
+            let outcome = self.carry_over(&layer, &mut link);
+            let mut state = self.lock();
+            match outcome {
+                Ok(()) => {
+                    state.carried += layer.changes;
+                    self.generation.fetch_add(1, SeqCst);
+                    self.buffered.store(state.accepted - state.carried, SeqCst);
+                    (state.other, state.fault) = (None, None);
+                    if state.active.is_full(&self.options) {
+                        state.swap();
+                    }
+                }
+                Err(error) => {
+                    // Closing undoes the transaction, and the next attempt finds the file anew.
+                    link = None;
+                    state.fault = Some(Fault {
+                        attempt: state.attempts,
+                        reason: error.to_string(),
+                        retry: Instant::now() + RETRY,
+                    });
+                }
+            }
+            self.free(&state);
+            if last && state.fault.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until a layer is to be carried over (see [`State::step`]), and counts the attempt;
+    /// nothing when the carrier is to end. Says whether it is the last attempt.
+    fn next_layer(&self) -> Option<(Arc<Layer>, bool)> {
+        let mut state = self.lock();
+        loop {
+            let limit = match state.step(&self.options) {
+                Step::CarryOver(layer) => {
+                    state.attempts += 1;
+                    state.pressed = false;
+                    return Some((layer, state.stopping));
+                }
+                Step::End => return None,
+                Step::Wait(limit) => limit.unwrap_or(Duration::MAX),
+            };
+            let waited = self.work.wait_timeout(state, limit);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Makes every change of a layer on disk in one transaction, by rising key: neighbours share
+    /// pages.
+    fn carry_over<'h>(&'h self, layer: &Layer, link: &mut Option<Link<'h>>) -> Result<()> {
+        let _alone = self.alone_on_disk();
+        let link = match link {
+            Some(link) => link,
+            None => link.insert(self.base.connect().map_err(ours)?),
+        };
+        let (connection, _) = link.begin_session().map_err(ours)?;
+        let run = |text: &str| {
+            let ran = connection.execute_batch(text);
+            ran.map_err(|e| ours(failed(format!("{text} in a carry-over"), &e)))
+        };
+        run("BEGIN IMMEDIATE")?;
+        for (key, change) in &layer.rows {
+            let prepared = connection.prepare_cached(match change {
+                Some(_) => "REPLACE INTO kv(k,v) VALUES(?1,?2)",
+                None => "DELETE FROM kv WHERE k=?1",
+            });
+            let changed = prepared.and_then(|mut statement| match change {
+                Some(value) => statement.execute((key, &value[..])),
+                None => statement.execute([key]),
+            });
+            changed.map_err(|e| ours(failed(format!("carry over key {key}"), &e)))?;
+        }
+        run("COMMIT")
+    }
+}
+
+/// The turn to write; it ends when this is dropped.
+pub(super) struct Turn<'h>(&'h Shared);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.turn = None;
+        self.0.free(&state);
+    }
+}
