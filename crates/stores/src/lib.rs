@@ -7,6 +7,7 @@
 //! A store is added by writing one file and one line in the registry (docs/adding-a-store.md).
 
 mod buffer;
+mod composite;
 #[cfg(any(test, feature = "conformance"))]
 #[path = "../tests/conformance/mod.rs"]
 pub mod conformance;
@@ -14,7 +15,6 @@ mod disk;
 mod document;
 mod error;
 mod files;
-mod files_indexed;
 mod fjall;
 mod flat;
 mod hexadecimal;
@@ -35,7 +35,6 @@ pub mod registry;
 pub mod remote;
 mod shared;
 mod spin;
-mod split;
 mod sqlite;
 mod sqlite_buffered;
 mod store;

@@ -11,10 +11,10 @@ use thiserror::Error;
 pub static BUILT_IN: Kinds<'static> = Kinds {
     listed: &[
         &crate::files::Files,
-        &crate::files_indexed::FilesIndexed,
+        &crate::composite::Composite::Indexed,
         &crate::sqlite::Sqlite,
         &crate::sqlite_buffered::SqliteBuffered,
-        &crate::split::Split,
+        &crate::composite::Composite::Split,
         crate::lmdb::KIND,
         crate::redb::KIND,
         crate::fjall::KIND,

@@ -279,9 +279,10 @@ impl Options {
         }
     }
 
-    /// The same with another table, whose statements are the other store's.
-    pub(crate) fn with_table(self, definition: &'static str) -> Self {
+    /// The same with a table of this definition, whose values are text in a column of this name.
+    pub(crate) fn with_text(self, definition: &'static str, column: &'static str) -> Self {
         Self {
+            table: self.table.of_text(column),
             definition: definition.into(),
             ..self
         }

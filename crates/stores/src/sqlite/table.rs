@@ -16,6 +16,8 @@ pub(super) struct Table {
     pub(super) rowid: bool,
     pub(super) columns: usize,
     pub(super) text: bool,
+    /// The name of the value's column, where it has one.
+    column: &'static str,
     /// The keys of values that have names of their own, as text.
     names: Option<Arc<Names>>,
 }
@@ -27,6 +29,7 @@ impl Table {
         rowid: true,
         columns: 1,
         text: false,
+        column: "v",
         names: None,
     };
 
@@ -39,6 +42,7 @@ impl Table {
                 ColumnType::Blob => false,
                 ColumnType::Text => true,
             },
+            column: "v",
             names: None,
         };
         if table.key == KeyForm::Integer && pragmas.names {
@@ -63,6 +67,16 @@ impl Table {
         Self { names, ..self }
     }
 
+    /// The same with text in one column of this name.
+    pub(super) fn of_text(self, column: &'static str) -> Self {
+        Self {
+            columns: 1,
+            text: true,
+            column,
+            ..self
+        }
+    }
+
     /// Whether a blob handle can be opened on its values: they lie in one column of bytes, in rows
     /// that have a number.
     pub(super) fn takes_blobs(&self) -> bool {
@@ -84,8 +98,8 @@ impl Table {
     /// Something about each column of the value.
     fn each(&self, of: impl Fn(String) -> String) -> Vec<String> {
         let name = |number| match self.columns {
-            1 => "v".to_owned(),
-            _ => format!("v{number}"),
+            1 => self.column.to_owned(),
+            _ => format!("{}{number}", self.column),
         };
         (1..=self.columns).map(|number| of(name(number))).collect()
     }
@@ -308,6 +322,7 @@ mod tests {
         rowid: false,
         columns: 3,
         text: true,
+        column: "v",
         names: None,
     };
 

@@ -1,7 +1,7 @@
-use super::*;
 use crate::conformance::subject::{expect_missing, expect_value};
 use crate::registry::resolve;
 use crate::{Access, Found, Key, Session};
+use std::path::Path;
 
 /// Runs `work` in a new store with a limit of 1,000 bytes, and then `look` in its directory.
 fn in_store(settings: &str, work: impl FnOnce(&mut dyn Session), look: impl FnOnce(&Path)) {
@@ -19,7 +19,7 @@ fn in_store(settings: &str, work: impl FnOnce(&mut dyn Session), look: impl FnOn
 }
 
 fn files(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory.join(FILES)).unwrap();
+    let entries = std::fs::read_dir(directory.join("files")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.collect();
     names.sort();
@@ -40,7 +40,7 @@ fn values_up_to_the_limit_are_rows_and_larger_ones_files() {
     };
     in_store("", insert, |directory| {
         assert_eq!(files(directory), ["000003", "000004"]);
-        let database = rusqlite::Connection::open(directory.join(DATABASE_FILE)).unwrap();
+        let database = rusqlite::Connection::open(directory.join("kv.db")).unwrap();
         let rows: i64 = database
             .query_row("SELECT count(*) FROM kv", [], |row| row.get(0))
             .unwrap();
@@ -89,7 +89,7 @@ fn the_file_that_a_crash_left_beside_a_row_does_not_become_the_value() {
     for key in 1..=3 {
         session.insert(Key(key), &[1; 10]).unwrap();
         std::fs::write(
-            directory.path().join(FILES).join(format!("00000{key}")),
+            directory.path().join("files").join(format!("00000{key}")),
             "old",
         )
         .unwrap();

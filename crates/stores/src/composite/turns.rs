@@ -4,7 +4,6 @@
 //! file that goes after its row must not be one that another thread has meanwhile given to a new
 //! row. So whoever changes rows keeps the others of this process waiting until the files are done.
 
-use super::STORE;
 use crate::{Result, StoreError};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,11 +38,11 @@ impl Turns {
             .wait_timeout_while(self.lock(), self.patience, |taken| *taken);
         let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if *taken {
-            return Err(StoreError::Conflict {
-                store: STORE,
-                action: "write".to_owned(),
-                detail: "another connection has a transaction open".to_owned(),
-            });
+            return Err(StoreError::conflict(
+                "files-indexed",
+                "write",
+                "another connection has a transaction open",
+            ));
         }
         *taken = true;
         Ok(Turn(self))

@@ -1,19 +1,26 @@
-//! Operations: the row first, then the file.
+//! Operations of `split`: the row first, then the file.
+//!
+//! An overwrite by a value of the other kind moves it. In between it is in both places, and the row counts:
+//! a large value becomes a row first, and its file goes then; the file of a small one is whole before its row
+//! goes. So a process that dies leaves the old value or the new one.
 
-use super::store::SplitStore;
-use super::{STORE, ours};
+use super::indexed::no_way_back;
+use super::store::CompositeStore;
 use crate::files::named::NamedFiles;
 use crate::sqlite::SqliteSession;
-use crate::sqlite::options::Options as DatabaseOptions;
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
-use rusqlite::Connection;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+
+const STORE: &str = "split";
+
+/// An error of one of the parts, under this store's name.
+fn ours(error: StoreError) -> StoreError {
+    error.of(STORE)
+}
 
 pub(super) struct SplitSession<'s> {
     rows: SqliteSession<'s>,
     files: NamedFiles<'s>,
-    store: &'s SplitStore,
+    store: &'s CompositeStore,
     /// Within a transaction.
     begun: bool,
     /// Files whose values became rows in the running transaction. They go after its commit.
@@ -21,14 +28,9 @@ pub(super) struct SplitSession<'s> {
 }
 
 impl<'s> SplitSession<'s> {
-    pub(super) fn new(
-        connection: &'s Connection,
-        options: &'s DatabaseOptions,
-        commits: Arc<AtomicU64>,
-        store: &'s SplitStore,
-    ) -> Result<Self> {
+    pub(super) fn new(rows: SqliteSession<'s>, store: &'s CompositeStore) -> Result<Self> {
         Ok(Self {
-            rows: SqliteSession::new(connection, options, commits)?,
+            rows,
             files: NamedFiles::new(&store.files)?,
             store,
             begun: false,
@@ -37,7 +39,7 @@ impl<'s> SplitSession<'s> {
     }
 
     fn lies_inside(&self, value: &[u8]) -> bool {
-        value.len() as u64 <= self.store.inline_limit
+        value.len() as u64 <= self.store.options.inline_limit
     }
 
     fn remove_file(&self, key: Key) -> Result<bool> {
@@ -105,11 +107,7 @@ impl Session for SplitSession<'_> {
     }
 
     fn rollback(&mut self) -> Result<()> {
-        Err(StoreError::unsupported(
-            STORE,
-            "roll back",
-            "the database could go back, but files have no transactions and would not follow",
-        ))
+        Err(no_way_back(STORE))
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
@@ -120,14 +118,6 @@ impl Session for SplitSession<'_> {
             }
             found => Ok(found),
         }
-    }
-
-    fn read_in_place(&mut self, _: Key, _: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        Err(StoreError::unsupported(
-            STORE,
-            "deliver in place",
-            "a file is read into a buffer; use delivery \"copy\"",
-        ))
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
@@ -147,14 +137,6 @@ impl Session for SplitSession<'_> {
         let file = self.remove_file(key).map_err(ours)?;
         self.moved.retain(|moved| *moved != key);
         Ok(self.rows.delete(key).map_err(ours)? || file)
-    }
-
-    fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
-        Err(StoreError::unsupported(
-            STORE,
-            "scan",
-            "rows and files would have to be merged by their keys; scan sqlite, or files",
-        ))
     }
 
     fn counters(&mut self) -> Result<Counters> {

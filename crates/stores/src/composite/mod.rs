@@ -1,0 +1,277 @@
+//! An SQLite database and a directory of files as one store.
+//!
+//! **`files-indexed`**: each value is a file, and its row holds the file's name. This is how applications
+//! that keep large values out of their database do it, and what Gray's "To BLOB or Not To BLOB" and
+//! SQLite's "Internal Versus External BLOBs" compare: a read looks the name up by the key and then reads
+//! the file. An overwrite changes the file alone.
+//!
+//! **`split`**: a value of at most `inline_limit` bytes is a row; a larger one is a file. A read looks for
+//! the row first, and for the file where there is none: that is how a program reads an archive of which
+//! large files were left outside (`stowplan pack --inline-limit`).
+//!
+//! Rows are as those of the store `sqlite`, files as those of the store `files`; files are part of no
+//! transaction.
+
+mod indexed;
+mod split;
+mod store;
+#[cfg(test)]
+mod tests;
+mod turns;
+
+use crate::files::name::Layout;
+use crate::files::{
+    self, Fsync, Memory, Opening, Options as FileOptions, ReadMode, Sizing, WriteMode,
+};
+use crate::options::{StoreOptions as _, bytes};
+use crate::sqlite::{self, options as database};
+use crate::{KEY_FORM, KeyForm, Result, Store, StoreError, StoreKind, names, options};
+use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
+use std::path::Path;
+use store::CompositeStore;
+use stowplan_model::{Capabilities, DurabilityClaim, Operation, Setting, Settings};
+
+/// The table of names.
+const TABLE_OF_NAMES: &str = "kv(k INTEGER PRIMARY KEY, name TEXT NOT NULL)";
+
+/// What a row holds. See the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Composite {
+    /// The name of a file: `files-indexed`.
+    Indexed,
+    /// A value that is small: `split`.
+    Split,
+}
+
+options! {
+    /// The settings of `files-indexed`, as they are given.
+    struct OfIndexed {
+        layout: Layout = files::LAYOUT,
+        open: Opening = files::OPEN_NAMED,
+        stat: Sizing = files::STAT,
+        read: ReadMode = files::READ,
+        buffer: Memory = files::BUFFER,
+        write: WriteMode = files::WRITE,
+        fsync: Fsync = files::FSYNC,
+        page_size: u64 = database::PAGE_SIZE,
+        cache: u64 = database::CACHE,
+        mmap: u64 = database::MMAP,
+        journal: Journal = database::JOURNAL,
+        synchronous: Synchronous = database::SYNCHRONOUS,
+        statement: Statements = database::STATEMENT,
+        busy_timeout: u64 = database::BUSY_TIMEOUT,
+    }
+}
+
+options! {
+    /// The settings of `split`, as they are given.
+    struct OfSplit {
+        inline_limit: u64 = bytes(
+            0,
+            16 << 20,
+            "64KiB",
+            "the largest value that lies in the database; larger ones lie in files",
+        )
+        .shapes_layout(),
+        layout: Layout = files::LAYOUT,
+        names: bool = names::NAMES,
+        write: WriteMode = files::WRITE,
+        fsync: Fsync = files::FSYNC,
+        page_size: u64 = database::PAGE_SIZE,
+        cache: u64 = database::CACHE,
+        mmap: u64 = database::MMAP,
+        journal: Journal = database::JOURNAL,
+        synchronous: Synchronous = database::SYNCHRONOUS,
+        busy_timeout: u64 = database::BUSY_TIMEOUT,
+        key: KeyForm = KEY_FORM,
+    }
+}
+
+/// The settings of each part.
+struct Options {
+    files: FileOptions,
+    database: DatabaseOptions,
+    /// The largest value that is a row, in bytes; where rows hold names, none is.
+    inline_limit: u64,
+}
+
+impl Options {
+    /// # Errors
+    /// Settings that exclude each other.
+    fn checked(self) -> Result<Self> {
+        self.files.go_together().map(|()| self)
+    }
+
+    fn of_indexed(settings: &Settings) -> Result<Self> {
+        let given = OfIndexed::from_settings(settings)?;
+        let files = FileOptions {
+            layout: given.layout,
+            names: false,
+            open: given.open,
+            stat: given.stat,
+            read: given.read,
+            buffer: given.buffer,
+            write: given.write,
+            fsync: given.fsync,
+        };
+        let database = DatabaseOptions::of_part(|pragmas| Pragmas {
+            page_size: given.page_size,
+            cache: given.cache,
+            mmap: given.mmap,
+            journal: given.journal,
+            synchronous: given.synchronous,
+            statement: given.statement,
+            busy_timeout: given.busy_timeout,
+            ..pragmas
+        })?;
+        Self {
+            files,
+            database: database.with_text(TABLE_OF_NAMES, "name"),
+            inline_limit: 0,
+        }
+        .checked()
+    }
+
+    fn of_split(settings: &Settings) -> Result<Self> {
+        let given = OfSplit::from_settings(settings)?;
+        let files = FileOptions {
+            layout: given.layout,
+            names: given.names,
+            write: given.write,
+            fsync: given.fsync,
+            ..FileOptions::from_settings(&Settings::default())?
+        };
+        let database = DatabaseOptions::of_part(|pragmas| Pragmas {
+            page_size: given.page_size,
+            cache: given.cache,
+            mmap: given.mmap,
+            journal: given.journal,
+            synchronous: given.synchronous,
+            busy_timeout: given.busy_timeout,
+            key: given.key,
+            names: given.names,
+            ..pragmas
+        })?;
+        Self {
+            files,
+            database,
+            inline_limit: given.inline_limit,
+        }
+        .checked()
+    }
+}
+
+impl Composite {
+    fn options(self, settings: &Settings) -> Result<Options> {
+        match self {
+            Self::Indexed => Options::of_indexed(settings),
+            Self::Split => Options::of_split(settings),
+        }
+        .map_err(|error| self.ours(error))
+    }
+
+    /// An error of one of the parts, under this store's name.
+    fn ours(self, error: StoreError) -> StoreError {
+        error.of(self.name())
+    }
+
+    /// The name of the database below a store's directory.
+    fn database_file(self) -> &'static str {
+        match self {
+            Self::Indexed => "index.db",
+            Self::Split => "kv.db",
+        }
+    }
+
+    /// The directory below a store's directory that holds the files.
+    fn files_directory(self) -> &'static str {
+        match self {
+            Self::Indexed => "blobs",
+            Self::Split => "files",
+        }
+    }
+
+    /// What the weaker part keeps. An overwrite of `files-indexed` changes the file alone, and replaces it
+    /// as `files` does. Yet a value is lost with the row that leads to it: what the database may lose of an
+    /// earlier insert, the overwrite is not safe from either.
+    ///
+    /// Unless both keep what they acknowledge, a row may be there without its file: a delete that the
+    /// database takes back leads to a file whose name is gone, and the row of an insert to a file whose
+    /// name was not synced (`stowplan crash`, model `strict`).
+    fn durability(self, options: &Options) -> DurabilityClaim {
+        let (files, database) = (options.files.durability(), options.database.durability());
+        DurabilityClaim {
+            class: files.class.of_parts(database.class),
+            atomic: files.atomic && (self == Self::Indexed || database.atomic),
+            delayed: false,
+        }
+    }
+}
+
+impl StoreKind for Composite {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Indexed => "files-indexed",
+            Self::Split => "split",
+        }
+    }
+
+    fn about(&self) -> &'static str {
+        match self {
+            Self::Indexed => "one file per value, whose name is looked up in an SQLite database",
+            Self::Split => "small values in an SQLite database, larger ones in files",
+        }
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        match self {
+            Self::Indexed => OfIndexed::SETTINGS,
+            Self::Split => OfSplit::SETTINGS,
+        }
+    }
+
+    fn engine(&self) -> Option<(&'static str, String)> {
+        Some(sqlite::engine())
+    }
+
+    fn cache_per_connection(&self) -> bool {
+        true
+    }
+
+    /// `transactions` is false: `begin` and `commit` are the database's, so look-ups share a
+    /// transaction, but no file is part of one. `threads` is false for `split`: between a row and a file
+    /// another thread would see neither, or both.
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        let options = self.options(settings)?;
+        let (files, database) = (&options.files, &options.database);
+        let is_split = *self == Self::Split;
+        let mut operations = sqlite::OPERATIONS.to_vec();
+        operations.retain(|operation| !is_split || *operation != Operation::Scan);
+        let syncs = files.syncs_per_overwrite();
+        Ok(Capabilities {
+            operations,
+            durability: self.durability(&options),
+            threads: !is_split && database.undoes(),
+            mapped: is_split && settings.number("mmap") > 0,
+            syncs_per_commit: match is_split {
+                true => syncs.min(database.syncs_per_commit()),
+                false => syncs,
+            },
+            ..Capabilities::default()
+        })
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let files = directory.join(self.files_directory());
+        std::fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
+        let store = CompositeStore::new(*self, directory, settings)?;
+        store.database.create().map_err(|e| self.ours(e))?;
+        Ok(Box::new(store))
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let store = CompositeStore::new(*self, directory, settings)?;
+        store.database.check().map_err(|e| self.ours(e))?;
+        Ok(Box::new(store))
+    }
+}

@@ -1,0 +1,121 @@
+//! The database and the directory of files as one store.
+
+use super::indexed::IndexedSession;
+use super::split::SplitSession;
+use super::turns::Turns;
+use super::{Composite, Options};
+use crate::files::store::FileStore;
+use crate::names::Names;
+use crate::sqlite::SqliteSession;
+use crate::sqlite::base::{Base, Link};
+use crate::{Connection, Key, Result, Session, Store, StoreKind as _, disk};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use stowplan_model::{Footprint, Settings};
+
+pub(super) struct CompositeStore {
+    kind: Composite,
+    directory: PathBuf,
+    pub(super) files: FileStore,
+    pub(super) database: Base,
+    pub(super) options: Options,
+    settings: Settings,
+    pub(super) turns: Turns,
+    /// Files that were removed, counted just before they go.
+    pub(super) removed: AtomicU64,
+}
+
+impl CompositeStore {
+    /// A store whose directory of files exists.
+    pub(super) fn new(kind: Composite, directory: &Path, settings: &Settings) -> Result<Self> {
+        let options = kind.options(settings)?;
+        let place = directory.join(kind.files_directory());
+        let names = Names::of(kind.name(), directory, options.files.names)?;
+        let files = FileStore::named_by(names.clone(), &place, options.files, settings.clone());
+        let mut files = files.map_err(|e| kind.ours(e))?;
+        // Where files are synced at all, so are new names: no row may outlive its file's name, nor go
+        // before its file is there to stay.
+        if options.files.syncs_per_overwrite() > 0 {
+            files = files.with_names_synced();
+        }
+        let database = options.database.clone().with_names(names);
+        Ok(Self {
+            kind,
+            directory: directory.to_owned(),
+            files,
+            database: Base::new(directory.join(kind.database_file()), database),
+            turns: Turns::new(options.database.busy_timeout()),
+            removed: AtomicU64::new(0),
+            options,
+            settings: settings.clone(),
+        })
+    }
+}
+
+impl Store for CompositeStore {
+    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+        let connect = || {
+            let mut link = self.database.connect()?;
+            let commits = link.count_commits()?;
+            Ok(CompositeConnection {
+                store: self,
+                link,
+                commits,
+            })
+        };
+        Ok(Box::new(connect().map_err(|e| self.kind.ours(e))?))
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        disk::footprint_of_tree(&self.directory)
+    }
+
+    /// The files are those that an insert gives the keys, as far as they are there. Asking the
+    /// database, whose pages are to leave the cache too, would bring them back.
+    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        let files = keys.map(|key| self.files.path_of(key));
+        let files = files.filter(|file| file.exists());
+        self.database.data_files().chain(files).collect()
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.database.checkpoint().map_err(|e| self.kind.ours(e))
+    }
+}
+
+struct CompositeConnection<'s> {
+    store: &'s CompositeStore,
+    link: Link<'s>,
+    /// Transactions that changed something and were committed.
+    commits: Arc<AtomicU64>,
+}
+
+impl CompositeConnection<'_> {
+    fn begin_session(&mut self) -> Result<Box<dyn Session + '_>> {
+        let (connection, options) = self.link.begin_session()?;
+        let rows = SqliteSession::new(connection, options, Arc::clone(&self.commits))?;
+        Ok(match self.store.kind {
+            Composite::Indexed => Box::new(IndexedSession::new(connection, rows, self.store)?),
+            Composite::Split => Box::new(SplitSession::new(rows, self.store)?),
+        })
+    }
+}
+
+impl Connection for CompositeConnection<'_> {
+    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        let kind = self.store.kind;
+        self.begin_session().map_err(|e| kind.ours(e))
+    }
+
+    /// What SQLite reports of the settings that this store has; the others are this program's
+    /// own doing, so they are as asked.
+    fn effective_settings(&self) -> Result<Settings> {
+        let effective = self.link.effective_settings_of(&self.store.settings);
+        effective.map_err(|e| self.store.kind.ours(e))
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.link.close().map_err(|e| self.store.kind.ours(e))
+    }
+}

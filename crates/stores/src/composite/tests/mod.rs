@@ -1,0 +1,2 @@
+mod indexed;
+mod split;
