@@ -115,6 +115,13 @@ impl BlockSize {
         Self::within(cell, lead_in, operations, count)
     }
 
+    /// Seconds that a block takes beyond the 25 ms that are thought of it, of operations that take `each`
+    /// nanoseconds.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(crate) fn seconds_beyond(self, each: f64) -> f64 {
+        ((self.steps() as f64 * each - BLOCK_NS) / 1e9).max(0.0)
+    }
+
     /// A latency block: the same, but overwrites are fewer.
     pub(crate) fn for_latency(self) -> Self {
         let most = if self.writes {
@@ -503,6 +510,14 @@ pub(crate) mod tests {
         assert_eq!(given(syncing(), 100, MANY), (20, 100));
         assert_eq!(given(cold(), 300, MANY), (0, 300));
         assert_eq!(given(cell("files"), 300, 300), (0, 300));
+    }
+
+    #[test]
+    fn a_block_is_as_much_longer_than_was_thought_as_its_pilot_says() {
+        let size = BlockSize::exactly(&syncing(), 5, 195);
+        let beyond = |each_ns| (size.seconds_beyond(each_ns) * 1e3).round();
+        assert!((beyond(4e6) - 775.0).abs() < 1e-9);
+        assert!((beyond(1e3) - 0.0).abs() < 1e-9, "less than 25 ms");
     }
 
     #[test]

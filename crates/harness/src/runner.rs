@@ -182,6 +182,8 @@ struct Runner<'a> {
     open: BTreeMap<String, bool>,
     /// How long rounds take, over what was thought of them.
     rounds_pace: f64,
+    /// Seconds of a round beyond what is typical, by what pilots took, of each comparison that had some.
+    beyond: BTreeMap<String, f64>,
     /// Where its time goes.
     clock: PhaseClock,
 }
@@ -280,6 +282,7 @@ impl<'a> Runner<'a> {
             started: Instant::now(),
             open: BTreeMap::new(),
             rounds_pace: 1.0,
+            beyond: BTreeMap::new(),
             clock: PhaseClock::start(),
         }
     }
@@ -694,16 +697,17 @@ impl<'a> Runner<'a> {
 
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
     fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended, HarnessError> {
-        let deadline = self.deadline(comparison, index);
         self.during(Phase::Stores, |runner| runner.instances.warm(comparison))?;
         let sizes = self.during(Phase::Pilots, |runner| runner.block_sizes(comparison))?;
         self.warn_of_short_blocks(comparison, &sizes)?;
+        self.warn_of_long_rounds(comparison)?;
+        let deadline = self.deadline(comparison, index);
         let mut measured = self.earlier.measured(comparison);
         let first = self.earlier.next_round(comparison);
         let lacking = self.lacking_rounds(comparison, &measured);
         let expected = Expected {
-            round: crate::plan::rounds_seconds(std::slice::from_ref(comparison), 1),
-            later: crate::plan::rounds_seconds(&self.later(index), LOOKS[0]),
+            round: self.rounds_seconds(std::slice::from_ref(comparison), 1),
+            later: self.rounds_seconds(&self.later(index), LOOKS[0]),
         };
         let mut ended = Ended::Decided;
         let mut rounds = 0.0;
@@ -719,11 +723,16 @@ impl<'a> Runner<'a> {
             }
             let to_come = lacking.saturating_sub(done).max(1);
             let counted = self.cap(comparison).saturating_sub(to_come);
-            // A round that would end too late is not begun.
+            // A round that would end too late is not begun, nor one of ten of which the last would.
             let one = began.elapsed() / done.max(1);
+            let to_first_look = LOOKS[0].min(self.cap(comparison)).saturating_sub(counted);
+            let needed = match done {
+                0 | 1 => one,
+                _ => one * to_first_look.max(1),
+            };
             if deadline
                 .as_ref()
-                .is_some_and(|deadline| Instant::now() + one >= deadline(counted))
+                .is_some_and(|deadline| Instant::now() + needed >= deadline(counted))
             {
                 ended = Ended::Budget;
                 break;
@@ -882,8 +891,17 @@ impl<'a> Runner<'a> {
     /// Seconds for so many rounds of comparisons, and for what has to be built for them, by what rounds took so far
     /// against what was thought of them.
     fn seconds_of(&self, comparisons: &[Comparison], rounds: u32) -> f64 {
-        let rounds = crate::plan::rounds_seconds(comparisons, rounds);
+        let rounds = self.rounds_seconds(comparisons, rounds);
         self.building_seconds(comparisons) + rounds * self.rounds_pace
+    }
+
+    /// Seconds that so many rounds of comparisons are thought to take: typical ones, and what pilots said beyond.
+    fn rounds_seconds(&self, comparisons: &[Comparison], rounds: u32) -> f64 {
+        let beyond = comparisons.iter().map(|comparison| {
+            let each = self.beyond.get(&comparison.id).copied().unwrap_or(0.0);
+            each * f64::from(rounds.min(self.cap(comparison)))
+        });
+        crate::plan::rounds_seconds(comparisons, rounds) + beyond.sum::<f64>()
     }
 
     /// The comparisons after one that are still to be measured.
@@ -924,6 +942,8 @@ impl<'a> Runner<'a> {
     ) -> Result<BTreeMap<CellId, BlockSize>, HarnessError> {
         let mut sizes: BTreeMap<CellId, BlockSize> = BTreeMap::new();
         let mut fixed: BTreeSet<CellId> = BTreeSet::new();
+        // Nanoseconds of an operation, by a pilot.
+        let mut each: BTreeMap<CellId, f64> = BTreeMap::new();
         let sequences = self.write_sequences(comparison, u32::MAX, &sizes)?;
         for cell in &comparison.cells {
             if self.skipped(cell) {
@@ -935,6 +955,9 @@ impl<'a> Runner<'a> {
                 && let Some(size) = sizes.get(&baseline.id).copied()
             {
                 sizes.insert(cell.id.clone(), size);
+                if let Some(known) = each.get(&baseline.id).copied() {
+                    each.insert(cell.id.clone(), known);
+                }
                 if fixed.contains(&baseline.id) {
                     fixed.insert(cell.id.clone());
                 }
@@ -949,8 +972,9 @@ impl<'a> Runner<'a> {
                 fixed.insert(cell.id.clone());
             }
             match self.pilot(cell, &sequences) {
-                Ok(size) => {
+                Ok((size, took)) => {
                     sizes.insert(cell.id.clone(), size);
+                    each.extend(took.map(|took| (cell.id.clone(), took)));
                 }
                 Err(error) => self.cell_failed(cell, error)?,
             }
@@ -964,7 +988,31 @@ impl<'a> Runner<'a> {
             let least = comparison.measure.least_operations();
             equal_blocks(&comparison.cells, &mut sizes, least, count);
         }
+        let blocks = each.iter();
+        let beyond = blocks.filter_map(|(id, each)| Some(sizes.get(id)?.seconds_beyond(*each)));
+        self.beyond.insert(comparison.id.clone(), beyond.sum());
         Ok(sizes)
+    }
+
+    /// Whoever goes by the first estimate is to know; a budget is kept all the same.
+    fn warn_of_long_rounds(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+        let this = std::slice::from_ref(comparison);
+        let cap = self.cap(comparison);
+        let (thought, now) = (
+            crate::plan::rounds_seconds(this, cap),
+            self.rounds_seconds(this, cap),
+        );
+        if now <= 2.0 * thought || self.options.budget.is_some() {
+            return Ok(());
+        }
+        let [thought, now] = [thought, now].map(crate::plan::duration);
+        self.remark(
+            format!(
+                "Comparison {}: by its first blocks up to {cap} rounds take about {now}, not {thought} as was estimated.",
+                comparison.id
+            ),
+            "Give its workload fewer operations, or the run a --budget.",
+        )
     }
 
     /// A handful of operations says little, and the readings around them weigh more than they do.
@@ -990,10 +1038,15 @@ impl<'a> Runner<'a> {
             ), "Give the dataset more values, or the workload more operations.")
     }
 
-    fn pilot(&mut self, cell: &Cell, sequences: &Sequences) -> Result<BlockSize, HarnessError> {
+    /// The size of a cell's blocks, and the nanoseconds of an operation where they were tried for it.
+    fn pilot(
+        &mut self,
+        cell: &Cell,
+        sequences: &Sequences,
+    ) -> Result<(BlockSize, Option<f64>), HarnessError> {
         let count = self.count(&cell.dataset);
         if let Some(size) = BlockSize::given(cell, count) {
-            return Ok(size);
+            return Ok((size, None));
         }
         let cache_bytes = self.plan.study.memory_budget;
         let trial = BlockSize::trial(cell, count, cache_bytes);
@@ -1014,8 +1067,11 @@ impl<'a> Runner<'a> {
                 fastest = Some(measured);
             }
         }
-        Ok(fastest.map_or(trial, |fastest| {
-            BlockSize::from_trial(cell, &fastest, count, cache_bytes)
+        Ok(fastest.map_or((trial, None), |fastest| {
+            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+            let each = fastest.wall_ns as f64 / fastest.operations.max(1) as f64;
+            let size = BlockSize::from_trial(cell, &fastest, count, cache_bytes);
+            (size, Some(each))
         }))
     }
 
@@ -1358,8 +1414,8 @@ impl<'a> Runner<'a> {
 
 /// What a comparison may take of the time that is left, and what its first ten rounds may, given
 /// the seconds that its own ten rounds and those of all after it are likely to take. Those ten
-/// rounds leave the others what these need for theirs: one that takes much longer than was thought
-/// would otherwise leave them nothing.
+/// rounds leave the others what these need for theirs, or half of all: one that takes much longer than was
+/// thought would otherwise leave them nothing.
 fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
     let all = here + after;
     let part = if all > 0.0 { here / all } else { 1.0 };
@@ -1367,7 +1423,8 @@ fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
     let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(left);
     let spared = left.saturating_sub(seconds(after));
     // Where there is too little for all, what comes first is answered, and not everything begun.
-    (share, share.max(spared).max(seconds(here).min(left)))
+    let first = seconds(here).min(left).max(left / 2);
+    (share, share.max(spared).max(first))
 }
 
 /// Tells of what is being prepared.
@@ -1533,6 +1590,11 @@ mod tests {
     fn ten_rounds_may_take_what_the_others_do_not_need_for_theirs() {
         let left = Duration::from_secs(60);
         assert_eq!(seconds(share_of(left, 5.0, 25.0)), (10.0, 35.0));
+        assert_eq!(
+            seconds(share_of(left, 5.0, 45.0)),
+            (6.0, 30.0),
+            "half of all at least"
+        );
         assert_eq!(seconds(share_of(left, 5.0, 0.0)), (60.0, 60.0), "the last");
         assert_eq!(
             seconds(share_of(left, 30.0, 90.0)),
@@ -1542,7 +1604,7 @@ mod tests {
         assert_eq!(seconds(share_of(left, 0.0, 0.0)), (60.0, 60.0));
         assert_eq!(seconds(share_of(Duration::ZERO, 1.0, 1.0)), (0.0, 0.0));
         let forever = share_of(left, 1.0, f64::INFINITY);
-        assert_eq!(seconds(forever), (0.0, 1.0));
+        assert_eq!(seconds(forever), (0.0, 30.0));
     }
 
     #[test]

@@ -116,3 +116,48 @@ fn a_study_measures_the_users_values_and_its_result_holds_none_of_them() {
         .run(&["study", "gone.toml", "--output", "gone"])
         .refuses("no place");
 }
+
+#[test]
+fn who_goes_back_to_values_that_were_brought_along_still_has_them() {
+    let bench = with_place();
+    // The first has little time, for the second is thought to take minutes; it takes none, and what is left goes to
+    // the first one, whose dataset no later comparison uses.
+    bench.write(
+        "back.toml",
+        r#"
+name = "back"
+title = "Back"
+question = "?"
+[datasets.mine]
+from = "place"
+[datasets.few]
+count = 10
+size = { distribution = "fixed", bytes = 100 }
+[[comparison]]
+id = "slow"
+title = "Slow"
+dataset = "mine"
+baseline = "spin"
+max_rounds = 10
+workload = { operations = 50 }
+cells = { spin = { store = "spin:base=10000000" }, files = { store = "files" } }
+[[comparison]]
+id = "old"
+title = "Old"
+dataset = "few"
+baseline = "sql"
+max_rounds = 1
+rebuild_every = 1
+workload = { age = 300 }
+cells = { sql = { store = "sqlite:journal=off,synchronous=off" } }
+"#,
+    );
+    let run = ["study", "back.toml", "--output", "out", "--quiet"];
+    bench
+        .run(&[&run[..], &["--budget", "20s"]].concat())
+        .exits(0);
+    // Had its dataset gone, the run would have ended with an error; on a slow machine there may be no time to go back.
+    let records = bench.records("out");
+    let of_slow = |record: &Record| matches!(record, Record::Measurement(block) if block.cell.0 == "slow/files");
+    assert!(records.iter().any(of_slow));
+}
