@@ -1,7 +1,7 @@
 # Stowplan in a small image.
 #
 #   docker build -t stowplan .
-#   docker run --rm stowplan studies
+#   docker run --rm stowplan list studies
 #   docker run --rm -v "$PWD/results:/results" -v /srv/disk:/work stowplan \
 #       study fasterthanfs --scale quick --work /work --output /results/first
 #
@@ -17,7 +17,7 @@ COPY . .
 ARG COMMIT=
 RUN if [ -n "$COMMIT" ]; then export STOWPLAN_COMMIT="$COMMIT"; fi; \
     cargo install --locked --path crates/stowplan --root /made \
-    && /made/bin/stowplan man --output /made/share/man/man1
+    && /made/bin/stowplan man --to /made/share/man/man1
 
 FROM debian:bookworm-slim
 COPY --from=build /made /usr/local

@@ -44,7 +44,7 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
     let (what, advice) = match outcome.control.map(|control| control.estimate) {
         None => (
             "its control has too few rounds".to_owned(),
-            "Go on with the run (study --resume), or run it again.",
+            "Go on with the run (stowplan resume), or run it again.",
         ),
         Some(e) => (
             format!(

@@ -51,7 +51,7 @@ fn hosted(tool: &str, kinds: &[&'static dyn StoreKind]) -> Result<(), DriverErro
     if std::env::args_os().nth(1).is_some() {
         return Err(DriverError::invalid(format!(
             "{tool} takes no arguments: it hosts stores for stowplan, which starts it \
-             ('stowplan drivers' lists what it finds)"
+             ('stowplan list drivers' lists what it finds)"
         )));
     }
     // Where it cannot be, such a write ends the program.

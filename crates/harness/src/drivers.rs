@@ -187,7 +187,7 @@ impl Drivers {
         let known = || self.named.keys().map(String::as_str);
         HarnessError::invalid(format!(
             "there is no driver '{driver}'; give its command in the study ([drivers.{driver}] command = […]) \
-             or by --driver {driver}=COMMAND, or put stowplan-driver-{driver} on PATH ('stowplan drivers' \
+             or by --driver {driver}=COMMAND, or put stowplan-driver-{driver} on PATH ('stowplan list drivers' \
              lists what is found){}",
             suggestion(driver, known())
         ))

@@ -491,7 +491,7 @@ impl<'a> Runner<'a> {
         let all = crate::plan::duration(self.seconds_of(&unanswered, LOOKS[0]) * 1.5);
         self.remark(
             format!("The time was over before these comparisons had an answer, for which they need about as long as is said: {needed}."),
-            &format!("Go on with --resume and a --budget of about {all}."),
+            &format!("Go on with 'stowplan resume' and a --budget of about {all}."),
         )
     }
 

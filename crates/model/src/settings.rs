@@ -1,5 +1,5 @@
 //! Typed settings of a store: described once, and from that description parsed, validated,
-//! listed by `stowplan stores NAME`, and read back.
+//! listed by `stowplan list stores NAME`, and read back.
 
 use crate::{format_bytes, parse_size, suggestion};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What `stowplan run` says: kvtest's lines, and below them what kvtest does not say.
+//! What `stowplan kvtest run` says: kvtest's lines, and below them what kvtest does not say.
 
 use crate::document::{Block, Content, Detail, Document, facts, notice, remark};
 use crate::format::{count, time};

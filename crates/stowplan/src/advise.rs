@@ -7,7 +7,7 @@ use crate::error::{CliError, Exit};
 use crate::kvtest::ColumnOptions;
 use crate::places::Drawn;
 use crate::screen::note;
-use crate::study::{carry_out, resume};
+use crate::study::carry_out;
 use crate::{drivers, places};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
@@ -83,38 +83,26 @@ const WORTH_SPLITTING: f64 = 0.1;
 #[derive(Debug, Args)]
 pub(crate) struct AdviseOptions {
     /// Your directory of files, or your SQLite database with a column of blobs; it is only read.
-    #[arg(value_name = "PLACE", required_unless_present = "resume")]
-    place: Option<PathBuf>,
+    #[arg(value_name = "PLACE")]
+    place: PathBuf,
     /// Which column of which table, where it is not plain.
     #[command(flatten)]
     column: ColumnOptions,
     /// In which order values are read.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "ORDER",
-        default_value = "random",
-        conflicts_with = "resume"
-    )]
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "random")]
     reads: Reads,
     /// How much of what is done replaces values: reads in memory and replacements are weighed by it. 0%
     /// leaves replacements out, 100% leaves reads out; otherwise both are measured, and each decides for itself.
-    #[arg(long, value_name = "PERCENT", value_parser = share, conflicts_with = "resume")]
+    #[arg(long, value_name = "PERCENT", value_parser = share)]
     overwrites: Option<f64>,
     /// Measure reads from storage also where they are left out otherwise (file systems in memory).
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long)]
     cold: bool,
     /// What a replacement survives once it is acknowledged.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "CLASS",
-        default_value = "durable",
-        conflicts_with = "resume"
-    )]
+    #[arg(long, value_enum, value_name = "CLASS", default_value = "durable")]
     durability: DurabilityArgument,
     /// Write the study to this file, which must not exist.
-    #[arg(long, value_name = "FILE.toml", conflicts_with = "resume")]
+    #[arg(long, value_name = "FILE.toml")]
     save_study: Option<PathBuf>,
     /// How to measure.
     #[command(flatten)]
@@ -135,16 +123,11 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// Surveys a place, measures a sample of it in several ways, and says where it belongs.
 pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
-    if let Some(directory) = &options.measure.resume {
-        return resume(directory, &options.measure);
-    }
-    let Some(place) = options.place.clone() else {
-        return Err(CliError::Usage("advise: name a PLACE".to_owned()));
-    };
-    let place = place.canonicalize().map_err(CliError::io("open", &place))?;
+    let place = options.place.canonicalize();
+    let place = place.map_err(CliError::io("open", &options.place))?;
     let origin = options.column.at(&place);
     let (survey, mut candidates) = places::survey_to_draw(&origin, LARGEST, MANY.values, SEED)?;
-    let work = options.measure.work.as_deref();
+    let work = options.measure.run.work.as_deref();
     let work = work.or(options.measure.output.as_deref().and_then(Path::parent));
     let work = work.filter(|path| !path.as_os_str().is_empty());
     let work = work.unwrap_or(Path::new("."));
@@ -153,7 +136,7 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     let (text, mut study, drawn) = made.study(&mut candidates)?;
     if let Some(file) = &options.save_study {
         save(file, &text)?;
-        if !options.measure.print.quiet {
+        if !options.measure.run.print.quiet {
             note(&format!(
                 "the study is in {}; 'stowplan study {}' runs it again",
                 file.display(),
@@ -161,13 +144,13 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
             ));
         }
     }
-    let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
+    let drivers = drivers::of_study(&mut study, &options.measure.run.driver)?;
     let planned = PlanOptions {
-        rounds: options.measure.rounds,
+        rounds: options.measure.run.rounds,
         ..PlanOptions::default()
     };
     let plan = plan(study, &planned, &drivers)?;
-    options.measure.budget.get_or_insert(BUDGET);
+    options.measure.run.budget.get_or_insert(BUDGET);
     carry_out(&plan, &drawn, &drivers, &options.measure, |_| AsPlanned)
 }
 
@@ -290,7 +273,7 @@ impl<'a> Made<'a> {
 
     /// Tries what work on all values takes, with some of them. Without it the answer lacks some figures.
     fn try_whole(&mut self, candidates: &mut Candidates, work: &Path) {
-        if self.options.measure.dry_run || self.survey.page_size.is_some() {
+        if self.options.measure.run.dry_run || self.survey.page_size.is_some() {
             return;
         }
         let at_once = Extent {

@@ -1,11 +1,11 @@
 //! `stowplan calibrate`: how truly this program measures on this machine.
 
-use crate::cli::{MeasureOptions, PrintOptions};
+use crate::cli::{MeasureOptions, PrintOptions, RunOptions};
 use crate::drivers;
 use crate::error::{CliError, Exit};
+use crate::form::{DOCUMENT, Form};
 use crate::places::Drawn;
 use crate::report::{Loaded, keep, load};
-use crate::screen;
 use crate::screen::{note, print, warn};
 use crate::study::{Begun, measure_into};
 use crate::values::duration;
@@ -22,7 +22,7 @@ use stowplan_harness::runner::Extender;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Extension, Plan, RunOutcome};
 use stowplan_report::calibration as report;
-use stowplan_report::render::{html, markdown, terminal};
+use stowplan_report::render::{html, markdown};
 use stowplan_report::run;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -111,29 +111,16 @@ impl CalibrateOptions {
 
     /// As for a study: the procedure is the one that is calibrated.
     fn measure(&self) -> MeasureOptions {
-        let PrintOptions {
-            json,
-            quiet,
-            verbose,
-        } = self.print;
         MeasureOptions {
             output: self.output.clone(),
-            resume: None,
-            work: self.work.clone(),
             seed: self.seed,
-            rounds: None,
-            budget: self.budget,
             precision: None,
             equivalence: 0.05,
-            keep: false,
-            ignore_space: false,
-            dry_run: false,
-            format: None,
-            driver: Vec::new(),
-            print: PrintOptions {
-                json,
-                quiet,
-                verbose,
+            run: RunOptions {
+                work: self.work.clone(),
+                budget: self.budget,
+                print: self.print.clone(),
+                ..RunOptions::default()
             },
         }
     }
@@ -216,16 +203,15 @@ pub(crate) fn present(loaded: &Loaded, options: &PrintOptions) -> Result<Calibra
     let analysis = &loaded.analysis;
     let more = run::circumstances(analysis);
     let document = report::document(&calibration, analysis, &loaded.raw, more);
-    print(&match options.json {
-        // It cannot fail: every key is a text.
-        true => report::json(&calibration, analysis).unwrap_or_default(),
-        false => terminal::render(&document, &screen::terminal(options.detail())),
-    });
+    let form = Form::asked(options.format(), None, DOCUMENT)?;
+    form.write(&document, options.detail(), |_| {
+        report::json(&calibration, analysis)
+    })?;
     let beside = |name: &str| loaded.path.with_file_name(name);
     keep(&beside("summary.md"), &markdown::render(&document));
     let page = beside("report.html");
     let written = keep(&page, &html::render(&document));
-    if written && !options.json {
+    if written && form.is_terminal() {
         print(&format!("\nThe report: {}\n", page.display()));
     }
     Ok(calibration)
@@ -292,8 +278,8 @@ mod tests {
         let (ours, theirs) = (typed(&[]).measure(), study.measure);
         assert_eq!(ours.equivalence, theirs.equivalence);
         assert_eq!(
-            (ours.rounds, ours.precision),
-            (theirs.rounds, theirs.precision)
+            (ours.run.rounds, ours.precision),
+            (theirs.run.rounds, theirs.precision)
         );
         assert_eq!(ours.seed, theirs.seed);
     }

@@ -2,9 +2,8 @@
 
 mod held;
 
-use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
-use crate::form::{FormOptions, Format};
+use crate::form::{DocumentOptions, Format, WITH_TABLE};
 use crate::report::load;
 use crate::{places, studies};
 use clap::Args;
@@ -19,7 +18,7 @@ Examples:
   stowplan claims --of crud           only what this one states
   stowplan study crud --scale claims  measures what that needs
   stowplan claims stowplan-results/*  what results say of it
-  stowplan claims laptop/* server/* --output claims.html
+  stowplan claims laptop/* server/* --to claims.html
                                       several machines, as a page
   stowplan claims --json > claims.json
 
@@ -40,10 +39,7 @@ pub(crate) struct ClaimsOptions {
     studies: Vec<String>,
     /// In which form.
     #[command(flatten)]
-    form: FormOptions<true>,
-    /// How to print.
-    #[command(flatten)]
-    print: PrintOptions,
+    form: DocumentOptions,
 }
 
 /// Lists claims, with what results say of them.
@@ -51,7 +47,7 @@ pub(crate) struct ClaimsOptions {
 /// # Errors
 /// A result that cannot be read, or a study that does not exist.
 pub(crate) fn claims(options: &ClaimsOptions) -> Result<Exit, CliError> {
-    let form = options.form.asked(Format::json(options.print.json))?;
+    let form = options.form.asked(WITH_TABLE)?;
     let studies = asked(&options.studies)?;
     let results = results(&options.results);
     let mut loaded = Vec::new();
@@ -68,7 +64,7 @@ pub(crate) fn claims(options: &ClaimsOptions) -> Result<Exit, CliError> {
     let claims = Claims::of(ledger(&analyses, &expanded));
     form.write(
         &claims.document(),
-        options.print.detail(),
+        options.form.print.detail(),
         |format| match format {
             Format::Csv => Ok(claims.csv()),
             _ => claims.json(),

@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     pub(crate) colour: Colour,
 }
 
+/// Cells whose whole interval is within this are called equivalent, unless it is typed.
+const EQUIVALENCE: &str = "5%";
+
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -33,8 +36,11 @@ pub(crate) enum Verb {
     #[command(after_help = crate::advise::EXAMPLES)]
     Advise(Box<crate::advise::AdviseOptions>),
     /// Run a study: one that is built in, or a file of yours.
-    #[command(after_help = examples::STUDY)]
+    #[command(after_help = examples::STUDY, visible_alias = "run")]
     Study(Box<StudyOptions>),
+    /// Go on with a run that was broken off or ran out of time, whatever it measures.
+    #[command(after_help = examples::RESUME)]
+    Resume(Box<ResumeOptions>),
     /// Find the size of values at which the order of two stores changes.
     #[command(after_help = crate::crossover::EXAMPLES)]
     Crossover(Box<crate::crossover::CrossoverOptions>),
@@ -56,17 +62,10 @@ pub(crate) enum Verb {
     /// Calibrate: how truly does this program measure on this machine?
     #[command(after_help = crate::calibrate::EXAMPLES)]
     Calibrate(Box<crate::calibrate::CalibrateOptions>),
-    /// List the built-in studies.
-    #[command(after_help = examples::STUDIES)]
-    Studies,
-    /// List the stores, or one store's settings.
-    #[command(after_help = examples::STORES)]
-    Stores {
-        /// The store, or a store spec: what it promises with these settings.
-        #[arg(value_name = "NAME|SPEC")]
-        name: Option<String>,
-    },
-    /// List the drivers that host stores, or check one.
+    /// List what there is: studies, stores with their settings, drivers.
+    #[command(after_help = examples::LIST)]
+    List(ListOptions),
+    /// Check a driver of stores.
     #[command(after_help = examples::DRIVERS)]
     Drivers(crate::drivers::DriversOptions),
     /// Pack a directory into one SQLite Archive.
@@ -93,21 +92,16 @@ pub(crate) enum Verb {
     /// Show an SQLite Archive as a directory, read-only.
     #[command(after_help = crate::archive::MOUNT)]
     Mount(crate::archive::MountOptions),
-    /// Make a database of random blobs, as SQLite's kvtest does.
-    #[command(after_help = examples::INIT)]
-    Init(crate::kvtest::InitOptions),
-    /// Show what is in a database of blobs, or in a directory of them.
+    /// Show what is in a directory of files, or in a database: sizes, and what is odd.
     #[command(after_help = examples::STAT)]
     Stat(crate::kvtest::StatOptions),
-    /// Write each blob of a database into a file of its own.
-    #[command(after_help = examples::EXPORT)]
-    Export(crate::kvtest::ExportOptions),
-    /// Time reading or overwriting the blobs of a database or of a directory.
-    #[command(after_help = examples::RUN)]
-    Run(Box<crate::kvtest::RunOptions>),
-    /// How kvtest's options map to stores and workloads.
-    #[command(long_about = crate::kvtest::MAPPING)]
-    Kvtest,
+    /// SQLite's kvtest, verb for verb: init, stat, export and run.
+    #[command(after_help = examples::KVTEST)]
+    Kvtest {
+        /// Which of its verbs.
+        #[command(subcommand)]
+        verb: crate::kvtest::Verb,
+    },
     /// Print the manual, or write it as man pages.
     #[command(after_help = examples::MAN)]
     Man(crate::manual::ManOptions),
@@ -120,42 +114,42 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct StudyOptions {
     /// A built-in study, or a study file; none lists the built-in ones.
-    #[arg(conflicts_with = "resume", value_name = "NAME|FILE.toml")]
+    #[arg(value_name = "NAME|FILE.toml")]
     pub(crate) study: Option<String>,
     /// How much: 'quick' for a first answer in a minute, 'full' for everything, at the published sizes, as long
     /// as it takes [default: standard, 3 minutes].
     ///
-    /// A study may have more scales: 'stowplan studies' lists them.
-    #[arg(conflicts_with = "resume", long, value_name = "SCALE")]
+    /// A study may have more scales: 'stowplan list studies' lists them.
+    #[arg(long, value_name = "SCALE")]
     pub(crate) scale: Option<String>,
     /// Only comparisons in this state of the page cache.
     ///
     /// Cold is proved by looking into the cache, and means cold in this guest: a host's own
     /// cache cannot be seen.
-    #[arg(conflicts_with = "resume", long, value_enum, value_name = "STATE")]
+    #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) cache_state: Option<CacheStateArgument>,
     /// Only writes that promise at least this.
     ///
-    /// What each store promises with which settings: 'stowplan stores NAME'.
-    #[arg(conflicts_with = "resume", long, value_enum, value_name = "CLASS")]
+    /// What each store promises with which settings: 'stowplan list stores NAME'.
+    #[arg(long, value_enum, value_name = "CLASS")]
     pub(crate) durability: Option<DurabilityArgument>,
     /// Only this comparison (read) or cell (read/sql); may be repeated.
     ///
     /// The baseline of a comparison always comes along; --dry-run lists them all.
-    #[arg(conflicts_with = "resume", long, value_name = "CELL")]
+    #[arg(long, value_name = "CELL")]
     pub(crate) only: Vec<String>,
     /// A directory on a file system that cells are on (on = "NAME" in the study), such as xfs=/mnt/xfs; may be
     /// repeated.
     ///
     /// The data of these cells lies below it. Without it a run makes ext4, xfs, btrfs and tmpfs for itself, as
     /// root, and leaves these cells out otherwise (docs/file-systems.md).
-    #[arg(conflicts_with = "resume", long, value_name = "NAME=DIR", value_parser = named_directory)]
+    #[arg(long, value_name = "NAME=DIR", value_parser = named_directory)]
     pub(crate) on: Vec<(String, PathBuf)>,
     /// Take costs apart, step by step: adds the cells for that, in the same rounds.
     ///
     /// For reads and overwrites of single values by files and SQLite; --dry-run lists the cells,
     /// and docs/why.md says how to read what comes of them.
-    #[arg(conflicts_with = "resume", long)]
+    #[arg(long)]
     pub(crate) why: bool,
     /// How to measure.
     #[command(flatten)]
@@ -170,33 +164,9 @@ pub(crate) struct MeasureOptions {
     /// [default: stowplan-results/DATE-STUDY-HOST].
     #[arg(long, short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Go on with a run that was broken off or ran out of time, where it stands: the directory of
-    /// its result, which says what is measured.
-    #[arg(
-        long,
-        value_name = "DIR",
-        conflicts_with_all = ["output", "seed", "precision", "equivalence"]
-    )]
-    pub(crate) resume: Option<PathBuf>,
-    /// Directory, on the file system under test, for the data while it is measured
-    /// [default: the output directory].
-    ///
-    /// It is emptied of what was made there at the end. 'stowplan doctor DIR' says whether it is
-    /// fit for measuring.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) work: Option<PathBuf>,
     /// Seed of all orders; the same seed repeats the same accesses.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The most rounds per comparison, 1 to 40; fewer than 10 give no interval, and no crossover. With
-    /// --resume, more than before: what is undecided is measured further.
-    #[arg(long, value_name = "N")]
-    pub(crate) rounds: Option<u32>,
-    /// Time for all of it, such as 90s or 10m, instead of the scale's; comparisons share it.
-    ///
-    /// What is undecided when it ends is called unresolved, and can be measured further.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) budget: Option<Duration>,
     /// Measure until intervals are at most this wide on either side, such as 2%.
     ///
     /// Without it a comparison ends as soon as it is decided.
@@ -205,29 +175,44 @@ pub(crate) struct MeasureOptions {
     /// Differences below this do not matter to you.
     ///
     /// Cells whose whole interval is within it are called equivalent.
-    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent, default_value = "5%")]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent, default_value = EQUIVALENCE)]
     pub(crate) equivalence: f64,
+    /// What may be another each time that it goes on.
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// Options of a run that is begun, or gone on with.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Measuring")]
+pub(crate) struct RunOptions {
+    /// Directory, on the file system under test, for the data while it is measured
+    /// [default: the directory of the result].
+    ///
+    /// It is emptied of what was made there at the end. 'stowplan doctor DIR' says whether it is
+    /// fit for measuring.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work: Option<PathBuf>,
+    /// The most rounds per comparison, 1 to 40; fewer than 10 give no interval, and no crossover. With
+    /// 'resume', more than before: what is undecided is measured further.
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u32>,
+    /// Time for all of it, such as 90s or 10m, instead of the scale's; comparisons share it.
+    ///
+    /// What is undecided when it ends is called unresolved, and can be measured further.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) budget: Option<Duration>,
     /// Keep the datasets and built stores.
     #[arg(long)]
     pub(crate) keep: bool,
     /// Begin though the disk seems to have too little room: what a study needs is an estimate.
     ///
-    /// A run whose disk is full ends in order, and --resume goes on with it.
+    /// A run whose disk is full ends in order, and 'resume' goes on with it.
     #[arg(long)]
     pub(crate) ignore_space: bool,
     /// Say what would be measured, and what that needs, and stop.
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) dry_run: bool,
-    /// Write what was found in this format to stdout, and nothing else; the page and the summary are
-    /// in the directory of the result all the same.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "FORMAT",
-        conflicts_with = "json",
-        help_heading = "Printing"
-    )]
-    pub(crate) format: Option<Format>,
     /// A driver of stores by its command: NAME=COMMAND, words separated by spaces; its stores are
     /// written NAME/STORE.
     #[arg(long, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
@@ -237,14 +222,53 @@ pub(crate) struct MeasureOptions {
     pub(crate) print: PrintOptions,
 }
 
-/// How results are printed on stdout.
-#[derive(Debug, Clone, Args)]
+/// Options of `resume`.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeOptions {
+    /// The directory of the result; it says what is measured.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// How it goes on.
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// What is listed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Listed {
+    /// The built-in studies.
+    Studies,
+    /// The stores, or one store's settings.
+    Stores,
+    /// The drivers that host stores.
+    Drivers,
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// What.
+    #[arg(value_enum, value_name = "WHAT", default_value = "studies")]
+    pub(crate) what: Listed,
+    /// Of the stores only this one, or a store spec: what it promises with these settings.
+    #[arg(value_name = "NAME|SPEC")]
+    pub(crate) name: Option<String>,
+    /// A driver by its command: NAME=COMMAND, words separated by spaces.
+    #[arg(long, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
+    pub(crate) driver: Vec<DriverArgument>,
+}
+
+/// How what was found is printed on stdout, and what besides.
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Printing")]
 pub(crate) struct PrintOptions {
-    /// Print one JSON document.
+    /// Write this format, and nothing else, instead of text.
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub(crate) format: Option<Format>,
+    /// Short for '--format json'.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the verdicts only, and no progress.
+    /// Print what was found only, and no progress.
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Print every column and setting.
@@ -252,14 +276,25 @@ pub(crate) struct PrintOptions {
     pub(crate) verbose: bool,
 }
 
-impl MeasureOptions {
-    /// In which format what was found is printed; nothing is text.
-    pub(crate) fn format(&self) -> Option<Format> {
-        self.format.or(self.print.json.then_some(Format::Json))
-    }
-}
-
 impl PrintOptions {
+    /// The format that is asked for; nothing is text.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format.or(self.json.then_some(Format::Json))
+    }
+
+    /// The option that asked for a format, as it was typed.
+    pub(crate) fn asked(&self) -> Option<String> {
+        let named = self
+            .format
+            .map(|format| format!("--format {}", format.name()));
+        named.or(self.json.then(|| "--json".to_owned()))
+    }
+
+    /// Whether nobody wants to see how far it is.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.quiet || self.format().is_some()
+    }
+
     /// How much of a document is shown on a terminal.
     pub(crate) fn detail(&self) -> Detail {
         match (self.quiet, self.verbose) {

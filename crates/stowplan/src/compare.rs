@@ -1,8 +1,7 @@
 //! `stowplan compare`: results against each other, and whether anything regressed.
 
-use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
-use crate::form::{FormOptions, Format};
+use crate::form::{DocumentOptions, Format, WITH_TABLE};
 use crate::report::{Loaded, load};
 use crate::values::percent_within;
 use clap::{Args, ValueEnum};
@@ -27,7 +26,7 @@ Examples:
                                       exit 2 if that cannot be told of a cell
   stowplan compare before after --format md > comment.md
                                       a comment for a pull request
-  stowplan compare before after --output changes.html
+  stowplan compare before after --to changes.html
                                       a page; .md, .csv and .json as well
   stowplan compare laptop server --by ratio
                                       other machines: did ratios change?
@@ -71,15 +70,9 @@ pub(crate) struct CompareOptions {
     /// be none.
     #[arg(long)]
     require_resolved: bool,
-    /// Short for '--format md'.
-    #[arg(long, conflicts_with_all = ["json", "quiet", "verbose", "format"])]
-    markdown: bool,
     /// In which form.
     #[command(flatten)]
-    form: FormOptions<true>,
-    /// How to print.
-    #[command(flatten)]
-    print: PrintOptions,
+    form: DocumentOptions,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -111,10 +104,7 @@ fn pair(text: &str) -> Result<(CellId, CellId), String> {
 /// A result that cannot be read or is given twice, a cell that does not exist, a pair asked for that
 /// cannot be compared, or nothing that could be judged: a check that checked nothing must not pass.
 pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
-    let markdown = options.markdown.then_some(Format::Md);
-    let form = options
-        .form
-        .asked(markdown.or(Format::json(options.print.json)))?;
+    let form = options.form.asked(WITH_TABLE)?;
     let (base, news) = sides(options)?;
     let changes = changes(&base, &news, options)?;
     let news = news.iter().map(Results::side);
@@ -127,10 +117,14 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
         form.deliver(&format!("{MARK}\n{}", render::markdown::render(&document)))?;
         return conclusion(&compared, options);
     }
-    form.write(&document, options.print.detail(), |format| match format {
-        Format::Csv => Ok(csv(&compared)),
-        _ => json(&compared),
-    })?;
+    form.write(
+        &document,
+        options.form.print.detail(),
+        |format| match format {
+            Format::Csv => Ok(csv(&compared)),
+            _ => json(&compared),
+        },
+    )?;
     conclusion(&compared, options)
 }
 
@@ -252,7 +246,7 @@ fn conclusion(compared: &Compared<'_>, options: &CompareOptions) -> Result<Exit,
     if compared.news.iter().any(|(_, changes)| regressed(changes)) {
         return Ok(Exit::Failed);
     }
-    let quiet = options.print.quiet;
+    let quiet = options.form.print.quiet;
     let mut news = compared.news.iter();
     let unchecked = news.find_map(|(new, changes)| {
         let (base, new) = (compared.base.name(), new.name());

@@ -5,7 +5,7 @@ mod settings;
 
 use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
-use crate::form::{Form, Format};
+use crate::form::{DOCUMENT, Form, Format};
 use crate::output::{Output, Written, write_report};
 use crate::progress::Steps;
 use crate::screen;
@@ -354,11 +354,12 @@ fn show(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit,
             )));
         }
     }
-    match Format::json(options.print.json) {
-        Some(_) => screen::print(&found),
-        None => print(&document, &options.print),
-    }
-    if !options.print.quiet && !options.print.json {
+    report(
+        run,
+        Form::asked(options.print.format(), None, DOCUMENT)?,
+        &options.print,
+    )?;
+    if !options.print.quiet && options.print.format().is_none() {
         screen::note(&format!(
             "the report: {}",
             output.directory().join(PAGE).display()

@@ -5,7 +5,7 @@ use crate::drivers;
 use crate::error::{CliError, Exit};
 use crate::places::Drawn;
 use crate::screen::{print, warn};
-use crate::study::{carry_out, resume};
+use crate::study::carry_out;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,19 +44,18 @@ const ADDED: usize = 6;
 /// Options of `crossover`.
 #[derive(Debug, Args)]
 pub(crate) struct CrossoverOptions {
-    /// Store A, the baseline: see 'stowplan stores'.
-    #[arg(value_name = "A", default_value = "sqlite", conflicts_with = "resume")]
+    /// Store A, the baseline: see 'stowplan list stores'.
+    #[arg(value_name = "A", default_value = "sqlite")]
     a: String,
     /// Store B.
-    #[arg(value_name = "B", default_value = "files", conflicts_with = "resume")]
+    #[arg(value_name = "B", default_value = "files")]
     b: String,
     /// The smallest size.
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = size,
-        default_value = "1KiB",
-        conflicts_with = "resume"
+        default_value = "1KiB"
     )]
     from: u64,
     /// The largest size.
@@ -64,54 +63,34 @@ pub(crate) struct CrossoverOptions {
         long,
         value_name = "SIZE",
         value_parser = size,
-        default_value = "1MiB",
-        conflicts_with = "resume"
+        default_value = "1MiB"
     )]
     to: u64,
     /// Page size of the databases among the stores; may be repeated, and each is a sweep of its own.
-    #[arg(long, value_name = "BYTES", value_parser = size, conflicts_with = "resume")]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
     page_size: Vec<u64>,
     /// What is done.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHAT",
-        default_value = "read",
-        conflicts_with = "resume"
-    )]
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "read")]
     operation: OperationArgument,
     /// In which order keys are visited.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "ORDER",
-        default_value = "random",
-        conflicts_with = "resume"
-    )]
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "random")]
     order: OrderArgument,
     /// Operations that share a transaction: a number, or 'all' of a block.
     #[arg(
         long,
         value_name = "N|all",
         value_parser = per_transaction,
-        default_value = "all",
-        conflicts_with = "resume"
+        default_value = "all"
     )]
     per_transaction: PerTransaction,
     /// The state of the page cache.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "STATE",
-        default_value = "warm",
-        conflicts_with = "resume"
-    )]
+    #[arg(long, value_enum, value_name = "STATE", default_value = "warm")]
     cache_state: CacheStateArgument,
     /// Refuse stores whose writes promise less than this.
-    #[arg(long, value_enum, value_name = "CLASS", conflicts_with = "resume")]
+    #[arg(long, value_enum, value_name = "CLASS")]
     durability: Option<DurabilityArgument>,
     /// Compare writes although the stores do not promise the same.
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long)]
     unlike_promises: bool,
     /// Bytes of values at each size, as far as that is 60 to 20,000 values: fewer make no block,
     /// and building more takes longer than measuring them.
@@ -119,8 +98,7 @@ pub(crate) struct CrossoverOptions {
         long,
         value_name = "SIZE",
         value_parser = some_bytes,
-        default_value = "100MB",
-        conflicts_with = "resume"
+        default_value = "100MB"
     )]
     bytes: u64,
     /// How to measure.
@@ -169,9 +147,6 @@ fn per_transaction(text: &str) -> Result<PerTransaction, String> {
 
 /// Finds where the order of two stores changes.
 pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
-    if let Some(directory) = &options.measure.resume {
-        return resume(directory, &options.measure);
-    }
     let sizes = sweep(options.from, options.to)
         .map_err(|error| CliError::Usage(format!("--from and --to: {error}")))?;
     check_rounds(&options.measure)?;
@@ -179,7 +154,7 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     check_names(&question)?;
     check_durability(&question, options)?;
     let mut plan = question.plan(&sizes)?;
-    plan.study.drivers = drivers::given(&options.measure.driver);
+    plan.study.drivers = drivers::given(&options.measure.run.driver);
     let drivers = Rc::clone(&question.drivers);
     check_memory(options)?;
     check_pairs(&plan, options)?;
@@ -194,7 +169,7 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
             repeated: BTreeSet::new(),
         }
     })?;
-    if options.measure.dry_run {
+    if options.measure.run.dry_run {
         print(&what_follows(&plan));
     }
     Ok(exit)
@@ -203,7 +178,7 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
 /// A sweep without intervals finds nothing, however long it takes.
 fn check_rounds(measure: &MeasureOptions) -> Result<(), CliError> {
     let (least, most) = (LOOKS[0], LOOKS[LOOKS.len() - 1]);
-    match measure.rounds {
+    match measure.run.rounds {
         Some(rounds) if !(least..=most).contains(&rounds) => Err(CliError::Usage(format!(
             "--rounds {rounds}: each size needs an interval, and so {least} rounds at least; give {least} to {most}"
         ))),
@@ -219,7 +194,7 @@ fn check_names(question: &Question) -> Result<(), CliError> {
         return Ok(());
     }
     Err(CliError::Usage(format!(
-        "A and B are both '{a}', and a store has no order with itself; give one of them another setting ('stowplan stores {}' lists them)",
+        "A and B are both '{a}', and a store has no order with itself; give one of them another setting ('stowplan list stores {}' lists them)",
         a.kind
     )))
 }
@@ -235,7 +210,7 @@ fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(
         let promise = resolved.capabilities.durability;
         if !promise.keeps(least) {
             return Err(CliError::Usage(format!(
-                "{spec} promises '{promise}' for what it wrote, and --durability requires '{least}'; give it other settings ('stowplan stores {}'), or require less",
+                "{spec} promises '{promise}' for what it wrote, and --durability requires '{least}'; give it other settings ('stowplan list stores {}'), or require less",
                 spec.kind
             )));
         }
@@ -292,7 +267,7 @@ fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
     };
     let pages: BTreeSet<u64> = options.page_size.iter().copied().collect();
     let (a, b) = (spec(&options.a)?, spec(&options.b)?);
-    let given = drivers::given(&options.measure.driver);
+    let given = drivers::given(&options.measure.run.driver);
     let drivers = drivers::of_stores(&[&a, &b], &given)?;
     Ok(Question {
         drivers,
@@ -304,7 +279,7 @@ fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
         memory_budget: MEMORY_BUDGET,
         options: PlanOptions {
             durability: options.durability.map(Into::into),
-            rounds: options.measure.rounds,
+            rounds: options.measure.run.rounds,
             ..PlanOptions::default()
         },
     })
@@ -412,7 +387,7 @@ fn check_pairs(plan: &Plan, options: &CrossoverOptions) -> Result<(), CliError> 
             && !options.unlike_promises
         {
             return Err(CliError::Usage(format!(
-                "{} promises '{a}' for what it wrote and {} '{b}', so their times say little about either; choose settings that promise the same ('stowplan stores NAME'), or give --unlike-promises",
+                "{} promises '{a}' for what it wrote and {} '{b}', so their times say little about either; choose settings that promise the same ('stowplan list stores NAME'), or give --unlike-promises",
                 options.a, options.b
             )));
         }

@@ -1,8 +1,7 @@
 //! `stowplan doctor`: what on this machine would spoil a measurement, and how to mend it.
 
-use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
-use crate::form::{FormOptions, Format};
+use crate::form::{DOCUMENT, DocumentOptions};
 use crate::{drivers, studies};
 use clap::Args;
 use std::path::PathBuf;
@@ -23,22 +22,19 @@ pub(crate) struct DoctorOptions {
     /// Judge memory and disk for this study.
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "fasterthanfs")]
     study: String,
-    /// Judge for this scale of it [default: seed].
+    /// Judge for this scale of it [default: standard].
     #[arg(long, value_name = "SCALE")]
     scale: Option<String>,
     /// In which form.
     #[command(flatten)]
-    form: FormOptions,
-    /// How to print.
-    #[command(flatten)]
-    print: PrintOptions,
+    form: DocumentOptions,
 }
 
 /// Looks at the machine and says what it found; a failure if that speaks against measuring.
 pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
-    let form = options.form.asked(Format::json(options.print.json))?;
+    let form = options.form.asked(DOCUMENT)?;
     let checkup = check_up(&options.directory, &demand_of(options)?)?;
-    form.write(&document(&checkup), options.print.detail(), |_| {
+    form.write(&document(&checkup), options.form.print.detail(), |_| {
         json(&checkup)
     })?;
     Ok(match checkup.is_fit() {

@@ -1,5 +1,5 @@
-//! Drivers: those that a study or the command line names, and those that are found; and `stowplan
-//! drivers`, which lists and checks them.
+//! Drivers: those that a study or the command line names, and those that are found; and what lists and
+//! checks them.
 
 use crate::error::{CliError, Exit};
 use crate::screen::{self, drawable, print, wrap};
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::drivers::{
-    Drivers, Found, KNOWN, Kind, KnownDriver, Search, Verdict, check, find,
+    Drivers, Found, KNOWN, Kind, KnownDriver, Search, Verdict, check as conformance, find,
 };
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
@@ -23,9 +23,9 @@ pub(crate) struct DriversOptions {
     /// A driver by its command: NAME=COMMAND, words separated by spaces.
     #[arg(long, value_name = "NAME=COMMAND", value_parser = parse, global = true)]
     pub(crate) driver: Vec<DriverArgument>,
-    /// What to do; without it, drivers are listed.
+    /// What to do.
     #[command(subcommand)]
-    pub(crate) verb: Option<DriversVerb>,
+    pub(crate) verb: DriversVerb,
 }
 
 /// What to do with drivers.
@@ -127,34 +127,38 @@ pub(crate) fn is_for_data(kind: &Kind) -> bool {
 }
 
 /// Those that are found, and the stores that are built in, of which this process tells itself.
-pub(crate) fn to_look_at() -> (Drivers, Vec<Found>) {
-    let found = find(&Search::of_this_process());
+pub(crate) fn to_look_at(typed: &[DriverArgument]) -> (Drivers, Vec<Found>) {
+    let found = find(&search(typed));
     let mut drivers = looked_at();
     add(&mut drivers, &found);
     (drivers, found)
 }
 
-/// Lists what is found, or checks one.
-pub(crate) fn drivers(options: &DriversOptions) -> Result<Exit, CliError> {
+/// What this process can find, with the drivers that were typed.
+fn search(typed: &[DriverArgument]) -> Search {
     let mut search = Search::of_this_process();
-    for driver in &options.driver {
-        search
-            .given
-            .insert(driver.name.clone(), driver.command.clone());
-    }
-    let name = match &options.verb {
-        Some(DriversVerb::Check { name, .. }) => named(&mut search, name),
-        None => "",
-    };
-    let found = find(&search);
+    let commands = typed
+        .iter()
+        .map(|driver| (driver.name.clone(), driver.command.clone()));
+    search.given.extend(commands);
+    search
+}
+
+/// Checks a driver.
+pub(crate) fn check(options: &DriversOptions) -> Result<Exit, CliError> {
+    let DriversVerb::Check { name, store } = &options.verb;
+    let mut search = search(&options.driver);
+    let name = named(&mut search, name);
+    checked(&hosting(&find(&search))?, name, store.as_deref())
+}
+
+/// Lists what is found.
+pub(crate) fn list(typed: &[DriverArgument]) -> Result<Exit, CliError> {
+    let found = find(&search(typed));
     let drivers = hosting(&found)?;
-    match &options.verb {
-        None => {
-            drivers.ask_all();
-            list(&drivers, &found)
-        }
-        Some(DriversVerb::Check { store, .. }) => checked(&drivers, name, store.as_deref()),
-    }
+    drivers.ask_all();
+    print_all(&drivers, &found);
+    Ok(Exit::Done)
 }
 
 /// The name of a driver that is asked for. A path is the command of one, which is called as its file is.
@@ -167,7 +171,7 @@ fn named<'n>(search: &mut Search, asked: &'n str) -> &'n str {
     name
 }
 
-fn list(drivers: &Drivers, found: &[Found]) -> Result<Exit, CliError> {
+fn print_all(drivers: &Drivers, found: &[Found]) {
     let mut text = String::new();
     entry(&mut text, drivers, "", "this program");
     for driver in found {
@@ -186,7 +190,6 @@ fn list(drivers: &Drivers, found: &[Found]) -> Result<Exit, CliError> {
          data (~/.local/share); or commands that a study or --driver gives.\n",
     );
     print(&drawable(&text));
-    Ok(Exit::Done)
 }
 
 /// One driver: its name, what it says of itself, its stores, or why it cannot be used.
@@ -271,7 +274,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
     for spec in specs {
         let spec = spec.of_driver(driver);
         print(&drawable(&format!("{spec}\n")));
-        for outcome in check(drivers, &spec, work.path())? {
+        for outcome in conformance(drivers, &spec, work.path())? {
             let (word, why) = match &outcome.verdict {
                 Verdict::Passed => ("ok", None),
                 Verdict::LeftOut(why) => ("left out", Some(why)),

@@ -5,13 +5,15 @@
 pub(crate) const ALL: &str = "\
 Examples:
   stowplan doctor                     is this machine fit for measuring?
-  stowplan study fasterthanfs         SQLite or one file each, 10 minutes
+  stowplan study fasterthanfs         SQLite or one file each, 3 minutes
   stowplan study fasterthanfs --scale quick
-                                      a first answer in less than a minute
+                                      a first answer in a minute
   stowplan crossover                  from which size on are files faster?
+  stowplan resume stowplan-results/DIR --budget 5m
+                                      more time decides more
   stowplan report stowplan-results/DIR
                                       a result again, as text and HTML
-  stowplan stores sqlite              the settings of a store
+  stowplan list stores sqlite         the settings of a store
 
 'stowplan VERB --help' has examples of each verb; 'stowplan man' prints the
 manual; 'stowplan completions bash' teaches your shell the names.";
@@ -34,59 +36,80 @@ Examples:
   stowplan study mine.toml --json > analysis.json
                                       a study of your own: docs/study-format.md";
 
-pub(crate) const STUDIES: &str = "\
+pub(crate) const RESUME: &str = "\
 Examples:
-  stowplan studies                    what there is
-  stowplan study crud --dry-run       what is in one of them";
+  stowplan resume stowplan-results/DIR
+                                      a study, a crossover, or advice
+  stowplan resume stowplan-results/DIR --budget 5m
+                                      for five minutes more
+  stowplan resume stowplan-results/DIR --rounds 30
+                                      what is undecided, with more rounds";
 
-pub(crate) const STORES: &str = "\
+pub(crate) const LIST: &str = "\
 Examples:
-  stowplan stores                     what there is
-  stowplan stores sqlite              the settings of a store, and their values
-  stowplan stores redb:durability=none
-                                      what it promises with other settings";
+  stowplan list                       the studies
+  stowplan list stores                the stores
+  stowplan list stores sqlite         the settings of a store, and their values
+  stowplan list stores redb:durability=none
+                                      what it promises with other settings
+  stowplan list drivers               what hosts stores, or why it cannot be used";
 
 pub(crate) const DRIVERS: &str = "\
 Examples:
-  stowplan drivers                    what there is, or why it cannot be used
   stowplan drivers check built-in flat
-                                      whether a driver does what it should";
+                                      whether a driver does what it should
 
-pub(crate) const INIT: &str = "\
-Examples:
-  stowplan init test1.db --count 100k --size 10k --variance 2k
-                                      100,000 blobs of 8,000 to 12,000 bytes
-  stowplan init test2.db --pagesize 16384 --seed 7
-                                      larger pages, other blobs";
+'stowplan list drivers' lists them.";
 
 pub(crate) const STAT: &str = "\
 Examples:
-  stowplan stat test1.db              sizes, pages, and how full they are
-  stowplan stat test1.dir             the same of a directory of files
   stowplan stat pictures              of any directory: sizes, and what is odd
   stowplan stat app.db --table files --column body
                                       of any column of blobs
-  stowplan stat test1.db --json       for a program
-  stowplan stat test1.db --output blobs.html
+  stowplan stat pictures --json       for a program
+  stowplan stat pictures --to blobs.html
                                       as a page; .md and .json as well";
 
-pub(crate) const EXPORT: &str = "\
+pub(crate) const KVTEST: &str = "\
 Examples:
-  stowplan export test1.db test1.dir
+  stowplan kvtest init test1.db --count 100k --size 10k --variance 2k
+  stowplan kvtest stat test1.db
+  stowplan kvtest export test1.db test1.dir
+  stowplan kvtest run test1.db --count 100k --blob-api
+  stowplan kvtest run test1.dir --count 100k
+
+Every command line of https://sqlite.org/fasterthanfs.html works with './kvtest'
+replaced by 'stowplan kvtest', or by a link to stowplan that is called kvtest,
+on the same files. Options take one dash or two. What each is in store specs
+and workloads, and what is done better than by kvtest: docs/kvtest.md.";
+
+pub(crate) const KVTEST_INIT: &str = "\
+Examples:
+  stowplan kvtest init test1.db --count 100k --size 10k --variance 2k
+                                      100,000 blobs of 8,000 to 12,000 bytes
+  stowplan kvtest init test2.db --pagesize 16384 --seed 7
+                                      larger pages, other blobs";
+
+pub(crate) const KVTEST_STAT: &str = "\
+Examples:
+  stowplan kvtest stat test1.db       sizes, pages, and how full they are
+  stowplan kvtest stat test1.dir      the same of a directory of files";
+
+pub(crate) const KVTEST_EXPORT: &str = "\
+Examples:
+  stowplan kvtest export test1.db test1.dir
                                       000001, 000002, ... in one directory
-  stowplan export test1.db test1.tree --tree
+  stowplan kvtest export test1.db test1.tree --tree
                                       00/00/01, 00/00/02, ... in many";
 
-pub(crate) const RUN: &str = "\
+pub(crate) const KVTEST_RUN: &str = "\
 Examples:
-  stowplan run test1.db --count 100k --blob-api
-  stowplan run test1.db --count 100k --random --mmap 1GiB
-  stowplan run test1.dir --count 100k --cache-state cold
-  stowplan run copy.db --count 10k --update --overwrite-my-data
+  stowplan kvtest run test1.db --count 100k --blob-api
+  stowplan kvtest run test1.db --count 100k --random --mmap 1GiB
+  stowplan kvtest run test1.dir --count 100k --cache-state cold
+  stowplan kvtest run copy.db --count 10k --update --overwrite-my-data
                                       values are replaced by random bytes
-  stowplan run test1.db --count 100k --output run.md
-
-'stowplan kvtest' tells how these options map to stores and workloads.";
+  stowplan kvtest run test1.db --count 100k --to run.md";
 
 pub(crate) const DOCTOR: &str = "\
 Examples:
@@ -94,7 +117,7 @@ Examples:
   stowplan doctor /mnt/disk           where --work of a study would be
   stowplan doctor --study crud        judge memory and disk for another study
   stowplan doctor --verbose           with the reason for every check
-  stowplan doctor --output machine.md
+  stowplan doctor --to machine.md
                                       as Markdown; .html and .json as well
   stowplan doctor --quiet || exit     in a script: 1 where a problem was found";
 
@@ -102,7 +125,7 @@ pub(crate) const MAN: &str = "\
 Examples:
   stowplan man | man -l -             read the manual
   stowplan man study | man -l -       that of a verb
-  stowplan man --output ~/.local/share/man/man1
+  stowplan man --to ~/.local/share/man/man1
                                       all of it, for 'man stowplan-study'";
 
 pub(crate) const COMPLETIONS: &str = "\

@@ -1,10 +1,10 @@
 //! The forms in which something is written, and where: a document for the terminal, as a page or as
 //! Markdown, and what programs read.
 
+use crate::cli::PrintOptions;
 use crate::error::CliError;
 use crate::output::{Written, report_may_stand, write_report};
 use crate::screen;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use stowplan_report::document::{Detail, Document};
@@ -26,44 +26,29 @@ pub(crate) enum Format {
     GithubActionBenchmark,
 }
 
-/// What files' names ask for by their endings.
-const BY_ENDING: [Format; 4] = [Format::Html, Format::Md, Format::Csv, Format::Json];
-/// What is found as a document, as which it is written; with a table beside it, as CSV too.
-const fn formats(with_table: bool) -> &'static [Format] {
-    if with_table {
-        &BY_ENDING
-    } else {
-        &[Format::Html, Format::Md, Format::Json]
-    }
-}
+/// What is found as a document, as which it is written.
+pub(crate) const DOCUMENT: &[Format] = &[Format::Html, Format::Md, Format::Json];
+/// What has a table beside the document.
+pub(crate) const WITH_TABLE: &[Format] = &[Format::Html, Format::Md, Format::Csv, Format::Json];
 
-/// Options of verbs that find one document, and perhaps a table of it for programs.
+/// Options of verbs that find one document.
 #[derive(Debug, Args)]
-pub(crate) struct FormOptions<const WITH_TABLE: bool = false> {
-    /// Write this format to stdout, or to --output, and nothing else.
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        value_parser = names_of(formats(WITH_TABLE)),
-        conflicts_with = "json",
-        help_heading = "Printing"
-    )]
-    format: Option<Format>,
+pub(crate) struct DocumentOptions {
     /// Write to this file; without --format, its ending says which format.
-    #[arg(long, short, value_name = "FILE", help_heading = "Printing")]
-    output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", help_heading = "Printing")]
+    to: Option<PathBuf>,
+    /// How to print.
+    #[command(flatten)]
+    pub(crate) print: PrintOptions,
 }
 
-fn names_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
-    let values = formats.iter().filter_map(Format::to_possible_value);
-    PossibleValuesParser::new(values).try_map(|name| Format::from_str(&name, false))
-}
-
-impl<const WITH_TABLE: bool> FormOptions<WITH_TABLE> {
-    /// What is asked for; another option may be short for a format.
-    pub(crate) fn asked(&self, short: Option<Format>) -> Result<Form<'_>, CliError> {
-        let known = formats(WITH_TABLE);
-        Form::asked(self.format.or(short), self.output.as_deref(), known)
+impl DocumentOptions {
+    /// What is asked for, one of `known`.
+    ///
+    /// # Errors
+    /// As [`Form::asked`].
+    pub(crate) fn asked(&self, known: &[Format]) -> Result<Form<'_>, CliError> {
+        Form::asked(self.print.format(), self.to.as_deref(), known)
     }
 }
 
@@ -89,18 +74,13 @@ impl Format {
         };
         match Self::of(path) {
             Some(said) if said != data => Err(CliError::Usage(format!(
-                "--output {} says {}, but {} is asked for; drop one of them",
+                "--to {} says {}, but {} is asked for; drop one of them",
                 path.display(),
                 said.name(),
                 self.name()
             ))),
             _ => Ok(()),
         }
-    }
-
-    /// That one, where `--json` is given.
-    pub(crate) fn json(given: bool) -> Option<Self> {
-        given.then_some(Self::Json)
     }
 
     /// As it is typed.
@@ -130,6 +110,17 @@ impl<'a> Form<'a> {
         output: Option<&'a Path>,
         known: &[Format],
     ) -> Result<Self, CliError> {
+        if let Some(other) = format.filter(|format| !known.contains(format)) {
+            return Err(CliError::Usage(format!(
+                "--format {}: there is none of this; it must be one of {}",
+                other.name(),
+                known
+                    .iter()
+                    .map(|format| format.name())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )));
+        }
         let format = match (format, output) {
             (Some(format), Some(path)) => {
                 format.fits(path)?;
@@ -208,7 +199,7 @@ fn refuse_others(
 ) -> Result<(), CliError> {
     if path.is_dir() {
         return Err(CliError::Usage(format!(
-            "--output {} is a directory; name a file in it",
+            "--to {} is a directory; name a file in it",
             path.display()
         )));
     }
@@ -238,9 +229,7 @@ pub(crate) fn as_text(text: Result<String, impl std::fmt::Display>) -> Result<St
 }
 
 fn unclear(path: &Path, known: &[Format]) -> CliError {
-    let endings = BY_ENDING
-        .into_iter()
-        .filter(|format| known.contains(format));
+    let endings = known.iter().filter(|known| WITH_TABLE.contains(known));
     let endings: Vec<String> = endings
         .map(|format| format!(".{}", format.name()))
         .collect();
@@ -248,11 +237,11 @@ fn unclear(path: &Path, known: &[Format]) -> CliError {
     let path_shown = path.display();
     CliError::Usage(match Format::of(path) {
         None => format!(
-            "--output {path_shown}: its name does not say which format; end it in {endings}, or \
+            "--to {path_shown}: its name does not say which format; end it in {endings}, or \
              add --format"
         ),
         Some(other) => format!(
-            "--output {path_shown}: there is no {} of this; end it in {endings}",
+            "--to {path_shown}: there is no {} of this; end it in {endings}",
             other.name()
         ),
     })
@@ -289,7 +278,7 @@ mod tests {
     #[test]
     fn a_format_that_there_is_not_is_refused_with_those_that_there_are() {
         let asked = |format, name: &str| {
-            let form = Form::asked(format, Some(Path::new(name)), formats(false));
+            let form = Form::asked(format, Some(Path::new(name)), DOCUMENT);
             form.map(|form| form.format)
                 .map_err(|error| error.to_string())
         };

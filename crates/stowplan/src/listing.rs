@@ -1,6 +1,7 @@
-//! `stowplan studies` and `stowplan stores`: what there is.
+//! `stowplan list`: what there is.
 
-use crate::drivers::{self, about, is_for_data};
+use crate::cli::{ListOptions, Listed};
+use crate::drivers::{self, DriverArgument, about, is_for_data};
 use crate::error::{CliError, Exit};
 use crate::manual::SCALES;
 use crate::screen::{drawable, entry, print, wrap};
@@ -9,9 +10,17 @@ use stowplan_harness::drivers::{Drivers, Found, Resolved};
 use stowplan_model::{Capabilities, Setting, SettingKind, Settings, SpecError, StoreSpec, Value};
 use stowplan_stores::registry;
 
-pub(crate) fn kvtest() -> Result<Exit, CliError> {
-    print(&format!("{}\n", crate::kvtest::MAPPING));
-    Ok(Exit::Done)
+/// Lists what there is.
+pub(crate) fn list(options: &ListOptions) -> Result<Exit, CliError> {
+    match (options.what, &options.name) {
+        (Listed::Stores, name) => stores(name.as_deref(), &options.driver),
+        (Listed::Studies, None) => studies(),
+        (Listed::Drivers, None) => drivers::list(&options.driver),
+        (_, Some(name)) => Err(CliError::Usage(format!(
+            "{name}: only a store has a page of its own: 'stowplan list stores NAME'; what is in a study is shown \
+             by 'stowplan study NAME --dry-run'"
+        ))),
+    }
 }
 
 pub(crate) fn studies() -> Result<Exit, CliError> {
@@ -26,18 +35,19 @@ pub(crate) fn studies() -> Result<Exit, CliError> {
         entry(&mut text, &study.name, &lines);
     }
     text.push_str(
-        "\nRun one with 'stowplan study NAME'; with --dry-run it only shows its cells.\n",
+        "\nRun one with 'stowplan study NAME'; with --dry-run it only shows its cells.\n\
+         More to list: 'stowplan list stores', 'stowplan list drivers'.\n",
     );
     print(&drawable(&text));
     Ok(Exit::Done)
 }
 
 /// All stores, or the one of a spec (`redb`, `redb:durability=none`).
-pub(crate) fn stores(spec: Option<&str>) -> Result<Exit, CliError> {
-    let (drivers, found) = drivers::to_look_at();
+fn stores(spec: Option<&str>, typed: &[DriverArgument]) -> Result<Exit, CliError> {
+    let (drivers, found) = drivers::to_look_at(typed);
     let Some(spec) = spec else {
         drivers.ask_all();
-        print(&drawable(&list(&drivers, &found)?));
+        print(&drawable(&all_stores(&drivers, &found)?));
         return Ok(Exit::Done);
     };
     let spec: StoreSpec = spec
@@ -48,7 +58,7 @@ pub(crate) fn stores(spec: Option<&str>) -> Result<Exit, CliError> {
 }
 
 /// What is built in, what the drivers that were found host, and how to get more.
-fn list(drivers: &Drivers, found: &[Found]) -> Result<String, CliError> {
+fn all_stores(drivers: &Drivers, found: &[Found]) -> Result<String, CliError> {
     let mut text = String::new();
     let built_in = drivers.kinds("")?;
     for kind in registry::all().filter_map(|kind| built_in.get(kind.name())) {
@@ -58,7 +68,7 @@ fn list(drivers: &Drivers, found: &[Found]) -> Result<String, CliError> {
         hosted_by(&mut text, drivers, &driver.name);
     }
     drivers::missing(&mut text, found);
-    text.push_str("\n'stowplan stores NAME' lists a store's settings.\n");
+    text.push_str("\n'stowplan list stores NAME' lists a store's settings.\n");
     Ok(text)
 }
 

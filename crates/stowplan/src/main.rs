@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 
 /// Does what was typed.
 fn for_people() -> Exit {
-    let typed = kvtest::with_double_dashes(std::env::args_os());
+    let typed = kvtest::as_typed(std::env::args_os());
     match Arguments::try_parse_from(&typed) {
         Ok(arguments) => {
             arguments.colour.write_global();
@@ -88,12 +88,13 @@ fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
             Exit::Usage
         }
         _ => {
-            let root = Arguments::command();
-            let verb = typed
-                .iter()
-                .skip(1)
-                .find_map(|word| root.find_subcommand(word));
-            complain(&typed::wrong(answer, &root, verb), None);
+            let mut root = Arguments::command();
+            root.build();
+            let words = typed.iter().skip(1);
+            let verb = words.fold(&root, |verb, word| {
+                verb.find_subcommand(word).unwrap_or(verb)
+            });
+            complain(&typed::wrong(answer, verb), None);
             Exit::Usage
         }
     }
@@ -103,15 +104,15 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
     match arguments.verb {
         Verb::Advise(options) => advise::advise(*options),
         Verb::Study(options) => study::study(&options),
+        Verb::Resume(options) => study::resume(&options),
         Verb::Crossover(options) => crossover::crossover(&options),
         Verb::Report(options) => report::report(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::Claims(options) => claims::claims(&options),
         Verb::Calibrate(options) => calibrate::calibrate(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
-        Verb::Studies => listing::studies(),
-        Verb::Stores { name } => listing::stores(name.as_deref()),
-        Verb::Drivers(options) => drivers::drivers(&options),
+        Verb::List(options) => listing::list(&options),
+        Verb::Drivers(options) => drivers::check(&options),
         Verb::Pack(options) => archive::pack(&options),
         Verb::Unpack(options) => archive::unpack(&options),
         Verb::Ls(options) => archive::ls(&options),
@@ -120,11 +121,8 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Add(options) => archive::add(&options),
         Verb::Rm(options) => archive::rm(&options),
         Verb::Mount(options) => archive::mount(&options),
-        Verb::Init(options) => kvtest::init(&options),
         Verb::Stat(options) => kvtest::stat(&options),
-        Verb::Export(options) => kvtest::export(&options),
-        Verb::Run(options) => kvtest::run(&options),
-        Verb::Kvtest => listing::kvtest(),
+        Verb::Kvtest { verb } => kvtest::kvtest(&verb),
         Verb::Man(options) => manual::man(&options),
         Verb::Completions(options) => Ok(manual::completions(&options)),
         Verb::Crash(options) => crash::crash(&options),

@@ -23,22 +23,18 @@ const MARK: &str = r#".\" Made by 'stowplan man'."#;
 pub(crate) const SCALES: [&str; 3] = ["quick", "standard", "full"];
 
 /// Verbs that have a page.
-static PAGES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let root = Arguments::command();
-    verbs(&root)
-        .map(|verb| verb.get_name().to_owned())
-        .collect()
-});
+static PAGES: LazyLock<Vec<String>> =
+    LazyLock::new(|| pages(&command()).into_iter().map(name_of).collect());
 
 /// Options of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManOptions {
     /// The verb whose page to print; none prints that of stowplan itself.
-    #[arg(value_name = "VERB", conflicts_with = "output")]
+    #[arg(value_name = "VERB", conflicts_with = "to")]
     verb: Option<String>,
     /// Write all pages into this directory, which is made if need be.
-    #[arg(long, short, value_name = "DIR")]
-    output: Option<PathBuf>,
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
 }
 
 /// Options of `completions`.
@@ -52,7 +48,7 @@ pub(crate) struct CompletionsOptions {
 /// Prints a page of the manual, or writes all of them.
 pub(crate) fn man(options: &ManOptions) -> Result<Exit, CliError> {
     let root = command();
-    if let Some(directory) = &options.output {
+    if let Some(directory) = &options.to {
         return write_pages(&root, directory);
     }
     let page = match &options.verb {
@@ -82,8 +78,8 @@ fn names_for_fish() -> String {
     let studies: Vec<&str> = studies::names().collect();
     let stores: Vec<&str> = registry::all().map(StoreKind::name).collect();
     let named = [
-        ("study", studies),
-        ("stores", stores.clone()),
+        ("study run", studies),
+        ("list", stores.clone()),
         ("crossover", stores),
         ("man", PAGES.iter().map(String::as_str).collect()),
     ];
@@ -101,19 +97,32 @@ fn with_files_for_bash(script: &str, root: &Command) -> String {
         let mut named = verb.get_positionals();
         named.any(|argument| argument.get_value_hint() == ValueHint::AnyPath)
     };
-    let sections: Vec<String> = verbs(root)
-        .filter(takes_files)
-        .map(|verb| format!("        stowplan__subcmd__{})", verb.get_name()))
-        .collect();
-    let mut inside = false;
+    let section = |verb: &Command| {
+        format!(
+            "        stowplan__subcmd__{})",
+            name_of(verb).replace('-', "__subcmd__")
+        )
+    };
+    let mut with_files = pages(root);
+    with_files.retain(takes_files);
+    let sections: Vec<String> = with_files.into_iter().map(section).collect();
+    let (mut inside, mut lists) = (false, false);
     let mut text = String::with_capacity(script.len());
     for line in script.lines() {
         if line.starts_with("        stowplan__subcmd__") {
             inside = sections.iter().any(|section| section == line);
         }
+        lists |= line == "        stowplan__subcmd__list)";
         text.push_str(match line {
-            "            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then" if inside => {
+            line if line.starts_with("            if [[ ${cur} == -* || ${COMP_CWORD} -eq ")
+                && inside =>
+            {
                 "            if [[ ${cur} == -* ]] ; then"
+            }
+            // The name of a store is its second word.
+            "            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then" if lists => {
+                lists = false;
+                "            if [[ ${cur} == -* || ${COMP_CWORD} -le 3 ]] ; then"
             }
             r#"            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )"# if inside => {
                 "            COMPREPLY=()"
@@ -136,9 +145,22 @@ fn verbs(root: &Command) -> impl Iterator<Item = &Command> {
     root.get_subcommands().filter(|verb| !verb.is_hide_set())
 }
 
+/// The verbs, and theirs, which have pages of their own.
+fn pages(root: &Command) -> Vec<&Command> {
+    let with_own = |verb| std::iter::once(verb).chain(verbs(verb));
+    let pages = verbs(root).flat_map(with_own);
+    pages.filter(|verb| verb.get_name() != "help").collect()
+}
+
+/// What a verb's page is called: `study`, `kvtest-run`.
+fn name_of(verb: &Command) -> String {
+    let name = verb.get_display_name().unwrap_or(verb.get_name());
+    name.strip_prefix("stowplan-").unwrap_or(name).to_owned()
+}
+
 fn find<'c>(root: &'c Command, name: &str) -> Result<&'c Command, CliError> {
-    let mut known = verbs(root);
-    let found = known.find(|verb| verb.get_name() == name);
+    let mut known = pages(root).into_iter();
+    let found = known.find(|verb| name_of(verb) == name);
     found.ok_or_else(|| CliError::Usage(no_such_verb(name, root)))
 }
 
@@ -164,7 +186,7 @@ fn with_names() -> Command {
             verb.mut_arg("study", |argument| named(argument, &studies))
                 .mut_arg("scale", |argument| named(argument, &SCALES))
         })
-        .mut_subcommand("stores", |verb| {
+        .mut_subcommand("list", |verb| {
             verb.mut_arg("name", |argument| named(argument, &of_stores))
         })
         .mut_subcommand("crossover", |verb| {
@@ -182,7 +204,7 @@ fn without_hidden(root: &Command) -> Command {
 
 fn write_pages(root: &Command, directory: &Path) -> Result<Exit, CliError> {
     fs::create_dir_all(directory).map_err(CliError::io("create directory", directory))?;
-    for command in std::iter::once(root).chain(verbs(root)) {
+    for command in std::iter::once(root).chain(pages(root)) {
         let name = command.get_display_name().unwrap_or(command.get_name());
         let path = directory.join(format!("{name}.1"));
         let text = page(command).map_err(CliError::io("make", &path))?;
@@ -197,7 +219,7 @@ fn replace(path: &Path, text: &str) -> Result<(), CliError> {
         Written::Yes => Ok(()),
         Written::NotOurs => Err(CliError::Usage(format!(
             "{} was not made by 'stowplan man', so it is left as it is; move it away, or give \
-             another --output",
+             another --to",
             path.display()
         ))),
     }
@@ -287,7 +309,7 @@ mod tests {
     #[test]
     fn every_visible_verb_has_a_page_with_every_option() {
         let root = command();
-        let all: Vec<&Command> = verbs(&root).collect();
+        let all = pages(&root);
         assert!(all.len() >= 12, "{}", all.len());
         for verb in all {
             let page = page(verb).unwrap().replace("\\-", "-");
@@ -311,7 +333,7 @@ mod tests {
     #[test]
     fn no_line_of_an_example_is_broken_in_a_terminal() {
         let root = command();
-        for command in std::iter::once(&root).chain(verbs(&root)) {
+        for command in std::iter::once(&root).chain(pages(&root)) {
             let text = command.get_after_help().map(ToString::to_string);
             for line in text.unwrap_or_default().lines() {
                 assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());

@@ -102,7 +102,7 @@ impl Output {
         match fs::symlink_metadata(self.result()) {
             Ok(found) if found.is_file() => Ok(()),
             _ => Err(CliError::Usage(format!(
-                "--resume {}: there is no {RESULT} in it, so no run was begun there; give the \
+                "{}: there is no {RESULT} in it, so no run was begun there; give the \
                  directory that a run made",
                 named.display()
             ))),

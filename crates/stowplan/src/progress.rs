@@ -29,8 +29,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// `reported`: whether a report in words follows on stdout.
-    pub(crate) fn new(options: &PrintOptions, reported: bool) -> Self {
+    pub(crate) fn new(options: &PrintOptions) -> Self {
+        // A report in words follows on stdout.
+        let reported = options.format().is_none();
         let quiet = options.quiet;
         let terminal = stderr().is_terminal();
         let line = if quiet || !terminal {
@@ -300,11 +301,10 @@ mod tests {
             advice: "Wait.".to_owned(),
         };
         let quiet = PrintOptions {
-            json: false,
             quiet: true,
-            verbose: false,
+            ..PrintOptions::default()
         };
-        let mut progress = Progress::new(&quiet, true);
+        let mut progress = Progress::new(&quiet);
         progress.defers_warnings = true;
         assert_eq!(warned(progress.deferred), None);
         for told in ["1 warning", "2 warnings"] {

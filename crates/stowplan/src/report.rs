@@ -2,10 +2,10 @@
 //! from several machines, side by side.
 
 use crate::calibrate;
-use crate::cli::{MeasureOptions, PrintOptions};
+use crate::cli::PrintOptions;
 use crate::crash;
 use crate::error::{CliError, Exit};
-use crate::form::{Form, Format, as_text, replace};
+use crate::form::{DocumentOptions, Form, Format, as_text, replace};
 use crate::output::{Written, write_report};
 use crate::screen;
 use crate::screen::{note, print, warn};
@@ -29,7 +29,7 @@ Examples:
   stowplan report RESULT --format github-action-benchmark > latency.json
   stowplan report results/*           one study on several machines: on how many
                                       each finding holds, with a bar for each
-  stowplan report results/* --output machines.html
+  stowplan report results/* --to machines.html
 
 How to run one study on many machines: docs/fleet.md.
 The formats: docs/report-formats.md.
@@ -46,16 +46,9 @@ pub(crate) struct ReportOptions {
     /// (read/sql).
     #[arg(long, value_name = "CELL")]
     pub(crate) baseline: Option<String>,
-    /// Write this format to --output or to stdout, and nothing else; html without --output is
-    /// report.html beside the result.
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
-    pub(crate) format: Option<Format>,
-    /// Write to this file; without --format, its ending says which format.
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// How to print.
+    /// In which form; html without --to is report.html beside the result.
     #[command(flatten)]
-    pub(crate) print: PrintOptions,
+    pub(crate) form: DocumentOptions,
 }
 
 /// A result as it was read.
@@ -180,7 +173,7 @@ fn damage(problems: &[String]) -> Option<Warning> {
     Some(Warning {
         kind: WarningKind::Other,
         message: format!("The result is damaged; what its lines held is left out: {first}{more}."),
-        advice: "'stowplan study --resume' measures again what is missing.".to_owned(),
+        advice: "'stowplan resume' measures again what is missing.".to_owned(),
     })
 }
 
@@ -201,15 +194,10 @@ fn with_baseline(mut loaded: Loaded, baseline: Option<&String>) -> Result<Loaded
 
 /// Renders a result again, or several together.
 pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
-    let json = options.print.json.then_some(Format::Json);
-    let form = Form::asked(
-        options.format.or(json),
-        options.output.as_deref(),
-        Format::value_variants(),
-    )?;
+    let form = options.form.asked(Format::value_variants())?;
     match options.results.as_slice() {
         [one] => match crash::read(one)? {
-            Some(run) => crash::report(&run, form, &options.print).map(|()| Exit::Done),
+            Some(run) => crash::report(&run, form, &options.form.print).map(|()| Exit::Done),
             None => single(one, options, form),
         },
         several => together(several, options, form),
@@ -220,13 +208,13 @@ fn single(path: &Path, options: &ReportOptions, form: Form<'_>) -> Result<Exit, 
     let loaded = with_baseline(load(path)?, options.baseline.as_ref())?;
     let Some(format) = form.format else {
         if options.baseline.is_none() && calibrate::of(&loaded)?.is_some() {
-            calibrate::present(&loaded, &options.print)?;
+            calibrate::present(&loaded, &options.form.print)?;
         } else if options.baseline.is_none() {
-            present(&loaded, &options.print);
+            present(&loaded, &options.form.print);
         } else {
-            print_text(&loaded.analysis, &options.print);
+            print_text(&loaded.analysis, &options.form.print);
             note(
-                "the files beside the result keep its own baseline; --output FILE.html writes this one",
+                "the files beside the result keep its own baseline; --to FILE.html writes this one",
             );
         }
         return Ok(Exit::Done);
@@ -239,7 +227,7 @@ fn single(path: &Path, options: &ReportOptions, form: Form<'_>) -> Result<Exit, 
     let page = loaded.path.with_file_name("report.html");
     if options.baseline.is_some() {
         return Err(CliError::Usage(format!(
-            "{} keeps the planned baseline; name another page with --output FILE.html",
+            "{} keeps the planned baseline; name another page with --to FILE.html",
             page.display()
         )));
     }
@@ -329,7 +317,7 @@ fn write_together(
     let path = page_of_machines(fleet)?;
     if options.baseline.is_some() {
         return Err(CliError::Usage(format!(
-            "{} is for the planned baseline; name another page with --output FILE.html",
+            "{} is for the planned baseline; name another page with --to FILE.html",
             path.display()
         )));
     }
@@ -340,9 +328,9 @@ fn write_together(
 
 /// On the terminal, with a page of the machines that belongs to none of them.
 fn print_together(fleet: &Fleet<'_>, options: &ReportOptions, page: impl Fn() -> String) {
-    print_document(&fleet.document(&[]), &options.print);
+    print_document(&fleet.document(&[]), &options.form.print);
     if options.baseline.is_some() {
-        note("no page is written of this baseline; --output FILE.html writes one");
+        note("no page is written of this baseline; --to FILE.html writes one");
         return;
     }
     match page_of_machines(fleet) {
@@ -404,10 +392,10 @@ fn not_together(error: &MachinesError, loaded: &[Loaded]) -> CliError {
 
 /// Analyses a result, prints it and writes the files beside it. Those that cannot be written are
 /// a warning: what was asked for has been printed by then.
-pub(crate) fn show(result: &Path, options: &MeasureOptions) -> Result<Analysis, CliError> {
+pub(crate) fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
     let loaded = load(result)?;
     match options.format() {
-        None => present(&loaded, &options.print),
+        None => present(&loaded, options),
         Some(format) => {
             if format != Format::Html {
                 print(&rendered(&loaded, format)?);

@@ -292,10 +292,7 @@ mod tests {
 
     #[test]
     fn a_command_is_in_a_line_of_its_own_and_never_broken() {
-        let command = format!(
-            "stowplan study --resume '{}/a b' --budget 90s",
-            "d/".repeat(90)
-        );
+        let command = format!("stowplan resume '{}/a b' --budget 90s", "d/".repeat(90));
         for width in 40..=120 {
             let text = lines_of(
                 "note",

@@ -83,6 +83,12 @@ pub(crate) fn find(name: &str, typed: &[DriverArgument]) -> Result<Study, CliErr
             study => Err(all_mistakes(reading, study, &text, name, typed).into()),
         };
     }
+    if path.exists() {
+        return Err(CliError::Usage(format!(
+            "{name} is no study: a file of one ends in .toml; 'stowplan kvtest run {name}' times its blobs as \
+             kvtest does, and 'stowplan advise {name}' says where its values belong"
+        )));
+    }
     Err(CliError::Usage(format!(
         "there is no study '{name}' (a file's name must end in .toml); built in: {}{}",
         names().collect::<Vec<_>>().join(", "),

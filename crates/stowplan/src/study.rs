@@ -1,7 +1,7 @@
 //! `stowplan study`: the pipeline from a study to what is read.
 
 use crate::calibrate::is_calibration;
-use crate::cli::{MeasureOptions, StudyOptions};
+use crate::cli::{MeasureOptions, ResumeOptions, RunOptions, StudyOptions};
 use crate::crossover::Refining;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
@@ -20,7 +20,7 @@ use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions, STANDARD_SCALE};
-use stowplan_harness::runner::{self, AsPlanned, Extender, Resumption, RunOptions};
+use stowplan_harness::runner::{self, AsPlanned, Extender, Resumption};
 use stowplan_model::{Plan, RunEnd, RunOutcome};
 use stowplan_report::shell::quoted;
 
@@ -33,17 +33,10 @@ const ORPHANS_END: Duration = Duration::from_secs(20);
 
 /// Runs a study: plan, measure, analyse, show.
 pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
-    if let Some(directory) = &options.measure.resume {
-        return resume(directory, &options.measure);
-    }
     let Some(name) = &options.study else {
-        if let Some(format) = options.measure.format() {
-            let asked = match options.measure.format {
-                Some(_) => format!("--format {}", format.name()),
-                None => "--json".to_owned(),
-            };
+        if let Some(asked) = options.measure.run.print.asked() {
             return Err(CliError::Usage(format!(
-                "{asked}: without a study nothing is measured, and there is no document; name one ('stowplan studies' lists them)"
+                "{asked}: without a study nothing is measured, and there is no document; name one ('stowplan list studies' lists them)"
             )));
         }
         return listing::studies();
@@ -52,16 +45,15 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
         require_place(&format!("--on {on}"), directory)?;
     }
     let scale = options.scale.as_deref().unwrap_or(STANDARD_SCALE);
-    let measure = &MeasureOptions {
-        budget: options.measure.budget.or_else(|| plan::time_of(scale)),
-        ..options.measure.clone()
-    };
-    let mut study = studies::find(name, &options.measure.driver)?;
-    let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
+    let mut measure = options.measure.clone();
+    measure.run.budget = measure.run.budget.or_else(|| plan::time_of(scale));
+    let typed = &measure.run.driver;
+    let mut study = studies::find(name, typed)?;
+    let drivers = drivers::of_study(&mut study, typed)?;
     places::look(&mut study)?;
     let plan = plan::plan(study.clone(), &plan_options(options), &drivers)
         .map_err(|refusal| studies::located(refusal, name, &study, &drivers))?;
-    carry_out(&plan, &Drawn::new(), &drivers, measure, |_| AsPlanned)
+    carry_out(&plan, &Drawn::new(), &drivers, &measure, |_| AsPlanned)
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
@@ -72,13 +64,13 @@ pub(crate) fn carry_out<S: Extender>(
     drawn: &Drawn,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
-    extender: impl FnOnce(&RunOptions) -> S,
+    extender: impl FnOnce(&runner::RunOptions) -> S,
 ) -> Result<Exit, CliError> {
-    if options.dry_run {
+    if options.run.dry_run {
         let width = screen::width();
         print(&screen::drawable(&plan::describe(
             plan,
-            options.keep,
+            options.run.keep,
             width,
             drivers,
         )));
@@ -88,7 +80,7 @@ pub(crate) fn carry_out<S: Extender>(
         });
     }
     let Begun { output, end } = measure_into(plan, drawn, drivers, options, extender)?;
-    shown(&output, options, &end)
+    shown(&output, &options.run, &end)
 }
 
 /// A run that has ended, and where its result is.
@@ -103,38 +95,35 @@ pub(crate) fn measure_into<S: Extender>(
     drawn: &Drawn,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
-    extender: impl FnOnce(&RunOptions) -> S,
+    extender: impl FnOnce(&runner::RunOptions) -> S,
 ) -> Result<Begun, CliError> {
-    let place = options
-        .work
-        .as_deref()
-        .or(options.output.as_deref())
-        .unwrap_or(Path::new("."));
-    require_space(plan, options, place)?;
-    let named = options.work.as_deref();
+    let named = options.run.work.as_deref();
+    let place = named.or(options.output.as_deref());
+    let place = place.unwrap_or(Path::new("."));
+    require_space(plan, &options.run, place)?;
     named.map_or(Ok(()), |work| require_place("--work", work))?;
     // Before anything is made that would stay behind.
     let interrupt = watched(place)?;
     let output = Output::create(options.output.as_deref(), &plan.study.name)?;
-    let work = match &options.work {
+    let work = match named {
         Some(place) => WorkDirectory::create_below(place)?,
         None => WorkDirectory::create(&output.directory().join(WORK))?,
     };
     let rule = StoppingRule {
         equivalence: options.equivalence,
-        max_rounds: options.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
+        max_rounds: options.run.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
         precision: options.precision,
     };
-    let run = run_options(
+    let run = how(
         &output,
         &work,
-        options,
+        &options.run,
         (options.seed, rule),
         drivers,
         interrupt,
     );
     let mut extender = extender(&run);
-    let end = measure(options, &work, &run, |progress| {
+    let end = measure(&options.run, &work, &run, |progress| {
         places::fetch(plan, drawn, work.path(), progress)?;
         runner::run(plan, &run, progress, &mut extender)
     })?;
@@ -142,7 +131,11 @@ pub(crate) fn measure_into<S: Extender>(
 }
 
 /// Goes on with a run that was broken off, whatever it measures, and shows what it found.
-pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit, CliError> {
+pub(crate) fn resume(options: &ResumeOptions) -> Result<Exit, CliError> {
+    let ResumeOptions {
+        directory,
+        run: options,
+    } = options;
     if options.dry_run {
         describe_rest(directory, options)?;
         return Ok(Exit::Done);
@@ -153,7 +146,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         if !options.print.quiet {
             note("this run is complete; there is nothing to go on with, and this is its result");
         }
-        show(&output.result(), options)?;
+        show(&output.result(), &options.print)?;
         return Ok(Exit::Done);
     }
     let Begun { output, end } = go_on(output, resumption, options)?;
@@ -161,7 +154,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
 }
 
 /// Says what is left to measure of a run.
-fn describe_rest(directory: &Path, options: &MeasureOptions) -> Result<(), CliError> {
+fn describe_rest(directory: &Path, options: &RunOptions) -> Result<(), CliError> {
     let (_, resumption) = stopped(directory, options)?;
     match resumption.is_complete() {
         true => print("This run is complete; there is nothing to go on with.\n"),
@@ -175,7 +168,7 @@ fn describe_rest(directory: &Path, options: &MeasureOptions) -> Result<(), CliEr
 }
 
 /// What a run left when it was broken off.
-fn stopped(directory: &Path, options: &MeasureOptions) -> Result<(Output, Resumption), CliError> {
+fn stopped(directory: &Path, options: &RunOptions) -> Result<(Output, Resumption), CliError> {
     let output = Output::named(directory);
     if output.has_no_result() {
         clear_unbegun(&output, options)?;
@@ -184,7 +177,7 @@ fn stopped(directory: &Path, options: &MeasureOptions) -> Result<(Output, Resump
     let mut resumption = Resumption::open(&output.result())?;
     if is_calibration(resumption.plan()) {
         return Err(CliError::Usage(format!(
-            "--resume {}: it is a calibration, and part of that is measured beside processes of \
+            "{}: it is a calibration, and part of that is measured beside processes of \
              its own; run 'stowplan calibrate' again",
             directory.display()
         )));
@@ -201,11 +194,7 @@ fn stopped(directory: &Path, options: &MeasureOptions) -> Result<(Output, Resump
     Ok((output, resumption))
 }
 
-fn go_on(
-    output: Output,
-    resumption: Resumption,
-    options: &MeasureOptions,
-) -> Result<Begun, CliError> {
+fn go_on(output: Output, resumption: Resumption, options: &RunOptions) -> Result<Begun, CliError> {
     let remaining = resumption.remaining();
     let place = place_to_go_on(&resumption, &output, options);
     let mut study = resumption.plan().study.clone();
@@ -221,7 +210,7 @@ fn go_on(
     };
     say_where_it_stands(&resumption, &remaining, options);
     let rule = (resumption.seed(), resumption.rule());
-    let run = run_options(&output, &work, options, rule, &drivers, interrupt);
+    let run = how(&output, &work, options, rule, &drivers, interrupt);
     let mut extender: Box<dyn Extender> =
         match Refining::resumed(&resumption, &drivers, &run.result) {
             Some(refining) => Box::new(refining),
@@ -236,7 +225,7 @@ fn go_on(
 
 /// The directory below which the data lies from now on: the one that was named, or else the one
 /// where it lay before.
-fn place_to_go_on(resumption: &Resumption, output: &Output, options: &MeasureOptions) -> PathBuf {
+fn place_to_go_on(resumption: &Resumption, output: &Output, options: &RunOptions) -> PathBuf {
     let before = resumption.work().and_then(Path::parent);
     let place = options.work.as_deref().or(before);
     place.unwrap_or(output.directory()).to_owned()
@@ -247,7 +236,7 @@ fn place_to_go_on(resumption: &Resumption, output: &Output, options: &MeasureOpt
 fn remove_leftovers(
     resumption: &Resumption,
     output: &Output,
-    options: &MeasureOptions,
+    options: &RunOptions,
 ) -> Result<(), CliError> {
     output.remove_half_written()?;
     let beside = output.directory().join(WORK);
@@ -295,7 +284,7 @@ fn remove_leftovers(
 
 /// Removes what a run left behind that was killed after its end, when it had only to clear up. Its
 /// result is whole and shall be seen, whatever stands in the way of that.
-fn clear_up_after(resumption: &Resumption, output: &Output, options: &MeasureOptions) {
+fn clear_up_after(resumption: &Resumption, output: &Output, options: &RunOptions) {
     if options.keep {
         return;
     }
@@ -306,7 +295,7 @@ fn clear_up_after(resumption: &Resumption, output: &Output, options: &MeasureOpt
 
 /// Removes what a run left behind that was killed before it had a result, for no record tells of it, and says
 /// so: there is nothing to go on with. Does nothing where no run left anything, or it was asked to.
-fn clear_unbegun(output: &Output, options: &MeasureOptions) -> Result<(), CliError> {
+fn clear_unbegun(output: &Output, options: &RunOptions) -> Result<(), CliError> {
     let work = output.directory().join(WORK);
     if !WorkDirectory::is_marked(&work) {
         return Ok(());
@@ -323,14 +312,14 @@ fn clear_unbegun(output: &Output, options: &MeasureOptions) -> Result<(), CliErr
         "was removed"
     };
     Err(CliError::Usage(format!(
-        "--resume {}: a run was ended there before it had a result, and what it left in {} {what}; run the \
+        "{}: a run was ended there before it had a result, and what it left in {} {what}; run the \
          study again",
         output.directory().display(),
         work.display()
     )))
 }
 
-fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &MeasureOptions) {
+fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &RunOptions) {
     let all = resumption.plan().comparisons.len();
     let decided = all - remaining.comparisons.len();
     if !options.print.quiet {
@@ -342,8 +331,8 @@ fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &Meas
 }
 
 /// Shows what a run found, and how to go on where something is left to measure.
-fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit, CliError> {
-    let analysis = show(&output.result(), options)?;
+fn shown(output: &Output, options: &RunOptions, end: &RunEnd) -> Result<Exit, CliError> {
+    let analysis = show(&output.result(), &options.print)?;
     if !options.print.quiet {
         let left = match end.outcome {
             RunOutcome::Complete => None,
@@ -367,11 +356,11 @@ fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit
 
 /// What to type to go on with a run, as this program was called; with those options that the result
 /// does not tell.
-fn command_to_go_on(directory: &Path, options: &MeasureOptions) -> String {
+fn command_to_go_on(directory: &Path, options: &RunOptions) -> String {
     let program = std::env::args().next();
     let program = program.unwrap_or_else(|| "stowplan".to_owned());
     let mut command = format!(
-        "{} study --resume {}",
+        "{} resume {}",
         quoted(&program),
         quoted(&directory.to_string_lossy())
     );
@@ -393,7 +382,7 @@ fn plan_options(options: &StudyOptions) -> PlanOptions {
         only: options.only.clone(),
         cache_state: options.cache_state.map(Into::into),
         durability: options.durability.map(Into::into),
-        rounds: options.measure.rounds,
+        rounds: options.measure.run.rounds,
         why: options.why,
         on: absolute(&options.on),
     }
@@ -409,15 +398,15 @@ fn absolute(named: &[(String, PathBuf)]) -> BTreeMap<String, PathBuf> {
 }
 
 /// How a run goes on: `seed` and `rule` are those of the run, whoever began it.
-fn run_options(
+fn how(
     output: &Output,
     work: &WorkDirectory,
-    options: &MeasureOptions,
+    options: &RunOptions,
     (seed, rule): (u64, StoppingRule),
     drivers: &Rc<Drivers>,
     interrupt: Interrupt,
-) -> RunOptions {
-    RunOptions {
+) -> runner::RunOptions {
+    runner::RunOptions {
         result: output.result(),
         work: work.path().to_owned(),
         seed,
@@ -436,12 +425,12 @@ fn watched(place: &Path) -> Result<Interrupt, CliError> {
 
 /// Runs `run` in its work directory, which is there no longer afterwards.
 fn measure(
-    options: &MeasureOptions,
+    options: &RunOptions,
     work: &WorkDirectory,
-    run: &RunOptions,
+    run: &runner::RunOptions,
     go: impl FnOnce(&mut Progress) -> Result<RunEnd, HarnessError>,
 ) -> Result<RunEnd, CliError> {
-    let mut progress = Progress::new(&options.print, options.format().is_none());
+    let mut progress = Progress::new(&options.print);
     let ended = go(&mut progress);
     progress.finish();
     // How the run ended matters more than what stays behind.
@@ -471,7 +460,7 @@ fn measure(
 }
 
 /// Refuses a plan that seems to need more room than there is, or only warns if that is asked.
-fn require_space(plan: &Plan, options: &MeasureOptions, place: &Path) -> Result<(), CliError> {
+fn require_space(plan: &Plan, options: &RunOptions, place: &Path) -> Result<(), CliError> {
     match plan::require_space(plan, options.keep, place) {
         Err(lack) if options.ignore_space => {
             warn(&lack.to_string());
@@ -509,7 +498,7 @@ mod tests {
     #[test]
     fn a_command_can_be_pasted_into_a_shell() {
         let command = command_to_go_on(Path::new("a b"), &typed(&[]));
-        assert!(command.ends_with(" study --resume 'a b'"), "{command}");
+        assert!(command.ends_with(" resume 'a b'"), "{command}");
         let options = typed(&["--budget", "1.5m", "--keep", "--ignore-space"]);
         let command = command_to_go_on(Path::new("a"), &options);
         assert!(
@@ -519,10 +508,10 @@ mod tests {
     }
 
     /// What measuring is told by these arguments of `study`.
-    fn typed(arguments: &[&str]) -> MeasureOptions {
+    fn typed(arguments: &[&str]) -> RunOptions {
         let arguments = [&["stowplan", "study", "--quiet"], arguments].concat();
         match Arguments::parse_from(arguments).verb {
-            Verb::Study(options) => options.measure,
+            Verb::Study(options) => options.measure.run,
             verb => panic!("{verb:?}"),
         }
     }
@@ -553,7 +542,7 @@ mod tests {
             precision: None,
         };
         let never = Interrupt::never();
-        let run = run_options(
+        let run = how(
             &output,
             &work,
             &options,

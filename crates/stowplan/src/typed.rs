@@ -6,30 +6,27 @@ use std::error::Error as _;
 use stowplan_model::near_miss;
 
 /// What is wrong with what was typed, in one line: what, which one, what was meant, and the next
-/// step. `verb` is the one that was typed, of `root`'s.
-pub(crate) fn wrong(error: &clap::Error, root: &Command, verb: Option<&Command>) -> String {
+/// step. `verb` is the one that was typed, or the program itself.
+pub(crate) fn wrong(error: &clap::Error, verb: &Command) -> String {
     let context = Context { error };
-    let whose = verb.map_or("stowplan".to_owned(), |v| {
-        format!("stowplan {}", v.get_name())
-    });
+    let whose = verb.get_bin_name().unwrap_or("stowplan");
     let argument = context.argument();
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = context.text(ContextKind::InvalidSubcommand);
-            no_such_verb(&name.unwrap_or_default(), root)
+            no_such_verb(&name.unwrap_or_default(), verb)
         }
         ErrorKind::UnknownArgument if argument.starts_with('-') => {
-            if let Some(verb) = verb.filter(|verb| has_option(verb, &argument)) {
-                let verb = verb.get_name();
-                return format!("{argument} belongs behind the verb: stowplan {verb} {argument}");
+            if has_option(verb, &argument) {
+                return format!("{argument} belongs behind the verb: {whose} {argument}");
             }
-            let near = near_option(&argument, verb.unwrap_or(root));
+            let near = near_option(&argument, verb);
             format!("'{whose}' has no option '{argument}'{near} '{whose} --help' lists them")
         }
         ErrorKind::UnknownArgument => {
             format!("unexpected argument '{argument}'; '{whose} --help' says what there can be")
         }
-        ErrorKind::InvalidValue => invalid_value(&context, &argument, &whose),
+        ErrorKind::InvalidValue => invalid_value(&context, &argument, whose),
         ErrorKind::ValueValidation => format!(
             "{argument} {}: {}",
             context.text(ContextKind::InvalidValue).unwrap_or_default(),
@@ -52,13 +49,30 @@ pub(crate) fn wrong(error: &clap::Error, root: &Command, verb: Option<&Command>)
 
 /// `there is no verb 'stdy'; did you mean 'study'? …`
 pub(crate) fn no_such_verb(name: &str, root: &Command) -> String {
+    if let Some((_, now)) = RENAMED.iter().find(|(before, _)| *before == name) {
+        return format!("there is no verb '{name}'; it is 'stowplan {now}' now");
+    }
     let verbs = root.get_subcommands().filter(|verb| !verb.is_hide_set());
     let near = match near_miss(name, verbs.map(Command::get_name)) {
         Some(verb) => format!("; did you mean '{verb}'?"),
         None => ";".to_owned(),
     };
-    format!("there is no verb '{name}'{near} 'stowplan --help' lists them")
+    let whose = root.get_bin_name().unwrap_or("stowplan");
+    format!("there is no verb '{name}'{near} '{whose} --help' lists them")
 }
+
+/// Verbs and options of stowplan 0.2, and what to type instead.
+const RENAMED: [(&str, &str); 9] = [
+    ("init", "kvtest init"),
+    ("export", "kvtest export"),
+    ("studies", "list studies"),
+    ("stores", "list stores"),
+    ("--resume", "stowplan resume DIR"),
+    ("--output", "--to FILE"),
+    ("-o", "--to FILE"),
+    ("--markdown", "--format md"),
+    ("--store", "--no-deflate"),
+];
 
 /// Whether the verb has the option, so that it was refused because it stands before the verb.
 fn has_option(verb: &Command, typed: &str) -> bool {
@@ -72,6 +86,14 @@ fn has_option(verb: &Command, typed: &str) -> bool {
 
 /// What is nearest to an option that does not exist.
 fn near_option(option: &str, verb: &Command) -> String {
+    let known = |now: &str| {
+        let long = now.split(' ').next().unwrap_or(now);
+        !long.starts_with('-') || has_option(verb, long)
+    };
+    let renamed = |(before, now): &&(&str, &str)| *before == option && known(now);
+    if let Some((_, now)) = RENAMED.iter().find(renamed) {
+        return format!("; it is '{now}' now;");
+    }
     let longs: Vec<&str> = verb.get_arguments().filter_map(|a| a.get_long()).collect();
     let known = longs.into_iter().chain(["color", "help"]);
     match near_miss(option.trim_start_matches('-'), known) {

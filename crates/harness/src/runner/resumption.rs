@@ -182,7 +182,7 @@ impl Resumption {
         }
         if rounds <= before {
             return Err(HarnessError::invalid(format!(
-                "this run has up to {before} rounds already; --rounds with --resume gives it more, up to \
+                "this run has up to {before} rounds already; --rounds with 'resume' gives it more, up to \
                  {most}"
             )));
         }

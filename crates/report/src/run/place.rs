@@ -134,7 +134,7 @@ fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
         ),
         Choice::Open => format!(
             "Nothing can be advised yet: {}. More time, for the same values: \
-             'stowplan advise --resume DIRECTORY' with the directory of this result.",
+             'stowplan resume DIRECTORY' with the directory of this result.",
             of(advice, Verdict::NoData).map_or_else(
                 || "no difference was larger than the noise of this machine".to_owned(),
                 |names| format!("not measured to the end: {names}")
@@ -381,7 +381,7 @@ fn commands(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Vec<(&'static s
     let archive = file(&format!("{name}.sqlar"));
     let page = advice.page_size.unwrap_or(4096);
     let pack = format!(
-        "stowplan pack {} {archive} --store{limit} --page-size {page}",
+        "stowplan pack {} {archive} --no-deflate{limit} --page-size {page}",
         quoted(&place)
     );
     let mut commands = vec![("Do it:", pack)];
@@ -495,7 +495,7 @@ mod tests {
         assert_eq!(
             commands,
             [
-                "stowplan pack /a/-x ./-x.sqlar --store --page-size 8192",
+                "stowplan pack /a/-x ./-x.sqlar --no-deflate --page-size 8192",
                 "stowplan unpack ./-x.sqlar ./-x-back"
             ]
         );

@@ -120,7 +120,7 @@ fn commands_and_programs_can_be_pasted_whatever_the_width() {
         let text = terminal::render(&document(&analysis, ""), &options);
         let whole = |line: &str| text.lines().any(|found| found.trim_start() == line);
         let pack = format!(
-            r"stowplan pack '{place}thümbs'$'\n' 'thümbs'$'\n''.sqlar' --store --inline-limit 65536 --page-size 8192"
+            r"stowplan pack '{place}thümbs'$'\n' 'thümbs'$'\n''.sqlar' --no-deflate --inline-limit 65536 --page-size 8192"
         );
         assert!(whole(&pack), "{width}: {text}");
         for program in [
@@ -156,7 +156,7 @@ fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
         "−11%",
         "took 110 ms and 9.10 MB",
         "list 1.00 ms, files 8.00 ms",
-        "--store --inline-limit 65536 --page-size 8192",
+        "--no-deflate --inline-limit 65536 --page-size 8192",
         "Undo it: stowplan unpack",
         "Extrapolated from 1,200 of 20,000 values",
     ] {

@@ -39,7 +39,7 @@ pub fn layout(path: &Path) -> Result<Layout> {
         (false, false) => Err(unusable(
             path,
             "it has no files named like 000001 or 00/00/01; \
-             'stowplan export' makes such a directory",
+             'stowplan kvtest export' makes such a directory",
         )),
     }
 }

@@ -56,7 +56,7 @@ impl<'s> PrimitiveSession<'s> {
         StoreError::unsupported(
             STORE,
             what,
-            format!("call={call} is no part of that; see 'stowplan stores primitive'"),
+            format!("call={call} is no part of that; see 'stowplan list stores primitive'"),
         )
     }
 

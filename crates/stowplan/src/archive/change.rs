@@ -15,7 +15,7 @@ pub(crate) fn add(options: &AddOptions) -> Result<Exit, CliError> {
         archive: options.archive.clone(),
         base: options.base.clone(),
         paths: options.paths.clone(),
-        store: options.store,
+        store: options.no_deflate,
     };
     let added = match watcher.ended(add.run(&watcher))? {
         Ok(added) => added,

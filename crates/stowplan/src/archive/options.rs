@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub(crate) const PACK: &str = "\
 Examples:
   stowplan pack thumbs thumbs.sqlar   a directory into an SQLite Archive
-  stowplan pack thumbs thumbs.sqlar --store
+  stowplan pack thumbs thumbs.sqlar --no-deflate
                                       as it is: larger, and faster to read
   stowplan pack thumbs thumbs.sqlar --inline-limit 64KiB --page-size 8192
                                       larger files stay files, in thumbs.sqlar.d
@@ -102,7 +102,7 @@ pub(crate) struct PackOptions {
     pub(crate) archive: PathBuf,
     /// Store values as they are, without deflating them.
     #[arg(long)]
-    pub(crate) store: bool,
+    pub(crate) no_deflate: bool,
     /// Leave files larger than this outside, in the directory ARCHIVE.d.
     ///
     /// They keep their paths there. The verbs of archives know them, 'sqlite3 -A' does not; the
@@ -111,7 +111,7 @@ pub(crate) struct PackOptions {
     pub(crate) inline_limit: Option<u64>,
     /// Size of a database page: a power of two from 512 to 65536 [default: 4096 to 1024].
     ///
-    /// 4096 with --store; of deflated values 2048 where half of the files are smaller than 64 KiB, and
+    /// 4096 with --no-deflate; of deflated values 2048 where half of the files are smaller than 64 KiB, and
     /// 1024 where they are smaller than 4096 bytes: what is free at the ends of pages is less then. Larger values are read faster from larger pages.
     #[arg(long, value_name = "BYTES", value_parser = page_size)]
     pub(crate) page_size: Option<u64>,
@@ -201,7 +201,7 @@ pub(crate) struct AddOptions {
     pub(crate) base: PathBuf,
     /// Store values as they are, without deflating them.
     #[arg(long)]
-    pub(crate) store: bool,
+    pub(crate) no_deflate: bool,
     /// No progress, and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,

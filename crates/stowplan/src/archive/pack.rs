@@ -19,7 +19,7 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
         archive: options.archive.clone(),
         page_size: options.page_size.and_then(|size| u32::try_from(size).ok()),
         inline_limit: options.inline_limit,
-        store: options.store,
+        store: options.no_deflate,
         force: options.force,
         threads: threads(options.work.threads),
     };

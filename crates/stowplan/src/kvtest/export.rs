@@ -1,4 +1,4 @@
-//! `stowplan export`.
+//! `stowplan kvtest export`.
 
 use super::ExportOptions;
 use super::words::{broken_off, counted, say};
@@ -81,7 +81,7 @@ fn summary(options: &ExportOptions, exported: &Exported) -> String {
 fn told(options: &ExportOptions, exported: &Exported) -> Result<Exit, CliError> {
     if exported.strangers > 0 {
         screen::warn(&format!(
-            "{} has {} whose keys {} does not have; 'stowplan run' would read them too",
+            "{} has {} whose keys {} does not have; 'stowplan kvtest run' would read them too",
             options.directory.display(),
             counted(exported.strangers, "file", "files"),
             options.database.display()

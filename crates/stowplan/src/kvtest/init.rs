@@ -1,4 +1,4 @@
-//! `stowplan init`.
+//! `stowplan kvtest init`.
 
 use super::InitOptions;
 use super::words::{broken_off, counted, say};

@@ -7,17 +7,42 @@ mod run;
 mod stat;
 mod words;
 
-pub(crate) use export::export;
-pub(crate) use init::init;
-pub(crate) use options::with_double_dashes;
-pub(crate) use options::{
-    ColumnOptions, ExportOptions, InitOptions, MAPPING, RunOptions, StatOptions,
-};
-pub(crate) use run::run;
+pub(crate) use options::as_typed;
+pub(crate) use options::{ColumnOptions, ExportOptions, InitOptions, RunOptions, StatOptions};
 pub(crate) use stat::stat;
 
+use crate::error::{CliError, Exit};
+use crate::examples;
 use crate::form::Form;
+use clap::Subcommand;
 use stowplan_report::document::Document;
+
+/// kvtest's verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Make a database of random blobs.
+    #[command(after_help = examples::KVTEST_INIT)]
+    Init(InitOptions),
+    /// Show what is in a database of blobs, or in a directory of them.
+    #[command(after_help = examples::KVTEST_STAT)]
+    Stat(StatOptions),
+    /// Write each blob of a database into a file of its own.
+    #[command(after_help = examples::KVTEST_EXPORT)]
+    Export(ExportOptions),
+    /// Time reading or overwriting the blobs of a database or of a directory.
+    #[command(after_help = examples::KVTEST_RUN)]
+    Run(Box<RunOptions>),
+}
+
+/// Does what kvtest does.
+pub(crate) fn kvtest(verb: &Verb) -> Result<Exit, CliError> {
+    match verb {
+        Verb::Init(options) => init::init(options),
+        Verb::Stat(options) => stat(options),
+        Verb::Export(options) => export::export(options),
+        Verb::Run(options) => run::run(options),
+    }
+}
 
 /// On a terminal kvtest's lines stand first, without a title, so that what reads kvtest's output
 /// reads ours.

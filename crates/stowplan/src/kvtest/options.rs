@@ -1,8 +1,8 @@
-//! What can be typed behind `init`, `stat`, `export` and `run`: kvtest's options with kvtest's
+//! What can be typed behind `kvtest init`, `stat`, `export` and `run`: kvtest's options with kvtest's
 //! meaning, and ours beside them.
 
 use crate::cli::CacheStateArgument;
-use crate::form::FormOptions;
+use crate::form::DocumentOptions;
 use crate::values::{Cache, blob_size, cache, count, duration, page_size, size};
 use clap::Args;
 use std::ffi::OsString;
@@ -53,12 +53,9 @@ pub(crate) struct StatOptions {
     /// Run VACUUM on the database first.
     #[arg(long)]
     pub(crate) vacuum: bool,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
     /// In which form.
     #[command(flatten)]
-    pub(crate) form: FormOptions,
+    pub(crate) form: DocumentOptions,
 }
 
 /// Which values of a database are meant.
@@ -195,63 +192,42 @@ pub(crate) struct RunOptions {
     /// Seed of the random order and of the bytes that are written.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Measure as kvtest does where that is merely unwise: see 'stowplan help kvtest'.
+    /// Measure as kvtest does where that is merely unwise: docs/kvtest.md.
     #[arg(long, conflicts_with_all = ["cache_state"])]
     pub(crate) as_kvtest: bool,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print kvtest's lines only, and no progress.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    /// In which form.
+    /// In which form; --quiet prints kvtest's lines only.
     #[command(flatten)]
-    pub(crate) form: FormOptions,
+    pub(crate) form: DocumentOptions,
 }
 
-/// kvtest takes its options with one dash or two; clap knows two. Only behind kvtest's verbs, and
-/// only what is no number and no known short option.
-pub(crate) fn with_double_dashes(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut verb = Verb::Awaited;
-    let mut literal = false;
-    let mut arguments = arguments;
-    let program = arguments.next();
-    let dashed = arguments.map(|argument| {
-        let text = argument.to_str().unwrap_or_default();
-        if !matches!(verb, Verb::OfKvtest) {
-            verb = verb.behind(text);
-            return argument;
-        }
-        literal |= text == "--";
-        match text.strip_prefix('-') {
-            Some(name) if !literal && is_long_name(name) => format!("--{name}").into(),
-            _ => argument,
-        }
-    });
-    program.into_iter().chain(dashed).collect()
-}
-
-/// What is known of the verb: the first argument that is neither an option nor the value of one.
-#[derive(Debug, Clone, Copy)]
-enum Verb {
-    Awaited,
-    /// The next argument says when to use colour.
-    BehindColour,
-    OfKvtest,
-    Another,
-}
-
-impl Verb {
-    fn behind(self, text: &str) -> Self {
-        match (self, text) {
-            (Self::BehindColour, _) => Self::Awaited,
-            (Self::Awaited, "--color") => Self::BehindColour,
-            (Self::Awaited, "init" | "stat" | "export" | "run") => Self::OfKvtest,
-            (Self::Awaited, option) if option.starts_with('-') => Self::Awaited,
-            (Self::Awaited, _) => Self::Another,
-            (known, _) => known,
+/// What was typed, as clap reads it: a program that is called kvtest has only its verbs; and kvtest takes
+/// its options with one dash or two, where clap knows two. Only behind kvtest's verbs, and only what is
+/// no number and no known short option.
+pub(crate) fn as_typed(mut arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = arguments.next().into_iter().collect();
+    let called = words.first().map(Path::new).and_then(Path::file_name);
+    if called == Some("kvtest".as_ref()) {
+        words.push("kvtest".into());
+    }
+    words.extend(arguments);
+    let mut at = 1;
+    while let Some(option) = words.get(at).and_then(|word| word.to_str()) {
+        match option {
+            // The next word says when to use colour.
+            "--color" => at += 2,
+            option if option.starts_with('-') => at += 1,
+            "kvtest" | "stat" => break,
+            _ => return words,
         }
     }
+    let behind = words.iter_mut().skip(at).take_while(|word| *word != "--");
+    for word in behind {
+        let name = word.to_str().and_then(|word| word.strip_prefix('-'));
+        if let Some(long) = name.filter(|name| is_long_name(name)) {
+            *word = format!("--{long}").into();
+        }
+    }
+    words
 }
 
 /// Whether this can only be a long option: two letters or more.
@@ -259,64 +235,13 @@ fn is_long_name(name: &str) -> bool {
     name.len() > 1 && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// What `stowplan help kvtest` says.
-pub(crate) const MAPPING: &str = "\
-SQLite's kvtest, verb for verb. Every command line of https://sqlite.org/fasterthanfs.html works
-with './kvtest' replaced by 'stowplan', on the same files: either program reads what the other
-made. Options take one dash or two.
-
-  stowplan init test1.db --count 100k --size 10k --variance 2k
-  stowplan stat test1.db
-  stowplan export test1.db test1.dir
-  stowplan export test1.db test1.tree --tree
-  stowplan run test1.db --count 100k --blob-api
-  stowplan run test1.dir --count 100k
-
-What an option of 'run' is in store specs and workloads (see 'stowplan stores', study files):
-
-  DB                  sqlite, journal as the database has it
-  DIR                 files:layout=dir or layout=tree; write=in-place
-  --asc --desc --random
-                      order = \"ascending\", \"descending\", \"random\"
-  --blob-api          sqlite:api=blob
-  --cache-size N      sqlite:cache=BYTES, where N counts pages
-  --count N           operations = N; with suffixes, a sign and hexadecimal as in kvtest
-  --fsync             files:fsync=file
-  --jmode MODE        sqlite:journal=MODE, for this run: the database stays as it was
-  --mmap N            sqlite:mmap=N
-  --multitrans        per_transaction = 1 (otherwise \"all\")
-  --nocheckpoint      sqlite:autocheckpoint=0, closing outside the time
-  --nosync            sqlite:synchronous=off
-  --update            operation = \"overwrite\"; only with --overwrite-my-data
-  SQL reads           delivery = \"in-place\", otherwise \"copy\"
-
-Where kvtest's way changes a figure, 'run' does better and says so. --as-kvtest restores what is
-merely unwise:
-
-  of a directory only the first 1,000 keys are read, unless --max-id says more
-  a random order is kvtest's own, which visits some keys twice and others never
-  each round visits the same keys
-  bytes to write are drawn from SQLite's randomness while the clock runs
-  files are looked up twice by their paths and read by stdio into new memory each (files:open=path,
-  stat=stat,read=stdio,buffer=fresh); overwriting truncates them
-  opening a database counts (closing one counts after --update, with or without --as-kvtest; after
-  reads it does not, though in kvtest it does); a directory is not opened
-  the page cache is left as found, nothing warms up, and time is wall time
-  --jmode persists in the database
-  'init --as-kvtest' draws the middle size twice as often as any other
-
-What is wrong stays mended: --fsync syncs what was written, not what was there before; --multitrans
-makes each operation a transaction with --blob-api, too; keys without a value are not counted as
-fast reads; errors of a statement, a commit or a close are errors; sizes are 64-bit numbers, and an
-unknown suffix is refused. docs/kvtest.md tells all of it.";
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn dashed(line: &str) -> String {
         let arguments = line.split(' ').map(OsString::from);
-        let words = with_double_dashes(arguments);
+        let words = as_typed(arguments);
         let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap()).collect();
         words.join(" ")
     }
@@ -325,23 +250,22 @@ mod tests {
     fn one_dash_is_as_good_as_two_behind_the_verbs_of_kvtest() {
         for (typed, read) in [
             (
-                "stowplan run x.db -count 5 -blob-api",
-                "stowplan run x.db --count 5 --blob-api",
+                "stowplan kvtest run x.db -count 5 -blob-api",
+                "stowplan kvtest run x.db --count 5 --blob-api",
             ),
             (
-                "stowplan --color never run x -asc",
-                "stowplan --color never run x --asc",
+                "stowplan --color never kvtest run x -asc",
+                "stowplan --color never kvtest run x --asc",
             ),
-            ("stowplan run x -q --desc", "stowplan run x -q --desc"),
             (
-                "stowplan run x -cache-size -2000",
-                "stowplan run x --cache-size -2000",
+                "stowplan kvtest run x -q -cache-size -2000",
+                "stowplan kvtest run x -q --cache-size -2000",
             ),
-            ("stowplan run -- -x", "stowplan run -- -x"),
+            ("stowplan kvtest run -- -x", "stowplan kvtest run -- -x"),
             ("stowplan study -output run", "stowplan study -output run"),
-            ("stowplan report run -qh", "stowplan report run -qh"),
-            ("stowplan --color run -qh", "stowplan --color run -qh"),
-            ("run run x -asc", "run run x --asc"),
+            ("stowplan report kvtest -qh", "stowplan report kvtest -qh"),
+            ("stowplan --color kvtest -qh", "stowplan --color kvtest -qh"),
+            ("bin/kvtest run x -asc", "bin/kvtest kvtest run x --asc"),
             (
                 "stowplan --color=never stat x -json",
                 "stowplan --color=never stat x --json",

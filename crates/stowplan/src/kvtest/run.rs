@@ -1,8 +1,8 @@
-//! `stowplan run`: what to measure, measured, and said.
+//! `stowplan kvtest run`: what to measure, measured, and said.
 
 use super::{RunOptions, under_kvtests_lines};
 use crate::error::{CliError, Exit};
-use crate::form::{Form, Format};
+use crate::form::{DOCUMENT, Form};
 use crate::progress::Steps;
 use crate::screen;
 use crate::values::Cache;
@@ -46,7 +46,7 @@ const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 
 /// Times reading or overwriting the blobs of a database or of a directory.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
-    let form = options.form.asked(Format::json(options.json))?;
+    let form = options.form.asked(DOCUMENT)?;
     refuse_to_lose_data(options)?;
     let place = behind_link(&options.place)?;
     recover_before(&place, options)?;
@@ -322,7 +322,7 @@ fn cache_state(options: &RunOptions, keys: &Keys, machine: &Environment) -> Cach
 
 /// What about this machine spoils or qualifies the figures, before the user waits for them.
 fn warn_of(machine: &Environment, task: &Task, keys: &Keys, options: &RunOptions) {
-    if options.quiet {
+    if options.form.print.quiet {
         return;
     }
     let warm = task.workload.cache == CacheState::Warm;
@@ -443,7 +443,7 @@ fn measure(
     options: &RunOptions,
 ) -> Result<Repeated, HarnessError> {
     let workers = WorkerCommand::this_executable()?;
-    let steps = Steps::new(options.quiet || options.json, "round");
+    let steps = Steps::new(options.form.print.is_silent(), "round");
     let outcome = stowplan_kvtest::run(task, keys, &workers, interrupt, &mut |done, all| {
         steps.at(done.into(), all.into());
     });
@@ -713,12 +713,12 @@ fn ignored(subject: &Subject, options: &RunOptions) -> Vec<&'static str> {
 }
 
 fn show(report: &Run, options: &RunOptions, form: &Form<'_>) -> Result<(), CliError> {
-    let detail = match options.quiet {
+    let detail = match options.form.print.quiet {
         true => Detail::Brief,
         false => Detail::Normal,
     };
     // Where people read the document on this terminal, it is enough that they stand there.
-    if options.quiet || !form.is_terminal() {
+    if options.form.print.quiet || !form.is_terminal() {
         for warning in &report.warnings {
             screen::warn(&format!("{} {}", warning.message, warning.advice));
         }
@@ -743,9 +743,11 @@ mod tests {
     #[test]
     fn what_only_this_end_can_explain_is_told_with_the_next_step() {
         let options = |line: &[&str]| {
-            let words = ["stowplan", "run", "x.db"].iter().chain(line);
+            let words = ["stowplan", "kvtest", "run", "x.db"].iter().chain(line);
             match crate::cli::Arguments::try_parse_from(words).unwrap().verb {
-                crate::cli::Verb::Run(options) => options,
+                crate::cli::Verb::Kvtest {
+                    verb: crate::kvtest::Verb::Run(options),
+                } => options,
                 other => panic!("{other:?}"),
             }
         };

@@ -2,7 +2,7 @@
 
 use super::{StatOptions, under_kvtests_lines};
 use crate::error::{CliError, Exit};
-use crate::form::{Form, Format};
+use crate::form::{DOCUMENT, Form};
 use crate::places::survey;
 use crate::screen;
 use stowplan_archive::place::PlaceError;
@@ -17,7 +17,7 @@ const FAULTS_SHOWN: u32 = 10;
 
 /// Shows what is in a database of blobs, or in a directory of them.
 pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
-    let form = options.form.asked(Format::json(options.json))?;
+    let form = options.form.asked(DOCUMENT)?;
     if options.column.is_given() {
         return stat_of_any(options, &form);
     }

@@ -58,9 +58,7 @@ fn a_calibration_is_a_run_like_any_other_and_says_everywhere_the_same() {
         let file = std::fs::read_to_string(out.join(file)).unwrap();
         assert!(file.contains("Known costs beside a busy process"), "{file}");
     }
-    bench
-        .run(&["study", "--resume", "out"])
-        .refuses("it is a calibration");
+    bench.run(&["resume", "out"]).refuses("it is a calibration");
 }
 
 #[track_caller]

@@ -57,7 +57,7 @@ fn claims_are_measured_by_a_study_and_told_in_every_form() {
         "{told}"
     );
     bench
-        .run(&[&asked[..], &["--output", "claims.html"]].concat())
+        .run(&[&asked[..], &["--to", "claims.html"]].concat())
         .exits(0);
     let page = std::fs::read_to_string(bench.path("claims.html")).unwrap();
     assert!(page.contains("a store takes no time"));

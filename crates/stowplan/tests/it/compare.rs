@@ -138,7 +138,7 @@ fn changes_are_written_in_every_form_and_only_our_own_files_are_replaced() {
     let says = "1 of 4 cells regressed; 3 unchanged.";
     for name in ["a.html", "a.md"] {
         for _ in 0..2 {
-            let written = compare(&bench, &format!("--output {name}"));
+            let written = compare(&bench, &format!("--to {name}"));
             assert_eq!(written.exits(1).stdout(), "");
         }
         let text = std::fs::read_to_string(bench.path(name)).unwrap();
@@ -151,11 +151,11 @@ fn changes_are_written_in_every_form_and_only_our_own_files_are_replaced() {
     assert_eq!(rows.lines().count(), 5, "{rows}");
     for name in ["a.csv", "a.json"] {
         for _ in 0..2 {
-            compare(&bench, &format!("--output {name}")).exits(1);
+            compare(&bench, &format!("--to {name}")).exits(1);
         }
     }
     bench.write("a.csv", "mine");
-    compare(&bench, "--output a.csv").refuses("stowplan did not write it");
+    compare(&bench, "--to a.csv").refuses("stowplan did not write it");
 }
 
 #[test]

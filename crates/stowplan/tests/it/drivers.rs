@@ -71,7 +71,7 @@ impl Place {
 #[test]
 fn a_store_whose_driver_is_not_found_says_how_to_get_it() {
     let place = Place::new();
-    let listed = ["stores", "drivers"].map(|verb| place.run(&[verb]).exits(0).stdout());
+    let listed = ["stores", "drivers"].map(|what| place.run(&["list", what]).exits(0).stdout());
     for text in &listed {
         let wide = text.lines().find(|line| line.chars().count() > 80);
         assert_eq!(wide, None);
@@ -87,15 +87,17 @@ fn a_store_whose_driver_is_not_found_says_how_to_get_it() {
             .refuses(hint);
         // The driver that loads any SQLite library has the name of a kind that is built in.
         if name != "sqlite" {
-            place.run(&["stores", name]).refuses(hint);
+            place.run(&["list", "stores", name]).refuses(hint);
             place.study(name).refuses(hint);
         }
     }
-    place.run(&["stores", "rocksbd"]).refuses("'rocksdb'?");
+    place
+        .run(&["list", "stores", "rocksbd"])
+        .refuses("'rocksdb'?");
     place
         .run(&["crossover", "rocksdb", "files"])
         .refuses("cargo install --locked --path drivers/rocksdb");
-    place.run(&["stores", "bbolt"]).refuses(
+    place.run(&["list", "stores", "bbolt"]).refuses(
         "write go/bbolt; driver 'go' was not found; in a checkout of stowplan: drivers/go/install",
     );
 }
@@ -107,7 +109,10 @@ fn a_driver_is_found_where_its_installer_puts_it() {
     std::fs::create_dir_all(&installed).unwrap();
     let driver = "stowplan-driver-mini";
     std::fs::rename(place.0.path("drivers").join(driver), installed.join(driver)).unwrap();
-    place.run(&["stores", "mini"]).exits(0).prints("mini:read=");
+    place
+        .run(&["list", "stores", "mini"])
+        .exits(0)
+        .prints("mini:read=");
 }
 
 const OPTIONAL: &str = "store = \"STORE\", optional = true";
@@ -186,7 +191,7 @@ fn a_run_goes_on_as_it_was_planned_when_the_driver_of_an_optional_cell_came_mean
     let lines: Vec<&str> = text.lines().collect();
     std::fs::write(&result, lines[..lines.len() - 4].join("\n") + "\n").unwrap();
     std::fs::rename(&away, &driver).unwrap();
-    let went_on = place.run(&["study", "--resume", "out"]).exits(0).stdout();
+    let went_on = place.run(&["resume", "out"]).exits(0).stdout();
     let went_on = went_on.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(went_on.contains("mini/mini: not applicable: "), "{went_on}");
     let measured = place
@@ -213,12 +218,15 @@ fn a_run_goes_on_as_it_was_planned_when_the_driver_of_an_optional_cell_came_mean
 fn a_driver_s_store_of_its_own_name_needs_no_other_and_keeps_it() {
     let place = Place::with_mini();
     place
-        .run(&["stores"])
+        .run(&["list", "stores"])
         .exits(0)
         .prints("\nmini            ")
         .prints("\nmini/sqlite     ");
-    place.run(&["stores", "mini"]).exits(0).prints("mini:read=");
-    place.run(&["stores", "mni"]).refuses("'mini'?");
+    place
+        .run(&["list", "stores", "mini"])
+        .exits(0)
+        .prints("mini:read=");
+    place.run(&["list", "stores", "mni"]).refuses("'mini'?");
     place
         .study("mini:read=mmap")
         .exits(0)
@@ -250,7 +258,7 @@ fn a_run_whose_driver_is_gone_names_it_and_goes_on_once_it_is_back() {
     let driver = place.0.path("drivers/stowplan-driver-mini");
     let away = place.0.path("away");
     std::fs::rename(&driver, &away).unwrap();
-    let go_on = ["study", "--resume", "out"];
+    let go_on = ["resume", "out"];
     place.run(&go_on).refuses("'mini'");
     std::fs::rename(&away, &driver).unwrap();
     place.run(&go_on).exits(0);
@@ -263,12 +271,17 @@ fn a_store_that_is_built_in_is_no_driver_s_and_one_that_a_driver_lacks_names_tho
     std::fs::copy(&mini, place.0.path("drivers/stowplan-driver-flat")).unwrap();
     std::fs::rename(&mini, place.0.path("drivers/stowplan-driver-other")).unwrap();
     place
-        .run(&["stores"])
+        .run(&["list", "stores"])
         .exits(0)
         .prints("\nflat/mini       ")
         .prints("\nother/mini      ");
-    place.run(&["stores", "flat"]).exits(0).prints("flat: ");
-    place.run(&["stores", "other"]).refuses("known: other/");
+    place
+        .run(&["list", "stores", "flat"])
+        .exits(0)
+        .prints("flat: ");
+    place
+        .run(&["list", "stores", "other"])
+        .refuses("known: other/");
 }
 
 #[test]
@@ -277,7 +290,7 @@ fn a_driver_that_cannot_be_used_says_so_in_the_list_of_stores() {
     let path = place.0.path("drivers/stowplan-driver-mini");
     std::fs::write(path, "#!/bin/sh\necho broken >&2\nexit 3\n").unwrap();
     place
-        .run(&["stores"])
+        .run(&["list", "stores"])
         .exits(0)
         .prints("\nmini            this driver cannot be used: ")
         .prints("\nsqlite  ");

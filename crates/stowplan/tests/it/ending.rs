@@ -129,11 +129,11 @@ fn a_copy_of_a_result_does_not_remove_what_a_run_works_in() {
     let held = std::fs::File::open(&marker).unwrap();
     held.lock().unwrap();
     bench
-        .run(&["study", "--resume", "copy"])
+        .run(&["resume", "copy"])
         .refuses("is the work directory of a run that still goes on");
     assert!(marker.exists());
     drop(held);
-    let resumed = bench.run(&["study", "--resume", "copy", "--budget", "1s"]);
+    let resumed = bench.run(&["resume", "copy", "--budget", "1s"]);
     let said = resumed.exits(0).stderr();
     assert!(
         said.contains(&format!("{work}, where this run worked")),
@@ -264,7 +264,7 @@ fn killed_with_an_image(bench: &Bench, words: &[&str], place: &str) -> Option<()
 #[test]
 fn a_run_that_is_killed_while_it_makes_file_systems_goes_on_and_its_images_are_removed() {
     let study = ["study", "in-an-image.toml", "--output", "out", "--quiet"];
-    let resume = ["study", "--resume", "out", "--quiet"];
+    let resume = ["resume", "out", "--quiet"];
     for (place, options) in [("out", &[] as &[&str]), ("disk", &["--work", "disk"])] {
         let bench = Bench::new();
         bench.write("in-an-image.toml", IN_AN_IMAGE);

@@ -407,9 +407,9 @@ fn a_result_that_may_not_grow_ends_the_run_in_order_and_it_goes_on_without_the_l
     assert_eq!(code, Some(1), "{said}");
     let error = error_in(&said);
     assert!(error.contains("File too large"), "{error}");
-    assert!(error.contains("study --resume out"), "{error}");
+    assert!(error.contains("resume out"), "{error}");
     assert_eq!(entries(&bench.path("out")), ["result.jsonl"]);
-    bench.run(&["study", "--resume", "out", "--quiet"]).exits(0);
+    bench.run(&["resume", "out", "--quiet"]).exits(0);
     assert_eq!(entries(&bench.path("out")), DONE);
     let records = bench.records("out");
     assert!(
@@ -462,7 +462,7 @@ fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
     let (code, said) = from_shell(&bench, "true", &format!("{STUDY} --keep --quiet"));
     assert_eq!(code, Some(0), "{said}");
     let with_work = ["report.html", "result.jsonl", "summary.md", "work"];
-    bench.run(&["study", "--resume", "out"]).exits(0);
+    bench.run(&["resume", "out"]).exits(0);
     assert_eq!(
         entries(&bench.path("out")),
         with_work,
@@ -475,14 +475,14 @@ fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
     drop(WorkDirectory::create(&work).unwrap());
     std::fs::write(work.join("data"), "x").unwrap();
     bench.write("out/.stowplan-abc.tmp", "");
-    let shown = bench.run(&["study", "--resume", "out"]);
+    let shown = bench.run(&["resume", "out"]);
     let said = shown.exits(0).stderr();
     assert!(said.contains("removing out/work"), "{said}");
     assert_eq!(entries(&bench.path("out")), DONE);
 
     // Before it was marked.
     std::fs::create_dir(&work).unwrap();
-    bench.run(&["study", "--resume", "out", "--quiet"]).exits(0);
+    bench.run(&["resume", "out", "--quiet"]).exits(0);
     assert_eq!(entries(&bench.path("out")), DONE);
 }
 
@@ -493,7 +493,7 @@ fn what_a_run_that_was_killed_before_it_had_a_result_left_behind_is_removed() {
     std::fs::create_dir(bench.path("out")).unwrap();
     let works = WorkDirectory::create(&work).unwrap();
     std::fs::write(work.join("image"), "x").unwrap();
-    let resume = ["study", "--resume", "out"];
+    let resume = ["resume", "out"];
     bench.run(&resume).refuses("a run that still goes on");
     assert!(work.join("image").exists(), "a run still works there");
     drop(works);
@@ -502,7 +502,7 @@ fn what_a_run_that_was_killed_before_it_had_a_result_left_behind_is_removed() {
     assert!(work.join("image").exists(), "nothing is done");
     bench.write("out/result.jsonl", "");
     bench
-        .run(&["study", "--resume", "out/result.jsonl"])
+        .run(&["resume", "out/result.jsonl"])
         .refuses("what it left in out/work was removed; run the study again");
     assert!(entries(&bench.path("out")).is_empty());
 

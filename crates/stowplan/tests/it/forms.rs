@@ -8,7 +8,7 @@ const MINE: &str = "Years of work.\n";
 /// With a database of ten values in `x.db`.
 fn bench() -> Bench {
     let bench = Bench::new();
-    let init = "init x.db --count 10 --size 1k -q";
+    let init = "kvtest init x.db --count 10 --size 1k -q";
     bench.run(&init.split(' ').collect::<Vec<_>>()).exits(0);
     bench
 }
@@ -25,7 +25,11 @@ fn text(bench: &Bench, name: &str) -> String {
 const VERBS: [(&str, &str, &str); 3] = [
     ("doctor", "it for measuring", "checkup"),
     ("stat x.db", "Number of entries:        10", "stat"),
-    ("run x.db --rounds 1", "Microseconds per BLOB read: ", "run"),
+    (
+        "kvtest run x.db --rounds 1",
+        "Microseconds per BLOB read: ",
+        "run",
+    ),
 ];
 
 #[test]
@@ -59,24 +63,23 @@ fn the_name_of_a_file_says_the_form_and_only_our_own_are_replaced() {
     for (verb, says, _) in VERBS {
         for name in ["a.html", "a.md", "a.json"] {
             for _ in 0..2 {
-                let written = run(&bench, &format!("{verb} --output {name}"));
+                let written = run(&bench, &format!("{verb} --to {name}"));
                 assert_eq!(written.stdout(), "", "{verb} {name}: {}", written.stderr());
             }
             let said = text(&bench, name);
             assert!(said.contains(says) || name == "a.json", "{verb}: {said}");
             bench.write(name, MINE);
-            let refused = run(&bench, &format!("{verb} --output {name}"));
+            let refused = run(&bench, &format!("{verb} --to {name}"));
             refused.refuses(&format!("{name} exists, and stowplan did not write it"));
             assert_eq!(text(&bench, name), MINE);
             std::fs::remove_file(bench.path(name)).unwrap();
         }
-        run(&bench, &format!("{verb} --output a.csv"))
+        run(&bench, &format!("{verb} --to a.csv"))
             .refuses("there is no csv of this; end it in .html, .md or .json");
-        run(&bench, &format!("{verb} --output report"))
-            .refuses("its name does not say which format");
-        run(&bench, &format!("{verb} --format md --output a.html"))
+        run(&bench, &format!("{verb} --to report")).refuses("its name does not say which format");
+        run(&bench, &format!("{verb} --format md --to a.html"))
             .refuses("says html, but md is asked for");
-        run(&bench, &format!("{verb} --output nowhere/a.md")).refuses("nowhere/a.md");
+        run(&bench, &format!("{verb} --to nowhere/a.md")).refuses("nowhere/a.md");
     }
 }
 
@@ -87,7 +90,7 @@ fn a_file_that_cannot_be_written_is_told_before_anything_is_measured() {
     let before = std::fs::read(bench.path("x.db")).unwrap();
     run(
         &bench,
-        "run x.db --update --overwrite-my-data --rounds 1 --output mine.md",
+        "kvtest run x.db --update --overwrite-my-data --rounds 1 --to mine.md",
     )
     .refuses("mine.md exists");
     assert!(std::fs::read(bench.path("x.db")).unwrap() == before);
@@ -98,12 +101,15 @@ fn on_a_terminal_kvtests_lines_have_no_title_above_them_and_reads_no_promise() {
     let bench = bench();
     let stat = run(&bench, "stat x.db").stdout();
     assert!(stat.starts_with("Number of entries: "), "{stat}");
-    let read = run(&bench, "run x.db --rounds 1").stdout();
+    let read = run(&bench, "kvtest run x.db --rounds 1").stdout();
     assert!(read.starts_with("SQLite version: "), "{read}");
     assert!(!read.contains("Promise"), "{read}");
-    run(&bench, "run x.db --rounds 1 --update --overwrite-my-data")
-        .exits(0)
-        .prints("Promise: ");
+    run(
+        &bench,
+        "kvtest run x.db --rounds 1 --update --overwrite-my-data",
+    )
+    .exits(0)
+    .prints("Promise: ");
 }
 
 #[test]
@@ -121,10 +127,10 @@ fn a_study_prints_what_it_found_in_the_format_that_is_asked_for() {
     for name in ["report.html", "summary.md"] {
         assert!(bench.path("out").join(name).exists(), "{name}");
     }
-    run(&bench, "study --resume out --format md")
+    run(&bench, "resume out --format md")
         .exits(0)
         .prints("<!-- stowplan report -->");
-    let page = run(&bench, "study --resume out --format html");
+    let page = run(&bench, "resume out --format html");
     assert_eq!(page.exits(0).stdout(), "The report: out/report.html\n");
     run(&bench, "study small.toml --format md --json").refuses("exclude each other");
     run(&bench, "study small.toml --format md --dry-run").refuses("exclude each other");

@@ -46,10 +46,6 @@ fn help_of_every_verb_fits_80_columns_and_long_help_says_no_less() {
 fn every_verb_teaches_by_examples_that_it_takes_itself() {
     let bench = Bench::new();
     for verb in all() {
-        // That one is nothing but examples.
-        if verb.as_deref() == Some("kvtest") {
-            continue;
-        }
         let text = help(verb.as_deref(), "--help");
         let (_, examples) = text
             .split_once("Examples:\n")
@@ -97,8 +93,8 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
             "study small.toml --bogus",
             "'stowplan study' has no option '--bogus'; 'stowplan study --help'",
         ),
-        ("--colr never studies", "did you mean '--color'?"),
-        ("--color nevr studies", "did you mean 'never'?"),
+        ("--colr never list", "did you mean '--color'?"),
+        ("--color nevr list", "did you mean 'never'?"),
         ("study fasterthenfs", "did you mean 'fasterthanfs'?"),
         ("study fasterthanfs --scale quik", "did you mean 'quick'?"),
         ("study small.toml --only raed", "did you mean 'read'?"),
@@ -133,16 +129,25 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
         ("crossover sqlite:jornal=wal", "did you mean 'journal'?"),
         ("crossover sqlite:journal=wall", "did you mean 'wal'?"),
         ("crossover --from 1kk", "unknown suffix 'kk'"),
-        ("stores sqlte", "did you mean 'sqlite'?"),
+        ("list stores sqlte", "did you mean 'sqlite'?"),
         ("report", "'stowplan report' needs RESULT"),
-        ("init", "'stowplan init' needs DB"),
-        ("export x.db", "'stowplan export' needs DIR"),
+        ("init x.db", "it is 'stowplan kvtest init' now"),
+        ("stores", "it is 'stowplan list stores' now"),
+        ("study --resume out", "it is 'stowplan resume DIR' now"),
+        ("report out --output a.md", "it is '--to FILE' now"),
+        ("run small.db", "there is no study 'small.db'"),
+        ("kvtest init", "'stowplan kvtest init' needs DB"),
         (
-            "export x.db d --threads 900",
+            "kvtest ini",
+            "did you mean 'init'? 'stowplan kvtest --help'",
+        ),
+        ("kvtest export x.db", "'stowplan kvtest export' needs DIR"),
+        (
+            "kvtest export x.db d --threads 900",
             "--threads 900: it must be from 1 to 64",
         ),
-        ("init x.db --cuont 5", "did you mean '--count'?"),
-        ("run x.db --jmode wall", "did you mean 'wal'?"),
+        ("kvtest init x.db --cuont 5", "did you mean '--count'?"),
+        ("kvtest run x.db --jmode wall", "did you mean 'wal'?"),
     ] {
         let words: Vec<&str> = typed.split(' ').collect();
         let run = bench.run(&words);
@@ -164,21 +169,29 @@ fn without_a_verb_help_goes_to_stderr_because_nothing_was_done() {
 #[test]
 fn the_manual_has_a_page_of_every_verb_and_is_written_again_but_over_nothing_else() {
     let bench = Bench::new();
-    bench.run(&["man", "--output", "man1"]).exits(0);
+    bench.run(&["man", "--to", "man1"]).exits(0);
+    let own = [
+        "kvtest-init",
+        "kvtest-stat",
+        "kvtest-export",
+        "kvtest-run",
+        "drivers-check",
+    ];
     let mut expected: Vec<String> = verbs()
-        .iter()
-        .filter(|verb| *verb != "help")
+        .into_iter()
+        .filter(|verb| verb != "help")
+        .chain(own.map(str::to_owned))
         .map(|verb| format!("stowplan-{verb}.1"))
         .collect();
     expected.push("stowplan.1".to_owned());
     expected.sort();
     assert_eq!(entries(&bench.path("man1")), expected);
-    bench.run(&["man", "--output", "man1"]).exits(0);
-    bench.write("man1/stowplan-run.1", "years of work");
+    bench.run(&["man", "--to", "man1"]).exits(0);
+    bench.write("man1/stowplan-study.1", "years of work");
     bench
-        .run(&["man", "--output", "man1"])
-        .refuses("stowplan-run.1 was not made by 'stowplan man'");
-    let kept = std::fs::read_to_string(bench.path("man1/stowplan-run.1")).unwrap();
+        .run(&["man", "--to", "man1"])
+        .refuses("stowplan-study.1 was not made by 'stowplan man'");
+    let kept = std::fs::read_to_string(bench.path("man1/stowplan-study.1")).unwrap();
     assert_eq!(kept, "years of work");
 }
 
@@ -186,7 +199,10 @@ fn the_manual_has_a_page_of_every_verb_and_is_written_again_but_over_nothing_els
 fn a_page_keeps_the_layout_of_examples_and_tables() {
     let bench = Bench::new();
     let page = bench.run(&["man", "kvtest"]).exits(0).stdout();
-    assert!(page.contains("\n.nf\n  stowplan init test1.db"), "{page}");
+    assert!(
+        page.contains("\n.nf\n  stowplan kvtest init test1.db"),
+        "{page}"
+    );
     assert!(page.contains("\n  0     done\n  1     a cell"), "{page}");
     let page = bench.run(&["man"]).exits(0).stdout();
     assert!(page.contains("stowplan\\-study(1)"), "{page}");
@@ -194,7 +210,7 @@ fn a_page_keeps_the_layout_of_examples_and_tables() {
         return;
     };
     assert!(groff.status.success());
-    bench.run(&["man", "--output", "man1"]).exits(0);
+    bench.run(&["man", "--to", "man1"]).exits(0);
     for name in entries(&bench.path("man1")) {
         let checked = Command::new("groff")
             .args(["-man", "-Kutf8", "-Tutf8", "-ww", "-z"])
@@ -257,10 +273,11 @@ fn bash_offers_verbs_options_studies_stores_and_values() {
         ("stowplan study --sc", "--scale"),
         ("stowplan study --scale q", "quick"),
         ("stowplan study --cache-state ", "cold"),
-        ("stowplan stores red", "redb"),
+        ("stowplan list stores red", "redb"),
         ("stowplan crossover fi", "files"),
         ("stowplan doctor --study cr", "crud"),
         ("stowplan man ", "compare"),
+        ("stowplan kvtest ", "export"),
         ("stowplan report --ba", "--baseline"),
     ] {
         let Some(offers) = offered(&bench, typed) else {
@@ -281,7 +298,14 @@ fn where_a_file_is_to_be_named_bash_is_left_to_offer_files() {
     assert!(script.contains("-o default stowplan"), "{script}");
     bench.write("script", &script);
     for verb in [
-        "report", "compare", "doctor", "stat", "export", "run", "init",
+        "report",
+        "compare",
+        "doctor",
+        "stat",
+        "resume",
+        "kvtest export",
+        "kvtest run",
+        "kvtest init",
     ] {
         for words in ["", "x ", "sma"] {
             let typed = format!("stowplan {verb} {words}");

@@ -35,7 +35,7 @@ fn a_name_in_a_study_cannot_steer_the_terminal_or_break_a_message() {
 fn what_was_typed_cannot_steer_the_terminal() {
     let bench = Bench::new();
     for typed in ["\u{1b}[2J", "sqlite:\u{1b}[2J=1", "--\u{7}x"] {
-        let refused = bench.run(&["stores", typed]);
+        let refused = bench.run(&["list", "stores", typed]);
         let told = refused.stderr();
         assert!(!told.is_empty() && !told.contains(is_control), "{told:?}");
     }

@@ -58,6 +58,7 @@ fn a_new_database_is_one_that_sqlite_and_kvtest_read() {
     let bench = Bench::new();
     bench
         .run(&[
+            "kvtest",
             "init",
             "x.db",
             "--count",
@@ -96,7 +97,7 @@ fn a_new_database_is_one_that_sqlite_and_kvtest_read() {
 fn a_seed_makes_the_same_database_and_another_seed_another() {
     let bench = Bench::new();
     let make = |name: &str, seed: &str| {
-        let run = bench.run(&["init", name, "-count", "50", "-seed", seed, "-q"]);
+        let run = bench.run(&["kvtest", "init", name, "-count", "50", "-seed", seed, "-q"]);
         assert_eq!((run.exits(0).stdout(), run.stderr()), Default::default());
         values(&bench.path(name))
     };
@@ -111,7 +112,10 @@ fn a_variance_as_large_as_the_size_makes_no_empty_value() {
     let bench = Bench::new();
     let sizes = "--count 2000 --size 3 --variance 3".split(' ');
     for (name, rule) in [("ours.db", None), ("kvtest.db", Some("--as-kvtest"))] {
-        let arguments: Vec<_> = ["init", name].into_iter().chain(sizes.clone()).collect();
+        let arguments: Vec<_> = ["kvtest", "init", name]
+            .into_iter()
+            .chain(sizes.clone())
+            .collect();
         bench
             .run(&arguments.into_iter().chain(rule).collect::<Vec<_>>())
             .exits(0);
@@ -146,7 +150,7 @@ fn what_cannot_be_made_is_refused_and_leaves_nothing() {
         (vec!["nowhere/new.db"], "no directory nowhere"),
         (vec!["small.toml"], "never replaced"),
     ] {
-        let arguments: Vec<&str> = ["init"].into_iter().chain(arguments).collect();
+        let arguments: Vec<&str> = ["kvtest", "init"].into_iter().chain(arguments).collect();
         bench.run(&arguments).refuses(told);
         assert_eq!(entries(&bench.path("")), ["small.toml"]);
     }
@@ -160,7 +164,7 @@ fn a_database_is_not_made_beside_what_is_left_of_another() {
         let bench = Bench::new();
         let left = format!("new.db{suffix}");
         bench.write(&left, "old");
-        bench.run(&["init", "new.db"]).refuses(&left);
+        bench.run(&["kvtest", "init", "new.db"]).refuses(&left);
         assert_eq!(entries(&bench.path("")), [left.as_str(), "small.toml"]);
     }
 }
@@ -172,10 +176,10 @@ fn every_value_becomes_a_file_of_its_name_in_both_layouts() {
                 (999999,'text'),(1000000,x'0f'),(9000000000,x'10')";
     database(&bench, "x.db", gaps);
     bench
-        .run(&["export", "x.db", "dir", "--threads", "3"])
+        .run(&["kvtest", "export", "x.db", "dir", "--threads", "3"])
         .exits(0);
     bench
-        .run(&["export", "x.db", "tree", "--tree", "-q"])
+        .run(&["kvtest", "export", "x.db", "tree", "--tree", "-q"])
         .exits(0);
     let values = values_of_blobs(&bench.path("x.db"));
     let named = |name: fn(u64) -> String| -> BTreeMap<String, Vec<u8>> {
@@ -217,11 +221,13 @@ fn many_values_are_exported_by_several_threads_without_one_missing() {
     for threads in ["1", "2", "7"] {
         let tree = format!("tree{threads}");
         bench
-            .run(&["export", "x.db", &tree, "-tree", "-threads", threads])
+            .run(&[
+                "kvtest", "export", "x.db", &tree, "-tree", "-threads", threads,
+            ])
             .exits(0);
         assert_eq!(files(&bench.path(&tree)).len(), 3_000);
     }
-    bench.run(&["export", "x.db", "dir"]).exits(0);
+    bench.run(&["kvtest", "export", "x.db", "dir"]).exits(0);
     let files = files(&bench.path("dir"));
     let values = values(&bench.path("x.db"));
     assert!(files.values().eq(values.values()) && files.len() == 3_000);
@@ -233,11 +239,15 @@ fn a_directory_with_something_in_it_is_refused() {
     database(&bench, "x.db", &random(3, 500));
     fs::create_dir(bench.path("mine")).unwrap();
     bench.write("mine/letter", "dear");
-    bench.run(&["export", "x.db", "mine"]).refuses("--force");
     bench
-        .run(&["export", "x.db", "small.toml"])
+        .run(&["kvtest", "export", "x.db", "mine"])
+        .refuses("--force");
+    bench
+        .run(&["kvtest", "export", "x.db", "small.toml"])
         .refuses("not a directory");
-    bench.run(&["export", "mine", "out"]).refuses("mine");
+    bench
+        .run(&["kvtest", "export", "mine", "out"])
+        .refuses("mine");
     assert_eq!(entries(&bench.path("mine")), ["letter"]);
 }
 
@@ -249,7 +259,7 @@ fn force_adds_what_is_missing_and_changes_nothing() {
         let place = if tree.is_some() { "t" } else { "d" };
         let name = |dir: &'static str, leaf: &'static str| if tree.is_some() { leaf } else { dir };
         let export = |force: Option<&'static str>| {
-            let arguments = ["export", "x.db", place].into_iter();
+            let arguments = ["kvtest", "export", "x.db", place].into_iter();
             bench.run(&arguments.chain(tree).chain(force).collect::<Vec<_>>())
         };
         export(None).exits(0);
@@ -282,10 +292,10 @@ fn force_adds_what_is_missing_and_changes_nothing() {
         );
     }
     bench
-        .run(&["export", "x.db", "t", "--force"])
+        .run(&["kvtest", "export", "x.db", "t", "--force"])
         .refuses("add --tree");
     bench
-        .run(&["export", "x.db", "d", "--tree", "--force"])
+        .run(&["kvtest", "export", "x.db", "d", "--tree", "--force"])
         .refuses("leave --tree out");
 }
 
@@ -297,7 +307,7 @@ fn force_refuses_what_is_no_value_before_anything_is_written() {
     bench.write("out/000007", "mine");
     let odd = |name: &str| bench.path("out").join(name);
     let refused = |name: &str, why: &str| {
-        let run = bench.run(&["export", "x.db", "out", "--force"]);
+        let run = bench.run(&["kvtest", "export", "x.db", "out", "--force"]);
         run.refuses(name).refuses(why);
         let names = entries(&bench.path("out"));
         let mut expected = ["000007", name];
@@ -334,7 +344,7 @@ fn what_no_file_can_hold_ends_the_export_by_its_key_and_leaves_nothing() {
             .unwrap()
             .execute(&format!("INSERT INTO kv VALUES{row}"), [])
             .unwrap();
-        let run = bench.run(&["export", "x.db", "out", "--threads", "4"]);
+        let run = bench.run(&["kvtest", "export", "x.db", "out", "--threads", "4"]);
         assert!(run.exits(1).stderr().contains(told), "{}", run.stderr());
         assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
         fs::remove_file(bench.path("x.db")).unwrap();
@@ -394,8 +404,10 @@ fn a_directory_and_a_tree_are_stated_like_their_database() {
         let figure = text.split_once("Value sizes").unwrap().1;
         figure.split_once("For a study file").unwrap().0.to_owned()
     };
-    bench.run(&["export", "x.db", "dir"]).exits(0);
-    bench.run(&["export", "x.db", "tree", "--tree"]).exits(0);
+    bench.run(&["kvtest", "export", "x.db", "dir"]).exits(0);
+    bench
+        .run(&["kvtest", "export", "x.db", "tree", "--tree"])
+        .exits(0);
     for place in ["dir", "tree"] {
         assert_eq!(first_lines(place), first_lines("x.db"));
         assert_eq!(histogram(place), histogram("x.db"));
@@ -440,7 +452,9 @@ fn a_damaged_database_is_stated_with_its_faults_and_not_exported() {
     let run = bench.run(&["stat", "x.db"]);
     run.exits(1)
         .prints("Integrity-check:    *** in database main ***");
-    bench.run(&["export", "x.db", "out"]).refuses("malformed");
+    bench
+        .run(&["kvtest", "export", "x.db", "out"])
+        .refuses("malformed");
     assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
 }
 
@@ -459,7 +473,7 @@ fn places_that_hold_nothing_are_told_in_one_line() {
         if place != "bare" {
             bench.run(&["stat", place]).refuses(told);
         }
-        bench.run(&["export", place, "out"]).refuses(told);
+        bench.run(&["kvtest", "export", place, "out"]).refuses(told);
     }
     bench
         .run(&["stat", "bare"])
@@ -482,12 +496,12 @@ fn ctrl_c_leaves_neither_a_database_nor_a_directory() {
         crate::ending::signal(&child, "-INT");
         assert_eq!(child.wait().unwrap().code(), Some(130), "{arguments:?}");
     };
-    interrupted(&["init", "new.db", "--count", "200k"]);
+    interrupted(&["kvtest", "init", "new.db", "--count", "200k"]);
     assert_eq!(entries(&bench.path("")), ["small.toml"]);
     bench
-        .run(&["init", "x.db", "--count", "20k", "--size", "1k"])
+        .run(&["kvtest", "init", "x.db", "--count", "20k", "--size", "1k"])
         .exits(0);
-    interrupted(&["export", "x.db", "out"]);
+    interrupted(&["kvtest", "export", "x.db", "out"]);
     assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
 }
 
@@ -495,11 +509,11 @@ fn ctrl_c_leaves_neither_a_database_nor_a_directory() {
 fn what_a_killed_init_or_export_left_goes_with_the_next_one() {
     let bench = Bench::new();
     bench
-        .run(&["init", "x.db", "--count", "20k", "--size", "1k"])
+        .run(&["kvtest", "init", "x.db", "--count", "20k", "--size", "1k"])
         .exits(0);
     for killed in [
-        &["init", "new.db", "--count", "200k"][..],
-        &["export", "x.db", "new"],
+        &["kvtest", "init", "new.db", "--count", "200k"][..],
+        &["kvtest", "export", "x.db", "new"],
     ] {
         let mut child = bench.command(killed).spawn().unwrap();
         wait_for_files(&bench);
@@ -507,7 +521,9 @@ fn what_a_killed_init_or_export_left_goes_with_the_next_one() {
         child.wait().unwrap();
         let left = |name: &String| name.starts_with(".stowplan-");
         assert!(entries(&bench.path("")).iter().any(left));
-        bench.run(&["init", "y.db", "--count", "3"]).exits(0);
+        bench
+            .run(&["kvtest", "init", "y.db", "--count", "3"])
+            .exits(0);
         assert!(!entries(&bench.path("")).iter().any(left));
         fs::remove_file(bench.path("y.db")).unwrap();
     }
@@ -538,7 +554,7 @@ fn what_is_written_during_an_export_is_not_in_it() {
         writer.close().unwrap();
         let before = values(&bench.path("x.db"));
         let mut child = bench
-            .command(&["export", "x.db", "out", "--threads", "2", "-q"])
+            .command(&["kvtest", "export", "x.db", "out", "--threads", "2", "-q"])
             .spawn()
             .unwrap();
         wait_for_files(&bench);
@@ -564,8 +580,10 @@ fn looking_at_a_database_in_wal_mode_leaves_nothing_beside_it() {
     writer.close().unwrap();
     let before = fs::read(bench.path("x.db")).unwrap();
     bench.run(&["stat", "x.db"]).exits(0);
-    bench.run(&["export", "x.db", "out"]).exits(0);
-    bench.run(&["export", "x.db", "out"]).refuses("--force");
+    bench.run(&["kvtest", "export", "x.db", "out"]).exits(0);
+    bench
+        .run(&["kvtest", "export", "x.db", "out"])
+        .refuses("--force");
     assert_eq!(entries(&bench.path("")), ["out", "small.toml", "x.db"]);
     assert_eq!(fs::read(bench.path("x.db")).unwrap(), before);
 }

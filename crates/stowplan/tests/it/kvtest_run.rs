@@ -1,4 +1,4 @@
-//! `stowplan run`, on databases as kvtest makes them and on directories as it exports them.
+//! `stowplan kvtest run`, on databases as kvtest makes them and on directories as it exports them.
 
 use crate::bench::{Bench, Finished};
 use crate::ending::signal;
@@ -58,6 +58,7 @@ fn a_database_is_read_and_kvtests_lines_come_first() {
     let bench = Bench::new();
     database(&bench, "x.db");
     let run = bench.run(&[
+        "kvtest",
         "run",
         "x.db",
         "-count",
@@ -98,8 +99,8 @@ fn the_last_of_several_orders_counts_and_small_data_is_read_again() {
     let bench = Bench::new();
     database(&bench, "x.db");
     let run = bench.run(&[
-        "run", "x.db", "--asc", "--random", "--desc", "--count", "1k", "--rounds", "1", "--start",
-        "7",
+        "kvtest", "run", "x.db", "--asc", "--random", "--desc", "--count", "1k", "--rounds", "1",
+        "--start", "7",
     ]);
     run.exits(0)
         .prints("--count 1000 --max-id 300 --desc --start 7")
@@ -110,12 +111,21 @@ fn the_last_of_several_orders_counts_and_small_data_is_read_again() {
 fn a_directory_is_read_over_all_its_keys_and_options_of_databases_are_ignored() {
     let bench = Bench::new();
     directory(&bench, "d", 1..=1_200);
-    let run = bench.run(&["run", "d", "--blob-api", "--jmode", "wal", "--rounds", "1"]);
+    let run = bench.run(&[
+        "kvtest",
+        "run",
+        "d",
+        "--blob-api",
+        "--jmode",
+        "wal",
+        "--rounds",
+        "1",
+    ]);
     run.exits(0).prints("--count 1000 --max-id 1200 --asc");
     assert!(!run.stdout().contains("SQLite"), "{}", run.stdout());
     run.prints("means nothing for files: --blob-api, --jmode.");
     bench
-        .run(&["run", "d", "--as-kvtest", "--rounds", "1"])
+        .run(&["kvtest", "run", "d", "--as-kvtest", "--rounds", "1"])
         .exits(0)
         .prints("--max-id 1000 --asc --as-kvtest")
         .prints("wall time");
@@ -129,6 +139,7 @@ fn an_update_replaces_values_by_others_of_the_same_size() {
         for more in [&[][..], &["--as-kvtest"], &["--multitrans", "--nosync"]] {
             let before = contents(&bench, "x.db");
             let arguments = [
+                "kvtest",
                 "run",
                 "x.db",
                 "--update",
@@ -159,7 +170,7 @@ fn an_update_of_files_names_what_turns_their_order_against_a_database() {
     database(&bench, "x.db");
     let told = |place: &str, more: &[&str]| {
         let update = ["--update", "--overwrite-my-data", "--rounds", "1"];
-        let arguments = [&["run", place], &update[..], more].concat();
+        let arguments = [&["kvtest", "run", place], &update[..], more].concat();
         let stdout = bench.run(&arguments).exits(0).stdout();
         stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
@@ -186,7 +197,7 @@ fn an_update_replaces_nothing_unless_it_is_said_that_the_data_may_be_lost() {
     directory(&bench, "d", 1..=3);
     let before = contents(&bench, "x.db");
     for place in ["x.db", "d"] {
-        let run = bench.run(&["run", place, "--update", "--rounds", "1"]);
+        let run = bench.run(&["kvtest", "run", place, "--update", "--rounds", "1"]);
         run.refuses("--overwrite-my-data");
     }
     assert!(contents(&bench, "x.db") == before);
@@ -198,7 +209,9 @@ fn percentiles_are_of_the_values_whose_time_stands_beside_them() {
     let bench = Bench::new();
     directory(&bench, "d", 1..=20);
     fs::write(bench.path("d/000001"), vec![7; 2_000_000]).unwrap();
-    let run = bench.run(&["run", "d", "--count", "1", "--rounds", "1", "--json"]);
+    let run = bench.run(&[
+        "kvtest", "run", "d", "--count", "1", "--rounds", "1", "--json",
+    ]);
     run.exits(0);
     let document = json(&run);
     let blocks = document["measurements"].as_array().unwrap();
@@ -214,6 +227,7 @@ fn each_operation_is_a_transaction_with_multitrans_whatever_the_interface() {
     database(&bench, "x.db");
     for api in [&[][..], &["--blob-api"]] {
         let arguments = [
+            "kvtest",
             "run",
             "x.db",
             "--update",
@@ -247,6 +261,7 @@ fn each_file_is_synced_after_it_was_written_if_that_is_asked() {
     let bench = Bench::new();
     directory(&bench, "d", 1..=50);
     let arguments = [
+        "kvtest",
         "run",
         "d",
         "--update",
@@ -270,6 +285,7 @@ fn the_journal_mode_is_that_of_the_run_only() {
     let bench = Bench::new();
     database(&bench, "x.db");
     let arguments = [
+        "kvtest",
         "run",
         "x.db",
         "--jmode",
@@ -288,11 +304,13 @@ fn the_journal_mode_is_that_of_the_run_only() {
         .exits(0);
     assert_eq!(pragma(&bench, "x.db", "journal_mode"), "wal");
     bench
-        .run(&["run", "x.db", "--jmode", "delete", "--rounds", "1"])
+        .run(&[
+            "kvtest", "run", "x.db", "--jmode", "delete", "--rounds", "1",
+        ])
         .exits(0);
     assert_eq!(pragma(&bench, "x.db", "journal_mode"), "wal");
     bench
-        .run(&["run", "x.db", "--rounds", "1"])
+        .run(&["kvtest", "run", "x.db", "--rounds", "1"])
         .exits(0)
         .prints("--jmode wal");
 }
@@ -302,7 +320,9 @@ fn what_is_missing_or_empty_is_told_and_not_counted_as_fast() {
     let bench = Bench::new();
     directory(&bench, "d", (1..=100).filter(|key| key % 10 != 3));
     fs::write(bench.path("d").join("000003"), "").unwrap();
-    let run = bench.run(&["run", "d", "--count", "1k", "--rounds", "1", "--json"]);
+    let run = bench.run(&[
+        "kvtest", "run", "d", "--count", "1k", "--rounds", "1", "--json",
+    ]);
     run.exits(0);
     let document = json(&run);
     let survey = &document["survey"];
@@ -327,46 +347,49 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     fs::create_dir(bench.path("empty")).unwrap();
     directory(&bench, "high", 2_001..=2_003);
     let refused: [(&[&str], &str); 16] = [
-        (&["run", "nowhere.db"], "nowhere.db"),
-        (&["run", "text"], "not an SQLite database"),
-        (&["run", "empty"], "no files named like 000001"),
+        (&["kvtest", "run", "nowhere.db"], "nowhere.db"),
+        (&["kvtest", "run", "text"], "not an SQLite database"),
+        (&["kvtest", "run", "empty"], "no files named like 000001"),
         (
-            &["run", "x.db", "--max-id", "301"],
+            &["kvtest", "run", "x.db", "--max-id", "301"],
             "its largest key is 300",
         ),
         (
-            &["run", "x.db", "--start", "301"],
+            &["kvtest", "run", "x.db", "--start", "301"],
             "beyond the largest key to visit, 300",
         ),
-        (&["run", "x.db", "--count", "0"], "at least 1"),
+        (&["kvtest", "run", "x.db", "--count", "0"], "at least 1"),
         (
-            &["run", "x.db", "--count", "18446744073709551615"],
+            &["kvtest", "run", "x.db", "--count", "18446744073709551615"],
             "--count 18446744073709551615 is too large",
         ),
         (
-            &["run", "x.db", "--count", "0x1000000000000"],
+            &["kvtest", "run", "x.db", "--count", "0x1000000000000"],
             "is too large: the list of the visits takes 4.50 PB",
         ),
         (
-            &["run", "high", "--max-id", "2k"],
+            &["kvtest", "run", "high", "--max-id", "2k"],
             "no value to visit up to --max-id 2000: its smallest key is 2001",
         ),
         (
-            &["run", "high", "--as-kvtest"],
+            &["kvtest", "run", "high", "--as-kvtest"],
             "the smallest is 2001), and --as-kvtest reads no others",
         ),
         (
-            &["run", "x.db", "--count", "1potato"],
+            &["kvtest", "run", "x.db", "--count", "1potato"],
             "unknown suffix 'potato'",
         ),
         (
-            &["run", "x.db", "--mmap", "99999999999GiB"],
+            &["kvtest", "run", "x.db", "--mmap", "99999999999GiB"],
             "not a whole number below 2^64",
         ),
-        (&["run", "x.db", "--jmode", "wall"], "wal"),
-        (&["run", "x.db", "-blob-apy"], "--blob-api"),
-        (&["run", "x.db", "--cache-size", "9999GiB"], "cache"),
-        (&["run", "x.db", "--rounds", "0"], "rounds"),
+        (&["kvtest", "run", "x.db", "--jmode", "wall"], "wal"),
+        (&["kvtest", "run", "x.db", "-blob-apy"], "--blob-api"),
+        (
+            &["kvtest", "run", "x.db", "--cache-size", "9999GiB"],
+            "cache",
+        ),
+        (&["kvtest", "run", "x.db", "--rounds", "0"], "rounds"),
     ];
     for (arguments, text) in refused {
         bench.run(arguments).refuses(text);
@@ -377,7 +400,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
 fn sizes_beyond_32_bits_are_accepted_whole() {
     let bench = Bench::new();
     database(&bench, "x.db");
-    let run = bench.run(&["run", "x.db", "--mmap", "4GiB", "--rounds", "1"]);
+    let run = bench.run(&["kvtest", "run", "x.db", "--mmap", "4GiB", "--rounds", "1"]);
     run.exits(0)
         .prints("--mmap 4294967296")
         .prints("SQLite maps 2147418112 bytes instead of");
@@ -392,7 +415,7 @@ fn a_damaged_database_ends_with_one_line() {
     let length = bytes.len();
     bytes[4096..length].fill(0x5a);
     fs::write(&path, bytes).unwrap();
-    let run = bench.run(&["run", "x.db", "--rounds", "1"]);
+    let run = bench.run(&["kvtest", "run", "x.db", "--rounds", "1"]);
     run.refuses("malformed");
 }
 
@@ -402,6 +425,7 @@ fn integrity_and_counters_are_shown_when_asked() {
     database(&bench, "x.db");
     bench
         .run(&[
+            "kvtest",
             "run",
             "x.db",
             "--integrity-check",
@@ -413,12 +437,12 @@ fn integrity_and_counters_are_shown_when_asked() {
         .prints("integrity-check: ok")
         .prints("Page cache hits: ")
         .prints("Read() system calls: ");
-    let brief = bench.run(&["run", "x.db", "--stats", "-q", "--rounds", "1"]);
+    let brief = bench.run(&["kvtest", "run", "x.db", "--stats", "-q", "--rounds", "1"]);
     brief.exits(0).prints("Page cache hits: ");
     assert!(!brief.stdout().contains("Around it"), "kvtest's lines only");
     directory(&bench, "d", 1..=9);
     bench
-        .run(&["run", "d", "--stats", "--rounds", "1"])
+        .run(&["kvtest", "run", "d", "--stats", "--rounds", "1"])
         .exits(0)
         .prints("Read() system calls: ");
 }
@@ -428,7 +452,7 @@ fn as_kvtest_a_start_beyond_the_keys_it_reads_is_refused() {
     let bench = Bench::new();
     directory(&bench, "d", (1..=3).chain([1_500]));
     bench
-        .run(&["run", "d", "--as-kvtest", "--start", "1200"])
+        .run(&["kvtest", "run", "d", "--as-kvtest", "--start", "1200"])
         .refuses("beyond the largest key to visit, 1000");
 }
 
@@ -440,6 +464,7 @@ fn a_link_to_a_database_is_run_as_the_database() {
     std::os::unix::fs::symlink("../x.db", bench.path("links/y.db")).unwrap();
     bench
         .run(&[
+            "kvtest",
             "run",
             "links/y.db",
             "--update",
@@ -462,6 +487,7 @@ fn a_reader_of_the_log_does_not_fail_a_run_that_writes() {
     for more in [&[][..], &["--nocheckpoint"]] {
         let arguments = [
             &[
+                "kvtest",
                 "run",
                 "x.db",
                 "--update",
@@ -481,6 +507,7 @@ fn what_an_update_leaves_out_or_only_clocks_is_said_in_the_row() {
     let bench = Bench::on_disk();
     database(&bench, "x.db");
     let update = [
+        "kvtest",
         "run",
         "x.db",
         "--update",
@@ -517,6 +544,7 @@ fn without_a_journal_on_the_disk_an_update_warns_before_it_starts() {
     database(&bench, "x.db");
     for mode in ["off", "memory", "delete"] {
         let update = [
+            "kvtest",
             "run",
             "x.db",
             "--update",
@@ -532,7 +560,7 @@ fn without_a_journal_on_the_disk_an_update_warns_before_it_starts() {
         let warned = run.stderr().contains("nothing can undo");
         assert_eq!(warned, mode != "delete", "{}", run.stderr());
     }
-    let reads = bench.run(&["run", "x.db", "--rounds", "1", "--jmode", "off"]);
+    let reads = bench.run(&["kvtest", "run", "x.db", "--rounds", "1", "--jmode", "off"]);
     assert!(!reads.stderr().contains("undo"), "{}", reads.stderr());
 }
 
@@ -554,6 +582,7 @@ fn what_an_interrupted_write_left_is_undone_before_an_update() {
     bench.run(&["stat", "y.db"]).refuses("interrupted");
     let update = |place| {
         [
+            "kvtest",
             "run",
             place,
             "--update",
@@ -604,6 +633,7 @@ fn ctrl_c_in_an_update_leaves_a_database_that_anyone_can_read() {
     let journal = bench.path("x.db-journal");
     // So small a cache that pages are written, and with them the journal, before the commit.
     let update = [
+        "kvtest",
         "run",
         "x.db",
         "--update",
@@ -635,6 +665,7 @@ fn ctrl_c_and_errors_put_the_journal_mode_back_too() {
     database(&bench, "x.db");
     let log = bench.path("x.db-wal");
     let update = [
+        "kvtest",
         "run",
         "x.db",
         "--update",
@@ -661,6 +692,7 @@ fn ctrl_c_and_errors_put_the_journal_mode_back_too() {
         )
         .unwrap();
     let run = bench.run(&[
+        "kvtest",
         "run",
         "x.db",
         "--update",
@@ -679,7 +711,8 @@ fn ctrl_c_and_errors_put_the_journal_mode_back_too() {
 /// said.
 fn interrupted_after(bench: &Bench, pause: Duration) -> (String, String) {
     let temporary = bench.path("tmp");
-    let mut command = bench.command(&["run", "x.db", "--count", "50k", "--rounds", "200"]);
+    let mut command =
+        bench.command(&["kvtest", "run", "x.db", "--count", "50k", "--rounds", "200"]);
     command.env("TMPDIR", &temporary);
     let child = command
         .stdout(Stdio::piped())

@@ -30,12 +30,12 @@ fn names(text: &str) -> Vec<String> {
 }
 
 fn describe(spec: &str) -> Finished {
-    Bench::new().run(&["stores", spec])
+    Bench::new().run(&["list", "stores", spec])
 }
 
 #[test]
 fn studies_and_their_dry_runs_fit_80_columns() {
-    let studies = names(&fits(&["studies"]));
+    let studies = names(&fits(&["list", "studies"]));
     assert!(studies.len() >= 7, "{studies:?}");
     for study in &studies {
         let text = fits(&["study", study, "--dry-run"]);
@@ -45,11 +45,11 @@ fn studies_and_their_dry_runs_fit_80_columns() {
 
 #[test]
 fn stores_and_their_descriptions_fit_80_columns_and_give_sizes_in_one_form() {
-    let list = fits(&["stores"]);
+    let list = fits(&["list", "stores"]);
     let stores = names(&list);
     assert!(stores.len() >= 8, "{stores:?}");
     for store in &stores {
-        let text = fits(&["stores", store]);
+        let text = fits(&["list", "stores", store]);
         assert!(text.contains("\nWith these values:\n"), "{text}");
         for setting in ["cache=", "memtable=", "block_size=", "page_size="] {
             let start = format!("  {setting}");

@@ -189,24 +189,24 @@ fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
     let bench = measured();
     for name in ["a.html", "a.md", "a.csv", "a.json"] {
         for _ in 0..2 {
-            let written = bench.run(&["report", "out", "--output", name]);
+            let written = bench.run(&["report", "out", "--to", name]);
             written.exits(0);
             assert_eq!((written.stdout(), written.stderr()), Default::default());
         }
         assert!(text(&bench, name).contains("SQLite"), "{name}");
         bench.write(name, MINE);
-        let refused = bench.run(&["report", "out", "--output", name]);
+        let refused = bench.run(&["report", "out", "--to", name]);
         refused.refuses(&format!("{name} exists, and stowplan did not write it"));
         assert_eq!(text(&bench, name), MINE);
     }
     let for_action = "--format=github-action-benchmark";
-    let write = || bench.run(&["report", "out", "--output", "b.json", for_action]);
+    let write = || bench.run(&["report", "out", "--to", "b.json", for_action]);
     write().exits(0);
     write().refuses("remove it first, or redirect stdout to it");
-    let unclear = bench.run(&["report", "out", "--output", "report.txt"]);
+    let unclear = bench.run(&["report", "out", "--to", "report.txt"]);
     unclear.refuses("its name does not say which format");
-    let directory = bench.run(&["report", "out", "--output", "out", "--format", "md"]);
-    directory.refuses("--output out is a directory");
+    let directory = bench.run(&["report", "out", "--to", "out", "--format", "md"]);
+    directory.refuses("--to out is a directory");
     let both = bench.run(&["report", "out", "--json", "--format", "csv"]);
     both.exits(2);
     for [format, name] in [
@@ -214,8 +214,8 @@ fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
         ["--format=md", "q.html"],
         [for_action, "q.md"],
     ] {
-        let contradicts = bench.run(&["report", "out", format, "--output", name]);
-        contradicts.refuses(&format!("--output {name} says {}", &name[2..]));
+        let contradicts = bench.run(&["report", "out", format, "--to", name]);
+        contradicts.refuses(&format!("--to {name} says {}", &name[2..]));
         assert!(!bench.path(name).exists());
     }
 }
@@ -248,7 +248,7 @@ fn any_cell_can_be_the_baseline_and_the_files_beside_the_result_keep_theirs() {
         shown.stderr()
     );
     assert_eq!(text(&bench, "out/report.html"), before);
-    let page = bench.run(&["report", "out", "--baseline", "sql", "--output", "sql.html"]);
+    let page = bench.run(&["report", "out", "--baseline", "sql", "--to", "sql.html"]);
     page.exits(0);
     assert!(text(&bench, "sql.html").contains("instead of dir"));
     let slip = bench.run(&["report", "out", "--baseline", "sqll"]);
@@ -290,7 +290,7 @@ fn several_results_are_set_side_by_side_in_every_format() {
     run(&["--format", "md"])
         .exits(0)
         .prints("| machine | CPU |");
-    run(&["--output", "all.html"]).exits(0);
+    run(&["--to", "all.html"]).exits(0);
     assert!(text(&bench, "all.html").contains("<!-- stowplan report -->"));
     let before = text(&bench, "stowplan-results/machines-small.html");
     let quiet = run(&["--quiet", "--baseline", "sql"]);
@@ -303,7 +303,7 @@ fn several_results_are_set_side_by_side_in_every_format() {
     );
     run(&["--baseline", "sql", "--format", "html"]).refuses("is for the planned baseline");
     assert_eq!(text(&bench, "stowplan-results/machines-small.html"), before);
-    run(&["--baseline", "sql", "--output", "sql.html"]).exits(0);
+    run(&["--baseline", "sql", "--to", "sql.html"]).exits(0);
     assert!(text(&bench, "sql.html").contains("chosen after the run: sql instead of dir"));
     run(&["--format", "github-action-benchmark"]).refuses("call it once for each of the 3 results");
     assert_eq!(entries(&bench.path("attic")), ["result.jsonl"]);

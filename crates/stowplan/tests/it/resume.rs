@@ -19,7 +19,7 @@ const STUDY: [&str; 7] = [
     "10",
     "--quiet",
 ];
-const RESUME: [&str; 4] = ["study", "--resume", "out", "--quiet"];
+const RESUME: [&str; 3] = ["resume", "out", "--quiet"];
 
 /// Lines of the result so far.
 fn lines(bench: &Bench) -> usize {
@@ -265,7 +265,7 @@ fn an_interrupted_run_says_what_to_type() {
     assert!(stderr.contains("going on with small: "), "{stderr}");
     // Nothing is left, so it is shown again and not touched.
     let before = std::fs::read(bench.path("out/result.jsonl")).unwrap();
-    let again = bench.run(&["study", "--resume", "out/result.jsonl"]);
+    let again = bench.run(&["resume", "out/result.jsonl"]);
     again.exits(0).prints("SQLite");
     assert!(again.stderr().contains("this run is complete"));
     let after = std::fs::read(bench.path("out/result.jsonl")).unwrap();
@@ -281,7 +281,7 @@ fn a_run_that_ran_out_of_time_names_what_it_did_not_answer_and_goes_on_with_more
     let arguments = [&STUDY[..6], &["--budget", "1s"]].concat();
     let run = bench.run(&arguments);
     run.exits(0);
-    assert!(run.stderr().contains("--resume out"), "{}", run.stderr());
+    assert!(run.stderr().contains("resume out"), "{}", run.stderr());
     let result = std::fs::read_to_string(bench.path("out/result.jsonl")).unwrap();
     let named = "The time was over before these comparisons had an answer";
     assert!(result.contains(named), "{result}");
@@ -310,7 +310,7 @@ fn a_finished_run_is_extended_by_more_rounds() {
     let more = [&RESUME[..], &["--rounds", "10"]].concat();
     bench.run(&more).exits(0);
     is_whole(&bench, &whole());
-    let again = bench.run(&["study", "--resume", "out"]);
+    let again = bench.run(&["resume", "out"]);
     again.exits(0);
     assert!(again.stderr().contains("this run is complete"));
 }
@@ -338,7 +338,7 @@ fn a_run_whose_last_round_outlasted_its_budget_was_not_cut_short() {
     std::fs::create_dir(bench.path("out")).unwrap();
     bench.write("out/result.jsonl", &over);
     let before = lines(&bench);
-    let mut command = bench.command(&["study", "--resume", "out", "--budget", "1s"]);
+    let mut command = bench.command(&["resume", "out", "--budget", "1s"]);
     let mut child = command
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -356,7 +356,7 @@ fn a_run_whose_last_round_outlasted_its_budget_was_not_cut_short() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(!said.contains("--resume"), "{said}");
+    assert!(!said.contains(" resume "), "{said}");
     is_whole(&bench, &whole());
 }
 
@@ -422,15 +422,12 @@ fn what_would_change_the_measurement_is_refused() {
         "--durability=durable",
         "--output=other",
     ] {
-        let run = bench.run(&["study", "--resume", "out", option]);
+        let run = bench.run(&["resume", "out", option]);
         let name = option.split('=').next().unwrap();
-        let name = name.strip_prefix("small.").unwrap_or(name);
-        run.refuses("--resume").refuses(name);
+        run.refuses(name).refuses("'stowplan resume");
     }
-    let run = bench.run(&["crossover", "--resume", "out", "--to", "4k"]);
-    run.refuses("--to");
     bench
-        .run(&["study", "--resume", "nowhere"])
+        .run(&["resume", "nowhere"])
         .refuses("there is no result.jsonl in it");
 }
 
@@ -505,7 +502,7 @@ fn a_crossover_goes_on_with_the_sizes_that_it_added() {
     let mut chance = Chance::new();
     let mut at = 10;
     let mut arguments = &sweep[..];
-    let resume = ["crossover", "--resume", "out", "--quiet"];
+    let resume = ["resume", "out", "--quiet"];
     for _ in 0..4 {
         at += chance.below(150);
         println!("broken off at line {at}");

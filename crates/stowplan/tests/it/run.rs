@@ -160,21 +160,26 @@ fn a_dry_run_says_what_it_needs_and_writes_nothing() {
 fn stores_and_studies_are_listed() {
     let bench = Bench::new();
     bench
-        .run(&["stores"])
+        .run(&["list", "stores"])
         .exits(0)
         .prints("files")
         .prints("sqlite")
         .prints("flat");
     bench
-        .run(&["stores", "sqlite"])
+        .run(&["list", "stores", "sqlite"])
         .exits(0)
         .prints("page_size=4KiB")
         .prints("synchronous");
     bench
-        .run(&["stores", "sqlit"])
+        .run(&["list", "stores", "sqlit"])
         .refuses("did you mean 'sqlite'?");
-    bench.run(&["stores", "rocksbd"]).refuses("'rocksdb'?");
-    bench.run(&["studies"]).exits(0).prints("fasterthanfs");
+    bench
+        .run(&["list", "stores", "rocksbd"])
+        .refuses("'rocksdb'?");
+    bench
+        .run(&["list", "studies"])
+        .exits(0)
+        .prints("fasterthanfs");
 }
 
 #[test]

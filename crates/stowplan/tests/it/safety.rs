@@ -139,36 +139,37 @@ fn no_verb_touches_what_lies_around() {
     guarded
         .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
         .exits(0);
-    guarded.run(&["study", "--resume", "out"]).exits(0);
+    guarded.run(&["resume", "out"]).exits(0);
     guarded
         .run(&["study", "tiny.toml", "--rounds", "1", "-q"])
         .exits(0);
     guarded.run(&["crossover", "--dry-run"]).exits(0);
     guarded.run(&["report", "out"]).exits(0);
     guarded
-        .run(&["report", "out", "--output", "../precious/report.html"])
+        .run(&["report", "out", "--to", "../precious/report.html"])
         .refuses("did not write it");
     guarded.run(&["compare", "out", "out", "--cells", "read/dir=read/sql"]);
     guarded.run(&["doctor", "--quiet"]);
     guarded
         .run(&["drivers", "check", "built-in", "flat"])
         .exits(0);
-    for verb in ["studies", "stores", "drivers", "kvtest", "help"] {
+    for verb in ["list", "help"] {
         guarded.run(&[verb]).exits(0);
     }
     guarded
-        .run(&["init", "k.db", "--count", "120", "--size", "100"])
+        .run(&["kvtest", "init", "k.db", "--count", "120", "--size", "100"])
         .exits(0);
     guarded.run(&["stat", "k.db"]).exits(0);
-    guarded.run(&["export", "k.db", "k.dir"]).exits(0);
+    guarded.run(&["kvtest", "export", "k.db", "k.dir"]).exits(0);
     guarded
-        .run(&["export", "k.db", "../precious"])
+        .run(&["kvtest", "export", "k.db", "../precious"])
         .refuses("not empty");
     guarded
-        .run(&["run", "k.db", "--count", "10", "--rounds", "1"])
+        .run(&["kvtest", "run", "k.db", "--count", "10", "--rounds", "1"])
         .exits(0);
     guarded
         .run(&[
+            "kvtest",
             "run",
             "k.dir",
             "--count",
@@ -194,7 +195,7 @@ fn no_verb_touches_what_lies_around() {
         guarded.run(&words).exits(0);
     }
     guarded.run(&["mount", "none.sqlar", "u.dir"]).exits(2);
-    guarded.run(&["man", "-o", "pages"]).exits(0);
+    guarded.run(&["man", "--to", "pages"]).exits(0);
     guarded.run(&["completions", "bash"]).exits(0);
     guarded.run(&["worker"]);
     for verb in verbs(&guarded.run(&["--help"]).stdout()) {
@@ -227,7 +228,7 @@ fn what_stands_in_the_place_of_a_manual_page_is_neither_followed_nor_waited_for(
     fs::create_dir(guarded.here("pages")).unwrap();
     let refused = |guarded: &mut Guarded| {
         guarded
-            .run(&["man", "-o", "pages"])
+            .run(&["man", "--to", "pages"])
             .refuses("was not made by");
         let _ = fs::remove_file(&page);
         let _ = fs::remove_dir(&page);
@@ -246,11 +247,11 @@ fn what_stands_in_the_place_of_a_manual_page_is_neither_followed_nor_waited_for(
             .success()
     );
     refused(&mut guarded);
-    guarded.run(&["man", "-o", "pages"]).exits(0);
+    guarded.run(&["man", "--to", "pages"]).exits(0);
     let copy = guarded.here("copy");
     fs::hard_link(&page, &copy).unwrap();
     fs::write(&page, fs::read_to_string(&page).unwrap() + "of mine\n").unwrap();
-    guarded.run(&["man", "-o", "pages"]).exits(0);
+    guarded.run(&["man", "--to", "pages"]).exits(0);
     assert!(fs::read_to_string(&copy).unwrap().ends_with("of mine\n"));
 }
 
@@ -355,9 +356,7 @@ fn a_work_directory_that_is_a_link_by_now_is_left_alone_by_a_run_that_goes_on() 
         .exits(0);
     cut(&guarded.here("out/result.jsonl"), |line| line);
     symlink("../../precious", guarded.here("out/work")).unwrap();
-    guarded
-        .run(&["study", "--resume", "out"])
-        .refuses("left alone");
+    guarded.run(&["resume", "out"]).refuses("left alone");
 }
 
 #[test]
@@ -385,7 +384,7 @@ fn names_in_a_result_never_become_paths() {
         });
         assert!(replaced);
         guarded
-            .run(&["study", "--resume", "out"])
+            .run(&["resume", "out"])
             .refuses("which no study can give");
         assert_eq!(
             entries(&guarded.here("out")),
@@ -397,7 +396,7 @@ fn names_in_a_result_never_become_paths() {
         cut(&result, |line| {
             line.replace("\"blobs\"", &format!("\"{name}\""))
         });
-        let finished = guarded.run(&["study", "--resume", "out"]);
+        let finished = guarded.run(&["resume", "out"]);
         // Two dots are no path behind another word.
         if name == ".." {
             continue;
@@ -535,8 +534,8 @@ fn names_in_a_result_reach_no_report_as_more_than_text() {
         &["compare", "bad", "worse"],
         &["compare", "out", "bad"],
         &["compare", "bad", "worse", "--by", "ratio", "--json"],
-        &["study", "--resume", "bad"],
-        &["study", "--resume", "bad", "--dry-run"],
+        &["resume", "bad"],
+        &["resume", "bad", "--dry-run"],
     ] {
         let finished = guarded.run(arguments);
         let said = arguments.join(" ");
@@ -570,8 +569,11 @@ fn names_in_a_result_reach_no_report_as_more_than_text() {
         }
     }
     for (page, arguments) in [
-        ("one.html", &["report", "bad", "-o", "one.html"][..]),
-        ("both.html", &["report", "bad", "worse", "-o", "both.html"]),
+        ("one.html", &["report", "bad", "--to", "one.html"][..]),
+        (
+            "both.html",
+            &["report", "bad", "worse", "--to", "both.html"],
+        ),
     ] {
         guarded.run(arguments).exits(0);
         let text = fs::read_to_string(guarded.here(page)).unwrap();
@@ -593,7 +595,9 @@ fn names_of_files_reach_no_message_as_more_than_text() {
         TINY.replace("Tiny", "\\u001b[2J\\u009b"),
     )
     .unwrap();
-    guarded.run(&["init", "k.db", "--count", "5"]).exits(0);
+    guarded
+        .run(&["kvtest", "init", "k.db", "--count", "5"])
+        .exits(0);
     fs::rename(guarded.here("k.db"), guarded.here("\u{1b}]0;x\u{7}.db")).unwrap();
     for arguments in [
         &["study", name, "--dry-run", "--color", "always"][..],
@@ -601,10 +605,18 @@ fn names_of_files_reach_no_message_as_more_than_text() {
         &["study", "tiny.toml", "--work", "\u{1b}[31mno"],
         &["study", "tiny.toml", "--only", "\u{1b}[31mno"],
         &["\u{1b}[31mno"],
-        &["stores", "\u{1b}[31mno"],
+        &["list", "stores", "\u{1b}[31mno"],
         &["stat", "\u{1b}]0;x\u{7}.db"],
-        &["run", "\u{1b}]0;x\u{7}.db", "--count", "2", "--rounds", "1"],
-        &["export", "\u{1b}]0;x\u{7}.db", "\u{1b}[31mdir"],
+        &[
+            "kvtest",
+            "run",
+            "\u{1b}]0;x\u{7}.db",
+            "--count",
+            "2",
+            "--rounds",
+            "1",
+        ],
+        &["kvtest", "export", "\u{1b}]0;x\u{7}.db", "\u{1b}[31mdir"],
         &["report", "\u{1b}[31mno"],
     ] {
         let finished = guarded.run(arguments);
@@ -637,11 +649,17 @@ fn the_longest_names_are_cut_or_refused_and_odd_ones_are_only_names() {
     assert!(!guarded.here("no").exists());
     let (fits, too_long) = ("a".repeat(250), "a".repeat(256));
     for name in ["..a", "con", "a b.", "a\nb", &fits] {
-        guarded.run(&["init", name, "--count", "3"]).exits(0);
+        guarded
+            .run(&["kvtest", "init", name, "--count", "3"])
+            .exits(0);
         assert!(guarded.here(name).is_file(), "{name:?}");
     }
-    guarded.run(&["init", &too_long, "--count", "3"]).exits(2);
+    guarded
+        .run(&["kvtest", "init", &too_long, "--count", "3"])
+        .exits(2);
     for name in [".", "..", ""] {
-        guarded.run(&["init", name, "--count", "3"]).exits(2);
+        guarded
+            .run(&["kvtest", "init", name, "--count", "3"])
+            .exits(2);
     }
 }
