@@ -61,7 +61,7 @@ fn of_store(spec: &str, options: &CrashOptions) -> Result<Subject, CliError> {
     let can = &resolved.capabilities;
     if !can.persistent || !resolved.kind.keeps_values() {
         return Err(CliError::Usage(format!(
-            "'{spec}' keeps nothing that a power cut could leave; 'stowplan stores' lists stores"
+            "'{spec}' keeps nothing that a power cut could leave; 'stowplan list stores' lists them"
         )));
     }
     let arguments = |verb: &str| -> Vec<OsString> {
