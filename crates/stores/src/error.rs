@@ -122,6 +122,32 @@ impl StoreError {
         self
     }
 
+    /// What an engine said, to which the adapter adds its store and what was attempted ([`Self::during`]).
+    #[cold]
+    pub fn said(detail: impl ToString) -> Self {
+        Self::engine("", "", detail.to_string())
+    }
+
+    /// The same with the store, and with what was attempted, where it lacks them.
+    #[must_use]
+    pub fn during(mut self, store: &'static str, attempted: impl FnOnce() -> String) -> Self {
+        match &mut self {
+            Self::Engine {
+                store: name,
+                action,
+                ..
+            }
+            | Self::Conflict {
+                store: name,
+                action,
+                ..
+            } if name.is_empty() => (*name, *action) = (store, attempted()),
+            Self::KeyExists { store: name, .. } if name.is_empty() => *name = store,
+            _ => {}
+        }
+        self
+    }
+
     /// An engine refused.
     pub fn engine(
         store: &'static str,

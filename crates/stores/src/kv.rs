@@ -197,11 +197,14 @@ pub trait Engine: Sized + Send + Sync + 'static {
         true
     }
 
-    /// Brings written data to where it stays.
+    /// Brings written data to where it stays, unless it is there already.
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn checkpoint(&self, options: &Self::Options) -> Result<()>;
+    fn checkpoint(&self, options: &Self::Options) -> Result<()> {
+        let _ = options;
+        Ok(())
+    }
 
     /// Makes the table where there is none, as a transaction of its own.
     ///
@@ -268,6 +271,52 @@ pub trait Table {
     fn remove(&mut self, key: Key) -> Result<bool>;
 }
 
+/// A table that adds and replaces by the same call: what is there is looked up first.
+pub trait LookThenPut {
+    /// Whether there is a value.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn has(&mut self, key: Key) -> Result<bool>;
+
+    /// Puts a value under a key, whatever is there.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn put(&mut self, key: Key, value: &[u8]) -> Result<()>;
+
+    /// Removes a value that is there.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn clear(&mut self, key: Key) -> Result<()>;
+}
+
+impl<T: LookThenPut> Table for T {
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        match self.has(key)? {
+            true => Err(StoreError::key_exists("", key)),
+            false => self.put(key, value),
+        }
+    }
+
+    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
+        let there = self.has(key)?;
+        if there {
+            self.put(key, value)?;
+        }
+        Ok(there)
+    }
+
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        let there = self.has(key)?;
+        if there {
+            self.clear(key)?;
+        }
+        Ok(there)
+    }
+}
+
 /// How a transaction that writes ends.
 pub trait Changing: Table {
     /// Commits; when it returns, the store's durability claim holds.
@@ -280,7 +329,13 @@ pub trait Changing: Table {
     ///
     /// # Errors
     /// The engine refuses.
-    fn rollback(self) -> Result<()>;
+    fn rollback(self) -> Result<()>
+    where
+        Self: Sized,
+    {
+        drop(self);
+        Ok(())
+    }
 }
 
 /// Shows a value, if there is one.
@@ -310,6 +365,24 @@ pub(crate) fn replaced(was_there: bool, value: &[u8]) -> Found {
 #[must_use]
 pub fn on_key(action: &str, key: Key) -> String {
     format!("{action} key {key}")
+}
+
+/// For `map_err`: the store, and what was attempted, where the engine's own error lacks them.
+fn at<E: Engine>(attempted: &'static str) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(E::STORE, || attempted.to_owned())
+}
+
+/// The same with the key.
+fn at_key<E: Engine>(attempted: &'static str, key: Key) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(E::STORE, || on_key(attempted, key))
+}
+
+/// The same with the place.
+fn in_place<E: Engine>(
+    attempted: &'static str,
+    place: &Path,
+) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(E::STORE, || format!("{attempted} {}", place.display()))
 }
 
 /// What every engine of this kind can do; the rest is said of it.
@@ -401,26 +474,31 @@ impl<E: Engine> KvStore<E> {
     }
 
     fn create(directory: &Path, options: E::Options) -> Result<Box<dyn Store>> {
-        let engine = E::create(directory, &options)?;
-        engine.close(directory, &options)?;
+        let engine = E::create(directory, &options).map_err(in_place::<E>("create", directory))?;
+        let closed = engine.close(directory, &options);
+        closed.map_err(in_place::<E>("create", directory))?;
         Ok(Box::new(Self::new(directory, options)))
     }
 
     fn open(directory: &Path, options: E::Options) -> Result<Box<dyn Store>> {
-        let engine = E::open(directory, &options)?;
-        let checked = engine.check_keys(directory, &options);
-        engine.close(directory, &options).and(checked)?;
+        let opened = E::open(directory, &options).and_then(|engine| {
+            let checked = engine.check_keys(directory, &options);
+            engine.close(directory, &options).and(checked)
+        });
+        opened.map_err(in_place::<E>("open", directory))?;
         Ok(Box::new(Self::new(directory, options)))
     }
 
     fn get(&self) -> Result<Lent<'_, E>> {
         let open = || E::open(&self.directory, &self.options);
-        self.engine.get(open)
+        let engine = self.engine.get(open);
+        engine.map_err(in_place::<E>("open", &self.directory))
     }
 
     fn give_back(&self, engine: Lent<'_, E>) -> Result<()> {
         let close = |engine: E| engine.close(&self.directory, &self.options);
-        self.engine.give_back(engine, close)
+        let closed = self.engine.give_back(engine, close);
+        closed.map_err(at::<E>("close"))
     }
 }
 
@@ -454,7 +532,7 @@ impl<E: Engine> Store for KvStore<E> {
         let engine = opened.map_or_else(|| self.get(), Ok)?;
         let done = engine.checkpoint(&self.options);
         self.give_back(engine)?;
-        done
+        done.map_err(at::<E>("checkpoint"))
     }
 }
 
@@ -465,16 +543,18 @@ struct KvConnection<'s, E: Engine> {
 
 impl<E: Engine> Connection for KvConnection<'_, E> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        let handle = self.engine.handle(&self.store.options);
         Ok(Box::new(KvSession::<E> {
-            handle: self.engine.handle(&self.store.options)?,
+            handle: handle.map_err(at::<E>("open the table"))?,
             engine: &self.engine,
             open: Open::Nothing,
         }))
     }
 
     fn effective_settings(&self) -> Result<Settings> {
-        self.engine
-            .effective_settings(&self.store.directory, &self.store.options)
+        let (directory, options) = (&self.store.directory, &self.store.options);
+        let effective = self.engine.effective_settings(directory, options);
+        effective.map_err(at::<E>("read its settings"))
     }
 
     fn close(self: Box<Self>) -> Result<()> {
@@ -502,19 +582,26 @@ impl<'c, E: Engine> KvSession<'c, E> {
     }
 
     fn read(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        match &mut self.open {
+        let read = match &mut self.open {
             Open::Read(read) => read.get(key, show),
             Open::Write(write) => write.get(key, show),
             Open::Nothing => self.engine().get_once(&mut self.handle, key, show),
-        }
+        };
+        read.map_err(at_key::<E>("read", key))
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut dyn Table) -> Result<bool>) -> Result<bool> {
-        match &mut self.open {
+    fn change(
+        &mut self,
+        attempted: &'static str,
+        key: Key,
+        change: impl FnOnce(&mut dyn Table) -> Result<bool>,
+    ) -> Result<bool> {
+        let changed = match &mut self.open {
             Open::Write(write) => change(write),
             Open::Read(_) => Err(reads_only::<E>()),
             Open::Nothing => self.engine().change_once(&mut self.handle, change),
-        }
+        };
+        changed.map_err(at_key::<E>(attempted, key))
     }
 
     fn change_several(
@@ -558,10 +645,11 @@ impl<E: Engine> Session for KvSession<'_, E> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.without_transaction("begin a transaction")?;
         let engine = self.engine();
-        self.open = match access {
-            Access::Read => Open::Read(engine.read(&mut self.handle)?),
-            Access::Write => Open::Write(engine.write(&mut self.handle)?),
+        let begun = match access {
+            Access::Read => engine.read(&mut self.handle).map(Open::Read),
+            Access::Write => engine.write(&mut self.handle).map(Open::Write),
         };
+        self.open = begun.map_err(at::<E>("begin a transaction"))?;
         Ok(())
     }
 
@@ -571,6 +659,7 @@ impl<E: Engine> Session for KvSession<'_, E> {
             Open::Read(read) => self.engine().end_read(&mut self.handle, read),
             Open::Nothing => Ok(()),
         }
+        .map_err(at::<E>("commit"))
     }
 
     fn rollback(&mut self) -> Result<()> {
@@ -579,6 +668,7 @@ impl<E: Engine> Session for KvSession<'_, E> {
             Open::Read(read) => self.engine().end_read(&mut self.handle, read),
             Open::Nothing => Ok(()),
         }
+        .map_err(at::<E>("roll back"))
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
@@ -597,26 +687,28 @@ impl<E: Engine> Session for KvSession<'_, E> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        self.change(|table| table.insert(key, value).map(|()| true))
-            .map(drop)
+        let insert = |table: &mut dyn Table| table.insert(key, value).map(|()| true);
+        self.change("insert", key, insert).map(drop)
     }
 
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
-        self.change_several(|table| {
-            rows.iter()
-                .try_for_each(|(key, value)| table.insert(*key, value))?;
+        let inserted = self.change_several(|table| {
+            rows.iter().try_for_each(|(key, value)| {
+                let inserted = table.insert(*key, value);
+                inserted.map_err(at_key::<E>("insert", *key))
+            })?;
             Ok(true)
-        })
-        .map(drop)
+        });
+        inserted.map(drop).map_err(at::<E>("insert rows"))
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let was_there = self.change(|table| table.replace(key, value))?;
+        let was_there = self.change("overwrite", key, |table| table.replace(key, value))?;
         Ok(replaced(was_there, value))
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        self.change(|table| table.remove(key))
+        self.change("delete", key, |table| table.remove(key))
     }
 
     fn scan(
@@ -632,15 +724,18 @@ impl<E: Engine> Session for KvSession<'_, E> {
                 .engine()
                 .scan_once(&mut self.handle, from, limit, visit),
         }
+        .map_err(at_key::<E>("scan from", from))
     }
 
     fn create_table(&mut self) -> Result<()> {
         self.without_transaction("create a table")?;
-        self.engine().create_table(&mut self.handle)
+        let created = self.engine().create_table(&mut self.handle);
+        created.map_err(at::<E>("create the table"))
     }
 
     fn drop_table(&mut self) -> Result<()> {
         self.without_transaction("drop a table")?;
-        E::drop_table(self.engine, &mut self.handle)
+        let dropped = E::drop_table(self.engine, &mut self.handle);
+        dropped.map_err(at::<E>("drop the table"))
     }
 }

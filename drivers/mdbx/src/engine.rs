@@ -184,10 +184,6 @@ impl Engine for Environment {
         false
     }
 
-    fn checkpoint(&self, _: &Options) -> Result<()> {
-        Ok(())
-    }
-
     fn create_table<'e>(&'e self, handle: &mut Handle<'e>) -> Result<()> {
         handle.table = Some(create_table(self, handle.form)?);
         Ok(())
@@ -310,9 +306,5 @@ fn found(changed: std::result::Result<(), Code>) -> std::result::Result<bool, Co
 impl Changing for Transaction<MdbxWriting<'_>> {
     fn commit(self) -> Result<()> {
         self.transaction.commit().map_err(|e| failed("commit", e))
-    }
-
-    fn rollback(self) -> Result<()> {
-        Ok(())
     }
 }

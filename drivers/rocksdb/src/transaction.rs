@@ -7,8 +7,8 @@ use rocksdb::{
     DBAccess, DBPinnableSlice, DBRawIteratorWithThreadMode, Error, ReadOptions,
     SnapshotWithThreadMode, Transaction,
 };
-use stowplan_stores::kv::{Changing, Reading, Table, Visit, on_key, shown};
-use stowplan_stores::{Found, Key, KeyForm, Result, StoreError};
+use stowplan_stores::kv::{Changing, LookThenPut, Reading, Visit, on_key, shown};
+use stowplan_stores::{Found, Key, KeyForm, Result};
 
 /// The value, in memory of the block cache or of a memtable where RocksDB can pin it there.
 pub(crate) fn get(
@@ -112,20 +112,6 @@ impl WriteTransaction<'_> {
         self.transaction
             .get_pinned_for_update_cf_opt(&self.family, key, true, &self.reads)
     }
-
-    /// Whether there is a value. RocksDB has no look-up that leaves the value itself unread and is
-    /// sure; it is not copied, though, where it can be pinned.
-    fn contains(&self, action: &str, key: Key) -> Result<bool> {
-        let value = self.pinned(self.form.bytes(key));
-        let value = value.map_err(|e| failed(on_key(action, key), &e))?;
-        Ok(value.is_some())
-    }
-
-    fn put(&self, action: &str, key: Key, value: &[u8]) -> Result<()> {
-        let bytes = self.form.bytes(key);
-        let put = self.transaction.put_cf(&self.family, bytes, value);
-        put.map_err(|e| failed(on_key(action, key), &e))
-    }
 }
 
 impl Reading for WriteTransaction<'_> {
@@ -144,30 +130,25 @@ impl Reading for WriteTransaction<'_> {
     }
 }
 
-impl Table for WriteTransaction<'_> {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        if self.contains("insert", key)? {
-            return Err(StoreError::key_exists(STORE, key));
-        }
-        self.put("insert", key, value)
+impl LookThenPut for WriteTransaction<'_> {
+    /// RocksDB has no look-up that leaves the value itself unread and is sure; it is not copied, though,
+    /// where it can be pinned.
+    fn has(&mut self, key: Key) -> Result<bool> {
+        let value = self.pinned(self.form.bytes(key));
+        let value = value.map_err(|e| failed(on_key("look up", key), &e))?;
+        Ok(value.is_some())
     }
 
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
-        let there = self.contains("overwrite", key)?;
-        if there {
-            self.put("overwrite", key, value)?;
-        }
-        Ok(there)
+    fn put(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let bytes = self.form.bytes(key);
+        let put = self.transaction.put_cf(&self.family, bytes, value);
+        put.map_err(|e| failed(on_key("put", key), &e))
     }
 
-    fn remove(&mut self, key: Key) -> Result<bool> {
-        let there = self.contains("delete", key)?;
-        if there {
-            let bytes = self.form.bytes(key);
-            let deleted = self.transaction.delete_cf(&self.family, bytes);
-            deleted.map_err(|e| failed(on_key("delete", key), &e))?;
-        }
-        Ok(there)
+    fn clear(&mut self, key: Key) -> Result<()> {
+        let bytes = self.form.bytes(key);
+        let deleted = self.transaction.delete_cf(&self.family, bytes);
+        deleted.map_err(|e| failed(on_key("delete", key), &e))
     }
 }
 

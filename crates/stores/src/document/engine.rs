@@ -3,7 +3,7 @@
 use super::form::{self, Held, Rows};
 use super::{Options, STORE};
 use crate::files::Fsync;
-use crate::kv::{Changing, Engine, Reading, Table, Visit, capabilities, shown};
+use crate::kv::{Changing, Engine, LookThenPut, Reading, Visit, capabilities, shown};
 use crate::options::OptionValue as _;
 use crate::{Found, Key, Lent, Result, StoreError, disk};
 use std::collections::BTreeMap;
@@ -195,10 +195,6 @@ impl Engine for Document {
         false
     }
 
-    fn checkpoint(&self, _: &Options) -> Result<()> {
-        Ok(())
-    }
-
     fn create_table(&self, (): &mut ()) -> Result<()> {
         let mut state = self.write_state();
         if state.rows.is_some() {
@@ -263,24 +259,17 @@ pub(super) struct Writing<'e> {
 }
 
 impl Writing<'_> {
-    /// Puts a value under a key, or none; says whether there was one.
-    fn change(&mut self, key: Key, value: Option<&[u8]>) -> bool {
-        let Some(rows) = &mut self.state.rows else {
-            return false;
-        };
+    /// Puts a value under a key, or none.
+    fn change(&mut self, key: Key, value: Option<&[u8]>) -> Result<()> {
+        let rows = self.state.rows.as_mut();
+        let rows = rows.ok_or_else(|| no_table("change it"))?;
         let format = self.document.options.format;
         let before = match value {
             Some(value) => rows.insert(key.0, Held::of(format, value)),
             None => rows.remove(&key.0),
         };
-        let was_there = before.is_some();
         self.undo.entry(key.0).or_insert(before);
-        was_there
-    }
-
-    fn has(&self, key: Key) -> bool {
-        let rows = self.state.rows.as_ref();
-        rows.is_some_and(|rows| rows.contains_key(&key.0))
+        Ok(())
     }
 
     fn undo(&mut self) {
@@ -312,22 +301,18 @@ impl Reading for Writing<'_> {
     }
 }
 
-impl Table for Writing<'_> {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        if self.has(key) {
-            return Err(StoreError::key_exists(STORE, key));
-        }
-        self.change(key, Some(value));
-        Ok(())
+impl LookThenPut for Writing<'_> {
+    fn has(&mut self, key: Key) -> Result<bool> {
+        let rows = self.state.rows.as_ref();
+        Ok(rows.is_some_and(|rows| rows.contains_key(&key.0)))
     }
 
-    /// A key that is not there stays missing, as in every store.
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
-        Ok(self.has(key) && self.change(key, Some(value)))
+    fn put(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        self.change(key, Some(value))
     }
 
-    fn remove(&mut self, key: Key) -> Result<bool> {
-        Ok(self.has(key) && self.change(key, None))
+    fn clear(&mut self, key: Key) -> Result<()> {
+        self.change(key, None)
     }
 }
 
@@ -340,9 +325,5 @@ impl Changing for Writing<'_> {
         let (document, undo) = (self.document, &mut self.undo);
         let renamed = || undo.clear();
         document.publish(&mut self.state, renamed, document.options.fsync)
-    }
-
-    fn rollback(self) -> Result<()> {
-        Ok(())
     }
 }

@@ -34,7 +34,7 @@ pub(super) enum Keyspace {
 
 impl Database {
     /// Makes it if it is not there.
-    pub(super) fn open(path: &Path, options: &Options) -> Result<Self> {
+    pub(super) fn open_or_make(path: &Path, options: &Options) -> Result<Self> {
         match options.transactions {
             Transactions::SingleWriter => SingleWriterTxDatabase::builder(path)
                 .cache_size(options.cache)

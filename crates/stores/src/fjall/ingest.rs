@@ -1,7 +1,7 @@
 //! Several rows at once, past the journal and the memtable: sorted, and written straight into tables.
 
+use super::STORE;
 use super::database::{Keyspace, Writing};
-use super::{STORE, failed};
 use crate::kv::Table;
 use crate::{Key, KeyForm, Result, StoreError};
 use fjall::{UserKey, UserValue};
@@ -32,14 +32,11 @@ impl<'d> Ingesting<'d> {
             let key = self.form.key(STORE, &twice[0].0)?;
             return Err(StoreError::key_exists(STORE, key));
         }
-        let written = || {
-            let mut ingestion = self.keyspace.inner().start_ingestion()?;
-            for (key, value) in self.rows {
-                ingestion.write(key, value)?;
-            }
-            ingestion.finish()
-        };
-        written().map_err(|e| failed("ingest rows", &e))
+        let mut ingestion = self.keyspace.inner().start_ingestion()?;
+        for (key, value) in self.rows {
+            ingestion.write(key, value)?;
+        }
+        Ok(ingestion.finish()?)
     }
 
     fn refuse(what: &str) -> StoreError {
@@ -50,8 +47,7 @@ impl<'d> Ingesting<'d> {
 impl Table for Ingesting<'_> {
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         let bytes = self.form.bytes(key);
-        let there = self.alone.contains(&self.keyspace, bytes.as_ref());
-        if there.map_err(|e| failed(format!("insert key {key}"), &e))? {
+        if self.alone.contains(&self.keyspace, bytes.as_ref())? {
             return Err(StoreError::key_exists(STORE, key));
         }
         self.rows.push((bytes.as_ref().into(), value.into()));

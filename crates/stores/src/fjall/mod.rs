@@ -17,19 +17,19 @@ const DATABASE: &str = "db";
 /// One keyspace of a fjall database. See the module.
 pub(crate) const KIND: &dyn StoreKind = &KvKind::<Database>::new();
 
-/// What fjall said about an action, in one line. Its own text is that of `Debug`.
-fn failed(action: impl Into<String>, error: &::fjall::Error) -> StoreError {
-    let detail = match error {
-        ::fjall::Error::Io(e) => e.to_string(),
-        ::fjall::Error::Storage(e) => e.to_string(),
-        ::fjall::Error::Locked => "another process has it open".to_owned(),
-        ::fjall::Error::Poisoned => {
-            "an earlier write or sync failed; nothing more is written until it is opened again"
-                .to_owned()
+impl From<::fjall::Error> for StoreError {
+    /// What fjall says. Its own text is that of `Debug`.
+    fn from(error: ::fjall::Error) -> Self {
+        match error {
+            ::fjall::Error::Io(error) => Self::said(error),
+            ::fjall::Error::Storage(error) => Self::said(error),
+            ::fjall::Error::Locked => Self::said("another process has it open"),
+            ::fjall::Error::Poisoned => Self::said(
+                "an earlier write or sync failed; nothing more is written until it is opened again",
+            ),
+            other => Self::said(format!("{other:?}")),
         }
-        other => format!("{other:?}"),
-    };
-    StoreError::engine(STORE, action, detail)
+    }
 }
 
 #[cfg(test)]

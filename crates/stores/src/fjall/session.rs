@@ -3,9 +3,9 @@
 use super::database::{Committed, Database, Keyspace, Writing};
 use super::ingest::Ingesting;
 use super::options::{ENGINE_VERSION, Options, Transactions, effective};
-use super::{DATABASE, STORE, failed};
-use crate::kv::{self, Changing, Engine, Reading, Table, Visit, capabilities};
-use crate::{Found, Key, KeyBytes, KeyForm, Lent, Result, StoreError};
+use super::{DATABASE, STORE};
+use crate::kv::{self, Changing, Engine, LookThenPut, Reading, Table, Visit, capabilities};
+use crate::{Found, Key, KeyForm, Lent, Result, StoreError};
 use fjall::{Iter, Readable, Snapshot, UserValue};
 use std::path::Path;
 use stowplan_model::{Capabilities, Settings};
@@ -31,32 +31,18 @@ pub(super) struct Transaction<T> {
     transaction: T,
 }
 
-fn key_failed(action: &str, key: Key, error: &fjall::Error) -> StoreError {
-    failed(format!("{action} key {key}"), error)
-}
-
 /// A value, in memory that it shares with the block cache.
 fn shown(
-    key: Key,
     value: fjall::Result<Option<UserValue>>,
     show: impl FnOnce(&[u8]) -> Result<()>,
 ) -> Result<Found> {
-    let value = value.map_err(|e| key_failed("read", key, &e))?;
-    kv::shown(value.as_deref(), show)
+    kv::shown(value?.as_deref(), show)
 }
 
-fn visited(
-    form: KeyForm,
-    from: Key,
-    items: Iter,
-    limit: usize,
-    visit: &mut Visit<'_>,
-) -> Result<usize> {
+fn visited(form: KeyForm, items: Iter, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
     let mut visited = 0;
     for item in items.take(limit) {
-        let (key, value) = item
-            .into_inner()
-            .map_err(|e| key_failed("scan from", from, &e))?;
+        let (key, value) = item.into_inner()?;
         visit(form.key(STORE, &key)?, &value);
         visited += 1;
     }
@@ -89,35 +75,33 @@ impl Engine for Database {
         // fjall would open what is there.
         let path = directory.join(DATABASE);
         std::fs::create_dir(&path).map_err(StoreError::io("create", &path))?;
-        let database = open_or_make(directory, options)?;
-        let keyspace = database.make_keyspace(options);
-        drop(keyspace.map_err(|e| failed("create the keyspace", &e))?);
+        let database = Self::open_or_make(&path, options)?;
+        drop(database.make_keyspace(options)?);
         drop(database);
         // A new journal is a hole of 64 MiB. Opened again, it is as long as what it holds, so that
         // sizes before and after filling the store can be compared.
-        open_or_make(directory, options)
+        Ok(Self::open_or_make(&path, options)?)
     }
 
     fn open(directory: &Path, options: &Options) -> Result<Self> {
         // fjall would make what is not there.
         let path = directory.join(DATABASE);
         std::fs::metadata(&path).map_err(StoreError::io("open", &path))?;
-        open_or_make(directory, options)
+        Ok(Self::open_or_make(&path, options)?)
     }
 
     fn check_keys(&self, directory: &Path, options: &Options) -> Result<()> {
-        let Some(keyspace) = open_keyspace(self, options)? else {
+        let Some(keyspace) = self.keyspace(options)? else {
             return Ok(());
         };
-        let first = keyspace.first_key();
-        let first = first.map_err(|e| failed("read the first key", &e))?;
+        let first = keyspace.first_key()?;
         let path = directory.join(DATABASE);
         options.key.check(STORE, &path, first.as_deref())
     }
 
     fn handle<'e>(&'e self, options: &'e Options) -> Result<Handle<'e>> {
         Ok(Handle {
-            keyspace: open_keyspace(self, options)?,
+            keyspace: self.keyspace(options)?,
             options,
         })
     }
@@ -137,7 +121,7 @@ impl Engine for Database {
         show: impl FnOnce(&[u8]) -> Result<()>,
     ) -> Result<Found> {
         let bytes = handle.options.key.bytes(key);
-        shown(key, handle.keyspace()?.inner().get(bytes.as_ref()), show)
+        shown(handle.keyspace()?.inner().get(bytes.as_ref()), show)
     }
 
     fn scan_once<'e>(
@@ -152,16 +136,14 @@ impl Engine for Database {
             .keyspace()?
             .inner()
             .range(form.bytes(from).as_ref()..);
-        visited(form, from, items, limit, visit)
+        visited(form, items, limit, visit)
     }
 
     fn write<'e>(&'e self, handle: &mut Handle<'e>) -> Result<Transaction<Writing<'e>>> {
-        let keyspace = handle.keyspace()?.clone();
-        let transaction = Database::write(self, handle.options.persist_mode());
         Ok(Transaction {
-            keyspace,
+            keyspace: handle.keyspace()?.clone(),
             form: handle.options.key,
-            transaction: transaction.map_err(|e| failed("begin a transaction", &e))?,
+            transaction: Database::write(self, handle.options.persist_mode())?,
         })
     }
 
@@ -186,24 +168,21 @@ impl Engine for Database {
     }
 
     fn effective_settings(&self, _: &Path, options: &Options) -> Result<Settings> {
-        let keyspace = open_keyspace(self, options)?;
+        let keyspace = self.keyspace(options)?;
         let keyspace = keyspace.ok_or_else(|| StoreError::no_table(STORE, "read settings"))?;
         Ok(effective(self.inner(), keyspace.inner()))
     }
 
     /// Writes the memtable to a table, and waits for the compactions that follow from it.
     fn checkpoint(&self, options: &Options) -> Result<()> {
-        match open_keyspace(self, options)? {
-            Some(keyspace) => self
-                .settle(&keyspace)
-                .map_err(|e| failed("flush the memtable", &e)),
+        match self.keyspace(options)? {
+            Some(keyspace) => Ok(self.settle(&keyspace)?),
             None => Ok(()),
         }
     }
 
     fn create_table<'e>(&'e self, handle: &mut Handle<'e>) -> Result<()> {
-        let keyspace = self.make_keyspace(handle.options);
-        handle.keyspace = Some(keyspace.map_err(|e| failed("create the keyspace", &e))?);
+        handle.keyspace = Some(self.make_keyspace(handle.options)?);
         Ok(())
     }
 
@@ -211,27 +190,15 @@ impl Engine for Database {
         let Some(keyspace) = handle.keyspace.take() else {
             return Err(StoreError::no_table(STORE, "drop the keyspace"));
         };
-        let dropped = engine.drop_keyspace(keyspace);
-        dropped.map_err(|e| failed("drop the keyspace", &e))
+        Ok(engine.drop_keyspace(keyspace)?)
     }
-}
-
-fn open_or_make(directory: &Path, options: &Options) -> Result<Database> {
-    let path = directory.join(DATABASE);
-    let opened = Database::open(&path, options);
-    opened.map_err(|e| failed(format!("open {}", path.display()), &e))
-}
-
-fn open_keyspace(database: &Database, options: &Options) -> Result<Option<Keyspace>> {
-    let keyspace = database.keyspace(options);
-    keyspace.map_err(|e| failed("open the keyspace", &e))
 }
 
 impl Reading for Transaction<Snapshot> {
     fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
         let bytes = self.form.bytes(key);
         let value = self.transaction.get(self.keyspace.inner(), bytes.as_ref());
-        shown(key, value, show)
+        shown(value, show)
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
@@ -239,7 +206,7 @@ impl Reading for Transaction<Snapshot> {
         let items = self
             .transaction
             .range(self.keyspace.inner(), start.as_ref()..);
-        visited(self.form, from, items, limit, visit)
+        visited(self.form, items, limit, visit)
     }
 }
 
@@ -247,73 +214,43 @@ impl Reading for Transaction<Writing<'_>> {
     fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
         let bytes = self.form.bytes(key);
         let value = self.transaction.get(&self.keyspace, bytes.as_ref());
-        shown(key, value, show)
+        shown(value, show)
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let start = self.form.bytes(from);
         let items = self.transaction.range_from(&self.keyspace, start.as_ref());
-        visited(self.form, from, items, limit, visit)
+        visited(self.form, items, limit, visit)
     }
 }
 
-impl Transaction<Writing<'_>> {
-    fn contains(&self, action: &str, key: Key, bytes: &KeyBytes) -> Result<bool> {
-        let found = self.transaction.contains(&self.keyspace, bytes.as_ref());
-        found.map_err(|e| key_failed(action, key, &e))
-    }
-
-    fn put(&mut self, bytes: &KeyBytes, value: &[u8]) {
-        self.transaction.put(&self.keyspace, bytes.as_ref(), value);
-    }
-}
-
-impl Table for Transaction<Writing<'_>> {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+impl LookThenPut for Transaction<Writing<'_>> {
+    fn has(&mut self, key: Key) -> Result<bool> {
         let bytes = self.form.bytes(key);
-        if self.contains("insert", key, &bytes)? {
-            return Err(StoreError::key_exists(STORE, key));
-        }
-        self.put(&bytes, value);
+        Ok(self.transaction.contains(&self.keyspace, bytes.as_ref())?)
+    }
+
+    fn put(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let bytes = self.form.bytes(key);
+        self.transaction.put(&self.keyspace, bytes.as_ref(), value);
         Ok(())
     }
 
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
+    fn clear(&mut self, key: Key) -> Result<()> {
         let bytes = self.form.bytes(key);
-        let there = self.contains("overwrite", key, &bytes)?;
-        if there {
-            self.put(&bytes, value);
-        }
-        Ok(there)
-    }
-
-    fn remove(&mut self, key: Key) -> Result<bool> {
-        let bytes = self.form.bytes(key);
-        let there = self.contains("delete", key, &bytes)?;
-        if there {
-            self.transaction.remove(&self.keyspace, bytes.as_ref());
-        }
-        Ok(there)
+        self.transaction.remove(&self.keyspace, bytes.as_ref());
+        Ok(())
     }
 }
 
 impl Changing for Transaction<Writing<'_>> {
     fn commit(self) -> Result<()> {
-        match self
-            .transaction
-            .commit()
-            .map_err(|e| failed("commit", &e))?
-        {
+        match self.transaction.commit()? {
             Committed::Yes => Ok(()),
-            Committed::Conflict => Err(StoreError::Conflict {
-                store: STORE,
-                action: "commit".to_owned(),
-                detail: "another transaction has changed what this one read".to_owned(),
-            }),
+            Committed::Conflict => {
+                let why = "another transaction has changed what this one read";
+                Err(StoreError::conflict(STORE, "commit", why))
+            }
         }
-    }
-
-    fn rollback(self) -> Result<()> {
-        Ok(())
     }
 }

@@ -113,7 +113,7 @@ fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
 fn after_a_checkpoint_no_compaction_is_left() {
     let directory = tempfile::tempdir().unwrap();
     let options = Options::from_settings(&settings("fjall")).unwrap();
-    let database = Database::open(directory.path(), &options).unwrap();
+    let database = Database::open_or_make(directory.path(), &options).unwrap();
     let keyspace = database.make_keyspace(&options).unwrap();
     for round in 0..12_u8 {
         for key in 0..200_u64 {
@@ -135,7 +135,7 @@ fn after_a_checkpoint_no_compaction_is_left() {
 fn what_is_only_watched_after_the_last_activity_is_told_apart() {
     let directory = tempfile::tempdir().unwrap();
     let options = Options::from_settings(&settings("fjall")).unwrap();
-    let database = Database::open(directory.path(), &options).unwrap();
+    let database = Database::open_or_make(directory.path(), &options).unwrap();
     let keyspace = database.make_keyspace(&options).unwrap();
     let (before, began) = (crate::watched(), std::time::Instant::now());
     database.settle(&keyspace).unwrap();

@@ -2,7 +2,7 @@
 
 use super::form::{Form, Opened};
 use super::options::{Options, settings_of};
-use super::{DATA, STORE, failed};
+use super::{DATA, STORE};
 use crate::options::OptionValue as _;
 use crate::{KeyForm, Result, StoreError};
 use ::heed::types::Bytes;
@@ -60,25 +60,22 @@ impl<F: Form> Environment<F> {
 
     /// Makes the database where there is none.
     pub(super) fn create_database(&self) -> Result<Opened<F>> {
-        let action = "create the database";
-        let transaction = self.env.write_txn().map_err(|e| failed(action, &e))?;
+        let transaction = self.env.write_txn()?;
         let name = self.name();
-        let created = self
-            .env
-            .create_databases_and_commit(transaction, |opener, transaction| {
-                typed::<F>(opener, name)
-                    .create(transaction)
-                    .map(CommitOrAbort::<_, ()>::Commit)
-            })
-            .map_err(|e| failed(action, &e))?;
-        let database = created.commit().ok_or_else(|| no_database(action))?;
+        let created =
+            self.env
+                .create_databases_and_commit(transaction, |opener, transaction| {
+                    typed::<F>(opener, name)
+                        .create(transaction)
+                        .map(CommitOrAbort::<_, ()>::Commit)
+                })?;
+        let database = created.commit().ok_or_else(no_database)?;
         *self.slot() = Some(database);
         Ok(database)
     }
 
     pub(super) fn open_database(&self) -> Result<()> {
-        let action = "open the database";
-        let transaction = self.env.read_txn().map_err(|e| failed(action, &e))?;
+        let transaction = self.env.read_txn()?;
         let name = self.name();
         let opened = self
             .env
@@ -86,10 +83,9 @@ impl<F: Form> Environment<F> {
                 typed::<F>(opener, name)
                     .open(transaction)
                     .map(CommitOrAbort::<_, ()>::Commit)
-            })
-            .map_err(|e| failed(action, &e))?;
+            })?;
         let database = opened.commit().flatten();
-        *self.slot() = Some(database.ok_or_else(|| no_database(action))?);
+        *self.slot() = Some(database.ok_or_else(no_database)?);
         Ok(())
     }
 
@@ -98,17 +94,15 @@ impl<F: Form> Environment<F> {
         let Some(database) = self.database() else {
             return Ok(look(None));
         };
-        let failed = |e: &::heed::Error| failed("read the first key", e);
-        let transaction = self.env.read_txn().map_err(|e| failed(&e))?;
-        let first = database.first(&transaction).map_err(|e| failed(&e))?;
+        let transaction = self.env.read_txn()?;
+        let first = database.first(&transaction)?;
         Ok(look(first.map(|(key, _)| key)))
     }
 
     /// The flags and the size of the map, as LMDB reports them, and the form of the keys, as far
     /// as there are any.
     pub(super) fn settings(&self) -> Result<Settings> {
-        let flags = self.env.get_flags();
-        let flags = flags.map_err(|e| failed("read the flags", &e))?;
+        let flags = self.env.get_flags()?;
         let mut effective = settings_of(EnvFlags::from_bits_truncate(flags));
         effective.set("map_size", self.env.info().map_size.value());
         let bytes = self.with_first_key(|first| first.map(<[u8]>::len))?;
@@ -156,8 +150,8 @@ fn typed<'e, 'n, F: Form>(
 }
 
 #[cold]
-fn no_database(action: &str) -> StoreError {
-    StoreError::no_table(STORE, action)
+fn no_database() -> StoreError {
+    StoreError::no_table(STORE, "use the database")
 }
 
 #[expect(unsafe_code, reason = "heed cannot know who else changes the files")]
@@ -172,6 +166,5 @@ fn open_env(directory: &Path, options: Options) -> Result<Env<WithTls>> {
     unsafe { opening.flags(options.flags()) };
     // SAFETY: the files belong to this store, which changes them by LMDB alone; a foreign process
     // that shortened one would end this one by SIGBUS, as with every mapping.
-    let env = unsafe { opening.open(directory) };
-    env.map_err(|e| failed(format!("open {}", directory.display()), &e))
+    Ok(unsafe { opening.open(directory) }?)
 }

@@ -7,7 +7,7 @@ mod options;
 mod session;
 
 use crate::kv::KvKind;
-use crate::{Key, StoreError, StoreKind};
+use crate::{StoreError, StoreKind};
 use ::heed::MdbError;
 use engine::Environment;
 use form::{Integer, Text};
@@ -20,27 +20,17 @@ const DATA: &str = "data.mdb";
 /// One database in an LMDB environment. See the module.
 pub(crate) const KIND: &dyn StoreKind = &KvKind::<Environment<Integer>, Environment<Text>>::new();
 
-/// What LMDB said about an action, in one line, with the next step where there is one.
-#[cold]
-fn failed(action: impl Into<String>, error: &::heed::Error) -> StoreError {
-    let next_step = match error {
-        ::heed::Error::Mdb(MdbError::MapFull) => " (open it with a larger map_size)",
-        ::heed::Error::Mdb(MdbError::Invalid) => " (the file is not an LMDB database)",
-        ::heed::Error::Mdb(MdbError::BadRslot) => " (this thread has another open transaction)",
-        _ => "",
-    };
-    refused(action, format!("{error}{next_step}"))
-}
-
-#[cold]
-fn key_failed(action: &str, key: Key, error: &::heed::Error) -> StoreError {
-    failed(format!("{action} key {key}"), error)
-}
-
-/// What this store refuses by itself.
-#[cold]
-fn refused(action: impl Into<String>, detail: impl Into<String>) -> StoreError {
-    StoreError::engine(STORE, action, detail)
+impl From<::heed::Error> for StoreError {
+    /// What LMDB says, with the next step where there is one.
+    fn from(error: ::heed::Error) -> Self {
+        let next_step = match error {
+            ::heed::Error::Mdb(MdbError::MapFull) => " (open it with a larger map_size)",
+            ::heed::Error::Mdb(MdbError::Invalid) => " (the file is not an LMDB database)",
+            ::heed::Error::Mdb(MdbError::BadRslot) => " (this thread has another open transaction)",
+            _ => "",
+        };
+        Self::said(format!("{error}{next_step}"))
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::engine::Environment;
 use super::form::{Form, Opened};
 use super::options::Options;
-use super::{DATA, STORE, failed, key_failed};
+use super::{DATA, STORE};
 use crate::kv::{Changing, Engine, Reading, Table, Visit, capabilities, shown};
 use crate::{Found, Key, Lent, Result, StoreError, disk};
 use ::heed::{MdbError, PutFlags, RoTxn, RwTxn, WithTls};
@@ -36,7 +36,7 @@ impl<F: Form> Handle<F> {
         let none = || StoreError::no_table(STORE, "use it");
         Ok(Transaction {
             database: self.database.ok_or_else(none)?,
-            transaction: transaction.map_err(|e| failed("begin a transaction", &e))?,
+            transaction: transaction?,
             append: self.append,
         })
     }
@@ -144,10 +144,6 @@ impl<F: Form> Engine for Environment<F> {
         false
     }
 
-    fn checkpoint(&self, _: &Options) -> Result<()> {
-        Ok(())
-    }
-
     fn create_table(&self, handle: &mut Handle<F>) -> Result<()> {
         handle.must_be_named("create")?;
         handle.database = Some(self.create_database()?);
@@ -181,13 +177,8 @@ fn drop_database<F: Form>(environment: &Environment<F>, handle: &mut Handle<F>) 
     // SAFETY: the copies of this handle were those of the engine and of this session, the only
     // one of the only connection, and both are forgotten; another connection has to wait. The
     // transaction is new.
-    let removed = unsafe { database.remove(&mut transaction) };
-    removed.map_err(|e| failed("drop the database", &e))?;
-    commit(transaction)
-}
-
-fn commit(transaction: RwTxn<'_>) -> Result<()> {
-    transaction.commit().map_err(|e| failed("commit", &e))
+    unsafe { database.remove(&mut transaction) }?;
+    Ok(transaction.commit()?)
 }
 
 fn get<F: Form>(
@@ -196,8 +187,7 @@ fn get<F: Form>(
     key: Key,
     show: impl FnOnce(&[u8]) -> Result<()>,
 ) -> Result<Found> {
-    let value = database.get(transaction, F::held(key).as_ref());
-    shown(value.map_err(|e| key_failed("read", key, &e))?, show)
+    shown(database.get(transaction, F::held(key).as_ref())?, show)
 }
 
 fn scan<F: Form>(
@@ -208,14 +198,10 @@ fn scan<F: Form>(
     visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let held = F::held(from);
-    let failed = |e: &::heed::Error| key_failed("scan from", from, e);
     let range = (Bound::Included(held.as_ref()), Bound::Unbounded);
-    let range = database
-        .range(transaction, &range)
-        .map_err(|e| failed(&e))?;
     let mut visited = 0;
-    for entry in range.take(limit) {
-        let (key, value) = entry.map_err(|e| failed(&e))?;
+    for entry in database.range(transaction, &range)?.take(limit) {
+        let (key, value) = entry?;
         visit(F::key(key)?, value);
         visited += 1;
     }
@@ -252,7 +238,7 @@ impl<F: Form> Transaction<F, RwTxn<'_>> {
         match put {
             Ok(()) => Ok(true),
             Err(::heed::Error::Mdb(MdbError::KeyExist)) => Ok(false),
-            Err(e) => Err(key_failed("insert", key, &e)),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -269,34 +255,26 @@ impl<F: Form> Table for Transaction<F, RwTxn<'_>> {
 
     fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
         let held = F::held(key);
-        let failed = |e: &::heed::Error| key_failed("overwrite", key, e);
         // LMDB's put would create what is missing, and does not tell.
-        let there = self.database.get(&self.transaction, held.as_ref());
-        if there.map_err(|e| failed(&e))?.is_none() {
-            return Ok(false);
-        }
-        let put = self
+        let there = self
             .database
-            .put(&mut self.transaction, held.as_ref(), value);
-        put.map_err(|e| failed(&e))?;
-        Ok(true)
+            .get(&self.transaction, held.as_ref())?
+            .is_some();
+        if there {
+            self.database
+                .put(&mut self.transaction, held.as_ref(), value)?;
+        }
+        Ok(there)
     }
 
     fn remove(&mut self, key: Key) -> Result<bool> {
-        let deleted = self
-            .database
-            .delete(&mut self.transaction, F::held(key).as_ref());
-        deleted.map_err(|e| key_failed("delete", key, &e))
+        let held = F::held(key);
+        Ok(self.database.delete(&mut self.transaction, held.as_ref())?)
     }
 }
 
 impl<F: Form> Changing for Transaction<F, RwTxn<'_>> {
     fn commit(self) -> Result<()> {
-        commit(self.transaction)
-    }
-
-    fn rollback(self) -> Result<()> {
-        self.transaction.abort();
-        Ok(())
+        Ok(self.transaction.commit()?)
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Key;
 use crate::{Access, Buffer, Found, Result, Store};
 use std::collections::BTreeMap;
 use std::fs;

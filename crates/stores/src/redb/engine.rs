@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use super::table::{Form as _, Integer, ReadTable, Text, WriteTable};
-use super::{DATABASE, ENGINE_VERSION, STORE, failed};
+use super::{DATABASE, ENGINE_VERSION, STORE};
 use crate::kv::{Changing, Engine, Reading, Table, Visit, capabilities};
 use crate::options::OptionValue as _;
 use crate::{Found, Key, KeyForm, Lent, Result, StoreError, disk};
@@ -15,8 +15,7 @@ use stowplan_model::{Capabilities, Settings};
 impl Options {
     /// Waits for the transaction of another thread that writes.
     fn begin_write(self, database: &Database) -> Result<WriteTransaction> {
-        let transaction = database.begin_write();
-        let mut transaction = transaction.map_err(|e| failed("begin a transaction", &e))?;
+        let mut transaction = database.begin_write()?;
         self.apply(&mut transaction)?;
         Ok(transaction)
     }
@@ -49,9 +48,7 @@ impl Engine for OpenDatabase {
         let path = directory.join(DATABASE);
         // redb makes a database of an empty file, but would as well open one that is there.
         File::create_new(&path).map_err(StoreError::io("create", &path))?;
-        let database = options.create(&path);
-        let database = database.map_err(|e| failed(format!("create {}", path.display()), &e))?;
-        let engine = Self(database);
+        let engine = Self(options.create(&path)?);
         engine.create_table(&mut options.clone())?;
         Ok(engine)
     }
@@ -59,9 +56,9 @@ impl Engine for OpenDatabase {
     fn open(directory: &Path, options: &Options) -> Result<Self> {
         let path = directory.join(DATABASE);
         disk::expect_file(STORE, &path)?;
-        let database = options.open(&path);
+        let opened = options.open(&path).map_err(StoreError::from);
         let action = || format!("open {}", path.display());
-        database.map(Self).map_err(|e| failed(action(), &e))
+        opened.map(Self).map_err(|e| e.during(STORE, action))
     }
 
     fn check_keys(&self, directory: &Path, options: &Options) -> Result<()> {
@@ -69,15 +66,14 @@ impl Engine for OpenDatabase {
         if key == options.key {
             return Ok(());
         }
-        Err(failed(
-            format!("open {}", directory.join(DATABASE).display()),
-            &format!("its keys are of the form key={}", key.word()),
-        ))
+        let action = format!("open {}", directory.join(DATABASE).display());
+        let detail = format!("its keys are of the form key={}", key.word());
+        Err(StoreError::engine(STORE, action, detail))
     }
 
     /// Makes durable what is not yet, and tells errors, which dropping would not.
     fn close(self, _: &Path, _: &Options) -> Result<()> {
-        self.0.close().map_err(|e| failed("close", &e))
+        Ok(self.0.close()?)
     }
 
     fn handle<'e>(&'e self, options: &'e Options) -> Result<Options> {
@@ -85,9 +81,7 @@ impl Engine for OpenDatabase {
     }
 
     fn read(&self, options: &mut Options) -> Result<ReadTable> {
-        let transaction = self.0.begin_read();
-        let transaction = transaction.map_err(|e| failed("begin a transaction", &e))?;
-        ReadTable::open(&transaction, options.key)
+        ReadTable::open(&self.0.begin_read()?, options.key)
     }
 
     fn write(&self, options: &mut Options) -> Result<Writing> {
@@ -105,10 +99,9 @@ impl Engine for OpenDatabase {
     ) -> Result<bool> {
         let transaction = options.begin_write(&self.0)?;
         let changed = change(&mut WriteTable::open(&transaction, options.key)?)?;
-        if changed {
-            commit(transaction)?;
-        } else {
-            abort(transaction)?;
+        match changed {
+            true => transaction.commit()?,
+            false => transaction.abort()?,
         }
         Ok(changed)
     }
@@ -132,15 +125,13 @@ impl Engine for OpenDatabase {
     }
 
     fn checkpoint(&self, _: &Options) -> Result<()> {
-        let transaction = self.0.begin_write();
-        let transaction = transaction.map_err(|e| failed("begin a transaction", &e))?;
-        transaction.commit().map_err(|e| failed("checkpoint", &e))
+        Ok(self.0.begin_write()?.commit()?)
     }
 
     fn create_table(&self, options: &mut Options) -> Result<()> {
         let transaction = options.begin_write(&self.0)?;
         drop(WriteTable::open(&transaction, options.key)?);
-        commit(transaction)
+        Ok(transaction.commit()?)
     }
 
     fn drop_table<'e>(engine: &'e Lent<'e, Self>, options: &mut Options) -> Result<()> {
@@ -148,34 +139,20 @@ impl Engine for OpenDatabase {
         if !WriteTable::delete(&transaction)? {
             return Err(StoreError::no_table(STORE, "drop it"));
         }
-        commit(transaction)
+        Ok(transaction.commit()?)
     }
 }
 
 /// The form of the keys, as redb has it: it keeps the types of each table.
 fn key_form(database: &Database) -> Result<KeyForm> {
-    let transaction = database.begin_read();
-    let transaction = transaction.map_err(|e| failed("begin a transaction", &e))?;
+    let transaction = database.begin_read()?;
     match transaction.open_table(Integer::TABLE) {
-        Ok(_) => return Ok(KeyForm::Integer),
-        Err(TableError::TableTypeMismatch { .. }) => {}
-        Err(TableError::TableDoesNotExist(_)) => {
-            return Err(StoreError::no_table(STORE, "open the table"));
+        Ok(_) => Ok(KeyForm::Integer),
+        Err(TableError::TableTypeMismatch { .. }) => {
+            Ok(transaction.open_table(Text::TABLE).map(|_| KeyForm::Text)?)
         }
-        Err(e) => return Err(failed("open the table", &e)),
+        Err(error) => Err(error.into()),
     }
-    match transaction.open_table(Text::TABLE) {
-        Ok(_) => Ok(KeyForm::Text),
-        Err(e) => Err(failed("open the table", &e)),
-    }
-}
-
-fn commit(transaction: WriteTransaction) -> Result<()> {
-    transaction.commit().map_err(|e| failed("commit", &e))
-}
-
-fn abort(transaction: WriteTransaction) -> Result<()> {
-    transaction.abort().map_err(|e| failed("roll back", &e))
 }
 
 self_cell!(
@@ -215,10 +192,10 @@ impl Table for Writing {
 
 impl Changing for Writing {
     fn commit(self) -> Result<()> {
-        commit(self.into_owner())
+        Ok(self.into_owner().commit()?)
     }
 
     fn rollback(self) -> Result<()> {
-        abort(self.into_owner())
+        Ok(self.into_owner().abort()?)
     }
 }

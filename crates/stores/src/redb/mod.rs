@@ -5,9 +5,8 @@ mod options;
 mod table;
 
 use crate::kv::KvKind;
-use crate::{Key, StoreError, StoreKind};
+use crate::{StoreError, StoreKind};
 use engine::OpenDatabase;
-use std::fmt::Display;
 
 const STORE: &str = "redb";
 
@@ -20,14 +19,32 @@ const ENGINE_VERSION: &str = "4.5.0";
 /// One table in a redb database. See the module.
 pub(crate) const KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
 
-/// What redb said about an action, in one line.
-fn failed(action: impl Into<String>, error: &impl Display) -> StoreError {
-    StoreError::engine(STORE, action, error.to_string())
+/// What redb says.
+macro_rules! said {
+    ($($error:ident),+) => {$(
+        impl From<::redb::$error> for StoreError {
+            fn from(error: ::redb::$error) -> Self {
+                Self::said(error)
+            }
+        }
+    )+};
 }
 
-#[cold]
-fn key_failed(action: &str, key: Key, error: &impl Display) -> StoreError {
-    failed(format!("{action} key {key}"), error)
+said!(
+    CommitError,
+    DatabaseError,
+    SetDurabilityError,
+    StorageError,
+    TransactionError
+);
+
+impl From<::redb::TableError> for StoreError {
+    fn from(error: ::redb::TableError) -> Self {
+        match error {
+            ::redb::TableError::TableDoesNotExist(_) => Self::no_table(STORE, "use it"),
+            error => Self::said(error),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -95,9 +95,7 @@ impl Options {
     /// Has a transaction commit as the settings say.
     pub(super) fn apply(&self, transaction: &mut WriteTransaction) -> Result<()> {
         if !self.is_immediate() {
-            transaction
-                .set_durability(::redb::Durability::None)
-                .map_err(|e| super::failed("set durability=none", &e))?;
+            transaction.set_durability(::redb::Durability::None)?;
         }
         transaction.set_two_phase_commit(self.two_phase);
         transaction.set_quick_repair(self.quick_repair);

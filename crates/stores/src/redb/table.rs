@@ -1,11 +1,11 @@
 //! The table, whose type in redb is that of its keys.
 
-use super::{STORE, failed, key_failed};
+use super::STORE;
 use crate::kv::{Reading, Table, Visit, shown};
 use crate::{Found, Key, KeyBytes, KeyForm, Result, StoreError};
 use ::redb::{
-    AccessGuard, ReadTransaction, ReadableTable, StorageError, TableDefinition, TableError,
-    TableHandle as _, Value, WriteTransaction,
+    AccessGuard, ReadTransaction, ReadableTable, TableDefinition, TableHandle as _, Value,
+    WriteTransaction,
 };
 
 /// The name of the table, as in the other stores.
@@ -97,13 +97,9 @@ macro_rules! by_form {
 
 impl ReadTable {
     pub(super) fn open(transaction: &ReadTransaction, form: KeyForm) -> Result<Self> {
-        let opened = match form {
-            KeyForm::Integer => transaction.open_table(Integer::TABLE).map(Self::Integer),
-            KeyForm::Text => transaction.open_table(Text::TABLE).map(Self::Text),
-        };
-        opened.map_err(|e| match e {
-            TableError::TableDoesNotExist(_) => StoreError::no_table(STORE, "read"),
-            e => failed("open the table", &e),
+        Ok(match form {
+            KeyForm::Integer => Self::Integer(transaction.open_table(Integer::TABLE)?),
+            KeyForm::Text => Self::Text(transaction.open_table(Text::TABLE)?),
         })
     }
 }
@@ -121,22 +117,21 @@ impl Reading for ReadTable {
 impl<'t> WriteTable<'t> {
     /// Opens the table, or makes it, as redb does in a transaction that writes.
     pub(super) fn open(transaction: &'t WriteTransaction, form: KeyForm) -> Result<Self> {
-        let opened = match form {
-            KeyForm::Integer => transaction.open_table(Integer::TABLE).map(Self::Integer),
-            KeyForm::Text => transaction.open_table(Text::TABLE).map(Self::Text),
-        };
-        opened.map_err(|e| failed("open the table", &e))
+        Ok(match form {
+            KeyForm::Integer => Self::Integer(transaction.open_table(Integer::TABLE)?),
+            KeyForm::Text => Self::Text(transaction.open_table(Text::TABLE)?),
+        })
     }
 
     /// Removes the table; says whether there was one.
     pub(super) fn delete(transaction: &WriteTransaction) -> Result<bool> {
-        let tables = transaction.list_tables();
-        let mut tables = tables.map_err(|e| failed("list the tables", &e))?;
-        let Some(table) = tables.find(|table| table.name() == NAME) else {
-            return Ok(false);
-        };
-        let deleted = transaction.delete_table(table);
-        deleted.map_err(|e| failed("drop the table", &e))
+        let table = transaction
+            .list_tables()?
+            .find(|table| table.name() == NAME);
+        Ok(match table {
+            Some(table) => transaction.delete_table(table)?,
+            None => false,
+        })
     }
 }
 
@@ -170,8 +165,7 @@ fn get<F: Form>(
     show: impl FnOnce(&[u8]) -> Result<()>,
 ) -> Result<Found> {
     let held = F::held(key);
-    let value = table.get(F::stored(&held));
-    let value = value.map_err(|e| key_failed("read", key, &e))?;
+    let value = table.get(F::stored(&held))?;
     shown(value.as_ref().map(AccessGuard::value), show)
 }
 
@@ -182,11 +176,9 @@ fn scan<F: Form>(
     visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let held = F::held(from);
-    let failed = |e: &StorageError| key_failed("scan from", from, e);
-    let range = table.range(F::stored(&held)..).map_err(|e| failed(&e))?;
     let mut visited = 0;
-    for entry in range.take(limit) {
-        let (key, value) = entry.map_err(|e| failed(&e))?;
+    for entry in table.range(F::stored(&held)..)?.take(limit) {
+        let (key, value) = entry?;
         visit(F::key(&key.value())?, value.value());
         visited += 1;
     }
@@ -199,31 +191,24 @@ type Opened<'t, F> = ::redb::Table<'t, <F as Form>::Stored, &'static [u8]>;
 /// descent for a new key, where a look beforehand would take two, and `entry` takes three.
 fn insert<F: Form>(table: &mut Opened<'_, F>, key: Key, value: &[u8]) -> Result<()> {
     let held = F::held(key);
-    let failed = |e: &StorageError| key_failed("insert", key, e);
-    let replaced = table.insert(F::stored(&held), value);
-    let replaced = replaced.map_err(|e| failed(&e))?;
+    let replaced = table.insert(F::stored(&held), value)?;
     let Some(old) = replaced.map(|old: AccessGuard<'_, &[u8]>| old.value().to_vec()) else {
         return Ok(());
     };
-    let restored = table.insert(F::stored(&held), old.as_slice());
-    restored.map_err(|e| failed(&e))?;
+    table.insert(F::stored(&held), old.as_slice())?;
     Err(StoreError::key_exists(STORE, key))
 }
 
 fn replace<F: Form>(table: &mut Opened<'_, F>, key: Key, value: &[u8]) -> Result<bool> {
     let held = F::held(key);
-    let failed = |e: &StorageError| key_failed("overwrite", key, e);
-    let place = table.get_mut(F::stored(&held)).map_err(|e| failed(&e))?;
-    let Some(mut place) = place else {
+    let Some(mut place) = table.get_mut(F::stored(&held))? else {
         return Ok(false);
     };
-    place.insert(value).map_err(|e| failed(&e))?;
+    place.insert(value)?;
     Ok(true)
 }
 
 fn remove<F: Form>(table: &mut Opened<'_, F>, key: Key) -> Result<bool> {
     let held = F::held(key);
-    let removed = table.remove(F::stored(&held));
-    let removed = removed.map_err(|e| key_failed("delete", key, &e))?;
-    Ok(removed.is_some())
+    Ok(table.remove(F::stored(&held))?.is_some())
 }
