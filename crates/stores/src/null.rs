@@ -14,21 +14,11 @@ pub(crate) struct Null;
 
 options! {
     /// The settings, typed.
-    pub(crate) struct Options {
-        pub(crate) bytes: usize = bytes(0, 1 << 30, "1", "size that every value claims to have"),
+    struct Options {
+        bytes: usize = bytes(0, 1 << 30, "1", "size that every value claims to have"),
         /// The calibration takes the difference between a read with many readings and one with none.
-        pub(crate) clock: u64 =
+        clock: u64 =
             number(0, 1000, "0", "how often every read reads the monotonic clock"),
-    }
-}
-
-impl Null {
-    /// A store that hands back `settings` as those it has.
-    pub(crate) fn store(options: Options, settings: &Settings) -> Box<dyn Store> {
-        Box::new(NullStore {
-            options,
-            settings: settings.clone(),
-        })
     }
 }
 
@@ -57,7 +47,10 @@ impl StoreKind for Null {
     }
 
     fn create(&self, _: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        Ok(Self::store(Options::from_settings(settings)?, settings))
+        Ok(Box::new(NullStore {
+            options: Options::from_settings(settings)?,
+            settings: settings.clone(),
+        }))
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
@@ -85,12 +78,20 @@ impl Store for NullStore {
     }
 }
 
-struct NullSession {
+pub(crate) struct NullSession {
     value: Vec<u8>,
     readings: u64,
 }
 
 impl NullSession {
+    /// Of values that all have no bytes.
+    pub(crate) fn of_empty_values() -> Self {
+        Self {
+            value: Vec::new(),
+            readings: 0,
+        }
+    }
+
     #[inline]
     fn read_clock(&self) {
         for _ in 0..self.readings {

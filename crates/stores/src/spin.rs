@@ -17,12 +17,12 @@
 //! lost its CPU. An overshoot of more than a few turns is such a wait, or an interrupt, and is not
 //! made up for.
 
-use crate::flat::Flat;
-use crate::null::{self, Null};
+use crate::flat::{Flat, FlatSession, FlatStore};
+use crate::null::{Null, NullSession};
 use crate::options::{Described, StoreOptions as _, number};
+use crate::store::Plain;
 use crate::{
-    Access, Buffer, Connection, Counters, Found, Key, Result, Session, Store, StoreError,
-    StoreKind, choice, options,
+    Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind, choice, options,
 };
 use std::fs::File;
 use std::hint::{black_box, spin_loop};
@@ -223,50 +223,57 @@ impl StoreKind for Spin {
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let options = Options::from_settings(settings)?;
-        Ok(wrap(
-            options,
-            match options.on {
-                Below::Flat => Flat.create(directory, settings).map_err(ours)?,
-                Below::Null => empty_values(settings),
-            },
-        ))
+        SpinStore::boxed(settings, || Flat::make(directory, settings))
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let options = Options::from_settings(settings)?;
-        Ok(wrap(
-            options,
-            match options.on {
-                Below::Flat => Flat.open(directory, settings).map_err(ours)?,
-                Below::Null => empty_values(settings),
-            },
-        ))
+        SpinStore::boxed(settings, || Flat::reopen(directory, settings))
     }
 }
 
-fn empty_values(settings: &Settings) -> Box<dyn Store> {
-    Null::store(null::Options { bytes: 0, clock: 0 }, settings)
-}
-
-fn wrap(options: Options, below: Box<dyn Store>) -> Box<dyn Store> {
-    Box::new(SpinStore {
-        cost: Cost {
-            base: options.base,
-            per_kib: options.per_kib,
-        },
-        opens: Opens {
-            times: options.opens,
-            file: below.data_files(&mut std::iter::empty()).pop(),
-        },
-        below,
-    })
-}
-
 struct SpinStore {
-    below: Box<dyn Store>,
+    /// None where nothing is done.
+    flat: Option<FlatStore>,
     cost: Cost,
     opens: Opens,
+    settings: Settings,
+}
+
+impl SpinStore {
+    fn boxed(
+        settings: &Settings,
+        flat: impl FnOnce() -> Result<FlatStore>,
+    ) -> Result<Box<dyn Store>> {
+        let options = Options::from_settings(settings)?;
+        let flat = match options.on {
+            Below::Flat => Some(flat().map_err(ours)?),
+            Below::Null => None,
+        };
+        Ok(Box::new(Self {
+            cost: Cost {
+                base: options.base,
+                per_kib: options.per_kib,
+            },
+            opens: Opens {
+                times: options.opens,
+                file: flat.as_ref().map(FlatStore::path),
+            },
+            flat,
+            settings: settings.clone(),
+        }))
+    }
+
+    fn session(&self) -> Result<SpinSession<'_>> {
+        Ok(SpinSession {
+            below: match &self.flat {
+                Some(flat) => Box::new(FlatSession::of(flat).map_err(ours)?),
+                None => Box::new(NullSession::of_empty_values()),
+            },
+            cost: self.cost,
+            opens: &self.opens,
+            wait: Wait::measured(),
+        })
+    }
 }
 
 /// Openings that nobody needs, as a known step more.
@@ -289,72 +296,36 @@ impl Opens {
 
 impl Store for SpinStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(SpinConnection {
-            below: self.below.connect().map_err(ours)?,
-            cost: self.cost,
-            opens: &self.opens,
+        Ok(Box::new(Plain {
+            store: self,
+            settings: &self.settings,
+            session: || self.session(),
         }))
     }
 
     fn footprint(&self) -> Result<Footprint> {
-        self.below.footprint().map_err(ours)
+        let footprint = self.flat.as_ref().map(Store::footprint);
+        footprint.unwrap_or_else(|| Ok(Footprint::default()))
     }
 
-    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        self.below.data_files(keys)
+    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        self.opens.file.iter().cloned().collect()
     }
 
     fn checkpoint(&self) -> Result<()> {
-        self.below.checkpoint().map_err(ours)
+        let flat = self.flat.as_ref().map_or(Ok(()), Store::checkpoint);
+        flat.map_err(ours)
     }
 }
 
-struct SpinConnection<'s> {
-    below: Box<dyn Connection + 's>,
+struct SpinSession<'s> {
+    below: Box<dyn Session + 's>,
     cost: Cost,
     opens: &'s Opens,
-}
-
-impl Connection for SpinConnection<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(SpinSession {
-            below: self.below.session().map_err(ours)?,
-            cost: self.cost,
-            opens: self.opens,
-            wait: Wait::measured(),
-        }))
-    }
-
-    /// The store below hands back the settings that it was given, and was given these.
-    fn effective_settings(&self) -> Result<Settings> {
-        self.below.effective_settings().map_err(ours)
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        self.below.close().map_err(ours)
-    }
-}
-
-struct SpinSession<'c> {
-    below: Box<dyn Session + 'c>,
-    cost: Cost,
-    opens: &'c Opens,
     wait: Wait,
 }
 
 impl Session for SpinSession<'_> {
-    fn begin(&mut self, access: Access) -> Result<()> {
-        self.below.begin(access).map_err(ours)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.below.commit().map_err(ours)
-    }
-
-    fn rollback(&mut self) -> Result<()> {
-        self.below.rollback().map_err(ours)
-    }
-
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         self.opens.spend()?;
         let below = &mut self.below;
@@ -389,10 +360,6 @@ impl Session for SpinSession<'_> {
         visit: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<usize> {
         self.below.scan(from, limit, visit).map_err(ours)
-    }
-
-    fn counters(&mut self) -> Result<Counters> {
-        self.below.counters().map_err(ours)
     }
 }
 
