@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::CStr;
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
@@ -55,8 +56,13 @@ impl<'s> NamedFiles<'s> {
         Ok(())
     }
 
-    pub(super) fn error(&self, action: &'static str, name: &Name, errno: Errno) -> StoreError {
-        StoreError::io(action, &self.store.path.join(name.as_path()))(errno)
+    pub(super) fn error<E: Into<io::Error>>(
+        &self,
+        action: &'static str,
+        name: &Name,
+        error: E,
+    ) -> StoreError {
+        StoreError::io(action, &self.store.path.join(name.as_path()))(error)
     }
 
     /// Opens an existing file; none if there is no such file.
@@ -129,8 +135,7 @@ impl<'s> NamedFiles<'s> {
     /// Syncs the file if the settings say so.
     fn sync(&self, file: &File, name: &Name) -> Result<()> {
         if self.store.options.fsync != Fsync::Off {
-            file.sync_all()
-                .map_err(|e| StoreError::io("sync", &self.store.path.join(name.as_path()))(e))?;
+            file.sync_all().map_err(|e| self.error("sync", name, e))?;
         }
         Ok(())
     }
@@ -146,14 +151,13 @@ impl<'s> NamedFiles<'s> {
 
     /// Syncs one directory; the empty name is the store's own.
     fn sync_directory(&self, name: &Name) -> Result<()> {
-        let path = || self.store.path.join(name.as_path());
         let synced = if name.is_empty() {
             self.root.sync_all()
         } else {
             self.open(name, OFlags::RDONLY | OFlags::DIRECTORY)?
                 .map_or(Err(Errno::NOENT.into()), |d| File::from(d).sync_all())
         };
-        synced.map_err(|e| StoreError::io("sync", &path())(e))
+        synced.map_err(|e| self.error("sync", name, e))
     }
 
     fn overwrite_truncated(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
@@ -176,7 +180,7 @@ impl<'s> NamedFiles<'s> {
             }
             Stream::to_write(path)
         };
-        let stream = stream.map_err(|e| self.failed("open", name, e))?;
+        let stream = stream.map_err(|e| self.error("open", name, e))?;
         self.write_stream(stream, name, value)?;
         Ok(Found::Bytes(value.len()))
     }
@@ -184,7 +188,7 @@ impl<'s> NamedFiles<'s> {
     /// Writes a file that is open and empty, syncs it if the settings say so, and closes it.
     fn write_and_close(&self, file: OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
         if self.store.options.write == WriteMode::Stdio {
-            let stream = Stream::writing(file).map_err(|e| self.failed("open", name, e))?;
+            let stream = Stream::writing(file).map_err(|e| self.error("open", name, e))?;
             return self.write_stream(stream, name, value);
         }
         self.write_all(&file, name, value)?;
@@ -193,17 +197,13 @@ impl<'s> NamedFiles<'s> {
 
     /// What is synced has left the stream's buffer.
     fn write_stream(&self, mut stream: Stream, name: &Name, value: &[u8]) -> Result<()> {
-        let write_failed = |e| self.failed("write", name, e);
+        let write_failed = |e| self.error("write", name, e);
         stream.write(value).map_err(write_failed)?;
         if self.store.options.fsync != Fsync::Off {
             stream.flush().map_err(write_failed)?;
             stream.with_file(|file| self.sync(file, name))?;
         }
         stream.close().map_err(write_failed)
-    }
-
-    fn failed(&self, action: &'static str, name: &Name, error: std::io::Error) -> StoreError {
-        StoreError::io(action, &self.store.path.join(name.as_path()))(error)
     }
 
     /// The same with a file that is open already.
@@ -219,7 +219,7 @@ impl<'s> NamedFiles<'s> {
             self.size_of(file, name)?
         };
         file.write_all_at(value, 0)
-            .map_err(|e| StoreError::io("write", &self.store.path.join(name.as_path()))(e))?;
+            .map_err(|e| self.error("write", name, e))?;
         if before > value.len() {
             shorten(value.len())?;
         }

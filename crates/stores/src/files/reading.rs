@@ -86,7 +86,7 @@ impl NamedFiles<'_> {
             None => self.size_if_asked(stream.descriptor(), name)?,
             announced => announced,
         };
-        let failed = |error| StoreError::io("read", &self.store.path.join(name.as_path()))(error);
+        let failed = |error| self.error("read", name, error);
         let found = match (announced, self.store.options.buffer) {
             (Some(bytes), memory) => {
                 let read = match memory {
@@ -113,7 +113,7 @@ impl NamedFiles<'_> {
                 None => Ok(None),
             }
         };
-        opened.map_err(|e| StoreError::io("open", &self.store.path.join(name.as_path()))(e))
+        opened.map_err(|e| self.error("open", name, e))
     }
 
     /// Reads the whole file by calls of `read`, which are given what is left of the room and how
