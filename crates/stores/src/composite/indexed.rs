@@ -42,16 +42,12 @@ pub(super) struct IndexedSession<'c> {
 }
 
 impl<'c> IndexedSession<'c> {
-    pub(super) fn new(
-        connection: &'c Connection,
-        rows: SqliteSession<'c>,
-        store: &'c CompositeStore,
-    ) -> Result<Self> {
+    pub(super) fn new(rows: SqliteSession<'c>, store: &'c CompositeStore) -> Result<Self> {
         Ok(Self {
-            connection,
+            connection: rows.connection(),
             store,
             rows,
-            files: NamedFiles::new(&store.files)?,
+            files: NamedFiles::new(&store.files).map_err(|e| e.of(STORE))?,
             turn: None,
             began: None,
             deleted: Vec::new(),

@@ -19,14 +19,10 @@ mod store;
 mod tests;
 mod turns;
 
-use crate::files::name::Layout;
-use crate::files::{
-    self, Fsync, Memory, Opening, Options as FileOptions, ReadMode, Sizing, WriteMode,
-};
-use crate::options::{StoreOptions as _, bytes};
-use crate::sqlite::{self, options as database};
-use crate::{KEY_FORM, KeyForm, Result, Store, StoreError, StoreKind, names, options};
-use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
+use crate::files::{self, Options as FileOptions};
+use crate::options::{Described, StoreOptions as _, bytes};
+use crate::sqlite::options::{self as database, Options as DatabaseOptions};
+use crate::{KEY_FORM, Result, Store, StoreError, StoreKind, names, sqlite};
 use std::path::Path;
 use store::CompositeStore;
 use stowplan_model::{Capabilities, DurabilityClaim, Operation, Setting, Settings};
@@ -43,131 +39,72 @@ pub(crate) enum Composite {
     Split,
 }
 
-options! {
-    /// The settings of `files-indexed`, as they are given.
-    struct OfIndexed {
-        layout: Layout = files::LAYOUT,
-        open: Opening = files::OPEN_NAMED,
-        stat: Sizing = files::STAT,
-        read: ReadMode = files::READ,
-        buffer: Memory = files::BUFFER,
-        write: WriteMode = files::WRITE,
-        fsync: Fsync = files::FSYNC,
-        page_size: u64 = database::PAGE_SIZE,
-        cache: u64 = database::CACHE,
-        mmap: u64 = database::MMAP,
-        journal: Journal = database::JOURNAL,
-        synchronous: Synchronous = database::SYNCHRONOUS,
-        statement: Statements = database::STATEMENT,
-        busy_timeout: u64 = database::BUSY_TIMEOUT,
-    }
-}
+/// The settings of `files-indexed`: those of its parts.
+const OF_INDEXED: &[Setting] = &[
+    files::LAYOUT.named("layout"),
+    files::OPEN_NAMED.named("open"),
+    files::STAT.named("stat"),
+    files::READ.named("read"),
+    files::BUFFER.named("buffer"),
+    files::WRITE.named("write"),
+    files::FSYNC.named("fsync"),
+    database::PAGE_SIZE.named("page_size"),
+    database::CACHE.named("cache"),
+    database::MMAP.named("mmap"),
+    database::JOURNAL.named("journal"),
+    database::SYNCHRONOUS.named("synchronous"),
+    database::STATEMENT.named("statement"),
+    database::BUSY_TIMEOUT.named("busy_timeout"),
+];
 
-options! {
-    /// The settings of `split`, as they are given.
-    struct OfSplit {
-        inline_limit: u64 = bytes(
-            0,
-            16 << 20,
-            "64KiB",
-            "the largest value that lies in the database; larger ones lie in files",
-        )
-        .shapes_layout(),
-        layout: Layout = files::LAYOUT,
-        names: bool = names::NAMES,
-        write: WriteMode = files::WRITE,
-        fsync: Fsync = files::FSYNC,
-        page_size: u64 = database::PAGE_SIZE,
-        cache: u64 = database::CACHE,
-        mmap: u64 = database::MMAP,
-        journal: Journal = database::JOURNAL,
-        synchronous: Synchronous = database::SYNCHRONOUS,
-        busy_timeout: u64 = database::BUSY_TIMEOUT,
-        key: KeyForm = KEY_FORM,
-    }
-}
+/// How large a value of `split` may be that is a row.
+const INLINE_LIMIT: Described<u64> = bytes(
+    0,
+    16 << 20,
+    "64KiB",
+    "the largest value that lies in the database; larger ones lie in files",
+)
+.shapes_layout();
+
+/// The settings of `split`: its own, and those of its parts.
+const OF_SPLIT: &[Setting] = &[
+    INLINE_LIMIT.named("inline_limit"),
+    files::LAYOUT.named("layout"),
+    names::NAMES.named("names"),
+    files::WRITE.named("write"),
+    files::FSYNC.named("fsync"),
+    database::PAGE_SIZE.named("page_size"),
+    database::CACHE.named("cache"),
+    database::MMAP.named("mmap"),
+    database::JOURNAL.named("journal"),
+    database::SYNCHRONOUS.named("synchronous"),
+    database::BUSY_TIMEOUT.named("busy_timeout"),
+    KEY_FORM.named("key"),
+];
 
 /// The settings of each part.
 struct Options {
     files: FileOptions,
     database: DatabaseOptions,
-    /// The largest value that is a row, in bytes; where rows hold names, none is.
+    /// The largest value that is a row, in bytes.
     inline_limit: u64,
 }
 
-impl Options {
-    /// # Errors
-    /// Settings that exclude each other.
-    fn checked(self) -> Result<Self> {
-        self.files.go_together().map(|()| self)
-    }
-
-    fn of_indexed(settings: &Settings) -> Result<Self> {
-        let given = OfIndexed::from_settings(settings)?;
-        let files = FileOptions {
-            layout: given.layout,
-            names: false,
-            open: given.open,
-            stat: given.stat,
-            read: given.read,
-            buffer: given.buffer,
-            write: given.write,
-            fsync: given.fsync,
-        };
-        let database = DatabaseOptions::of_part(|pragmas| Pragmas {
-            page_size: given.page_size,
-            cache: given.cache,
-            mmap: given.mmap,
-            journal: given.journal,
-            synchronous: given.synchronous,
-            statement: given.statement,
-            busy_timeout: given.busy_timeout,
-            ..pragmas
-        })?;
-        Self {
-            files,
-            database: database.with_text(TABLE_OF_NAMES, "name"),
-            inline_limit: 0,
-        }
-        .checked()
-    }
-
-    fn of_split(settings: &Settings) -> Result<Self> {
-        let given = OfSplit::from_settings(settings)?;
-        let files = FileOptions {
-            layout: given.layout,
-            names: given.names,
-            write: given.write,
-            fsync: given.fsync,
-            ..FileOptions::from_settings(&Settings::default())?
-        };
-        let database = DatabaseOptions::of_part(|pragmas| Pragmas {
-            page_size: given.page_size,
-            cache: given.cache,
-            mmap: given.mmap,
-            journal: given.journal,
-            synchronous: given.synchronous,
-            busy_timeout: given.busy_timeout,
-            key: given.key,
-            names: given.names,
-            ..pragmas
-        })?;
-        Self {
-            files,
-            database,
-            inline_limit: given.inline_limit,
-        }
-        .checked()
-    }
-}
-
 impl Composite {
+    /// Each part reads its own; what this store does not have is as by default there.
     fn options(self, settings: &Settings) -> Result<Options> {
-        match self {
-            Self::Indexed => Options::of_indexed(settings),
-            Self::Split => Options::of_split(settings),
-        }
-        .map_err(|error| self.ours(error))
+        let read = || {
+            let database = DatabaseOptions::from_settings(settings)?;
+            Ok(Options {
+                files: FileOptions::from_settings(settings)?,
+                database: match self {
+                    Self::Indexed => database.with_text(TABLE_OF_NAMES, "name"),
+                    Self::Split => database,
+                },
+                inline_limit: INLINE_LIMIT.read("inline_limit", settings)?,
+            })
+        };
+        read().map_err(|error| self.ours(error))
     }
 
     /// An error of one of the parts, under this store's name.
@@ -225,8 +162,8 @@ impl StoreKind for Composite {
 
     fn settings(&self) -> &'static [Setting] {
         match self {
-            Self::Indexed => OfIndexed::SETTINGS,
-            Self::Split => OfSplit::SETTINGS,
+            Self::Indexed => OF_INDEXED,
+            Self::Split => OF_SPLIT,
         }
     }
 

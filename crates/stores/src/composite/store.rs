@@ -6,11 +6,9 @@ use super::turns::Turns;
 use super::{Composite, Options};
 use crate::files::store::FileStore;
 use crate::names::Names;
-use crate::sqlite::SqliteSession;
 use crate::sqlite::base::{Base, Link};
 use crate::{Connection, Key, Result, Session, Store, StoreKind as _, disk};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use stowplan_model::{Footprint, Settings};
 
@@ -55,16 +53,11 @@ impl CompositeStore {
 
 impl Store for CompositeStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        let connect = || {
-            let mut link = self.database.connect()?;
-            let commits = link.count_commits()?;
-            Ok(CompositeConnection {
-                store: self,
-                link,
-                commits,
-            })
-        };
-        Ok(Box::new(connect().map_err(|e| self.kind.ours(e))?))
+        let link = self.database.connect();
+        Ok(Box::new(CompositeConnection {
+            store: self,
+            link: link.map_err(|e| self.kind.ours(e))?,
+        }))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -87,25 +80,16 @@ impl Store for CompositeStore {
 struct CompositeConnection<'s> {
     store: &'s CompositeStore,
     link: Link<'s>,
-    /// Transactions that changed something and were committed.
-    commits: Arc<AtomicU64>,
-}
-
-impl CompositeConnection<'_> {
-    fn begin_session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let (connection, options) = self.link.begin_session()?;
-        let rows = SqliteSession::new(connection, options, Arc::clone(&self.commits))?;
-        Ok(match self.store.kind {
-            Composite::Indexed => Box::new(IndexedSession::new(connection, rows, self.store)?),
-            Composite::Split => Box::new(SplitSession::new(rows, self.store)?),
-        })
-    }
 }
 
 impl Connection for CompositeConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let kind = self.store.kind;
-        self.begin_session().map_err(|e| kind.ours(e))
+        let rows = self.link.rows().map_err(|e| kind.ours(e))?;
+        Ok(match kind {
+            Composite::Indexed => Box::new(IndexedSession::new(rows, self.store)?),
+            Composite::Split => Box::new(SplitSession::new(rows, self.store)?),
+        })
     }
 
     /// What SQLite reports of the settings that this store has; the others are this program's

@@ -1,8 +1,8 @@
 //! A database as part of a store: its files, its connections, its checkpoint.
 
 use super::options::{Journal, Location, Options};
-use super::{STORE, counters, database, failed};
-use crate::{Result, StoreError};
+use super::{STORE, SqliteSession, counters, database, failed};
+use crate::{Connection, Result, Session, StoreError};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,7 @@ impl Base {
 
     pub(crate) fn connect(&self) -> Result<Link<'_>> {
         match self.options.pragmas.location {
-            Location::Disk => Ok(self.link(database::open(&self.path, &self.options)?)),
+            Location::Disk => self.link(database::open(&self.path, &self.options)?),
             Location::Memory
             | Location::Named
             | Location::Memdb
@@ -66,21 +66,23 @@ impl Base {
         if !*made {
             let connection = database::create(&self.path, &self.options)?;
             *made = true;
-            return Ok(self.link(connection));
+            return self.link(connection);
         }
         if self.options.pragmas.location == Location::Shared && self.live.load(SeqCst) > 0 {
-            return Ok(self.link(database::join_shared(&self.path, &self.options)?));
+            return self.link(database::join_shared(&self.path, &self.options)?);
         }
         Err(self.not_on_disk("have a second connection"))
     }
 
-    fn link(&self, connection: rusqlite::Connection) -> Link<'_> {
+    fn link(&self, mut connection: rusqlite::Connection) -> Result<Link<'_>> {
+        let commits = counters::count_commits(&mut connection)?;
         self.live.fetch_add(1, SeqCst);
-        Link {
+        Ok(Link {
             connection,
             options: &self.options,
+            commits,
             _live: Live(&self.live),
-        }
+        })
     }
 
     fn not_on_disk(&self, what: &str) -> StoreError {
@@ -147,35 +149,34 @@ impl Drop for Live<'_> {
 pub(crate) struct Link<'s> {
     connection: rusqlite::Connection,
     options: &'s Options,
+    /// Transactions that changed something and were committed.
+    commits: Arc<AtomicU64>,
     _live: Live<'s>,
 }
 
 impl Link<'_> {
-    /// The connection and its options, for a new session.
-    pub(crate) fn begin_session(&mut self) -> Result<(&rusqlite::Connection, &Options)> {
+    /// The connection, without what a session left that was dropped.
+    pub(crate) fn connection(&mut self) -> Result<&rusqlite::Connection> {
         // A session that was dropped within a transaction takes it along.
         if !self.connection.is_autocommit() {
             self.connection
                 .execute_batch("ROLLBACK")
                 .map_err(|e| failed("roll back an abandoned transaction", &e))?;
         }
-        Ok((&self.connection, self.options))
+        Ok(&self.connection)
     }
 
-    /// Counts the transactions that change something and are committed, from now on.
-    pub(crate) fn count_commits(&mut self) -> Result<Arc<AtomicU64>> {
-        counters::count_commits(&mut self.connection)
-    }
-
-    pub(crate) fn effective_settings(&self) -> Result<Settings> {
-        database::effective_settings(&self.connection, self.options)
+    /// A session on its rows.
+    pub(crate) fn rows(&mut self) -> Result<SqliteSession<'_>> {
+        let (options, commits) = (self.options, Arc::clone(&self.commits));
+        SqliteSession::new(self.connection()?, options, commits)
     }
 
     /// The settings of a store that this database is part of: as SQLite reports them, and where it
     /// does not, as asked, for the others are this program's own doing.
     pub(crate) fn effective_settings_of(&self, asked: &Settings) -> Result<Settings> {
         let mut effective = asked.clone();
-        for (name, value) in self.effective_settings()?.iter() {
+        for (name, value) in Connection::effective_settings(self)?.iter() {
             if effective.get(name).is_some() {
                 effective.set(name, value.clone());
             }
@@ -185,5 +186,19 @@ impl Link<'_> {
 
     pub(crate) fn close(self) -> Result<()> {
         close(self.connection)
+    }
+}
+
+impl Connection for Link<'_> {
+    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(self.rows()?))
+    }
+
+    fn effective_settings(&self) -> Result<Settings> {
+        database::effective_settings(&self.connection, self.options)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Self::close(*self)
     }
 }

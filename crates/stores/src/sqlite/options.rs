@@ -213,14 +213,9 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn from_settings(settings: &Settings) -> Result<Self> {
+    /// Of a database that is part of another store, what that does not set is as by default.
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
         Self::new(Pragmas::from_settings(settings)?)
-    }
-
-    /// Of a database that is part of another store: what `set` leaves as it is, is as by default
-    /// here.
-    pub(crate) fn of_part(set: impl FnOnce(Pragmas) -> Pragmas) -> Result<Self> {
-        Self::new(set(Pragmas::from_settings(&Settings::default())?))
     }
 
     fn new(pragmas: Pragmas) -> Result<Self> {

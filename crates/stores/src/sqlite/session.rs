@@ -70,6 +70,11 @@ impl<'c> SqliteSession<'c> {
         Ok(session)
     }
 
+    /// The connection that it is a session of.
+    pub(crate) fn connection(&self) -> &'c Connection {
+        self.connection
+    }
+
     /// Reads every row. A table that was dropped has none.
     fn preload(&mut self) -> Result<()> {
         match self.scan(Key(0), usize::MAX, &mut |_, _| ()) {

@@ -1,15 +1,12 @@
 //! The database as a store.
 
-use super::base::{Base, Link};
+use super::base::Base;
 use super::options::Options;
 use super::pages::Pages;
-use super::session::SqliteSession;
 use super::{STORE, database_path};
 use crate::names::Names;
-use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, disk};
+use crate::{Connection, Key, KeyForm, Pieces, Result, Store, disk};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use stowplan_model::{Footprint, Settings};
 
 pub(super) struct SqliteStore {
@@ -39,9 +36,7 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        let mut link = self.base.connect()?;
-        let commits = link.count_commits()?;
-        Ok(Box::new(SqliteConnection { link, commits }))
+        Ok(Box::new(self.base.connect()?))
     }
 
     /// Nothing for databases that are not on disk: a temporary one has no name to look at.
@@ -68,8 +63,7 @@ impl Store for SqliteStore {
             return Ok(None);
         }
         let mut link = self.base.connect()?;
-        let (connection, _) = link.begin_session()?;
-        let pages = Pages::open(&file, connection)?;
+        let pages = Pages::open(&file, link.connection()?)?;
         let rows = keys.filter_map(|key| i64::try_from(key.0).ok());
         let pieces = rows
             .filter_map(|row| pages.row(row).transpose())
@@ -81,30 +75,5 @@ impl Store for SqliteStore {
 
     fn checkpoint(&self) -> Result<()> {
         self.base.checkpoint()
-    }
-}
-
-struct SqliteConnection<'s> {
-    link: Link<'s>,
-    /// Transactions that changed something and were committed.
-    commits: Arc<AtomicU64>,
-}
-
-impl Connection for SqliteConnection<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let (connection, options) = self.link.begin_session()?;
-        Ok(Box::new(SqliteSession::new(
-            connection,
-            options,
-            Arc::clone(&self.commits),
-        )?))
-    }
-
-    fn effective_settings(&self) -> Result<Settings> {
-        self.link.effective_settings()
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        self.link.close()
     }
 }

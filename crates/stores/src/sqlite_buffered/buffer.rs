@@ -1,6 +1,6 @@
 //! What is in memory, what the connections and the carrier share of it, and the carrier itself.
 
-use super::{Options, STORE, ours};
+use super::{Options, STORE, Window, ours};
 use crate::sqlite::base::{Base, Link};
 use crate::sqlite::failed;
 use crate::{Result, StoreError};
@@ -40,8 +40,8 @@ impl Layer {
         self.bytes += value.map_or(0, |value| value.len() as u64);
     }
 
-    fn is_full(&self, options: &Options) -> bool {
-        self.changes >= options.window_rows || self.bytes >= options.window_bytes
+    fn is_full(&self, window: &Window) -> bool {
+        self.changes >= window.changes || self.bytes >= window.bytes
     }
 }
 
@@ -64,6 +64,8 @@ struct State {
     /// Changes that were ever committed, and those of them that are on disk.
     accepted: u64,
     carried: u64,
+    /// How often a layer was carried over.
+    carry_overs: u64,
     /// Attempts to carry a layer over, counted when they begin.
     attempts: u64,
     /// Why the last one failed, if it did.
@@ -74,13 +76,6 @@ struct State {
     waiting: usize,
     /// Whether the store is going: the carrier makes a last attempt and ends.
     stopping: bool,
-}
-
-/// What the carrier does next.
-enum Step {
-    CarryOver(Arc<Layer>),
-    Wait(Option<Duration>),
-    End,
 }
 
 impl State {
@@ -110,22 +105,18 @@ impl State {
         self.other.as_ref()
     }
 
-    fn step(&mut self, options: &Options) -> Step {
-        let pressed = self.pressed || self.stopping;
-        let until = |then: Instant| then.saturating_duration_since(Instant::now());
-        let left = match (&self.other, &self.fault, self.active.since) {
-            (Some(_), Some(fault), _) => until(fault.retry),
-            (Some(_), None, _) => Duration::ZERO,
-            (None, _, Some(_)) if self.active.is_full(options) => Duration::ZERO,
-            (None, _, Some(since)) => until(since + Duration::from_millis(options.window_ms)),
-            (None, _, None) if self.stopping => return Step::End,
-            (None, _, None) => return Step::Wait(None),
+    /// How long a layer need not be carried over yet; nothing while there is none. After a failed attempt,
+    /// the next one is later, unless someone waits for it.
+    fn left(&self, window: &Window) -> Option<Duration> {
+        let due = match (&self.other, &self.fault, self.active.since) {
+            (Some(_), Some(fault), _) => fault.retry,
+            (None, _, Some(since)) if !self.active.is_full(window) => since + window.age,
+            (None, _, None) => return None,
+            (Some(_), None, _) | (None, _, Some(_)) => return Some(Duration::ZERO),
         };
-        if !pressed && left > Duration::ZERO {
-            return Step::Wait(Some(left));
-        }
-        self.swap()
-            .map_or(Step::End, |layer| Step::CarryOver(Arc::clone(layer)))
+        let pressed = self.pressed || self.stopping;
+        let left = due.saturating_duration_since(Instant::now());
+        Some(if pressed { Duration::ZERO } else { left })
     }
 }
 
@@ -140,9 +131,6 @@ pub(super) struct Shared {
     freed: Condvar,
     /// Committed changes that are in a layer: while there are none, reads need no lock.
     buffered: AtomicU64,
-    /// How often a layer was carried over. It changes before that layer is gone, so a snapshot of
-    /// the disk taken after it was read has whatever has left the layers by then.
-    generation: AtomicU64,
     /// Whose turn it is at the database on disk. SQLite's own locks would have to be polled for,
     /// and whoever is held up for long enough would be refused.
     disk: RwLock<()>,
@@ -157,7 +145,6 @@ impl Shared {
             work: Condvar::new(),
             freed: Condvar::new(),
             buffered: AtomicU64::new(0),
-            generation: AtomicU64::new(0),
             disk: RwLock::new(()),
         }
     }
@@ -180,8 +167,8 @@ impl Shared {
     }
 
     /// How often a layer was carried over.
-    pub(super) fn generation(&self) -> u64 {
-        self.generation.load(SeqCst)
+    pub(super) fn carry_overs(&self) -> u64 {
+        self.lock().carry_overs
     }
 
     /// Nothing panics between two changes that belong together, so a poisoned state is whole.
@@ -217,7 +204,7 @@ impl Shared {
         let mut state = self.lock();
         loop {
             state.refuse_after_fault()?;
-            if state.turn.is_none() && !state.active.is_full(&self.options) {
+            if state.turn.is_none() && !state.active.is_full(&self.options.window) {
                 state.turn = Some(Instant::now());
                 return Ok(Turn(self));
             }
@@ -295,7 +282,7 @@ impl Shared {
         active.changes += changed.changes;
         active.bytes += changed.bytes;
         active.rows.extend(changed.rows);
-        let full = active.is_full(&self.options);
+        let full = active.is_full(&self.options.window);
         self.buffered.store(state.accepted - state.carried, SeqCst);
         // The carrier has to set its alarm, or to work.
         if first || (full && state.other.is_none()) {
@@ -344,10 +331,10 @@ impl Shared {
             match outcome {
                 Ok(()) => {
                     state.carried += layer.changes;
-                    self.generation.fetch_add(1, SeqCst);
+                    state.carry_overs += 1;
                     self.buffered.store(state.accepted - state.carried, SeqCst);
                     (state.other, state.fault) = (None, None);
-                    if state.active.is_full(&self.options) {
+                    if state.active.is_full(&self.options.window) {
                         state.swap();
                     }
                 }
@@ -368,23 +355,24 @@ impl Shared {
         }
     }
 
-    /// Waits until a layer is to be carried over (see [`State::step`]), and counts the attempt;
-    /// nothing when the carrier is to end. Says whether it is the last attempt.
+    /// Waits until a layer is to be carried over, and counts the attempt; nothing when the carrier is to
+    /// end. Says whether it is the last attempt.
     fn next_layer(&self) -> Option<(Arc<Layer>, bool)> {
         let mut state = self.lock();
         loop {
-            let limit = match state.step(&self.options) {
-                Step::CarryOver(layer) => {
-                    state.attempts += 1;
-                    state.pressed = false;
-                    return Some((layer, state.stopping));
-                }
-                Step::End => return None,
-                Step::Wait(limit) => limit.unwrap_or(Duration::MAX),
+            let limit = match state.left(&self.options.window) {
+                Some(Duration::ZERO) => break,
+                Some(left) => left,
+                None if state.stopping => return None,
+                None => Duration::MAX,
             };
             let waited = self.work.wait_timeout(state, limit);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        state.attempts += 1;
+        state.pressed = false;
+        let last = state.stopping;
+        state.swap().map(|layer| (Arc::clone(layer), last))
     }
 
     /// Makes every change of a layer on disk in one transaction, by rising key: neighbours share
@@ -395,7 +383,7 @@ impl Shared {
             Some(link) => link,
             None => link.insert(self.base.connect().map_err(ours)?),
         };
-        let (connection, _) = link.begin_session().map_err(ours)?;
+        let connection = link.connection().map_err(ours)?;
         let run = |text: &str| {
             let ran = connection.execute_batch(text);
             ran.map_err(|e| ours(failed(format!("{text} in a carry-over"), &e)))

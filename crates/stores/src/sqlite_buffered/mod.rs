@@ -49,22 +49,22 @@
 //! are in memory only. They are not given up before the store itself goes, after a last attempt.
 //!
 //! **Threads.** Writers take turns: one that finds another's transaction open waits. What a
-//! transaction has changed is seen by nobody else before it is committed. With journal=wal a read
-//! transaction saves the locking of the database on disk; it is no snapshot, and each read shows
-//! what was committed last. So does each row of a scan. With other journals a read of the disk
-//! waits for a carry-over to end, and a carry-over for the reads that are going on. For a lock that
-//! another process holds on it, it waits as long as `busy_timeout` of the store `sqlite` says there
-//! by default.
+//! transaction has changed is seen by nobody else before it is committed. A read transaction is no
+//! snapshot: each read shows what was committed last, and so does each row of a scan. With other
+//! journals than wal a read of the disk waits for a carry-over to end, and a carry-over for the reads
+//! that are going on. For a lock that another process holds on it, it waits as long as `busy_timeout`
+//! of the store `sqlite` says there by default.
 
 mod buffer;
 mod session;
 mod store;
 
-use crate::options::{StoreOptions as _, bytes, number};
+use crate::options::{Described, OptionValue as _, bytes, number};
 use crate::sqlite::{self, options as database};
-use crate::{Result, Store, StoreError, StoreKind, options};
-use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
+use crate::{Result, Store, StoreError, StoreKind};
+use database::{Journal, Options as DatabaseOptions};
 use std::path::Path;
+use std::time::Duration;
 use store::BufferedStore;
 use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Setting, Settings};
 
@@ -76,71 +76,89 @@ const DATABASE_FILE: &str = "kv.db";
 /// An SQLite database behind two layers in memory. See the module.
 pub(crate) struct SqliteBuffered;
 
-options! {
-    /// The settings of the window and of the database on disk.
-    struct Options {
-        window_rows: u64 = number(
-            1,
-            1_000_000_000,
-            "10000",
-            "changes in memory at which they are carried over; a kill loses up to twice as many, as writers wait then",
-        ),
-        window_ms: u64 = number(
-            1,
-            86_400_000,
-            "200",
-            "milliseconds after which changes are carried over; a kill loses up to so much, and the time two carry-overs take",
-        ),
-        window_bytes: u64 = bytes(
-            1,
-            i64::MAX as u64,
-            "64MiB",
-            "bytes of values in memory at which they are carried over; there are up to twice as many before writers wait",
-        ),
-        page_size: u64 = database::PAGE_SIZE,
-        cache: u64 = database::CACHE,
-        mmap: u64 = database::MMAP,
-        journal: Journal = database::JOURNAL
-            .only(
-                &[
-                    Journal::Delete.word(),
-                    Journal::Truncate.word(),
-                    Journal::Persist.word(),
-                    Journal::Wal.word(),
-                ],
-                Journal::Wal.word(),
-            )
-            .with_help("PRAGMA journal_mode of the database on disk; reads wait for carry-overs unless it is wal"),
-        synchronous: Synchronous = database::SYNCHRONOUS
-            .with_help("PRAGMA synchronous of the database on disk; a power loss too loses no more than the window with journal=wal and full"),
-        statement: Statements = database::STATEMENT,
-    }
+const WINDOW_ROWS: Described<u64> = number(
+    1,
+    1_000_000_000,
+    "10000",
+    "changes in memory at which they are carried over; a kill loses up to twice as many, as writers wait then",
+);
+
+const WINDOW_MS: Described<u64> = number(
+    1,
+    86_400_000,
+    "200",
+    "milliseconds after which changes are carried over; a kill loses up to so much, and the time two carry-overs take",
+);
+
+const WINDOW_BYTES: Described<u64> = bytes(
+    1,
+    i64::MAX as u64,
+    "64MiB",
+    "bytes of values in memory at which they are carried over; there are up to twice as many before writers wait",
+);
+
+const JOURNAL: Described<Journal> = database::JOURNAL
+    .only(
+        &[
+            Journal::Delete.word(),
+            Journal::Truncate.word(),
+            Journal::Persist.word(),
+            Journal::Wal.word(),
+        ],
+        Journal::Wal.word(),
+    )
+    .with_help(
+        "PRAGMA journal_mode of the database on disk; reads wait for carry-overs unless it is wal",
+    );
+
+/// The window, and what the database on disk reads by itself.
+const SETTINGS: &[Setting] = &[
+    WINDOW_ROWS.named("window_rows"),
+    WINDOW_MS.named("window_ms"),
+    WINDOW_BYTES.named("window_bytes"),
+    database::PAGE_SIZE.named("page_size"),
+    database::CACHE.named("cache"),
+    database::MMAP.named("mmap"),
+    JOURNAL.named("journal"),
+    database::SYNCHRONOUS
+        .with_help("PRAGMA synchronous of the database on disk; a power loss too loses no more than the window with journal=wal and full")
+        .named("synchronous"),
+    database::STATEMENT.named("statement"),
+];
+
+/// How much may be in one layer before it is carried over, and for how long.
+struct Window {
+    changes: u64,
+    bytes: u64,
+    age: Duration,
+}
+
+/// The settings, typed.
+struct Options {
+    window: Window,
+    database: DatabaseOptions,
 }
 
 impl Options {
     fn of(settings: &Settings) -> Result<Self> {
-        let options = Self::from_settings(settings)?;
-        options.database()?;
-        Ok(options)
-    }
-
-    /// Those of the database on disk.
-    fn database(&self) -> Result<DatabaseOptions> {
-        let of_part = DatabaseOptions::of_part(|pragmas| Pragmas {
-            page_size: self.page_size,
-            cache: self.cache,
-            mmap: self.mmap,
-            journal: self.journal,
-            synchronous: self.synchronous,
-            statement: self.statement,
-            ..pragmas
-        });
-        of_part.map_err(ours)
+        let read = || {
+            let mut of_database = settings.clone();
+            of_database.set("journal", JOURNAL.read("journal", settings)?.value());
+            Ok(Self {
+                window: Window {
+                    changes: WINDOW_ROWS.read("window_rows", settings)?,
+                    bytes: WINDOW_BYTES.read("window_bytes", settings)?,
+                    age: Duration::from_millis(WINDOW_MS.read("window_ms", settings)?),
+                },
+                database: DatabaseOptions::from_settings(&of_database)?,
+            })
+        };
+        read().map_err(ours)
     }
 
     /// Whether readers of the database on disk leave its writer alone, and it them.
     fn readers_apart(&self) -> bool {
-        self.journal == Journal::Wal
+        self.database.pragmas.journal == Journal::Wal
     }
 
     /// A kill loses the window and leaves a prefix of the commits. So does a power loss, if it
@@ -159,16 +177,16 @@ impl Options {
     ///
     /// The last two leave the class `process-crash` on disk, whose only promise is that a kill
     /// loses nothing acknowledged. Here it does, so nothing of that class is left to claim.
-    fn durability(&self) -> Result<DurabilityClaim> {
-        let on_disk = self.database()?.durability();
-        Ok(DurabilityClaim {
+    fn durability(&self) -> DurabilityClaim {
+        let on_disk = self.database.durability();
+        DurabilityClaim {
             class: match on_disk.class {
                 Durability::Consistent | Durability::Durable => Durability::Consistent,
                 Durability::None | Durability::ProcessCrash => Durability::None,
             },
             atomic: on_disk.atomic,
             delayed: true,
-        })
+        }
     }
 }
 
@@ -187,7 +205,7 @@ impl StoreKind for SqliteBuffered {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        Options::SETTINGS
+        SETTINGS
     }
 
     fn engine(&self) -> Option<(&'static str, String)> {
@@ -204,7 +222,7 @@ impl StoreKind for SqliteBuffered {
             operations: sqlite::OPERATIONS.to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
             transactions: true,
-            durability: Options::of(settings)?.durability()?,
+            durability: Options::of(settings)?.durability(),
             threads: true,
             largest_value: Some(sqlite::largest_value()),
             ..Capabilities::default()

@@ -9,8 +9,6 @@ use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 pub(super) struct BufferedSession<'c> {
     shared: &'c Shared,
     disk: SqliteSession<'c>,
-    /// How often a layer had been carried over when the transaction on disk began.
-    snapshot: Option<u64>,
     open: Option<Open<'c>>,
 }
 
@@ -26,7 +24,6 @@ impl<'c> BufferedSession<'c> {
         Self {
             shared,
             disk,
-            snapshot: None,
             open: None,
         }
     }
@@ -45,24 +42,10 @@ impl<'c> BufferedSession<'c> {
         own.or_else(|| self.shared.change(key))
     }
 
-    /// Asks the disk, after memory. Its transaction begins anew if a layer was carried over since it
-    /// began: what has left memory would be in neither.
+    /// Asks the disk, after memory: in a transaction of its own, which shows what has left memory by then.
     fn on_disk<T>(&mut self, ask: impl FnOnce(&mut SqliteSession<'c>) -> Result<T>) -> Result<T> {
         let _undisturbed = self.shared.reading_disk();
-        let generation = self.shared.generation();
-        if self.snapshot.is_some_and(|snapshot| snapshot != generation) {
-            self.end_snapshot()?;
-            self.disk.begin(Access::Read).map_err(ours)?;
-            self.snapshot = Some(generation);
-        }
         ask(&mut self.disk).map_err(ours)
-    }
-
-    fn end_snapshot(&mut self) -> Result<()> {
-        match self.snapshot.take() {
-            Some(_) => self.disk.commit().map_err(ours),
-            None => Ok(()),
-        }
     }
 
     /// Sets the value of a key, or deletes it, if the key is there or not as `wanted`; returns
@@ -93,12 +76,10 @@ impl<'c> BufferedSession<'c> {
         Ok(true)
     }
 
-    /// Ends the part of the transaction that is on disk, and returns the other. It comes first:
-    /// where it fails, the other is dropped, and nothing is committed.
+    /// Ends the transaction that is open.
     fn end(&mut self, action: &str) -> Result<Open<'c>> {
         let open = self.open.take();
-        let open = open.ok_or_else(|| misused(&format!("{action} without a transaction")))?;
-        self.end_snapshot().map(|()| open)
+        open.ok_or_else(|| misused(&format!("{action} without a transaction")))
     }
 }
 
@@ -111,18 +92,10 @@ impl Session for BufferedSession<'_> {
         if self.open.is_some() {
             return Err(misused("begin a transaction within another"));
         }
-        let open = match access {
+        self.open = Some(match access {
             Access::Read => Open::Reading,
             Access::Write => Open::Writing(self.shared.take_turn()?, Layer::default()),
-        };
-        // With other journals it would keep the carrier waiting, and with it whoever waits for
-        // room: perhaps the transaction that this one waits for.
-        if self.shared.options.readers_apart() {
-            let generation = self.shared.generation();
-            self.disk.begin(Access::Read).map_err(ours)?;
-            self.snapshot = Some(generation);
-        }
-        self.open = Some(open);
+        });
         Ok(())
     }
 
@@ -255,7 +228,7 @@ impl Session for BufferedSession<'_> {
         // Those of the carrier's connection are meant to be the disk's, not this one's.
         counters.remove(COMMITS_COUNTED);
         let ours = [
-            ("Carry-overs", self.shared.generation()),
+            ("Carry-overs", self.shared.carry_overs()),
             ("Changes in memory only", self.shared.buffered()),
         ];
         counters.extend(ours.map(|(name, count)| (name.to_owned(), count)));

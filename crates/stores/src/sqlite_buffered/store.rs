@@ -3,7 +3,6 @@
 use super::buffer::Shared;
 use super::session::BufferedSession;
 use super::{DATABASE_FILE, Options, STORE, ours};
-use crate::sqlite::SqliteSession;
 use crate::sqlite::base::{Base, Link};
 use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use std::path::{Path, PathBuf};
@@ -23,7 +22,8 @@ impl BufferedStore {
     /// Opens the store, or makes it first.
     pub(super) fn start(directory: &Path, settings: &Settings, new: bool) -> Result<Self> {
         let options = Options::of(settings)?;
-        let base = Base::new(directory.join(DATABASE_FILE), options.database()?);
+        let database = options.database.clone();
+        let base = Base::new(directory.join(DATABASE_FILE), database);
         if new { base.create() } else { base.check() }.map_err(ours)?;
         let shared = Arc::new(Shared::new(base, options));
         let carrying = Arc::clone(&shared);
@@ -88,8 +88,7 @@ impl Connection for BufferedConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let shared = &*self.store.shared;
         let _undisturbed = shared.reading_disk();
-        let (connection, options) = self.link.begin_session().map_err(ours)?;
-        let disk = SqliteSession::new(connection, options, Arc::default()).map_err(ours)?;
+        let disk = self.link.rows().map_err(ours)?;
         Ok(Box::new(BufferedSession::new(shared, disk)))
     }
 

@@ -9,7 +9,7 @@ fn settings(pairs: &[(&str, &str)]) -> Settings {
         .iter()
         .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
         .collect();
-    Settings::resolve(OfIndexed::SETTINGS, &given).unwrap()
+    Settings::resolve(OF_INDEXED, &given).unwrap()
 }
 
 /// Runs `test` in a fresh directory with a store of these settings.
