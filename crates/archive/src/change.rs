@@ -178,7 +178,7 @@ impl Change<'_> {
     }
 
     fn put(&mut self, reader: &mut Reader, found: &Found) -> Result<(), Fault> {
-        let mut item = self.source.read(found, &mut |_| Ok(()))?;
+        let mut item = self.source.read(found)?;
         let archive = reader.archive();
         self.check_place(archive, &item)?;
         let replaced = self.take_out(archive, &item)?;

@@ -1,7 +1,6 @@
 //! A directory into an archive: read and deflated by several threads, written by one in the order of
 //! names, read back and compared, brought to the disk, and only then given its name.
 
-mod budget;
 mod line;
 mod write;
 

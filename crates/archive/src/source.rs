@@ -13,7 +13,7 @@ use rustix::fs::{
     readlinkat, statat, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::process::{Resource, getegid, geteuid, getrlimit};
+use rustix::process::{getegid, geteuid};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -22,8 +22,6 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use stowplan_model::format_bytes;
 
-/// Bytes that may be on their way from the readers of a tree to the one that writes.
-pub(crate) const ROOM: u64 = 48 << 20;
 /// How often a file that changes while it is read is tried.
 const ATTEMPTS: u32 = 3;
 /// A large file is deflated if pieces of it at its beginning, middle and end get smaller by at least
@@ -105,8 +103,6 @@ pub(crate) struct Beside {
 pub(crate) struct Source {
     directories: Directories,
     deflater: Option<Deflater>,
-    /// What a file that waits opened costs of the room, as if it were so many bytes.
-    descriptor: u64,
     /// Where spools lie.
     scratch: PathBuf,
     beside: Option<(u64, PathBuf, Directories)>,
@@ -130,24 +126,19 @@ impl Source {
         Ok(Self {
             directories: directories.map_err(ArchiveError::io("read", root))?,
             deflater: (!store).then(Deflater::new),
-            descriptor: room_of_a_descriptor(getrlimit(Resource::Nofile).current),
             scratch: scratch.to_owned(),
             beside: beside.transpose()?,
         })
     }
 
-    /// Reads one entry. `room` is asked before so many bytes are held in memory, and may wait.
-    pub(crate) fn read(
-        &mut self,
-        found: &Found,
-        room: &mut dyn FnMut(u64) -> Result<(), Fault>,
-    ) -> Result<Item, Fault> {
+    /// Reads one entry.
+    pub(crate) fn read(&mut self, found: &Found) -> Result<Item, Fault> {
         let (directory, name) = split(&found.path);
         let directory = self.directories.at(directory).map_err(unreadable)?;
         match found.kind {
             Kind::File => {
                 let file = open_file(directory, name)?;
-                self.read_file(found, &file, room)
+                self.read_file(found, &file)
             }
             Kind::Directory => {
                 let mut item = read_directory(directory, found, name)?;
@@ -160,13 +151,7 @@ impl Source {
         }
     }
 
-    fn read_file(
-        &mut self,
-        found: &Found,
-        file: &File,
-        room: &mut dyn FnMut(u64) -> Result<(), Fault>,
-    ) -> Result<Item, Fault> {
-        let mut reserved = 0;
+    fn read_file(&mut self, found: &Found, file: &File) -> Result<Item, Fault> {
         for _ in 0..ATTEMPTS {
             let before = fstat(file).map_err(unreadable)?;
             let size = size_of(&before)?;
@@ -176,16 +161,6 @@ impl Source {
                 .is_some_and(|(above, ..)| size > *above);
             if size > VALUE_MAX && !outside {
                 return Err(too_large(size));
-            }
-            // What is read piece by piece waits as an open file.
-            let needed = match size {
-                _ if outside => 0,
-                size if size > WHOLE_MAX => self.descriptor,
-                size => size,
-            };
-            if needed > reserved {
-                room(needed - reserved)?;
-                reserved = needed;
             }
             let mut item = item_of(found, &before, Body::None)?;
             if has_attributes(file) {
@@ -372,13 +347,6 @@ fn has_attributes(opened: impl AsFd) -> bool {
         }
         Err(errno) => errno == Errno::RANGE,
     }
-}
-
-/// An eighth of what the process may open waits for the writer, no less than three files and no more than
-/// 64; those of the batch that is written next come in addition, which are fewer.
-fn room_of_a_descriptor(limit: Option<u64>) -> u64 {
-    let waiting = limit.map_or(64, |limit| (limit / 8).clamp(3, 64));
-    ROOM / waiting
 }
 
 /// Opens a regular file, and waits for none that is something else by now.

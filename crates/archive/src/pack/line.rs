@@ -1,27 +1,26 @@
 //! The line from the walk over the readers to the writer.
 //!
-//! A reader takes the next batch of what the walk finds and hands it on in parts; the writer takes
-//! batches in the order of the walk, whoever read them. Bytes between them are bounded.
+//! A reader takes the next batch of what the walk finds, and hands it on in parts by a channel of that batch's own.
+//! The writer gets these channels in the order of the walk, whoever reads. A reader waits where its batch's
+//! channel is full, and the walk where too many batches wait, so what is between them is bounded.
 
-use super::budget::Budget;
 use super::write::Rows;
 use super::{Pack, Packed, told};
 use crate::error::{Fault, Refusal, Refusals};
-use crate::source::{Beside, Item, Source};
+use crate::source::{Beside, Body, Item, Source};
 use crate::walk::{Found, Walk};
 use crate::{ArchiveError, Watch};
-use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Entries of a batch.
 const BATCH: usize = 64;
-/// A part of a batch is handed on when it holds so many bytes.
-const PART: u64 = 1 << 20;
-/// What an entry costs beside its bytes.
-const ENTRY: u64 = 512;
+/// A part of a batch is handed on when it holds so many bytes, or an open file.
+const PART: usize = 1 << 20;
+/// Parts of a batch that wait for the writer.
+const WAITING: usize = 2;
 
 /// Everything that a run of the line needs.
 pub(super) struct Line<'a> {
@@ -34,178 +33,137 @@ pub(super) struct Line<'a> {
     pub(super) watch: &'a dyn Watch,
 }
 
-/// The walk, as readers share it.
-struct Walking {
-    walk: Walk,
-    batches: u64,
-}
-
 /// Some of a batch.
 #[derive(Debug, Default)]
 struct Part {
-    batch: u64,
     items: Vec<Item>,
     refused: Refusals,
-    taken: u64,
-    is_last: bool,
+    bytes: usize,
 }
 
-type Handed = Result<Part, ArchiveError>;
+type Parts = Receiver<Result<Part, ArchiveError>>;
+type Hand = SyncSender<Result<Part, ArchiveError>>;
 
 impl Line<'_> {
     /// Writes everything into a new archive at `made`.
     pub(super) fn run(self, made: &Path) -> Result<Packed, ArchiveError> {
-        let walking = Mutex::new(Walking {
-            walk: self.walk,
-            batches: 0,
-        });
-        let budget = Budget::default();
-        let rows = Rows::create(made, self.pack, self.page_size, self.beside.is_some())?;
-        let (hand, handed) = mpsc::channel();
-        let (watch, total) = (self.watch, self.total);
-        let read = |hand: Sender<Handed>| {
-            let source = Source::of(
-                &self.pack.source,
-                self.scratch,
-                self.pack.store,
-                self.beside,
-            );
-            let reader = source.map(|source| Reader {
-                source,
-                walking: &walking,
-                budget: &budget,
-                hand: &hand,
-            });
-            if let Err(error) = reader.and_then(|mut reader| reader.read_all()) {
-                // Nobody hears it if the writer ended before.
-                let _ = hand.send(Err(error));
-            }
+        let Self { pack, beside, .. } = self;
+        let rows = Rows::create(made, pack, self.page_size, beside.is_some())?;
+        let walk = Mutex::new(self.walk);
+        let (batches, in_order) = sync_channel(pack.threads.get());
+        let read = |batches: SyncSender<Parts>| match Source::of(
+            &pack.source,
+            self.scratch,
+            pack.store,
+            beside,
+        ) {
+            Ok(source) => read_all(source, &walk, &batches),
+            Err(error) => fail(&batches, error),
         };
         thread::scope(|scope| {
             let mut started = 0;
-            for _ in 0..self.pack.threads.get() {
-                let hand = hand.clone();
-                let started_one = thread::Builder::new().spawn_scoped(scope, || read(hand));
+            for _ in 0..pack.threads.get() {
+                let batches = batches.clone();
+                let started_one = thread::Builder::new().spawn_scoped(scope, || read(batches));
                 started += usize::from(started_one.is_ok());
             }
-            drop(hand);
-            let written = match started {
+            drop(batches);
+            match started {
                 0 => Err(ArchiveError::invalid(
                     "the system grants no thread; try again later",
                 )),
-                _ => write_all(rows, &handed, &budget, watch, total),
-            };
-            budget.stop();
-            written
+                _ => write_all(rows, in_order, self.watch, self.total),
+            }
         })
     }
 }
 
-/// Takes parts until every reader ended.
+/// Takes batches until every reader ended. Readers end when their channels do.
 fn write_all(
     mut rows: Rows,
-    handed: &Receiver<Handed>,
-    budget: &Budget,
+    batches: Receiver<Parts>,
     watch: &dyn Watch,
     total: u64,
 ) -> Result<Packed, ArchiveError> {
-    let mut waiting: BTreeMap<u64, VecDeque<Part>> = BTreeMap::new();
-    let mut next = 0;
-    for part in handed {
+    for part in batches.into_iter().flatten() {
         let part = part?;
-        waiting.entry(part.batch).or_default().push_back(part);
-        while let Some(part) = waiting.get_mut(&next).and_then(VecDeque::pop_front) {
-            if watch.interrupted() {
-                return Err(ArchiveError::Interrupted);
-            }
-            let (taken, is_last) = (part.taken, part.is_last);
-            rows.refuse(part.refused);
-            for item in part.items {
-                rows.write(item)?;
-            }
-            if is_last {
-                waiting.remove(&next);
-                next += 1;
-            }
-            budget.give(taken, next);
-            watch.progress(rows.done().min(total), total);
+        if watch.interrupted() {
+            return Err(ArchiveError::Interrupted);
         }
+        rows.refuse(part.refused);
+        for item in part.items {
+            rows.write(item)?;
+        }
+        watch.progress(rows.done().min(total), total);
     }
     rows.finish()
 }
 
-struct Reader<'a> {
-    source: Source,
-    walking: &'a Mutex<Walking>,
-    budget: &'a Budget,
-    hand: &'a Sender<Handed>,
+/// Has the writer end with an error; nobody hears it if that ended before.
+fn fail(batches: &SyncSender<Parts>, error: ArchiveError) {
+    let (hand, parts) = sync_channel(1);
+    let _ = hand.send(Err(error));
+    let _ = batches.send(parts);
 }
 
-impl Reader<'_> {
-    fn read_all(&mut self) -> Result<(), ArchiveError> {
-        while !self.budget.stopped() {
-            let Some((found, part)) = self.next_batch()? else {
-                break;
-            };
-            self.read_batch(found, part)?;
-        }
-        Ok(())
-    }
-
-    /// The next batch, with what the walk refused on the way.
-    fn next_batch(&self) -> Result<Option<(Vec<Found>, Part)>, ArchiveError> {
-        let mut walking = self.walking.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found = Vec::with_capacity(BATCH);
-        let mut part = Part {
-            batch: walking.batches,
-            ..Part::default()
+/// Reads batch after batch until the walk ends, the writer does, or something fails.
+fn read_all(mut source: Source, walk: &Mutex<Walk>, batches: &SyncSender<Parts>) {
+    loop {
+        let mut part = Part::default();
+        let (hand, parts) = sync_channel(WAITING);
+        let found = {
+            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = next_batch(&mut walk, &mut part.refused);
+            let is_over = found.as_ref().is_ok_and(Vec::is_empty) && part.refused.is_empty();
+            // Within the lock: the order of the walk is that of the channels.
+            if is_over || batches.send(parts).is_err() {
+                return;
+            }
+            found
         };
-        while found.len() < BATCH {
-            match walking.walk.next(&mut part.refused)? {
-                Some(next) => found.push(next),
-                None => break,
-            }
+        let read = found.and_then(|found| read_batch(&mut source, found, part, &hand));
+        if let Err(error) = read {
+            let _ = hand.send(Err(error));
+            return;
         }
-        if found.is_empty() && part.refused.is_empty() {
-            return Ok(None);
-        }
-        walking.batches += 1;
-        Ok(Some((found, part)))
     }
+}
 
-    fn read_batch(&mut self, found: Vec<Found>, mut part: Part) -> Result<(), ArchiveError> {
-        let batch = part.batch;
-        let budget = self.budget;
-        for found in found {
-            let taken = &mut part.taken;
-            let mut room = |bytes: u64| match budget.take(batch, bytes) {
-                true => {
-                    *taken += bytes;
-                    Ok(())
-                }
-                false => Err(Fault::Fatal(ArchiveError::Interrupted)),
-            };
-            let read = room(ENTRY).and_then(|()| self.source.read(&found, &mut room));
-            match read {
-                Ok(item) => part.items.push(item),
-                Err(Fault::Entry(why)) => part.refused.add(Refusal::new(told(&found.path), why)),
-                Err(Fault::Fatal(error)) => return Err(error),
-            }
-            if part.taken >= PART {
-                let next = Part {
-                    batch,
-                    ..Part::default()
+fn next_batch(walk: &mut Walk, refused: &mut Refusals) -> Result<Vec<Found>, ArchiveError> {
+    let mut found = Vec::with_capacity(BATCH);
+    while found.len() < BATCH {
+        match walk.next(refused)? {
+            Some(next) => found.push(next),
+            None => break,
+        }
+    }
+    Ok(found)
+}
+
+fn read_batch(
+    source: &mut Source,
+    found: Vec<Found>,
+    mut part: Part,
+    hand: &Hand,
+) -> Result<(), ArchiveError> {
+    // Nobody takes a part if the writer ended, and then all ends.
+    let hand_on = |part| hand.send(Ok(part)).map_err(|_| ArchiveError::Interrupted);
+    for found in found {
+        match source.read(&found) {
+            Ok(item) => {
+                part.bytes += match &item.body {
+                    Body::Bytes(bytes) => bytes.len(),
+                    Body::Spool(..) | Body::File(_) => PART,
+                    Body::None | Body::Link(_) | Body::Outside => 0,
                 };
-                self.hand_on(std::mem::replace(&mut part, next));
+                part.items.push(item);
             }
+            Err(Fault::Entry(why)) => part.refused.add(Refusal::new(told(&found.path), why)),
+            Err(Fault::Fatal(error)) => return Err(error),
         }
-        part.is_last = true;
-        self.hand_on(part);
-        Ok(())
+        if part.bytes >= PART {
+            hand_on(std::mem::take(&mut part))?;
+        }
     }
-
-    fn hand_on(&self, part: Part) {
-        // The writer ended if nobody takes it, and then all ends.
-        let _ = self.hand.send(Ok(part));
-    }
+    hand_on(part)
 }
