@@ -1,10 +1,15 @@
 //! Where the user's own data belongs: into one database, into files, or into both by size. Decided from
 //! verdicts and intervals only, of the comparisons that [`AdviseSpec`] names.
 
-use crate::stopping::{bears_out, verdict};
+use crate::estimate::{Estimate, median};
+use crate::stopping::{ALPHA_PER_LOOK, bears_out, verdict};
 use crate::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict};
 use serde::Serialize;
 use stowplan_model::{AdviseSpec, Cell, CellId, PerTransaction, WholeSet, built_alike};
+
+/// By how much, in its logarithm, a ratio of warm reads may be another in another program than those that were
+/// measured: of several in C and Python over the same values (docs/advise.md).
+const PROGRAMS: f64 = 0.14;
 
 /// What is advised.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -64,10 +69,14 @@ pub struct Split {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// Values are read that are in memory, each by itself.
+    /// Values are read that are in memory, each by itself, by calls from C.
     Read,
-    /// The same, many in one transaction, where that has another verdict, and a better one.
+    /// The same by a program in Python.
+    ReadByPython,
+    /// As [`What::Read`], many in one transaction, where that has another verdict, and a better one.
     Together,
+    /// The same by a program in Python.
+    TogetherByPython,
     /// Values are read from storage; names are in memory.
     Cold,
     /// Values are read of which nothing is in memory, not even names.
@@ -178,32 +187,95 @@ fn aspects(analysis: &Analysis, asked: &AdviseSpec, rival: Rival) -> Vec<Aspect>
         (What::Boot, AdviseSpec::BOOT),
         (What::Replace, AdviseSpec::REPLACE),
     ];
+    let zone = analysis.run.equivalence.ln_1p();
     let found = found
         .into_iter()
         .filter_map(|(what, id)| aspect(what, of(analysis, id)?, rival));
+    let found = found.map(|aspect| as_programs_find(aspect, zone));
     let mut aspects: Vec<Aspect> = found.collect();
-    let zone = analysis.run.equivalence.ln_1p();
     aspects.extend(mixed(&aspects, asked.overwrites, zone));
-    if rival == Rival::Database {
-        let read = of(analysis, AdviseSpec::READ);
-        let together = read.and_then(|read| aspect(What::Together, read, Rival::Together));
-        let together = together.filter(|together| turns(&aspects, together));
-        aspects.splice(1.min(aspects.len())..1.min(aspects.len()), together);
-    }
+    let Some(read) = aspects
+        .iter()
+        .find(|aspect| aspect.what == What::Read)
+        .cloned()
+    else {
+        return aspects;
+    };
+    let together = of(analysis, AdviseSpec::READ)
+        .filter(|_| rival == Rival::Database)
+        .and_then(|read| aspect(What::Together, read, Rival::Together))
+        .map(|aspect| as_programs_find(aspect, zone))
+        .filter(|together| is_better(together, &read));
+    let more = together
+        .into_iter()
+        .chain(by_python(asked, rival, &read, zone));
+    aspects.splice(1..1, more);
     aspects
 }
 
+/// The reads of a program in Python, where the same reads from C are known.
+fn by_python(asked: &AdviseSpec, rival: Rival, read: &Aspect, zone: f64) -> Vec<Aspect> {
+    let Some(reads) = &asked.python else {
+        return Vec::new();
+    };
+    let aspect = |what, ours: &[f64]| {
+        let pairs = ours.iter().zip(&reads.files);
+        let differences: Vec<f64> = pairs.map(|(ours, files)| (ours / files).ln()).collect();
+        let estimate = Estimate::hodges_lehmann(&differences, ALPHA_PER_LOOK)?;
+        let (low, high) = estimate.widened(PROGRAMS);
+        Some(Aspect {
+            what,
+            cell: read.cell.clone(),
+            gain: Some(estimate.to_ratio(PROGRAMS).inverse()),
+            corrected: None,
+            verdict: verdict(low, high, zone),
+            files_ns: median(reads.files.clone()),
+            time_ns: median(ours.to_vec()),
+        })
+    };
+    let alone = match rival {
+        Rival::Split => &reads.split,
+        Rival::Database | Rival::Together => &reads.database,
+    };
+    let read = aspect(What::ReadByPython, alone);
+    let together = read.as_ref().and_then(|read| {
+        let together = aspect(What::TogetherByPython, &reads.together);
+        together.filter(|together| rival == Rival::Database && is_better(together, read))
+    });
+    read.into_iter().chain(together).collect()
+}
+
+/// A warm read with the interval of what other programs find: those that read in other ways, into other buffers.
+fn as_programs_find(aspect: Aspect, zone: f64) -> Aspect {
+    let is_warm = matches!(aspect.what, What::Read | What::Together);
+    let Some(gain) = aspect.gain.filter(|_| is_warm) else {
+        return aspect;
+    };
+    let gain = RatioEstimate {
+        low: gain.low * (-PROGRAMS).exp(),
+        high: gain.high * PROGRAMS.exp(),
+        ..gain
+    };
+    let found = verdict(-gain.high.ln(), -gain.low.ln(), zone);
+    Aspect {
+        gain: Some(gain),
+        verdict: match aspect.verdict {
+            Verdict::Faster | Verdict::Slower | Verdict::SmallDifference => found,
+            other => other,
+        },
+        ..aspect
+    }
+}
+
 /// Whether many reads in one transaction have a better verdict than each by itself.
-fn turns(aspects: &[Aspect], together: &Aspect) -> bool {
+fn is_better(together: &Aspect, single: &Aspect) -> bool {
     let rank = |verdict| match verdict {
         Verdict::Slower => Some(0),
         Verdict::Equivalent | Verdict::SmallDifference | Verdict::Unresolved => Some(1),
         Verdict::Faster => Some(2),
         Verdict::Unreliable | Verdict::NoData => None,
     };
-    let single = aspects.iter().find(|aspect| aspect.what == What::Read);
-    let single = single.and_then(|single| rank(single.verdict));
-    single.is_some_and(|single| rank(together.verdict) > Some(single))
+    rank(single.verdict).is_some_and(|single| rank(together.verdict) > Some(single))
 }
 
 /// What was found in one respect; one that was to be measured and was not is there without a figure.
@@ -293,8 +365,8 @@ fn split(analysis: &Analysis, asked: &AdviseSpec) -> Option<Split> {
 pub fn deciding(aspects: &[Aspect]) -> impl Iterator<Item = &Aspect> {
     let weighed = aspects.iter().any(|aspect| aspect.what == What::Mixed);
     aspects.iter().filter(move |aspect| match aspect.what {
-        What::Together => false,
-        What::Read | What::Replace => !weighed,
+        What::Together | What::TogetherByPython => false,
+        What::Read | What::ReadByPython | What::Replace => !weighed,
         What::Cold | What::Boot | What::Mixed => true,
     })
 }

@@ -1,7 +1,7 @@
 //! The user's own data: what a place holds, samples of it, and SQLite Archives of it.
 //!
 //! A *place* is a directory of files or a column of a table in an SQLite database. Looking at one changes
-//! nothing in it, follows no link, and times nothing.
+//! nothing in it, and follows no link. What is timed (`whole`, `python`) is copies of a sample.
 //!
 //! An archive is a database with the table `sqlar` (<https://sqlite.org/sqlar.html>), as the
 //! `sqlite3` shell's `-A` makes and reads it. What is made here is made under a temporary name, read
@@ -22,6 +22,7 @@ mod names;
 mod outside;
 mod pack;
 pub mod place;
+pub mod python;
 mod read;
 mod rows;
 pub mod sample;

@@ -23,7 +23,7 @@ const TRIES: u32 = 5;
 /// How often it is looked how large the journal of `VACUUM` is.
 const LOOK: Duration = Duration::from_micros(200);
 
-const TEMPORARY: Use = Use {
+pub(crate) const TEMPORARY: Use = Use {
     prefix: ".stowplan-whole-",
     suffix: ".tmp",
     mode: 0o700,
@@ -33,6 +33,8 @@ const TEMPORARY: Use = Use {
             "files-copy",
             "all.sqlar",
             "all.sqlar-journal",
+            "all.sqlar-wal",
+            "all.sqlar-shm",
             "copy.sqlar",
             "copy.sqlar-journal",
         ]
@@ -106,29 +108,7 @@ impl Place {
             database_copy: at("copy.sqlar"),
             bytes: 0,
         };
-        let failed = || PlaceError::database("write", &place.database);
-        let database = Connection::open(&place.database).map_err(failed())?;
-        let begin = format!("PRAGMA page_size={page_size}; {TABLE}; BEGIN");
-        database.execute_batch(&begin).map_err(failed())?;
-        let mut insert = database
-            .prepare("INSERT INTO sqlar VALUES(?1, 33188, 0, length(?2), ?2)")
-            .map_err(failed())?;
-        let mut bytes = 0;
-        sample.each(&mut |name, value, from| {
-            let mut content = Vec::new();
-            value
-                .read_to_end(&mut content)
-                .map_err(PlaceError::io("read", from))?;
-            let name = name.unwrap_or_default();
-            write_file(&place.files.join(OsStr::from_bytes(name)), &content)?;
-            bytes += content.len() as u64;
-            // Two names that are no UTF-8 would be the same text.
-            let name = ToSqlOutput::Borrowed(ValueRef::Text(name));
-            insert.execute((name, content)).map(drop).map_err(failed())
-        })?;
-        drop(insert);
-        database.execute_batch("COMMIT").map_err(failed())?;
-        place.bytes = bytes;
+        place.bytes = fill(&place.files, &place.database, sample, page_size, false)?;
         // What is still to be written would be, while others are measured.
         room::sync_below(directory)?;
         Ok(place)
@@ -229,6 +209,48 @@ impl Place {
         let left = left.map_err(PlaceError::io("look at", &self.database_copy))?;
         Ok((seconds, left.len() + largest.into_inner()))
     }
+}
+
+/// Writes values as files below a directory and as rows of an archive, and returns their bytes. Values without
+/// names have numbers, or texts of 36 characters.
+pub(crate) fn fill(
+    files: &Path,
+    database: &Path,
+    sample: &Sample,
+    page_size: u64,
+    integer_keys: bool,
+) -> Result<u64, PlaceError> {
+    let failed = || PlaceError::database("write", database);
+    let table = match integer_keys {
+        true => TABLE.replace("name TEXT", "name INTEGER"),
+        false => TABLE.to_owned(),
+    };
+    let rows = Connection::open(database).map_err(failed())?;
+    let begin = format!("PRAGMA page_size={page_size}; {table}; BEGIN");
+    rows.execute_batch(&begin).map_err(failed())?;
+    let mut insert = rows
+        .prepare("INSERT INTO sqlar VALUES(?1, 33188, 0, length(?2), ?2)")
+        .map_err(failed())?;
+    let (mut bytes, mut number) = (0, 0);
+    sample.each(&mut |name, value, from| {
+        let mut content = Vec::new();
+        value
+            .read_to_end(&mut content)
+            .map_err(PlaceError::io("read", from))?;
+        let numbered = match integer_keys {
+            true => format!("{number}"),
+            false => format!("{number:036}"),
+        };
+        let name = name.unwrap_or(numbered.as_bytes());
+        write_file(&files.join(OsStr::from_bytes(name)), &content)?;
+        (bytes, number) = (bytes + content.len() as u64, number + 1);
+        // Two names that are no UTF-8 would be the same text.
+        let name = ToSqlOutput::Borrowed(ValueRef::Text(name));
+        insert.execute((name, content)).map(drop).map_err(failed())
+    })?;
+    drop(insert);
+    rows.execute_batch("COMMIT").map_err(failed())?;
+    Ok(bytes)
 }
 
 fn journal_of(database: &Path) -> PathBuf {

@@ -75,7 +75,7 @@ pub use study::{
     PublishedSpec, Reading, RungSpec, ScaleSpec, Study, StudyError, TestSpec, server_variable,
 };
 pub use suggest::{near_miss, suggestion};
-pub use survey::{Oddity, OddityKind, Origin, Seconds, Survey, Took, WholeSet};
+pub use survey::{Oddity, OddityKind, Origin, PythonReads, Seconds, Survey, Took, WholeSet};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, EarlierPhases, Mix, Operation, PerTransaction,
     Workload, WorkloadSpec,

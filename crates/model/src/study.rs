@@ -20,8 +20,8 @@ pub use published::{PublishedRow, PublishedSpec};
 
 use crate::size::size_or_text;
 use crate::{
-    CellId, DatasetSpec, Scanned, SizeDistribution, Statistic, StoreSpec, WholeSet, WorkloadSpec,
-    parse_size, suggestion,
+    CellId, DatasetSpec, PythonReads, Scanned, SizeDistribution, Statistic, StoreSpec, WholeSet,
+    WorkloadSpec, parse_size, suggestion,
 };
 use serde::{Deserialize, Serialize};
 use shape::{MOST_TOLD, Shape};
@@ -133,6 +133,9 @@ pub struct AdviseSpec {
     /// What work on all values takes, as far as it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<WholeSet>,
+    /// What warm reads take a program in Python, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<PythonReads>,
 }
 
 impl AdviseSpec {

@@ -185,6 +185,20 @@ pub struct WholeSet {
     pub vacuum_bytes: u64,
 }
 
+/// What a read took a program in Python whose values were in memory, in nanoseconds: of each round the mean.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PythonReads {
+    /// Of a file.
+    pub files: Vec<f64>,
+    /// Of a row.
+    pub database: Vec<f64>,
+    /// Of a row, many in one transaction.
+    pub together: Vec<f64>,
+    /// Of a small value in a row or a larger one in a file; empty where values were not to be split.
+    pub split: Vec<f64>,
+}
+
 /// What the same took in files, and in one database.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -19,11 +19,17 @@ pub fn ending(analysis: &Analysis) -> Option<String> {
     let after = format::seconds(end.seconds);
     match end.outcome {
         RunOutcome::Complete => None,
-        RunOutcome::Budget => Some(format!(
-            "The time budget {}; the run took {after}. A larger --budget narrows what is \
-             unresolved.",
-            cut(analysis)
-        )),
+        RunOutcome::Budget => {
+            // Of an answer on somebody's own data, what to type stands below it.
+            let more = match analysis.advice {
+                Some(_) => "",
+                None => " A larger --budget narrows what is unresolved.",
+            };
+            let cut = cut(analysis);
+            Some(format!(
+                "The time budget {cut}; the run took {after}.{more}"
+            ))
+        }
         RunOutcome::Interrupted => Some(format!(
             "The run was interrupted after {after}; what it had measured until then is shown."
         )),

@@ -16,12 +16,14 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use stowplan_archive::sample::Candidates;
+use stowplan_archive::python::Reading;
+use stowplan_archive::sample::{Candidates, Sample};
 use stowplan_harness::environment::examine;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::AsPlanned;
 use stowplan_model::{
-    AdviseSpec, OddityKind, Study, Survey, WholeSet, format_bytes, format_count, format_size,
+    AdviseSpec, OddityKind, PythonReads, Study, Survey, WholeSet, format_bytes, format_count,
+    format_size,
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -133,7 +135,7 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     let work = work.unwrap_or(Path::new("."));
     let mut made = Made::of(&survey, Extent::all(&candidates), &options, work)?;
     made.try_whole(&mut candidates, work);
-    let (text, mut study, drawn) = made.study(&mut candidates)?;
+    let (text, mut study, drawn) = made.study(&mut candidates, work)?;
     if let Some(file) = &options.save_study {
         save(file, &text)?;
         if !options.measure.run.print.quiet {
@@ -199,6 +201,8 @@ struct Made<'a> {
     limits: Vec<String>,
     /// What work on all values takes.
     whole: Option<WholeSet>,
+    /// What warm reads take a program in Python.
+    python: Option<PythonReads>,
 }
 
 impl<'a> Made<'a> {
@@ -268,6 +272,7 @@ impl<'a> Made<'a> {
             storage: !matches!(kind, "tmpfs" | "ramfs" | "devtmpfs"),
             limits,
             whole: None,
+            python: None,
         })
     }
 
@@ -291,12 +296,35 @@ impl<'a> Made<'a> {
         }
     }
 
+    /// Times warm reads by a program in Python, where there is one. Without it the answer lacks a line.
+    fn try_python(&mut self, many: &Sample, work: &Path) {
+        if self.options.measure.run.dry_run || self.options.overwrites == Some(1.0) {
+            return;
+        }
+        let reading = Reading {
+            page_size: self.page(),
+            cache: self.cache(),
+            integer_keys: self.survey.page_size.is_some() && self.survey.integer_keys,
+            split: limit(self.survey),
+            ascending: self.options.reads == Reads::Sequential,
+        };
+        match stowplan_archive::python::measure(many, reading, work) {
+            Ok(reads) => self.python = reads,
+            Err(error) => note(&format!("reads from Python were not measured: {error}")),
+        }
+    }
+
     /// The study, its text, and the values of its datasets: fewer than were counted where some cannot be opened
     /// or went away.
-    fn study(&mut self, candidates: &mut Candidates) -> Result<(String, Study, Drawn), CliError> {
+    fn study(
+        &mut self,
+        candidates: &mut Candidates,
+        work: &Path,
+    ) -> Result<(String, Study, Drawn), CliError> {
         let many = candidates.sample(self.many.max(1))?;
         let few = candidates.sample(self.few.max(1))?;
         (self.many, self.few) = (many.count(), few.count());
+        self.try_python(&many, work);
         let text = self.text();
         let mut study = Study::parse(&text, "advise.toml")?;
         let mut drawn = Drawn::new();
@@ -375,7 +403,7 @@ impl<'a> Made<'a> {
         let about = stowplan_report::survey::sentence(self.survey);
         format!(
             "# Made by 'stowplan advise'; 'stowplan study' runs it.\n\
-             name = \"advise\"\ntitle = \"Where this data belongs\"\nquestion = {}\n{}\n\
+             name = \"advise\"\ntitle = \"Where this data belongs\"\nquestion = {}\nmemory_budget = {}\n\n\
              [advise]\nplace = {place}\nin_database = {}\nabout = {}\n\
              values = {values}\nbytes = {bytes}\nlargest = {largest}\n{}{datasets}",
             quoted(&question),
@@ -394,11 +422,11 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// The cache of the databases.
-    fn cache(&self) -> String {
+    /// Bytes of the cache of the databases.
+    fn cache(&self) -> u64 {
         let share = u128::from(CACHE) * u128::from(self.many) / u128::from(self.all.max(1));
         let share = u64::try_from(share).unwrap_or(CACHE);
-        format!("memory_budget = {}\n", share.clamp(LEAST_CACHE, CACHE))
+        share.clamp(LEAST_CACHE, CACHE)
     }
 
     /// What else is known to whoever advises.
@@ -417,6 +445,13 @@ impl<'a> Made<'a> {
             .and_then(|whole| toml::Value::try_from(whole).ok());
         if let Some(whole) = whole {
             more.push_str(&format!("whole = {whole}\n"));
+        }
+        if let Some(python) = self
+            .python
+            .as_ref()
+            .and_then(|reads| toml::Value::try_from(reads).ok())
+        {
+            more.push_str(&format!("python = {python}\n"));
         }
         more
     }
@@ -829,7 +864,7 @@ mod tests {
                 places::survey_to_draw(&origin, LARGEST, 200, SEED).unwrap();
             let there = Extent::all(&candidates);
             let mut made = Made::of(&survey, there, &options, directory.path()).unwrap();
-            let (text, study, drawn) = made.study(&mut candidates).unwrap();
+            let (text, study, drawn) = made.study(&mut candidates, directory.path()).unwrap();
             assert!(text.contains("120 of 121 values"), "{text}");
             assert!(text.contains("Left out: 1 values above 8 MiB."), "{text}");
             let spec = &study.datasets[MINE];

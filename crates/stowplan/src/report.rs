@@ -13,10 +13,11 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use stowplan_analysis::{Analysis, AnalysisError, MachinesError, analyse, rebase};
 use stowplan_harness::plan::STANDARD_SCALE;
-use stowplan_model::{Record, Warning, WarningKind, read_result};
+use stowplan_model::{Record, RunOutcome, Warning, WarningKind, read_result};
 use stowplan_report::document::Document;
 use stowplan_report::fleet::Fleet;
 use stowplan_report::render::{html, markdown, terminal};
+use stowplan_report::shell::quoted;
 use stowplan_report::{csv, github_action, json, run};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -412,9 +413,21 @@ pub(crate) fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, Cl
 
 fn present(loaded: &Loaded, options: &PrintOptions) {
     print_text(&loaded.analysis, options);
-    if let Some(page) = keep_files(loaded) {
+    let page = keep_files(loaded);
+    print(&more_time(loaded).unwrap_or_default());
+    if let Some(page) = page {
         print(&format!("\nThe report: {}\n", page.display()));
     }
+}
+
+/// What to type for an answer that was cut short to go on with the same values.
+fn more_time(loaded: &Loaded) -> Option<String> {
+    let end = loaded.analysis.end.as_ref();
+    let is_whole = end.is_some_and(|end| end.outcome == RunOutcome::Complete);
+    loaded.analysis.advice.as_ref().filter(|_| !is_whole)?;
+    let directory = loaded.path.parent()?.to_string_lossy();
+    let command = format!("stowplan resume {}", quoted(&directory));
+    Some(format!("More rounds of the same values: {command}\n"))
 }
 
 /// Writes the files beside a result, and says where the page is if it could be written.

@@ -3,7 +3,8 @@
 use crate::support::{cell, comparison, header, rounds};
 use stowplan_analysis::{Advice, Choice, Verdict, What, analyse};
 use stowplan_model::{
-    AdviseSpec, Cell, CellId, Comparison, Measurement, PerTransaction, Record, Role, Value,
+    AdviseSpec, Cell, CellId, Comparison, Measurement, PerTransaction, PythonReads, Record, Role,
+    Value,
 };
 
 /// A store beside files: bytes of a page, of the largest value inside where values are split, and
@@ -31,8 +32,18 @@ impl Store {
     }
 }
 
-/// What is advised where files take 10 ms a block and stores as many as stand beside them, by comparison.
+/// What is advised where files take 10 ms a block and stores as many as stand beside them, by comparison; what takes
+/// no number was never measured.
 fn advised(overwrites: Option<f64>, of: &[(&str, &[(Store, f64)])]) -> Advice {
+    advised_beside(None, overwrites, of)
+}
+
+/// The same where reads by a program in Python were timed too.
+fn advised_beside(
+    python: Option<PythonReads>,
+    overwrites: Option<f64>,
+    of: &[(&str, &[(Store, f64)])],
+) -> Advice {
     let mut blocks: Vec<Measurement> = Vec::new();
     let planned = of.iter().map(|(id, stores)| {
         let keys: Vec<String> = stores.iter().map(|(store, _)| store.key()).collect();
@@ -46,7 +57,8 @@ fn advised(overwrites: Option<f64>, of: &[(&str, &[(Store, f64)])]) -> Advice {
         times.extend(
             keys.iter()
                 .zip(*stores)
-                .map(|(key, (_, time))| (*key, *time)),
+                .map(|(key, (_, time))| (*key, *time))
+                .filter(|(_, time)| time.is_finite()),
         );
         let there = |cell: &CellId| CellId(cell.0.replacen("c/", &format!("{id}/"), 1));
         blocks.extend(rounds(&times, 0..10).into_iter().map(|block| Measurement {
@@ -80,6 +92,7 @@ fn advised(overwrites: Option<f64>, of: &[(&str, &[(Store, f64)])]) -> Advice {
         overwrites,
         limits: Vec::new(),
         whole: None,
+        python,
     });
     let records: Vec<Record> = [Record::Run(run)]
         .into_iter()
@@ -129,14 +142,76 @@ fn reads_in_one_transaction_are_told_where_they_turn_the_answer_and_decide_nothi
     }
 }
 
+/// 20 rounds of reads from Python.
+fn by_python(files: f64, database: f64, together: f64) -> PythonReads {
+    PythonReads {
+        files: vec![files; 20],
+        database: vec![database; 20],
+        together: vec![together; 20],
+        split: vec![files; 20],
+    }
+}
+
+#[test]
+fn a_language_whose_calls_turn_the_order_of_warm_reads_has_its_line_and_decides() {
+    let read: &[(Store, f64)] = &[(PAGES_8, 13_000.0)];
+    let of = |python| advised_beside(Some(python), None, &[("read", read)]);
+    let whats = |advice: &Advice| advice.aspects.iter().map(|a| a.what).collect::<Vec<_>>();
+    let turned = of(by_python(10_000.0, 8_000.0, 7_000.0));
+    assert_eq!(whats(&turned), [What::Read, What::ReadByPython]);
+    let [from_c, python] = &turned.aspects[..] else {
+        panic!("{:?}", turned.aspects);
+    };
+    assert_eq!(
+        (from_c.verdict, python.verdict),
+        (Verdict::Slower, Verdict::Faster)
+    );
+    assert_eq!(turned.choice, Choice::Depends);
+    assert_eq!(python.time_ns, Some(8_000.0));
+    // One transaction is told of where it does better; as with calls from C it decides nothing.
+    let together = of(by_python(10_000.0, 10_500.0, 7_000.0));
+    let expected = [What::Read, What::ReadByPython, What::TogetherByPython];
+    assert_eq!(whats(&together), expected);
+    assert_eq!(together.choice, Choice::Files);
+}
+
+#[test]
+fn programs_that_read_in_other_ways_find_what_is_named_of_warm_reads() {
+    for (time, verdict) in [
+        (8_000.0, Verdict::Faster),
+        (9_000.0, Verdict::Unresolved),
+        (11_000.0, Verdict::Unresolved),
+        (13_000.0, Verdict::Slower),
+    ] {
+        let found = advised(
+            None,
+            &[("read", &[(PAGES_8, time)]), ("cold", &[(PAGES_8, time)])],
+        );
+        let [warm, cold] = &found.aspects[..] else {
+            panic!("{:?}", found.aspects);
+        };
+        assert_eq!(warm.verdict, verdict, "{time}");
+        let width = |gain: stowplan_analysis::RatioEstimate| gain.high / gain.low;
+        let wider = width(warm.gain.unwrap()) / width(cold.gain.unwrap());
+        assert!((1.3..1.4).contains(&wider), "{wider}");
+    }
+}
+
 #[test]
 fn what_was_not_measured_is_not_decided_on() {
     let read: &[(Store, f64)] = &[(PAGES_8, 5_000.0)];
-    let found = advised(None, &[("read", read), ("replace", &[])]);
-    assert_eq!(
-        found.choice,
-        Choice::Database,
-        "nothing of a database was to be replaced"
-    );
-    assert!(!found.boot_needs_root);
+    let only_files_were_to_be_replaced = advised(None, &[("read", read), ("replace", &[])]);
+    assert_eq!(only_files_were_to_be_replaced.choice, Choice::Database);
+    for lacking in ["cold", "boot", "replace"] {
+        let never: &[(Store, f64)] = &[(PAGES_8, f64::NAN)];
+        let found = advised(None, &[("read", read), (lacking, never)]);
+        assert_eq!(found.choice, Choice::Open, "{lacking}");
+        let told = &found.aspects[1];
+        assert_eq!(
+            (told.verdict, told.gain),
+            (Verdict::NoData, None),
+            "{lacking}"
+        );
+        assert!(!found.boot_needs_root);
+    }
 }

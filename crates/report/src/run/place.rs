@@ -2,7 +2,7 @@
 //! to undo it, and how a program reads a value afterwards.
 
 use crate::document::{
-    Block, Content, Detail, Fold, Section, bullets, facts, paragraph, plain, remark, strong, toned,
+    Block, Content, Detail, Fold, Section, facts, paragraph, plain, remark, strong, toned,
 };
 use crate::document::{Text, Tone};
 use crate::shell::quoted;
@@ -48,7 +48,8 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
     if !matches!(advice.choice, Choice::Files | Choice::Open) {
         blocks.push(examples(reads_together(advice)));
     }
-    let section = Section::new("Where your data belongs", blocks);
+    // The title of the study says what it is.
+    let section = Section::new("", blocks);
     let section = section.named("advice").in_contents("Advice");
     Some(Block::from(section).at(Detail::Brief))
 }
@@ -129,12 +130,11 @@ fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
         ),
         Choice::Depends => format!(
             "It depends. SQLite{pages}, if {}; files, if {}.",
-            in_these(advice, Verdict::Faster, when, " or ").unwrap_or_default(),
-            in_these(advice, Verdict::Slower, when, " or ").unwrap_or_default()
+            sides(advice, Verdict::Faster),
+            sides(advice, Verdict::Slower)
         ),
         Choice::Open => format!(
-            "Nothing can be advised yet: {}. More time, for the same values: \
-             'stowplan resume DIRECTORY' with the directory of this result.",
+            "Nothing can be advised yet: {}.",
             of(advice, Verdict::NoData).map_or_else(
                 || "no difference was larger than the noise of this machine".to_owned(),
                 |names| format!("not measured to the end: {names}")
@@ -145,25 +145,38 @@ fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
 
 /// The names of the respects that decide and have this verdict.
 fn of(advice: &Advice, verdict: Verdict) -> Option<String> {
-    in_these(advice, verdict, name, "; ")
+    let names: Vec<&str> = decided(advice, verdict).map(name).collect();
+    (!names.is_empty()).then(|| names.join("; "))
 }
 
-/// The respects that decide and have this verdict, in these words.
-fn in_these(
-    advice: &Advice,
-    verdict: Verdict,
-    words: fn(What) -> &'static str,
-    between: &str,
-) -> Option<String> {
-    let with = deciding(chosen(advice)).filter(|aspect| aspect.verdict == verdict);
-    let words: Vec<&str> = with.map(|aspect| words(aspect.what)).collect();
-    (!words.is_empty()).then(|| words.join(between))
+/// When the respects that have this verdict are what decides, as a user would say. Languages are named where
+/// they differ.
+fn sides(advice: &Advice, verdict: Verdict) -> String {
+    let mut reads = deciding(chosen(advice))
+        .filter(|aspect| matches!(aspect.what, What::Read | What::ReadByPython));
+    let alike = reads.all(|aspect| aspect.verdict == verdict);
+    let mut words: Vec<&str> = decided(advice, verdict)
+        .map(|what| match what {
+            What::Read | What::ReadByPython if alike => "what is read is mostly in memory",
+            what => when(what),
+        })
+        .collect();
+    words.dedup();
+    words.join(" or ")
+}
+
+/// The respects that decide and have this verdict.
+fn decided(advice: &Advice, verdict: Verdict) -> impl Iterator<Item = What> {
+    let decide = deciding(chosen(advice));
+    let with = decide.filter(move |aspect| aspect.verdict == verdict);
+    with.map(|aspect| aspect.what)
 }
 
 /// When a respect is what decides, as a user would say.
 fn when(what: What) -> &'static str {
     match what {
-        What::Read | What::Together => "what is read is mostly in memory",
+        What::Read | What::Together => "compiled programs read what is mostly in memory",
+        What::ReadByPython | What::TogetherByPython => "Python reads what is mostly in memory",
         What::Cold => "only names stay in memory",
         What::Boot => "most reads follow a reboot",
         What::Replace => "values are often replaced",
@@ -184,8 +197,10 @@ fn chosen(advice: &Advice) -> &[Aspect] {
 
 fn name(what: What) -> &'static str {
     match what {
-        What::Read => "reads, warm",
-        What::Together => "many reads in one transaction",
+        What::Read => "reads, warm, from C",
+        What::ReadByPython => "reads, warm, from Python",
+        What::Together => "many in one transaction, C",
+        What::TogetherByPython => "many in one, Python",
         What::Cold => "reads, contents not cached",
         What::Boot => "reads after a reboot",
         What::Replace => "replacing one",
@@ -256,7 +271,10 @@ fn claim(aspect: &Aspect) -> String {
         Verdict::Slower => with_ends(gain.inverse(), "slower"),
         Verdict::Faster => with_ends(gain, "faster"),
         Verdict::Equivalent => format!("about the same {}", format::interval(gain.low, gain.high)),
-        Verdict::SmallDifference => with_ends(gain, "as fast, a small difference"),
+        Verdict::SmallDifference if gain.ratio < 1.0 => {
+            with_ends(gain.inverse(), "slower, by little")
+        }
+        Verdict::SmallDifference => with_ends(gain, "faster, by little"),
         Verdict::Unresolved => undecided(&gain, aspect.corrected.as_ref()),
         Verdict::Unreliable => "not claimed: two identical copies differed".to_owned(),
         Verdict::NoData => "not measured often enough".to_owned(),
@@ -290,7 +308,8 @@ fn instead(advice: &Advice) -> Option<String> {
         .map(|aspect| format!("{}: {}", name(aspect.what), claim(aspect)));
     let known = |what: What| aspects.iter().any(|aspect| aspect.what == what);
     let lacking = advice.aspects.iter().filter(|aspect| !known(aspect.what));
-    let lacking = lacking.filter(|aspect| aspect.what != What::Together);
+    let together = |what| matches!(what, What::Together | What::TogetherByPython);
+    let lacking = lacking.filter(|aspect| !together(aspect.what));
     let lacking = lacking.map(|aspect| format!("{}: not measured", name(aspect.what)));
     let told: Vec<String> = told.chain(lacking).collect();
     Some(format!("{what}: {}.", told.join("; ")))
@@ -304,33 +323,22 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
         Choice::Split { inside } => inside.min(asked.largest),
         _ => held.limit.unwrap_or(asked.largest),
     };
-    let lost = [
-        "tools that want paths ('stowplan mount' shows them, read-only);".to_owned(),
-        "two writers at a time: one waits for the other;".to_owned(),
-        "owners other than yours, extended attributes and hard links (pack counts them);"
-            .to_owned(),
-        "backups file by file: one changed value changes the one file;".to_owned(),
-        format!(
-            "memory: a SELECT holds a value whole, here up to {};",
-            format_bytes(inside)
-        ),
-        vacuum(asked, advice),
-    ];
-    let list = bullets(lost.map(plain))?;
-    let title = paragraph(plain("You give up:"));
-    let blocks = vec![title.at(Detail::Brief), list.at(Detail::Brief)];
-    Some(Section::new("", blocks).into())
+    let text = format!(
+        "You give up: tools that want paths ('stowplan mount' shows them, read-only); a second \
+         writer at a time; owners other than yours, extended attributes and hard links; backups \
+         file by file; memory for a whole value (here up to {}); space until VACUUM ({}).",
+        format_bytes(inside),
+        vacuum(asked, advice)
+    );
+    Some(paragraph(plain(text)))
 }
 
 fn vacuum(asked: &AdviseSpec, advice: &Advice) -> String {
     let Some(whole) = advice.whole else {
-        return format!(
-            "space: deleting does not shrink the file; VACUUM does, and needs up to {} meanwhile.",
-            format_bytes(asked.bytes)
-        );
+        return format!("up to {} meanwhile", format_bytes(asked.bytes));
     };
     format!(
-        "space: deleting does not shrink the file; VACUUM of {}, half of them deleted, took {} and {}.",
+        "of {}, half of them deleted, it took {} and {}",
         format_bytes(whole.bytes),
         time(whole.vacuum),
         format_bytes(whole.vacuum_bytes)
@@ -384,13 +392,13 @@ fn commands(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Vec<(&'static s
         "stowplan pack {} {archive} --no-deflate{limit} --page-size {page}",
         quoted(&place)
     );
-    let mut commands = vec![("Do it:", pack)];
-    if held.wal {
-        commands.push((
-            "Read and write it as it was measured: in WAL mode, which the file keeps:",
-            wal(&archive),
-        ));
-    }
+    let mut commands = match held.wal {
+        true => vec![(
+            "Do it, in WAL mode as it was measured, which the file keeps:",
+            format!("{pack}\n{}", wal(&archive)),
+        )],
+        false => vec![("Do it:", pack)],
+    };
     let back = file(&format!("{name}-back"));
     commands.push(("Undo it:", format!("stowplan unpack {archive} {back}")));
     commands
@@ -427,7 +435,7 @@ fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
     };
     format!(
         "Why believe it? {}; two identical copies differed by up to {}. One SELECT, or one open, \
-         read and close, by calls from C: what a language adds to each comes on top. {found} {from} \
+         read and close; warm, what other programs find is within 15% of what ours did. {found} {from} \
          More: --verbose, or the report.",
         wording::range_of_rounds(&rounds),
         noise.trim_start_matches("up to ")
@@ -438,7 +446,7 @@ fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
 fn reads_together(advice: &Advice) -> bool {
     chosen(advice)
         .iter()
-        .any(|aspect| aspect.what == What::Together)
+        .any(|aspect| matches!(aspect.what, What::Together | What::TogetherByPython))
 }
 
 /// Programs that read as was measured: each value by itself, or in a transaction that others share.
@@ -473,6 +481,7 @@ mod tests {
             overwrites: None,
             limits: Vec::new(),
             whole: None,
+            python: None,
         };
         let advice = Advice {
             choice,
@@ -512,7 +521,8 @@ mod tests {
             commands[0].contains("--inline-limit 8388608 "),
             "{commands:?}"
         );
-        assert_eq!(commands[1], "sqlite3 x.sqlar 'PRAGMA journal_mode=wal'");
+        let (_, wal) = commands[0].split_once('\n').unwrap();
+        assert_eq!(wal, "sqlite3 x.sqlar 'PRAGMA journal_mode=wal'");
         let split = Choice::Split { inside: 65_536 };
         let commands = told("/a/x", split, &held);
         assert!(

@@ -62,6 +62,7 @@ fn advised(choice: Choice) -> Analysis {
         overwrites: None,
         limits: vec!["Left out: 3 empty values.".to_owned()],
         whole: None,
+        python: None,
     });
     analysis.advice = Some(Advice {
         choice,
@@ -69,6 +70,7 @@ fn advised(choice: Choice) -> Analysis {
         boot_needs_root: true,
         aspects: vec![
             aspect(What::Read, 1.62, Verdict::Faster),
+            aspect(What::ReadByPython, 1.30, Verdict::Faster),
             aspect(What::Cold, 0.48, Verdict::Slower),
             aspect(What::Replace, 1.01, Verdict::Equivalent),
         ],
@@ -76,6 +78,7 @@ fn advised(choice: Choice) -> Analysis {
             inside: 65_536,
             aspects: vec![
                 aspect(What::Read, 1.71, Verdict::Faster),
+                aspect(What::ReadByPython, 1.35, Verdict::Faster),
                 aspect(What::Cold, 1.01, Verdict::Equivalent),
             ],
             allocated_bytes: Some(800_000_000),
@@ -147,9 +150,10 @@ fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
     let text = drawn(split, Detail::Normal);
     for part in [
         "Split them: up to 64 KiB into SQLite with pages of 8 KiB, larger ones stay files.",
-        "reads, warm: 1.71× faster [1.62, 1.81]",
+        "reads, warm, from C: 1.71× faster [1.62, 1.81]",
+        "reads, warm, from Python: 1.35× faster [1.28, 1.43]",
         "about the same",
-        "All in one database instead: reads, warm: 1.62× faster",
+        "All in one database instead: reads, warm, from C: 1.62× faster",
         "reads, contents not cached: 2.08× slower",
         "reads after a reboot: unknown: only root",
         "Left out: 3 empty values.",
@@ -188,7 +192,7 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
         &options(Detail::Normal),
     ));
     assert!(
-        text.contains("not cached. Not decided: reads, warm."),
+        text.contains("not cached. Not decided: reads, warm, from C."),
         "{text}"
     );
     let open = drawn(Choice::Open, Detail::Normal);
@@ -202,7 +206,7 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
     );
     let depends = drawn(Choice::Depends, Detail::Normal);
     assert!(
-        flowing(&depends).contains("Split at 64 KiB instead: reads, warm: 1.71× faster"),
+        flowing(&depends).contains("Split at 64 KiB instead: reads, warm, from C: 1.71× faster"),
         "{depends}"
     );
     let mut analysis = advised(Choice::Depends);
@@ -212,7 +216,7 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
         &document(&analysis, ""),
         &options(Detail::Normal),
     ));
-    let lacking = "1.71× faster [1.62, 1.81]; reads, contents not cached: not measured";
+    let lacking = "1.71× faster [1.62, 1.81]; reads, warm, from Python: not measured; reads, contents not cached: not measured";
     assert!(text.contains(lacking), "{text}");
     let sides = "SQLite with pages of 8 KiB, if what is read is mostly in memory; files, if only names stay in memory.";
     assert!(flowing(&depends).contains(sides), "{depends}");
@@ -227,7 +231,7 @@ fn where_one_transaction_turns_the_answer_that_is_advised_and_the_programs_do_it
         .insert(1, aspect(What::Together, 1.3, Verdict::Faster));
     let all = terminal::render(&document(&analysis, ""), &options(Detail::All));
     assert!(
-        flowing(&all).contains("many reads in one transaction: 1.30× faster"),
+        flowing(&all).contains("many in one transaction, C: 1.30× faster"),
         "{all}"
     );
     assert!(
@@ -280,7 +284,10 @@ fn where_reads_and_replacements_are_weighed_they_are_rows_and_no_sides() {
         files.contains("slower for reads, contents not cached; both as often as you say. reads"),
         "nothing that decides is open: {files}"
     );
-    assert!(files.contains("reads, warm: 1.70× faster"), "{files}");
+    assert!(
+        files.contains("reads, warm, from C: 1.70× faster"),
+        "{files}"
+    );
     let depends = weighed(Choice::Depends);
     assert!(
         depends.contains(
