@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_archive::python::Reading;
 use stowplan_archive::sample::{Candidates, Sample};
+use stowplan_archive::{Archive, list};
 use stowplan_harness::environment::examine;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::AsPlanned;
@@ -129,6 +130,7 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     let place = place.map_err(CliError::io("open", &options.place))?;
     let origin = options.column.at(&place);
     let (survey, mut candidates) = places::survey_to_draw(&origin, LARGEST, MANY.values, SEED)?;
+    refuse_deflated(&survey)?;
     let work = options.measure.run.work.as_deref();
     let work = work.or(options.measure.output.as_deref().and_then(Path::parent));
     let work = work.filter(|path| !path.as_os_str().is_empty());
@@ -154,6 +156,27 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     let plan = plan(study, &planned, &drivers)?;
     options.measure.run.budget.get_or_insert(BUDGET);
     carry_out(&plan, &drawn, &drivers, &options.measure, |_| AsPlanned)
+}
+
+/// Refuses an archive of deflated values: its column holds other bytes than its files had.
+fn refuse_deflated(survey: &Survey) -> Result<(), CliError> {
+    let place = &survey.origin.place;
+    if survey.origin.table.as_deref() != Some("sqlar") {
+        return Ok(());
+    }
+    let mut deflated = false;
+    list(&Archive::open(place)?, &mut |entry| {
+        deflated |= entry.is_ok_and(|entry| entry.is_deflated());
+        Ok(())
+    })?;
+    match deflated {
+        true => Err(CliError::Usage(format!(
+            "{}: values of this archive are deflated, and their streams are not what a program reads; \
+             'stowplan unpack' it, and ask of the directory",
+            place.display()
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// So many values, and so many bytes of them.

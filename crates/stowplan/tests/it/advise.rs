@@ -66,6 +66,19 @@ fn advice_is_a_study_that_can_be_saved_and_run_again() {
     bench.run(&["advise", "bare"]).refuses("holds no values");
 }
 
+#[test]
+fn of_deflated_values_nothing_is_advised_for_their_streams_are_not_what_is_read() {
+    let bench = with_place();
+    bench.run(&["pack", "place", "x.sqlar"]).exits(0);
+    let refused = bench.run(&["advise", "x.sqlar", "--dry-run"]);
+    refused.refuses("deflated").refuses("unpack");
+    bench
+        .run(&["pack", "place", "y.sqlar", "--no-deflate"])
+        .exits(0);
+    let args = ["advise", "y.sqlar", "--rounds", "1", "--dry-run"];
+    bench.run(&args).exits(0);
+}
+
 /// In what is left of a run over [`with_place`], values lie under the names that they have there, as files
 /// and as rows.
 fn stores_use_the_names_of_the_place(work: &Path) {
