@@ -3,6 +3,10 @@
 //! Which sizes are measured is decided by the analysis (docs/method.md, "Crossover"); here a size
 //! becomes a dataset and a comparison.
 
+mod refining;
+
+pub use refining::Refining;
+
 use crate::HarnessError;
 use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};
@@ -10,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use stowplan_model::{
     CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Operation, PerTransaction, Plan,
-    SizeDistribution, Statistic, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
+    SizeDistribution, Sought, Statistic, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
 };
 
 /// The setting that sweeps can differ in.
@@ -28,23 +32,11 @@ const MOST_SYNCED: u64 = 1_000;
 /// same for both stores.
 const FEWEST_OPERATIONS: u64 = 200;
 
-/// What is to be found out.
+/// What is to be found out, and what hosts the stores.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Store A, the baseline.
-    pub a: StoreSpec,
-    /// Store B.
-    pub b: StoreSpec,
-    /// Page sizes, one sweep for each; where there are none, one sweep of the stores as given.
-    pub page_sizes: Vec<u64>,
-    /// What is done.
-    pub workload: WorkloadSpec,
-    /// Bytes of values at each size, as far as their number stays sensible.
-    pub bytes: u64,
-    /// Memory that each store may use for caching, bytes.
-    pub memory_budget: u64,
-    /// What of it is wanted.
-    pub options: PlanOptions,
+    /// What a result records of it.
+    pub sought: Sought,
     /// What hosts the stores.
     pub drivers: Rc<Drivers>,
 }
@@ -69,14 +61,14 @@ impl Question {
         let sweep = |id: String, setting| Sweep {
             id,
             setting,
-            a: self.a.to_string(),
-            b: self.b.to_string(),
+            a: self.sought.a.to_string(),
+            b: self.sought.b.to_string(),
         };
-        if self.page_sizes.is_empty() {
+        if self.sought.page_sizes.is_empty() {
             return Ok(vec![sweep("size".to_owned(), None)]);
         }
         let mut takers = 0;
-        for spec in [&self.a, &self.b] {
+        for spec in [&self.sought.a, &self.sought.b] {
             takers += usize::from(self.takes_page_size(spec)?);
             if spec.settings.contains_key(PAGE_SIZE) {
                 return Err(HarnessError::invalid(format!(
@@ -87,10 +79,10 @@ impl Question {
         if takers == 0 {
             return Err(HarnessError::invalid(format!(
                 "--page-size: neither {} nor {} has a {PAGE_SIZE}",
-                self.a.kind, self.b.kind
+                self.sought.a.kind, self.sought.b.kind
             )));
         }
-        let sizes = self.page_sizes.iter();
+        let sizes = self.sought.page_sizes.iter();
         Ok(sizes
             .map(|page| sweep(format!("page{page}"), Some(format!("{PAGE_SIZE}={page}"))))
             .collect())
@@ -116,6 +108,7 @@ impl Question {
             .collect();
         let mut plan = self.plan_of(&sweeps, &points)?;
         plan.sweeps = sweeps;
+        plan.sought = Some(self.sought.clone());
         Ok(plan)
     }
 
@@ -134,7 +127,7 @@ impl Question {
     /// How many values of a size are measured.
     #[must_use]
     pub fn values(&self, size: u64) -> u64 {
-        (self.bytes / size.max(1)).clamp(FEWEST_VALUES, MOST_VALUES)
+        (self.sought.bytes / size.max(1)).clamp(FEWEST_VALUES, MOST_VALUES)
     }
 
     fn plan_of(&self, sweeps: &[Sweep], points: &[SweepSize]) -> Result<Plan, HarnessError> {
@@ -142,13 +135,17 @@ impl Question {
         if let Some(size) = points.iter().map(|point| point.size).max() {
             self.check_size(size)?;
         }
-        plan::plan(self.study(sweeps, points), &self.options, &self.drivers)
+        let options = PlanOptions {
+            rounds: self.sought.rounds,
+            ..PlanOptions::default()
+        };
+        plan::plan(self.study(sweeps, points), &options, &self.drivers)
     }
 
     /// Refuses values that a store cannot keep, before anything is built.
     fn check_size(&self, size: u64) -> Result<(), HarnessError> {
-        for spec in [&self.a, &self.b] {
-            let resolved = self.drivers.resolve(spec, self.memory_budget)?;
+        for spec in [&self.sought.a, &self.sought.b] {
+            let resolved = self.drivers.resolve(spec, self.sought.memory_budget)?;
             let largest = resolved.capabilities.largest_value;
             if let Some(largest) = largest.filter(|largest| size > *largest) {
                 return Err(HarnessError::invalid(format!(
@@ -173,10 +170,10 @@ impl Question {
         Study {
             drivers: BTreeMap::new(),
             name: "crossover".to_owned(),
-            title: format!("{} or {}?", self.a, self.b),
+            title: format!("{} or {}?", self.sought.a, self.sought.b),
             question: "At which size of values does the order of these two stores change?"
                 .to_owned(),
-            memory_budget: self.memory_budget,
+            memory_budget: self.sought.memory_budget,
             datasets,
             comparisons,
             ..Study::default()
@@ -217,8 +214,8 @@ impl Question {
             published_label: None,
             scanned: None,
             cells: BTreeMap::from([
-                ("a".to_owned(), cell(&self.a)),
-                ("b".to_owned(), cell(&self.b)),
+                ("a".to_owned(), cell(&self.sought.a)),
+                ("b".to_owned(), cell(&self.sought.b)),
             ]),
         }
     }
@@ -227,7 +224,7 @@ impl Question {
     /// operations of the faster one; where it is one transaction of overwrites, that store would
     /// commit more. So both then replace the same number of values.
     fn workload_of(&self, size: u64) -> WorkloadSpec {
-        let workload = self.workload.clone();
+        let workload = self.sought.workload.clone();
         let overwrites = workload.operation == Some(Operation::Overwrite);
         let shared = match workload.per_transaction.unwrap_or_default() {
             PerTransaction::All => None,
@@ -237,7 +234,7 @@ impl Question {
             return workload;
         }
         let mut most = OVERWRITTEN_BYTES / size.max(1);
-        if [&self.a, &self.b]
+        if [&self.sought.a, &self.sought.b]
             .into_iter()
             .any(|spec| self.waits_for_disk(spec))
         {
@@ -272,7 +269,7 @@ impl Question {
     /// Whether a store waits for the disk at each overwrite, though they share a transaction.
     fn waits_for_disk(&self, spec: &StoreSpec) -> bool {
         self.drivers
-            .resolve(spec, self.memory_budget)
+            .resolve(spec, self.sought.memory_budget)
             .is_ok_and(|resolved| {
                 let can = resolved.capabilities;
                 can.syncs_per_commit > 0 && !can.transactions
@@ -323,13 +320,15 @@ mod tests {
     fn question(a: &str, b: &str) -> Question {
         Question {
             drivers: Rc::new(Drivers::built_in()),
-            a: a.parse().unwrap(),
-            b: b.parse().unwrap(),
-            page_sizes: Vec::new(),
-            workload: WorkloadSpec::default(),
-            bytes: 100_000_000,
-            memory_budget: 4 << 20,
-            options: PlanOptions::default(),
+            sought: Sought {
+                a: a.parse().unwrap(),
+                b: b.parse().unwrap(),
+                page_sizes: Vec::new(),
+                workload: WorkloadSpec::default(),
+                bytes: 100_000_000,
+                memory_budget: 4 << 20,
+                rounds: None,
+            },
         }
     }
 
@@ -352,10 +351,8 @@ mod tests {
 
     #[test]
     fn a_plan_runs_in_that_order_and_all_page_sizes_of_one_size_after_each_other() {
-        let question = Question {
-            page_sizes: vec![4096, 16384],
-            ..question("sqlite", "files")
-        };
+        let mut question = question("sqlite", "files");
+        question.sought.page_sizes = vec![4096, 16384];
         let plan = question.plan(&doublings(1024, 4)).unwrap();
         let ids: Vec<&str> = plan.comparisons.iter().map(|c| c.id.as_str()).collect();
         let expected = [
@@ -373,13 +370,11 @@ mod tests {
 
     /// Operations of a block of overwrites at a size, the same for all cells.
     fn overwritten(a: &str, b: &str, shared: PerTransaction, size: u64) -> Option<u32> {
-        let question = Question {
-            workload: WorkloadSpec {
-                operation: Some(Operation::Overwrite),
-                per_transaction: Some(shared),
-                ..WorkloadSpec::default()
-            },
-            ..question(a, b)
+        let mut question = question(a, b);
+        question.sought.workload = WorkloadSpec {
+            operation: Some(Operation::Overwrite),
+            per_transaction: Some(shared),
+            ..WorkloadSpec::default()
         };
         let plan = question.plan(&[size]).unwrap();
         let cells = &plan.comparisons[0].cells;

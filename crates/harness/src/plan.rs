@@ -139,6 +139,7 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         comparisons,
         on: options.on.clone(),
         sweeps: Vec::new(),
+        sought: None,
     })
 }
 

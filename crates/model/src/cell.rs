@@ -1,6 +1,9 @@
 //! Cells, comparisons and the plan that a study expands to.
 
-use crate::{Capabilities, DatasetSpec, Scanned, Settings, Statistic, StoreSpec, Study, Workload};
+use crate::{
+    Capabilities, DatasetSpec, Scanned, Settings, Statistic, StoreSpec, Study, Workload,
+    WorkloadSpec,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -145,6 +148,9 @@ pub struct Plan {
     /// Sweeps over the size of values, whose comparisons are among the above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,
+    /// What these sweeps are to find out, from which follows what is added to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sought: Option<Sought>,
 }
 
 impl Plan {
@@ -186,6 +192,27 @@ fn is_fit_for_paths(name: &str) -> bool {
     // A name of a file has at most 255 bytes, and something stands before this.
     let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     (1..=240).contains(&name.len()) && name.chars().all(fit)
+}
+
+/// What is to be found out of two stores at many sizes of values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sought {
+    /// Store A, the baseline.
+    pub a: StoreSpec,
+    /// Store B.
+    pub b: StoreSpec,
+    /// Page sizes, one sweep for each; where there are none, one sweep of the stores as given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub page_sizes: Vec<u64>,
+    /// What is done.
+    pub workload: WorkloadSpec,
+    /// Bytes of values at each size, as far as their number stays sensible.
+    pub bytes: u64,
+    /// Memory that each store may use for caching, bytes.
+    pub memory_budget: u64,
+    /// The most rounds of a comparison, where they are given.
+    pub rounds: Option<u32>,
 }
 
 /// Two stores compared at many sizes of values. Further sizes are added while it runs.

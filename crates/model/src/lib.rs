@@ -33,7 +33,7 @@ mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
 pub use cell::{
-    Cell, CellId, Comparison, Contrast, Extension, OF_CELL, Plan, Role, Sweep, built_alike,
+    Cell, CellId, Comparison, Contrast, Extension, OF_CELL, Plan, Role, Sought, Sweep, built_alike,
 };
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use crash::{

@@ -8,17 +8,15 @@ use crate::screen::{print, warn};
 use crate::study::carry_out;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
-use stowplan_analysis::{LOOKS, RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
-use stowplan_harness::HarnessError;
-use stowplan_harness::crossover::{Question, SweepSize};
-use stowplan_harness::drivers::Drivers;
-use stowplan_harness::plan::{PlanOptions, duration, needs};
-use stowplan_harness::runner::{Extender, Resumption};
+use stowplan_analysis::{LOOKS, sweep};
+use stowplan_harness::crossover::{Question, Refining};
+use stowplan_harness::plan::{duration, needs};
+use stowplan_harness::runner::Extender;
 use stowplan_model::{
-    AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, Sweep, WorkloadSpec,
-    format_bytes, format_size, parse_size, read_result,
+    AccessOrder, Durability, Operation, PerTransaction, Plan, Role, Sought, StoreSpec,
+    WorkloadSpec, format_bytes, format_size, parse_size,
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -36,10 +34,6 @@ What is found is a zone, not a number: docs/method.md, \"Crossover\".";
 
 /// Memory that each store may use for caching, as in studies.
 const MEMORY_BUDGET: u64 = 4 << 20;
-/// How often sizes are added where the order changes.
-const PASSES: u32 = 2;
-/// Comparisons that a pass adds to a sweep, about.
-const ADDED: usize = 6;
 
 /// Options of `crossover`.
 #[derive(Debug, Args)]
@@ -161,16 +155,12 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     if let Some(text) = cached(&question, &sizes)? {
         warn(&text);
     }
+    let follows = Refining::begun(question.clone(), Path::new("")).expected();
     let exit = carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |run| {
-        Refining {
-            question,
-            result: run.result.clone(),
-            passes: PASSES,
-            repeated: BTreeSet::new(),
-        }
+        Refining::begun(question, &run.result)
     })?;
     if options.measure.run.dry_run {
-        print(&what_follows(&plan));
+        print(&what_follows(&plan, follows));
     }
     Ok(exit)
 }
@@ -188,7 +178,7 @@ fn check_rounds(measure: &MeasureOptions) -> Result<(), CliError> {
 
 /// Two stores of one name cannot be told apart in what is found.
 fn check_names(question: &Question) -> Result<(), CliError> {
-    let (a, b) = (&question.a, &question.b);
+    let (a, b) = (&question.sought.a, &question.sought.b);
     let hosted = |store| (question.drivers.host(store), store.name(), &store.settings);
     if hosted(a) != hosted(b) {
         return Ok(());
@@ -202,10 +192,10 @@ fn check_names(question: &Question) -> Result<(), CliError> {
 /// Each store promises what was required of both.
 fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(), CliError> {
     let writes = matches!(options.operation, OperationArgument::Overwrite);
-    let Some(least) = question.options.durability.filter(|_| writes) else {
+    let Some(least) = options.durability.map(Durability::from).filter(|_| writes) else {
         return Ok(());
     };
-    for spec in [&question.a, &question.b] {
+    for spec in [&question.sought.a, &question.sought.b] {
         let resolved = question.drivers.resolve(spec, MEMORY_BUDGET)?;
         let promise = resolved.capabilities.durability;
         if !promise.keeps(least) {
@@ -221,7 +211,7 @@ fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(
 /// What to know where a store could keep most of a size's values in memory of its own.
 fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError> {
     let mut cache = 0;
-    for spec in [&question.a, &question.b] {
+    for spec in [&question.sought.a, &question.sought.b] {
         let settings = question.drivers.resolve(spec, MEMORY_BUDGET)?.settings;
         cache = cache.max(settings.number("cache"));
     }
@@ -232,7 +222,7 @@ fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError
         return Ok(None);
     };
     let few = held.iter().map(|size| data(*size)).min().unwrap_or(0);
-    let advice = if question.bytes < cache.saturating_mul(4) {
+    let advice = if question.sought.bytes < cache.saturating_mul(4) {
         "give more --bytes"
     } else {
         "give a larger --from"
@@ -248,9 +238,8 @@ fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError
 
 /// What refining adds to a plan, for `--dry-run`; an estimate like that of the plan.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn what_follows(plan: &Plan) -> String {
+fn what_follows(plan: &Plan, number: usize) -> String {
     let needs = needs(plan, false);
-    let number = PASSES as usize * ADDED * plan.sweeps.len();
     let share = number as f64 / plan.comparisons.len().max(1) as f64;
     format!(
         "then up to about {number} comparisons follow, where the order changes or a size gave no \
@@ -271,16 +260,14 @@ fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
     let drivers = drivers::of_stores(&[&a, &b], &given)?;
     Ok(Question {
         drivers,
-        a,
-        b,
-        page_sizes: pages.into_iter().collect(),
-        workload: workload(options),
-        bytes: options.bytes,
-        memory_budget: MEMORY_BUDGET,
-        options: PlanOptions {
-            durability: options.durability.map(Into::into),
+        sought: Sought {
+            a,
+            b,
+            page_sizes: pages.into_iter().collect(),
+            workload: workload(options),
+            bytes: options.bytes,
+            memory_budget: MEMORY_BUDGET,
             rounds: options.measure.run.rounds,
-            ..PlanOptions::default()
         },
     })
 }
@@ -300,59 +287,6 @@ fn workload(options: &CrossoverOptions) -> WorkloadSpec {
         cache: Some(options.cache_state.into()),
         ..WorkloadSpec::default()
     }
-}
-
-/// The question that a plan of sweeps answers.
-fn question_of(plan: &Plan, drivers: &Rc<Drivers>) -> Option<Question> {
-    let sweep = plan.sweeps.first()?;
-    let page = |sweep: &Sweep| sweep.setting.as_ref()?.split_once('=')?.1.parse().ok();
-    let comparison = plan.study.comparisons.first()?;
-    let mut question = Question {
-        drivers: Rc::clone(drivers),
-        a: sweep.a.parse().ok()?,
-        b: sweep.b.parse().ok()?,
-        page_sizes: plan.sweeps.iter().filter_map(page).collect(),
-        workload: WorkloadSpec {
-            // It follows from the size.
-            operations: None,
-            ..comparison.workload.clone()
-        },
-        bytes: 0,
-        memory_budget: plan.study.memory_budget,
-        options: PlanOptions {
-            rounds: plan.comparisons.first().map(|first| first.max_rounds),
-            ..PlanOptions::default()
-        },
-    };
-    question.bytes = bytes_of(plan, &question)?;
-    Some(question)
-}
-
-/// Bytes of values at each size that give every size of a plan the number of values that it has.
-/// That number has bounds: a dataset at the lower one may hold more bytes than were asked for, one at
-/// the upper one fewer.
-fn bytes_of(plan: &Plan, question: &Question) -> Option<u64> {
-    let data: Vec<(u64, u64)> = plan
-        .datasets
-        .values()
-        .map(|data| (data.size.largest(), data.count))
-        .collect();
-    let fewest = data.iter().map(|(_, count)| *count).min()?;
-    let bytes = |(size, count): &(u64, u64)| size.saturating_mul(*count);
-    let above = data.iter().filter(|(_, count)| *count > fewest);
-    let all = || data.iter().map(bytes);
-    let candidates = [above.map(bytes).max(), all().min(), all().max()];
-    let fits = |bytes: &u64| {
-        let asked = Question {
-            bytes: *bytes,
-            ..question.clone()
-        };
-        data.iter()
-            .all(|(size, count)| asked.values(*size) == *count)
-    };
-    let mut candidates = candidates.into_iter().flatten();
-    let first = candidates.clone().next();
-    candidates.find(fits).or(first)
 }
 
 /// A value passes through memory whole, in the worker and in the engine.
@@ -395,156 +329,9 @@ fn check_pairs(plan: &Plan, options: &CrossoverOptions) -> Result<(), CliError> 
     Ok(())
 }
 
-/// Measures those sizes again that gave no figure, and adds sizes where the order changes.
-pub(crate) struct Refining {
-    question: Question,
-    result: PathBuf,
-    /// How often sizes may still be added.
-    passes: u32,
-    /// Sweep and size of what was measured again: once is enough.
-    repeated: BTreeSet<(usize, u64)>,
-}
-
-/// A sweep as far as it was measured.
-struct Measured {
-    /// Its position among the sweeps of the plan.
-    sweep: usize,
-    points: Vec<SweepPoint>,
-    /// Every size that is in the plan, measured or not.
-    planned: BTreeSet<u64>,
-}
-
-impl Extender for Refining {
-    fn extend(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError> {
-        let next = self.next(&self.measured(plan)?);
-        if next.is_empty() {
-            return Ok(None);
-        }
-        self.question.extension(&next).map(Some)
-    }
-
-    fn expected(&self) -> usize {
-        self.passes as usize * ADDED * self.question.page_sizes.len().max(1)
-    }
-}
-
-impl Refining {
-    /// What may follow in a crossover that was broken off, by what its record says; nothing if it
-    /// is another study.
-    pub(crate) fn resumed(
-        resumption: &Resumption,
-        drivers: &Rc<Drivers>,
-        result: &Path,
-    ) -> Option<Self> {
-        let plan = resumption.plan();
-        let again = |id: &str| id.ends_with("-again");
-        let added = resumption.extensions().iter().filter(|more| {
-            let mut comparisons = more.comparisons.iter();
-            comparisons.any(|comparison| !again(&comparison.id))
-        });
-        let passes = u32::try_from(added.count()).unwrap_or(PASSES);
-        let mut repeated = BTreeSet::new();
-        for (number, sweep) in plan.sweeps.iter().enumerate() {
-            let comparisons = plan.comparisons.iter().filter(|c| again(&c.id));
-            let sizes = comparisons.filter_map(|comparison| sweep.size_of(comparison));
-            repeated.extend(sizes.map(|size| (number, size)));
-        }
-        Some(Self {
-            question: question_of(plan, drivers)?,
-            result: result.to_owned(),
-            passes: PASSES.saturating_sub(passes),
-            repeated,
-        })
-    }
-
-    fn measured(&self, plan: &Plan) -> Result<Vec<Measured>, HarnessError> {
-        let bytes =
-            std::fs::read(&self.result).map_err(HarnessError::io("read result", &self.result))?;
-        let (records, _) = read_result(&bytes);
-        let analysis = analyse(&records, None).map_err(|error| {
-            HarnessError::invalid(format!("{}: {error}", self.result.display()))
-        })?;
-        let measured = analysis.sweeps.into_iter().filter_map(|outcome| {
-            let sweep = plan.sweeps.iter().position(|s| s.id == outcome.sweep.id)?;
-            let comparisons = plan.comparisons.iter();
-            Some(Measured {
-                sweep,
-                points: outcome.points,
-                planned: comparisons
-                    .filter_map(|c| plan.sweeps[sweep].size_of(c))
-                    .collect(),
-            })
-        });
-        Ok(measured.collect())
-    }
-
-    /// What is measured next. Repetitions go alone: what they find decides where sizes are added,
-    /// and those that are added last are repeated as well.
-    fn next(&mut self, sweeps: &[Measured]) -> Vec<SweepSize> {
-        let again = interleaved(sweeps.iter().map(|sweep| self.repetitions(sweep)).collect());
-        if !again.is_empty() || self.passes == 0 {
-            return again;
-        }
-        self.passes -= 1;
-        interleaved(sweeps.iter().map(additions).collect())
-    }
-
-    /// The sizes without a result that were measured only once.
-    fn repetitions(&mut self, measured: &Measured) -> Vec<SweepSize> {
-        let sweep = measured.sweep;
-        let without =
-            |point: &&SweepPoint| matches!(point.verdict, Verdict::Unreliable | Verdict::NoData);
-        let sizes = measured.points.iter().filter(without).map(|p| p.size);
-        sizes
-            .filter(|size| self.repeated.insert((sweep, *size)))
-            .map(|size| SweepSize {
-                sweep,
-                size,
-                again: true,
-            })
-            .collect()
-    }
-}
-
-/// Sizes that a sweep still needs, the most needed first. Beside a size that has no figure at all
-/// there are none: what failed there, or took too long, would do so again.
-fn additions(measured: &Measured) -> Vec<SweepSize> {
-    let points = &measured.points;
-    let mut sizes = refine(points, &RefineLimits::default());
-    sizes.retain(|size| {
-        let below = points.iter().rev().find(|point| point.size < *size);
-        let above = points.iter().find(|point| point.size > *size);
-        let figures = [below, above]
-            .into_iter()
-            .flatten()
-            .all(|point| point.verdict != Verdict::NoData);
-        figures && !measured.planned.contains(size)
-    });
-    let entry = |size| SweepSize {
-        sweep: measured.sweep,
-        size,
-        again: false,
-    };
-    sizes.into_iter().map(entry).collect()
-}
-
-/// The first of each sweep, then the second of each, and so on, so that a budget which ends early
-/// has done something for all of them. Equal sizes stand next to each other: they share a dataset.
-fn interleaved(sweeps: Vec<Vec<SweepSize>>) -> Vec<SweepSize> {
-    let longest = sweeps.iter().map(Vec::len).max().unwrap_or(0);
-    let by_rank = (0..longest).flat_map(|rank| sweeps.iter().filter_map(move |s| s.get(rank)));
-    let mut order: Vec<SweepSize> = Vec::new();
-    for it in by_rank {
-        let alike = order.iter().rposition(|other| other.size == it.size);
-        order.insert(alike.map_or(order.len(), |position| position + 1), *it);
-    }
-    order
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stowplan_analysis::RatioEstimate;
 
     #[test]
     fn operations_per_transaction_are_a_number_or_all() {
@@ -554,212 +341,5 @@ mod tests {
         assert!(per_transaction("some").is_err());
         let message = per_transaction("99999999999").unwrap_err();
         assert!(message.contains("from 1 to 4294967295"), "{message}");
-    }
-
-    fn question() -> Question {
-        Question {
-            drivers: Rc::new(drivers::looked_at()),
-            a: "sqlite".parse().unwrap(),
-            b: "files".parse().unwrap(),
-            page_sizes: Vec::new(),
-            workload: WorkloadSpec::default(),
-            bytes: 1_000_000,
-            memory_budget: MEMORY_BUDGET,
-            options: PlanOptions::default(),
-        }
-    }
-
-    fn refining(question: &Question) -> Refining {
-        Refining {
-            question: question.clone(),
-            result: PathBuf::new(),
-            passes: PASSES,
-            repeated: BTreeSet::new(),
-        }
-    }
-
-    /// A size at which B takes `ratio` times as long, for certain.
-    fn decided(size: u64, ratio: f64) -> SweepPoint {
-        let (low, high) = (ratio * 0.99, ratio * 1.01);
-        SweepPoint {
-            size,
-            estimate: Some(RatioEstimate {
-                ratio,
-                raw_low: low,
-                raw_high: high,
-                low,
-                high,
-                rounds: 10,
-            }),
-            verdict: if ratio > 1.0 {
-                Verdict::Slower
-            } else {
-                Verdict::Faster
-            },
-        }
-    }
-
-    fn failed(size: u64) -> SweepPoint {
-        SweepPoint {
-            size,
-            estimate: None,
-            verdict: Verdict::NoData,
-        }
-    }
-
-    fn unreliable(size: u64, ratio: f64) -> SweepPoint {
-        SweepPoint {
-            verdict: Verdict::Unreliable,
-            ..decided(size, ratio)
-        }
-    }
-
-    fn measured(sweep: usize, points: &[SweepPoint]) -> Measured {
-        Measured {
-            sweep,
-            points: points.to_vec(),
-            planned: points.iter().map(|point| point.size).collect(),
-        }
-    }
-
-    /// Sweep, size and whether it is a repetition.
-    fn shown(next: &[SweepSize]) -> Vec<(usize, u64, bool)> {
-        let shown = |it: &SweepSize| (it.sweep, it.size, it.again);
-        next.iter().map(shown).collect()
-    }
-
-    #[test]
-    fn a_size_without_a_result_is_measured_again_before_any_is_added() {
-        let question = question();
-        let mut refining = refining(&question);
-        let before = [
-            decided(1024, 2.0),
-            unreliable(2048, 1.5),
-            decided(4096, 0.5),
-        ];
-        let next = refining.next(&[measured(0, &before)]);
-        assert_eq!(shown(&next), [(0, 2048, true)]);
-        assert_eq!(refining.passes, PASSES, "a repetition is no refinement");
-        let after = [decided(1024, 2.0), decided(2048, 1.5), decided(4096, 0.5)];
-        let next = refining.next(&[measured(0, &after)]);
-        assert_eq!(next.len(), 3);
-        let between = |it: &SweepSize| !it.again && (2048..4096).contains(&it.size);
-        assert!(next.iter().all(between), "{next:?}");
-    }
-
-    #[test]
-    fn a_size_is_measured_again_once_also_if_it_was_added_last() {
-        let question = question();
-        let mut refining = refining(&question);
-        refining.passes = 0;
-        let sweep = [measured(0, &[decided(1024, 2.0), unreliable(2048, 0.5)])];
-        assert_eq!(shown(&refining.next(&sweep)), [(0, 2048, true)]);
-        assert!(refining.next(&sweep).is_empty());
-    }
-
-    #[test]
-    fn no_size_is_added_beside_one_that_failed_or_that_is_planned_already() {
-        let question = question();
-        let mut refining = refining(&question);
-        let points = [decided(1024, 2.0), failed(4096), decided(16384, 0.5)];
-        assert_eq!(
-            shown(&refining.next(&[measured(0, &points)])),
-            [(0, 4096, true)]
-        );
-        assert!(refining.next(&[measured(0, &points)]).is_empty());
-        let mut sweep = measured(0, &[decided(1024, 2.0), decided(2048, 0.5)]);
-        let first = additions(&sweep)[0].size;
-        sweep.planned.insert(first);
-        let rest = additions(&sweep);
-        assert_eq!(rest.len(), 2);
-        assert!(rest.iter().all(|it| it.size != first));
-    }
-
-    #[test]
-    fn sweeps_take_turns_and_equal_sizes_stand_next_to_each_other() {
-        let sizes_of = |sweep, sizes: &[u64]| -> Vec<SweepSize> {
-            let entry = |size: &u64| SweepSize {
-                sweep,
-                size: *size,
-                again: false,
-            };
-            sizes.iter().map(entry).collect()
-        };
-        let order = interleaved(vec![sizes_of(0, &[10, 20, 30]), sizes_of(1, &[40, 10])]);
-        let order: Vec<(usize, u64)> = order.iter().map(|s| (s.sweep, s.size)).collect();
-        assert_eq!(order, [(0, 10), (1, 10), (1, 40), (0, 20), (0, 30)]);
-    }
-
-    #[test]
-    fn refining_ends_whatever_is_found() {
-        let question = question();
-        let answers: [fn(u64) -> SweepPoint; 4] = [
-            |size| decided(size, if size < 20_000 { 1.3 } else { 0.7 }),
-            |size| decided(size, if size % 3 == 0 { 1.02 } else { 0.97 }),
-            |size| unreliable(size, 1.5),
-            failed,
-        ];
-        for (number, answer) in answers.into_iter().enumerate() {
-            let mut refining = refining(&question);
-            let mut points: Vec<SweepPoint> = (10..21).map(|i| answer(1 << i)).collect();
-            let mut extensions = 0;
-            loop {
-                let next = refining.next(&[measured(0, &points)]);
-                if next.is_empty() {
-                    break;
-                }
-                extensions += 1;
-                assert!(extensions <= 2 * PASSES + 1, "answer {number} never ends");
-                for it in next {
-                    points.retain(|point| point.size != it.size);
-                    points.push(answer(it.size));
-                }
-                points.sort_by_key(|point| point.size);
-            }
-            assert!(extensions > 0, "answer {number}");
-        }
-    }
-
-    #[test]
-    fn the_question_of_a_plan_is_the_one_that_it_was_made_for() {
-        let sizes: Vec<u64> = (10..21).map(|i| 1 << i).collect();
-        for bytes in [1, 100_000, 1_000_000, 2_000_000, 100_000_000, 1 << 40] {
-            let asked = Question {
-                bytes,
-                page_sizes: vec![4096, 16384],
-                workload: WorkloadSpec {
-                    operation: Some(Operation::Overwrite),
-                    ..WorkloadSpec::default()
-                },
-                options: PlanOptions {
-                    rounds: Some(20),
-                    ..PlanOptions::default()
-                },
-                ..question()
-            };
-            let plan = asked.plan(&sizes).unwrap();
-            let found = question_of(&plan, &Rc::new(drivers::looked_at())).unwrap();
-            assert_eq!((&found.a, &found.b), (&asked.a, &asked.b));
-            assert_eq!(found.page_sizes, asked.page_sizes);
-            assert_eq!(found.workload, asked.workload);
-            assert_eq!(found.options.rounds, asked.options.rounds);
-            assert!(
-                found.plan(&sizes).unwrap() == plan,
-                "{bytes}: {}",
-                found.bytes
-            );
-            for size in [1500, 3000, 24_000, 100_000, 700_000] {
-                let values = (found.values(size), asked.values(size));
-                assert!(
-                    values.0.abs_diff(values.1) <= 1 + values.1 / 20,
-                    "{bytes}: {values:?}"
-                );
-            }
-        }
-        let no_sweep = Plan {
-            sweeps: Vec::new(),
-            ..question().plan(&[1024]).unwrap()
-        };
-        assert!(question_of(&no_sweep, &Rc::new(drivers::looked_at())).is_none());
     }
 }

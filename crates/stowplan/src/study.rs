@@ -2,7 +2,6 @@
 
 use crate::calibrate::is_calibration;
 use crate::cli::{MeasureOptions, ResumeOptions, RunOptions, StudyOptions};
-use crate::crossover::Refining;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::places::Drawn;
@@ -16,6 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule};
 use stowplan_harness::HarnessError;
+use stowplan_harness::crossover::Refining;
 use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::interrupt::Interrupt;

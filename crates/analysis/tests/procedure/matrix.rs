@@ -103,6 +103,7 @@ fn analysed(columns: &[&str], blocks: Vec<Measurement>) -> Analysis {
             comparisons: columns.iter().map(|id| column(id)).collect(),
             on: BTreeMap::new(),
             sweeps: Vec::new(),
+            sought: None,
         },
         environment: Environment::default(),
         equivalence: RULE.equivalence,

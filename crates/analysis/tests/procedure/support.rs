@@ -223,6 +223,7 @@ pub(crate) fn header(comparison: &Comparison) -> Record {
             comparisons: vec![comparison.clone()],
             on: BTreeMap::new(),
             sweeps: Vec::new(),
+            sought: None,
         },
         environment: Environment::default(),
         equivalence: RULE.equivalence,

@@ -699,6 +699,7 @@ pub(crate) fn header() -> RunHeader {
             comparisons: Vec::new(),
             on: BTreeMap::new(),
             sweeps: Vec::new(),
+            sought: None,
         },
         environment: environment(),
         equivalence: 0.05,

@@ -276,6 +276,7 @@ pub(crate) fn records() -> Vec<Record> {
         comparisons: study.comparisons.iter().map(planned).collect(),
         on: BTreeMap::new(),
         sweeps: Vec::new(),
+        sought: None,
         study,
     };
     let cells: Vec<Cell> = plan.cells().cloned().collect();
