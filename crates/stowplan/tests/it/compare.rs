@@ -145,7 +145,6 @@ fn changes_are_written_in_every_form_and_only_our_own_files_are_replaced() {
         assert!(text.contains(says), "{text}");
     }
     let markdown = compare(&bench, "--format md");
-    assert_eq!(compare(&bench, "--markdown").stdout(), markdown.stdout());
     assert!(markdown.stdout().starts_with("<!-- stowplan compare -->\n"));
     let rows = compare(&bench, "--format csv").stdout();
     assert_eq!(rows.lines().count(), 5, "{rows}");
@@ -249,7 +248,7 @@ fn a_difference_that_may_be_more_than_the_threshold_is_open_in_headline_comment_
     let headline = "No regression by more than 8% in 3 of 4 cells, open of 1; 1 different, \
                     maybe by more than that";
     says(found.exits(0).prints("differs"), headline);
-    compare(&bench, "--threshold 8% --require-resolved --markdown")
+    compare(&bench, "--threshold 8% --require-resolved --format md")
         .prints(headline)
         .refuses("of new.jsonl it is open whether read/sql regressed");
     compare(&bench, "--threshold 20% --require-resolved").exits(0);
@@ -265,7 +264,7 @@ fn a_difference_that_may_be_more_than_the_threshold_is_open_in_headline_comment_
         }
     });
     bench.write("new.jsonl", &later(&all));
-    compare(&bench, "--threshold 8% --markdown")
+    compare(&bench, "--threshold 8% --format md")
         .prints(
             "Inconclusive: of 4 cells, none clearly regressed by more than 8%, or clearly did not",
         )
@@ -491,7 +490,7 @@ fn every_form_keeps_to_itself_on_stdout() {
         assert_eq!(document["document"], "compare", "{options}");
         assert_eq!(document["schema"], 1, "{options}");
     }
-    let comment = compare(&bench, "--markdown");
+    let comment = compare(&bench, "--format md");
     comment
         .exits(1)
         .prints("| read/sql | ")
@@ -504,7 +503,7 @@ fn every_form_keeps_to_itself_on_stdout() {
         "{}",
         String::from_utf8_lossy(&plain.stdout)
     );
-    compare(&bench, "--json --markdown").exits(2);
+    compare(&bench, "--json --format md").exits(2);
 }
 
 #[test]
@@ -548,7 +547,7 @@ fn a_run_that_was_cut_off_is_compared_as_far_as_it_came_and_said_to_be_cut_off()
     let found = compare(&bench, "");
     found.exits(0).prints("No regression in 4 cells");
     says(&found, "The run was cut off");
-    for options in ["--quiet", "--markdown"] {
+    for options in ["--quiet", "--format md"] {
         let found = compare(&bench, options);
         says(&found, "NEW: The run was cut off");
         assert!(
@@ -637,7 +636,7 @@ fn several_sessions_of_each_side_are_compared_by_what_they_differ_by() {
 #[test]
 fn sessions_that_took_no_turns_are_warned_of_with_the_commands_that_do() {
     let bench = sessions(false, "read/sql", 150);
-    for options in ["", "--quiet", "--markdown"] {
+    for options in ["", "--quiet", "--format md"] {
         let found = of_sides(&bench, options);
         says(
             &found,

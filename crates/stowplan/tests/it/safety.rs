@@ -550,7 +550,15 @@ fn names_in_a_result_reach_no_report_as_more_than_text() {
     for arguments in [
         &["report", "bad", "--format", "md"][..],
         &["report", "bad", "worse", "--format", "md"],
-        &["compare", "bad", "worse", "--markdown", "--threshold", "5%"],
+        &[
+            "compare",
+            "bad",
+            "worse",
+            "--format",
+            "md",
+            "--threshold",
+            "5%",
+        ],
     ] {
         let text = guarded.run(arguments).stdout();
         let said = arguments.join(" ");
