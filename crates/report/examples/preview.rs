@@ -44,9 +44,9 @@ fn main() {
         colour: format == "colour",
         unicode: format != "ascii",
         detail: match format.as_str() {
-            "brief" => Detail::Brief,
-            "verbose" => Detail::All,
-            _ => Detail::Normal,
+            "brief" => Detail::Answer,
+            "verbose" => Detail::Full,
+            _ => Detail::Summary,
         },
     };
     let document = run::document(&analysis, &raw);
@@ -55,8 +55,8 @@ fn main() {
         "markdown" => markdown::render(&document),
         "csv" => csv::render(&analysis),
         "json" => json::render(&analysis).unwrap(),
-        "brief" => terminal::render(&run::brief(&analysis), &options),
-        _ => terminal::render(&document, &options),
+        "verbose" => terminal::render(&document, &options),
+        _ => terminal::on_one_screen(|rows| run::screen(&analysis, rows), &options),
     };
     print!("{text}");
 }

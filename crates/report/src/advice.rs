@@ -2,24 +2,13 @@
 
 use crate::format::NO_BREAK;
 use crate::wording::{self, list, quoted};
-use crate::{format, noise, quantity};
+use crate::{format, noise};
 use stowplan_analysis::{
-    Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, NoFastest, Open, Over,
+    Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, NoFastest, Open,
     PreferredAs, PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED,
     Unbeaten, Verdict, When, WorkDifference, same_work, work_differences,
 };
 use stowplan_model::{Cell, CellId, DurabilityClaim, PerTransaction, Statistic};
-
-/// An answer in words.
-pub(crate) struct Answer {
-    /// What to do.
-    pub(crate) text: String,
-    /// Why: the factor with its interval, and what qualifies it.
-    pub(crate) reason: String,
-    /// What must be known before doing it, as the end of a sentence: that the choice promises less,
-    /// or leaves more to be done, or that something else is better where more or less is asked.
-    pub(crate) caveat: String,
-}
 
 /// A comparison and what is recommended there.
 pub(crate) struct Advice<'a> {
@@ -48,16 +37,16 @@ pub(crate) fn times_as_fast(ratio: &RatioEstimate) -> String {
     format!("{} times as fast", format::ratio(1.0 / ratio.ratio))
 }
 
+/// `5.01× [3.78, 5.95]`
+fn told(factor: &RatioEstimate) -> String {
+    let ends = format::interval(factor.low, factor.high);
+    format!("{}× {ends}", format::ratio(factor.ratio))
+}
+
 /// `(2.06 to 2.15)`: the interval of a factor, which stays on one line.
 pub(crate) fn ends(factor: &RatioEstimate) -> String {
     let [low, high] = [factor.low, factor.high].map(format::ratio);
     format!("({low}{NO_BREAK}to{NO_BREAK}{high})")
-}
-
-/// `5.01× (3.78 to 5.95)`: how many times as fast, of a ratio of times.
-pub(crate) fn factor(ratio: &RatioEstimate) -> (String, String) {
-    let factor = ratio.inverse();
-    (format!("{}×", format::ratio(factor.ratio)), ends(&factor))
 }
 
 /// `, but promises less: none against consistent, atomic`.
@@ -101,8 +90,72 @@ impl<'a> Advice<'a> {
         cell.map_or_else(|| id.0.clone(), name)
     }
 
-    /// Which is fastest, in a sentence.
+    /// What to do, in a few words.
+    pub(crate) fn phrase(&self) -> String {
+        self.phrase_with(quoted)
+    }
+
+    /// What to do, in a few words, with names as they stand in a table.
+    pub(crate) fn phrase_with(&self, name: fn(&str) -> String) -> String {
+        let label = |cell: Option<&CellSummary>| {
+            cell.map_or_else(String::new, |cell| name(&cell.cell.label))
+        };
+        let (base, choice) = (label(self.baseline), label(self.chosen()));
+        let may_change = self.found.may_change();
+        if let Some(open) = &self.found.open {
+            return match open {
+                Open::NoBaseline | Open::Failed => "failed".to_owned(),
+                Open::Unreliable | Open::ControlTooShort => "not decided: too noisy".to_owned(),
+                Open::TooFewRounds { rounds: 0, .. } => "not measured".to_owned(),
+                Open::TooFewRounds { rounds, needed } => {
+                    format!("not decided: {rounds} of {needed} rounds")
+                }
+                Open::NoRatio | Open::Alone => "not decided".to_owned(),
+                Open::Undecided => match self.bound() {
+                    Some(bound) => format!("no difference above {bound}"),
+                    None => "not decided".to_owned(),
+                },
+                Open::NoChoice => match self.dearest() {
+                    Some((_, circumstance)) => format!("dearest {circumstance}"),
+                    None => "no difference shown".to_owned(),
+                },
+            };
+        }
+        let less = match self.found.condition() {
+            Some(_) => ", promising less",
+            None => "",
+        };
+        match self.found.kind {
+            Kind::Equivalent => "any: equivalent".to_owned(),
+            Kind::Depends => self.both(),
+            Kind::Prefer => format!("prefer {choice}{less}"),
+            Kind::Keep if may_change => format!("{base}, so far"),
+            Kind::Keep => base,
+            _ => format!("{choice}{less}"),
+        }
+    }
+
+    /// By how much the choice is ahead, with the interval; of what has no choice, what costs most.
+    pub(crate) fn by_how_much(&self) -> String {
+        match (&self.found.open, &self.found.over) {
+            (Some(Open::NoChoice), _) => self.dearest().map_or_else(String::new, |(ratio, _)| {
+                format!("{} the time", told(&ratio))
+            }),
+            // What a baseline that is only kept beats says nothing of what it does not.
+            (None, Some(over)) if self.found.kind != Kind::Keep => told(&over.ratio.inverse()),
+            _ => String::new(),
+        }
+    }
+
+    /// Which is fastest, in a sentence, and by what if that is not the time of all operations.
     pub(crate) fn headline(&self) -> String {
+        match self.comparison.measure {
+            Statistic::Time => self.by_time(),
+            measure => format!("By the {}: {}", measure.in_words(), self.by_time()),
+        }
+    }
+
+    fn by_time(&self) -> String {
         if let Some(open) = &self.found.open {
             return self.open_headline(open);
         }
@@ -163,19 +216,11 @@ impl<'a> Advice<'a> {
 
     /// What the circumstances cost that cost most, of those that are shown to cost anything.
     fn cost_of_circumstances(&self) -> String {
-        let all = self.comparison.stores().filter_map(|cell| {
-            let contrast = self.comparison.to_baseline(cell)?;
-            let ratio = contrast
-                .estimate
-                .filter(|_| contrast.verdict == Verdict::Slower)?;
-            Some((ratio, circumstance(&cell.cell)?))
-        });
-        let most = all.max_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
         let of = match self.comparison.measure {
             Statistic::Time => "an operation".to_owned(),
             measure => format!("the {}", measure.in_words()),
         };
-        most.map_or_else(
+        self.dearest().map_or_else(
             || format!("what its cells differ in was not shown to make {of} slower"),
             |(ratio, circumstance)| {
                 format!(
@@ -185,6 +230,18 @@ impl<'a> Advice<'a> {
                 )
             },
         )
+    }
+
+    /// The circumstance that costs most, of those that are shown to cost anything.
+    fn dearest(&self) -> Option<(RatioEstimate, String)> {
+        let all = self.comparison.stores().filter_map(|cell| {
+            let contrast = self.comparison.to_baseline(cell)?;
+            let ratio = contrast
+                .estimate
+                .filter(|_| contrast.verdict == Verdict::Slower)?;
+            Some((ratio, circumstance(&cell.cell)?))
+        });
+        all.max_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio))
     }
 
     fn fastest(&self, winner: &CellSummary) -> String {
@@ -246,24 +303,6 @@ impl<'a> Advice<'a> {
             }
             NoFastest::OtherWork => "not all do the same work",
         }
-    }
-
-    /// `; fastest measured of those that promise as much; not called the fastest: not all
-    /// promise the same`, where something is to be preferred.
-    fn preferred_in_short(&self) -> String {
-        let promises = self.baseline.and_then(CellSummary::promise).is_some();
-        let preferred = self.found.preferred_as.map(|preferred| match preferred {
-            PreferredAs::OnlyFaster => "; nothing else was shown to be faster",
-            PreferredAs::SamePromiseAndWork | PreferredAs::SamePromise if promises => {
-                "; fastest measured of those that promise as much"
-            }
-            _ => "; fastest measured",
-        });
-        let Some((preferred, why)) = preferred.zip(self.found.no_fastest) else {
-            return String::new();
-        };
-        let because = self.not_the_fastest(why);
-        format!("{preferred}; not called the fastest: {because}")
     }
 
     /// What speaks for the choice among all that are faster than the baseline.
@@ -355,10 +394,15 @@ impl<'a> Advice<'a> {
             return format!("nothing was decided: {again}{}", self.promising_more());
         }
         let more = match self.found.kind {
-            Kind::Use | Kind::Stay => String::new(),
-            Kind::Prefer => self.by_promise(true),
-            Kind::Depends => format!("{}{}", self.condition(), self.by_promise(true)),
-            _ => self.promising_more(),
+            Kind::Use | Kind::Stay | Kind::Prefer => {
+                [self.flush(), self.with_other_work(), self.by_promise()].concat()
+            }
+            Kind::Depends => [self.condition(), self.flush(), self.by_promise()].concat(),
+            _ => {
+                let unbeaten = self.unbeaten();
+                let unbeaten = unbeaten.iter().map(|text| format!("; {text}"));
+                unbeaten.chain([self.promising_more()]).collect()
+            }
         };
         format!("{}{more}", self.to_do().unwrap_or_else(|| self.kept()))
     }
@@ -432,12 +476,12 @@ impl<'a> Advice<'a> {
         })
     }
 
-    /// The alternatives by promise, in full or for a line among others.
-    fn by_promise(&self, in_full: bool) -> String {
+    /// The alternatives by promise.
+    fn by_promise(&self) -> String {
         let others = self.found.alternatives.iter();
         let texts = others.filter_map(|other| match other.when {
-            When::MoreMustSurvive => self.safer(other, in_full),
-            When::LessIsEnough => self.weaker(other, in_full),
+            When::MoreMustSurvive => self.safer(other),
+            When::LessIsEnough => self.weaker(other),
             When::OtherWorkWillDo => None,
         });
         texts.collect()
@@ -445,48 +489,36 @@ impl<'a> Advice<'a> {
 
     /// `; where more must survive a crash, B (consistent, atomic)`: the slower choice that promises
     /// more.
-    fn safer(&self, other: &Alternative, in_full: bool) -> Option<String> {
+    fn safer(&self, other: &Alternative) -> Option<String> {
         Some(format!(
             "; where more must survive a crash, {} ({}){}",
             self.label(&other.cell),
             other.promise?,
-            self.work_of(other, in_full)
+            self.work_of(other)
         ))
     }
 
-    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`, or in short
-    /// `; where D0 none is enough: D, 3.10×`
-    fn weaker(&self, other: &Alternative, in_full: bool) -> Option<String> {
+    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`
+    fn weaker(&self, other: &Alternative) -> Option<String> {
         let (lacks, ratio) = (self.lacks(other)?, other.ratio?);
-        let (label, work) = (self.label(&other.cell), self.work_of(other, in_full));
-        Some(if in_full {
-            format!(
-                "; where {} is enough, {label}, {} as {}{work}",
-                lacking(&lacks),
-                times_as_fast(&ratio),
-                self.base
-            )
-        } else {
-            let promise = lacking_in_short(&lacks);
-            format!(
-                "; where {promise} is enough: {label}, {}{work}",
-                factor(&ratio).0
-            )
-        })
+        Some(format!(
+            "; where {} is enough, {}, {} as {}{}",
+            lacking(&lacks),
+            self.label(&other.cell),
+            times_as_fast(&ratio),
+            self.base,
+            self.work_of(other)
+        ))
     }
 
-    /// `, but it does other work than B: 4 threads against one thread`, or in short `, with more
-    /// threads`: that an alternative does not do what the baseline or the choice does.
-    fn work_of(&self, other: &Alternative, in_full: bool) -> String {
-        match self.other_work(other) {
-            None => String::new(),
-            Some((than, work)) if in_full => format!(
-                ", but it does other work than {}: {}",
-                name(than),
-                wording::other_work(&work)
-            ),
-            Some((_, work)) => format!(", {}", other_work(&work)),
-        }
+    /// `, but it does other work than B: 4 threads against one thread`: that an alternative does not do
+    /// what the baseline or the choice does.
+    fn work_of(&self, other: &Alternative) -> String {
+        self.other_work(other)
+            .map_or_else(String::new, |(than, work)| {
+                let work = wording::other_work(&work);
+                format!(", but it does other work than {}: {work}", name(than))
+            })
     }
 
     /// What an alternative does otherwise than the baseline, or else than the choice.
@@ -509,7 +541,8 @@ impl<'a> Advice<'a> {
         let others = self.found.alternatives.iter();
         let others = others.filter(|other| other.when == When::OtherWorkWillDo);
         let texts = others.filter_map(|other| {
-            let (label, factor) = (self.label(&other.cell), factor(&other.ratio?).0);
+            let label = self.label(&other.cell);
+            let factor = told(&other.ratio?.inverse());
             Some(format!("; {}: {label}, {factor}", other_work(&other.work)))
         });
         texts.collect()
@@ -531,7 +564,7 @@ impl<'a> Advice<'a> {
             [(other, theirs)] => format!(
                 "; {} promises more ({theirs} against {ours}){}",
                 self.label(&other.cell),
-                self.work_of(other, true)
+                self.work_of(other)
             ),
             [(first, theirs), others @ ..] => format!(
                 "; {} ({theirs}) and {} promise more than {ours}{}",
@@ -559,113 +592,6 @@ impl<'a> Advice<'a> {
                 self.base
             ),
         }
-    }
-
-    fn open_answer(&self, open: &Open) -> Answer {
-        let because = self.because(open);
-        let (text, reason) = match open {
-            Open::NoBaseline | Open::Failed => ("see the failures", because),
-            Open::Unreliable => (
-                "run it again on a quieter machine",
-                format!("{because}: too noisy to decide"),
-            ),
-            Open::ControlTooShort => (
-                "go on with it, or run it again",
-                format!("{because} for any claim"),
-            ),
-            Open::Undecided => {
-                let text = match self.bound() {
-                    Some(_) => because.as_str(),
-                    None => "measure again, nothing was decided",
-                };
-                (text, self.unbeaten().join("; "))
-            }
-            Open::NoChoice => ("no choice", because),
-            Open::TooFewRounds { .. } | Open::NoRatio => ("measure again", because),
-            Open::Alone => ("measure it beside others", because),
-        };
-        // Which cells were not decided is too much where answers stand in a line each.
-        let caveat = match open {
-            Open::Undecided => String::new(),
-            _ => format!("; {reason}"),
-        };
-        Answer {
-            text: text.to_owned(),
-            reason,
-            caveat,
-        }
-    }
-
-    /// What it means for where all answers stand together.
-    pub(crate) fn answer(&self) -> Answer {
-        if let Some(open) = &self.found.open {
-            return self.open_answer(open);
-        }
-        let base = &self.base;
-        let text = self.to_do().unwrap_or_else(|| match self.found.kind {
-            Kind::Equivalent => "choose by something else".to_owned(),
-            _ if self.found.may_change() => format!("no reason yet to leave {base}"),
-            _ if self.found.over.is_some() => format!("stay with {base}"),
-            _ => format!("no reason to leave {base}"),
-        });
-        let (reason, caveat) = self.why();
-        Answer {
-            text,
-            reason,
-            caveat,
-        }
-    }
-
-    fn why(&self) -> (String, String) {
-        let found = self.found;
-        if found.kind == Kind::Equivalent {
-            let (base, zone) = (&self.base, wording::zone(self.analysis));
-            let reason = format!("all are equivalent to {base} within {zone}");
-            return (reason, String::new());
-        }
-        let over = found.over.as_ref();
-        let ahead = over.map_or_else(String::new, |over| self.ahead(over));
-        // That the choice promises more than what is behind it, nobody needs to be warned of.
-        let lacks = over
-            .and_then(|over| over.promise)
-            .filter(|_| found.condition().is_none());
-        let lacks = lacks.filter(PromiseDifference::lacks_something);
-        let lacks = lacks.as_ref().map(promise_difference).unwrap_or_default();
-        let (flush, more) = (self.flush(), self.with_other_work());
-        if self.is_kept() {
-            let mut rest = self.unbeaten();
-            rest.extend(self.sooner());
-            let caveat = [&[lacks], &rest[..]].concat().join("; ");
-            let reasons = [ahead].into_iter().chain(rest);
-            let reasons: Vec<String> = reasons.filter(|reason| !reason.is_empty()).collect();
-            return (reasons.join("; "), caveat);
-        }
-        let work = over.map_or_else(String::new, |over| and_other_work(&over.work));
-        let (full, short) = (self.by_promise(true), self.by_promise(false));
-        (
-            format!("{ahead}{}{flush}{more}{full}", self.preferred_in_short()),
-            format!("{}{lacks}{work}{flush}{more}{short}", self.condition()),
-        )
-    }
-
-    /// Whether the baseline is the choice because nothing was shown to be faster.
-    fn is_kept(&self) -> bool {
-        let no_winner = self.comparison.fastest().is_none();
-        no_winner && self.found.choice.as_ref() == self.baseline.map(|cell| &cell.cell.id)
-    }
-
-    /// `1.12 times as fast (1.08 to 1.16) as files, but promises less: none against durable, and
-    /// does other work: one thread against 4 threads`
-    fn ahead(&self, over: &Over) -> String {
-        let promise = over.promise.as_ref().map(promise_difference);
-        format!(
-            "{} {} as {}{}{}",
-            times_as_fast(&over.ratio),
-            ends(&over.ratio.inverse()),
-            self.label(&over.cell),
-            promise.unwrap_or_default(),
-            and_other_work(&over.work)
-        )
     }
 
     /// What the baseline does not beat, by verdict.
@@ -704,12 +630,12 @@ impl<'a> Advice<'a> {
             let sooner = self.sooner();
             return sooner.map_or_else(String::new, |text| format!("; {text}"));
         };
-        let (factor, ends) = factor(ratio);
+        let factor = told(&ratio.inverse());
         let sooner = sooner.map_or_else(String::new, |sooner| {
             let totals = totals(sooner, choice);
             format!(", and {} is done sooner: {totals}", name(sooner))
         });
-        format!("; {FLUSH} {factor} {ends}{sooner}")
+        format!("; {FLUSH} {factor}{sooner}")
     }
 
     fn chosen(&self) -> Option<&'a CellSummary> {
@@ -737,14 +663,6 @@ fn name(cell: &CellSummary) -> String {
     quoted(&cell.cell.label)
 }
 
-/// `, and does other work: one thread against 4 threads`
-fn and_other_work(differences: &[WorkDifference]) -> String {
-    match differences {
-        [] => String::new(),
-        some => format!(", and does other work: {}", wording::other_work(some)),
-    }
-}
-
 /// What is in a time that ends only when the data is on disk.
 pub(crate) const FLUSH: &str = "including the final flush to disk";
 
@@ -761,17 +679,6 @@ fn lacking(lacks: &PromiseDifference) -> String {
         Promises::More | Promises::SomethingElse => "different",
     };
     format!("{kind} durability ({})", lacks.ours)
-}
-
-/// `D1 process-crash`: what is less in a promise than in another one, atomicity and delay only
-/// where the class is the same.
-fn lacking_in_short(lacks: &PromiseDifference) -> String {
-    let PromiseDifference { ours, theirs, .. } = lacks;
-    if ours.class == theirs.class {
-        quantity::class(ours)
-    } else {
-        format!("{} {}", quantity::short_class(ours), ours.class)
-    }
 }
 
 /// `with more per transaction and more threads`

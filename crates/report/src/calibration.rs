@@ -27,14 +27,14 @@ pub fn document(
     let study = &analysis.run.plan.study;
     let mut blocks = vec![outcome(calibration)];
     let advice = advice(calibration).into_iter();
-    blocks.extend(advice.map(|advice| notice(advice).at(Detail::Brief)));
-    blocks.extend(wording::ending(analysis).map(|ending| notice(ending).at(Detail::Brief)));
+    blocks.extend(advice.map(|advice| notice(advice).at(Detail::Answer)));
+    blocks.extend(wording::ending(analysis).map(|ending| notice(ending).at(Detail::Answer)));
     blocks.push(remark(place(analysis)));
     let figures = figures::panels(calibration);
     let section = Section::new("Does it measure truly?", figures).named("overview");
     blocks.push(section.in_contents("Figures").into());
     blocks.extend(sessions::section(calibration, analysis.run.equivalence));
-    blocks.extend(more);
+    blocks.extend(more.into_iter().map(|block| block.at(Detail::Full)));
     blocks.push(run::raw(raw));
     Document {
         kind: "Stowplan calibration".to_owned(),
@@ -52,13 +52,13 @@ fn outcome(calibration: &Calibration) -> Block {
         LimitStatus::Unsure => Tone::Strong,
         LimitStatus::Missed | LimitStatus::Unknown => Tone::Bad,
     };
-    let text = paragraph(strong(verdict(calibration))).at(Detail::Brief);
+    let text = paragraph(strong(verdict(calibration))).at(Detail::Answer);
     let panel = Section {
         look: Look::Panel,
         tone,
         ..Section::new("", vec![text])
     };
-    Block::from(panel).at(Detail::Brief)
+    Block::from(panel).at(Detail::Answer)
 }
 
 #[derive(Serialize)]

@@ -89,7 +89,7 @@ pub fn document(compared: &Compared<'_>) -> Document {
         several => {
             let sections = several.iter().map(|(new, changes)| {
                 let section = Section::new(against(base, new), about(base, new, changes));
-                Block::from(section.in_contents(new.name())).at(Detail::Brief)
+                Block::from(section.in_contents(new.name())).at(Detail::Answer)
             });
             let title = format!("{} results against {}", several.len(), base.name());
             (title, sections.collect())
@@ -110,9 +110,9 @@ fn against(base: &Side<'_>, new: &Side<'_>) -> String {
 /// Everything about one NEW.
 fn about(base: &Side<'_>, new: &Side<'_>, changes: &Changes) -> Vec<Block> {
     let verdict = strong(sentences::headline(changes));
-    let mut blocks = vec![paragraph(verdict).at(Detail::Brief)];
+    let mut blocks = vec![paragraph(verdict).at(Detail::Answer)];
     let reservations = sentences::reservations(base, new, changes).into_iter();
-    blocks.extend(reservations.map(|text| notice(text).at(Detail::Brief)));
+    blocks.extend(reservations.map(|text| notice(text).at(Detail::Answer)));
     blocks.extend(turns::warning(changes));
     blocks.extend(changed(changes));
     blocks.extend(tables::decisive(changes));
@@ -148,7 +148,7 @@ fn changed(changes: &Changes) -> Vec<Block> {
     let text = format!("{} more changed: {}.", more.len(), more.join(", "));
     let rest = (!more.is_empty()).then(|| paragraph(text));
     let blocks = list.into_iter().chain(rest);
-    blocks.map(|block| block.at(Detail::Brief)).collect()
+    blocks.map(|block| block.at(Detail::Answer)).collect()
 }
 
 fn other_settings(changes: &Changes) -> Option<Block> {

@@ -4,15 +4,6 @@
 use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixOutcome, SpaceRow, SweepOutcome};
 use stowplan_model::built_alike;
 
-/// The comparisons that stand for themselves, in running order.
-pub(crate) fn singles(analysis: &Analysis) -> Vec<&ComparisonOutcome> {
-    let constituents = analysis.constituents();
-    let comparisons = analysis.comparisons.iter();
-    comparisons
-        .filter(|comparison| !constituents.contains(&comparison.id))
-        .collect()
-}
-
 /// What stores take on disk: those that a comparison of its own uses or that the study asks for,
 /// then those that only constituents use.
 pub(crate) fn space(analysis: &Analysis) -> (Vec<&SpaceRow>, Vec<&SpaceRow>) {

@@ -20,17 +20,17 @@ pub fn json(run: &CrashRun) -> Result<String, serde_json::Error> {
 /// What a run found.
 #[must_use]
 pub fn document(run: &CrashRun) -> Document {
-    let mut blocks = vec![remark(rate(run)).at(Detail::Brief)];
+    let mut blocks = vec![remark(rate(run)).at(Detail::Answer)];
     blocks.extend(run.interrupted.then(|| {
         notice("The run ended before everything was tested; what is missing is not in the table.")
     }));
-    blocks.push(Block::from(matrix(run)).at(Detail::Brief));
+    blocks.push(Block::from(matrix(run)).at(Detail::Answer));
     blocks.extend(
         reasons(run)
             .into_iter()
-            .map(|block| block.at(Detail::Brief)),
+            .map(|block| block.at(Detail::Answer)),
     );
-    blocks.push(paragraph(controls(run)).at(Detail::Brief));
+    blocks.push(paragraph(controls(run)).at(Detail::Answer));
     for kind in [Found::Broken, Found::AsPromised, Found::Unclaimed] {
         blocks.extend(findings(run, kind));
     }
@@ -169,10 +169,7 @@ fn row(group: &[&CrashSetting]) -> Row {
         },
         Cell::text(toned(word, tone)),
     ];
-    Row {
-        detail: Detail::Brief,
-        cells,
-    }
+    Row { cells }
 }
 
 fn judgment(setting: &CrashSetting) -> (&'static str, Tone) {
@@ -191,7 +188,6 @@ fn by_model(run: &CrashRun) -> Option<Block> {
     let rows = run.settings.iter().flat_map(|setting| {
         let found = setting.found.iter();
         found.map(move |found| Row {
-            detail: Detail::Full,
             cells: of_model(setting, found),
         })
     });
@@ -453,7 +449,7 @@ impl Found {
     /// The name of its part of the report, its title, and who wants to read it.
     fn chapter(self) -> (&'static str, &'static str, Detail) {
         match self {
-            Self::Broken => ("broken", "Promises that were broken", Detail::Normal),
+            Self::Broken => ("broken", "Promises that were broken", Detail::Summary),
             Self::AsPromised => ("within", "What was lost as promised", Detail::Full),
             Self::Unclaimed => (
                 "unclaimed",
@@ -707,7 +703,7 @@ mod tests {
             width: 80,
             colour: false,
             unicode: true,
-            detail: Detail::Normal,
+            detail: Detail::Summary,
         };
         let text = terminal::render(&found, &options);
         for said in [
@@ -782,7 +778,7 @@ mod tests {
             width: 80,
             colour: false,
             unicode: true,
-            detail: Detail::Normal,
+            detail: Detail::Summary,
         };
         let text = terminal::render(&document(&run(settings)), &options);
         assert!(text.contains("kept 50, lost 8, corrupt 2"), "{text}");

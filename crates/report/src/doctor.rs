@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_verdict_comes_first_and_reasons_stand_where_something_is_to_be_mended() {
-        insta::assert_snapshot!(text(&checkup(), Detail::Normal, 80), @r#"
+        insta::assert_snapshot!(text(&checkup(), Detail::Summary, 80), @r#"
         Not fit for measuring: file system. Besides, one warning: page-out.
         In /dev/shm on vm, judged for study fasterthanfs.
 
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn verbose_gives_a_reason_for_everything_and_names_what_is_unknown() {
-        let everything = text(&checkup(), Detail::All, 120);
+        let everything = text(&checkup(), Detail::Full, 120);
         assert_eq!(
             everything.matches("measured once").count(),
             checkup().checks.len()
@@ -270,14 +270,14 @@ mod tests {
         assert!(everything.contains(unknown), "{everything}");
         let mend = "it takes more than one line to say. Nothing.";
         assert!(everything.contains(mend), "{everything}");
-        let normal = text(&checkup(), Detail::Normal, 120);
+        let normal = text(&checkup(), Detail::Summary, 120);
         assert!(everything.contains(&normal), "{everything}");
     }
 
     #[test]
     fn every_width_is_kept() {
         for width in [40, 60, 80, 100] {
-            let text = text(&checkup(), Detail::All, width);
+            let text = text(&checkup(), Detail::Full, width);
             assert!(text.is_ascii() || width > 60, "{text}");
             assert!(
                 text.lines().all(|line| line.chars().count() <= width),
@@ -291,7 +291,7 @@ mod tests {
         let mut checkup = checkup();
         let all = "Not fit for measuring: file system. Besides, one warning: page-out.";
         assert_eq!(verdict(&checkup), all);
-        assert_eq!(text(&checkup, Detail::Brief, 80), format!("{all}\n"));
+        assert_eq!(text(&checkup, Detail::Answer, 80), format!("{all}\n"));
         checkup
             .checks
             .retain(|check| check.state != CheckState::Problem);

@@ -12,7 +12,7 @@ mod notes;
 mod ratios;
 
 use crate::document::{
-    Block, Content, Detail, Document, File, Medium, Text, chapter, listed, paragraph, plain, remark,
+    Block, Content, Detail, Document, File, Text, chapter, listed, paragraph, plain, remark,
 };
 use crate::{claims, csv, format, json, wording};
 use stowplan_analysis::{Analysis, Machine, MachinesError, MachinesOutcome};
@@ -52,15 +52,12 @@ impl<'a> Fleet<'a> {
     #[must_use]
     pub fn document(&self, raw: &[&str]) -> Document {
         let mut blocks: Vec<Block> = notes::notices(self).collect();
-        blocks.extend(self.published());
-        blocks.push(findings::section(self));
+        blocks.push(findings::section(self, usize::MAX));
         blocks.extend(answers::section(self));
-        blocks.extend(self.claims());
         blocks.extend(charts::section(self));
         blocks.extend(machines::section(self));
-        let more = "With --verbose, and on the page, every chart and every ratio is shown.";
-        blocks.push(remark(more).only(Medium::Terminal));
         blocks.extend(ratios::section(self));
+        blocks.extend(self.claims());
         blocks.extend(method());
         blocks.extend(self.raw_results(raw));
         Document {
@@ -69,6 +66,26 @@ impl<'a> Fleet<'a> {
             question: self.outcome.question.clone().into(),
             byline: self.byline(),
             blocks,
+        }
+    }
+
+    /// What they come to; `rows` is how many rows its answers and its picture have together, at most.
+    #[must_use]
+    pub fn screen(&self, rows: usize) -> Document {
+        let count = format!("{}, scale {}", self.count(), self.outcome.scale);
+        let mut blocks = vec![remark(count).at(Detail::Answer)];
+        blocks.extend(notes::notices(self));
+        // An answer takes about three lines.
+        let answered = (rows / 3).min(findings::all(self).count());
+        blocks.push(findings::section(self, answered));
+        blocks.extend(answers::section(self));
+        let left = rows - answered * 3;
+        blocks.extend((left > 3).then(|| charts::picture(self, left)).flatten());
+        blocks.push(remark("Everything: --verbose, and the page.").at(Detail::Summary));
+        Document {
+            title: self.outcome.title.clone(),
+            blocks,
+            ..Document::default()
         }
     }
 
@@ -100,13 +117,6 @@ impl<'a> Fleet<'a> {
         parts
     }
 
-    /// Where the published study stands; the page has that in its byline.
-    fn published(&self) -> Option<Block> {
-        let source = self.outcome.source.as_ref()?;
-        let text = plain("Published: ").then(plain(source).linked(source));
-        Some(paragraph(text).only(Medium::Text).at(Detail::Full))
-    }
-
     /// What each machine says of the claims of the study; nothing if none tested any.
     fn claims(&self) -> Option<Block> {
         let machines: Vec<&str> = self.machines().iter().map(|m| m.label.as_str()).collect();
@@ -129,7 +139,7 @@ impl<'a> Fleet<'a> {
         let what = "Every block that was timed on each machine: unpack them with gunzip and give \
                     them to stowplan report.";
         let blocks = vec![paragraph(what), Content::Files(files.collect()).into()];
-        Some(chapter("raw", "Raw results", blocks)?.only(Medium::Page))
+        chapter("raw", "Raw results", blocks)
     }
 
     /// The equivalence zone, if it is the same on all machines.
@@ -196,5 +206,5 @@ fn method() -> Option<Block> {
                 Where several machines agree, the range given is from the least to the most of \
                 their own estimates. Times per operation are not comparable between machines as \
                 ratios are; they stand here for orientation.";
-    Some(chapter("method", "Method", vec![remark(text)])?.at(Detail::All))
+    chapter("method", "Method", vec![remark(text)])
 }

@@ -99,7 +99,7 @@ pub struct Counted {
 /// wanted; between them what kvtest does not say.
 #[must_use]
 pub fn document(run: &Run) -> Document {
-    let verbatim = |text: String| Block::from(Content::Verbatim(text)).at(Detail::Brief);
+    let verbatim = |text: String| Block::from(Content::Verbatim(text)).at(Detail::Answer);
     let mut blocks = vec![verbatim(run.headline()), facts(run.facts())];
     blocks.extend(run.counters.as_ref().map(Counted::describe).map(verbatim));
     let warnings = run.warnings.iter();

@@ -16,7 +16,6 @@ pub mod csv;
 pub mod doctor;
 pub mod document;
 mod facts;
-pub mod findings;
 pub mod fleet;
 mod format;
 pub mod github_action;

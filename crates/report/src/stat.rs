@@ -190,7 +190,7 @@ pub fn json(stat: &Stat) -> Result<String, serde_json::Error> {
 #[must_use]
 pub fn document(stat: &Stat) -> Document {
     let mut blocks = vec![
-        Block::from(Content::Verbatim(kvtest_lines(stat))).at(Detail::Brief),
+        Block::from(Content::Verbatim(kvtest_lines(stat))).at(Detail::Answer),
         facts(ours(stat)),
     ];
     blocks.extend(sizes_figure(&stat.histogram));
@@ -397,7 +397,7 @@ mod tests {
                 width: 80,
                 colour: false,
                 unicode,
-                detail: Detail::Normal,
+                detail: Detail::Summary,
             };
             terminal::render(&untitled, &options)
         };

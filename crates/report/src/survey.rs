@@ -39,7 +39,7 @@ pub fn json(survey: &Survey, tool_version: &str) -> Result<String, serde_json::E
 /// What was found, and what of it a study needs.
 #[must_use]
 pub fn document(survey: &Survey) -> Document {
-    let mut blocks = vec![facts(numbers(survey)).at(Detail::Brief)];
+    let mut blocks = vec![facts(numbers(survey)).at(Detail::Answer)];
     blocks.extend(sizes_figure(&rows(survey)));
     blocks.extend(odd(survey));
     blocks.extend(for_studies(survey));
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn numbers_sizes_oddities_and_a_block_for_studies_are_shown_in_80_columns() {
-        let text = drawn(Detail::Normal);
+        let text = drawn(Detail::Summary);
         for part in [
             "3 files in 2 directories",
             "61,000 (61 kB)",
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn names_steer_no_terminal() {
-        for detail in [Detail::Normal, Detail::All] {
+        for detail in [Detail::Summary, Detail::Full] {
             let text = drawn(detail);
             assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
         }

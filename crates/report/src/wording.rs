@@ -136,22 +136,6 @@ pub(crate) fn to_baseline(
     Some((contrast.estimate, contrast.verdict))
 }
 
-/// A sentence from words that stood within one; a label of a cell or store at its start stays as it is
-/// written.
-pub(crate) fn sentence(analysis: &Analysis, text: &str) -> String {
-    let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
-    let cells = cells.map(|cell| cell.cell.label.as_str());
-    let stores = analysis.space.iter().map(|row| row.label.as_str());
-    let begins = |label: &str| {
-        let rest = text.strip_prefix(label);
-        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-    };
-    match cells.chain(stores).any(begins) {
-        true => text.to_owned(),
-        false => format::capital(text),
-    }
-}
-
 /// A label within a sentence: in quotes if it has a comma, at which it would fall apart.
 pub(crate) fn quoted(label: &str) -> String {
     if label.contains(',') {

@@ -298,9 +298,9 @@ impl PrintOptions {
     /// How much of a document is shown on a terminal.
     pub(crate) fn detail(&self) -> Detail {
         match (self.quiet, self.verbose) {
-            (true, _) => Detail::Brief,
-            (_, true) => Detail::All,
-            _ => Detail::Normal,
+            (true, _) => Detail::Answer,
+            (_, true) => Detail::Full,
+            _ => Detail::Summary,
         }
     }
 }

@@ -329,7 +329,16 @@ fn write_together(
 
 /// On the terminal, with a page of the machines that belongs to none of them.
 fn print_together(fleet: &Fleet<'_>, options: &ReportOptions, page: impl Fn() -> String) {
-    print_document(&fleet.document(&[]), &options.form.print);
+    let print_options = &options.form.print;
+    if print_options.verbose {
+        print_document(&fleet.document(&[]), print_options);
+    } else {
+        let terminal = screen::terminal(print_options.detail());
+        print(&terminal::on_one_screen(
+            |rows| fleet.screen(rows),
+            &terminal,
+        ));
+    }
     if options.baseline.is_some() {
         note("no page is written of this baseline; --to FILE.html writes one");
         return;
@@ -447,11 +456,12 @@ fn keep_files(loaded: &Loaded) -> Option<PathBuf> {
 }
 
 fn print_text(analysis: &Analysis, options: &PrintOptions) {
-    let document = match options.quiet {
-        true => run::brief(analysis),
-        false => run::document(analysis, ""),
-    };
-    print_document(&document, options);
+    if options.verbose {
+        return print_document(&run::document(analysis, ""), options);
+    }
+    let screen = |rows| run::screen(analysis, rows);
+    let options = screen::terminal(options.detail());
+    print(&terminal::on_one_screen(screen, &options));
 }
 
 fn print_document(document: &Document, options: &PrintOptions) {

@@ -73,7 +73,7 @@ fn panel(title: &str, about: &str, rows: &[Row]) -> Block {
         column("limit", "what it may be", |row| &row.limit).weighing(7),
     ];
     let table = Table::of(title, columns, rows);
-    let blocks = vec![remark(about).at(Detail::All), table.into()];
+    let blocks = vec![remark(about).at(Detail::Full), table.into()];
     let section = Section {
         look: Look::Panel,
         ..Section::new(title, blocks)

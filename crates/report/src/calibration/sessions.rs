@@ -1,7 +1,7 @@
 //! The interval of each session whose truth is known.
 
 use crate::document::{
-    Area, AreaKind, Axis, Block, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Medium, Panel,
+    Area, AreaKind, Axis, Block, Detail, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel,
     Plane, Point, PointShape, Scale, Section, remark,
 };
 use crate::format;
@@ -34,7 +34,7 @@ pub(super) fn section(calibration: &Calibration, zone: f64) -> Option<Block> {
     let mut blocks = vec![remark(how)];
     blocks.extend(figures);
     let section = Section::new("Sessions", blocks).named("charts");
-    Some(Block::from(section.in_contents("Sessions")).only(Medium::Page))
+    Some(Block::from(section.in_contents("Sessions")).at(Detail::Full))
 }
 
 /// Sessions from left to right, ratios upwards.

@@ -33,7 +33,7 @@ impl Claims {
         } = &self.ledger;
         let mut blocks: Vec<Block> = Vec::new();
         let totals = self.totals().into_iter();
-        blocks.extend(totals.map(|text| paragraph(text).at(Detail::Brief)));
+        blocks.extend(totals.map(|text| paragraph(text).at(Detail::Answer)));
         let mut left_out = Vec::new();
         for (name, title) in studies {
             let of_it = || claims.iter().filter(|claim| claim.study == *name);

@@ -66,7 +66,7 @@ pub(super) fn all_fold(changes: &Changes) -> Option<Block> {
     let table = Table::of(caption, columns, &changes.cells);
     let has_figures = table.columns.len() > 1;
     let fold = folded("What each cell takes besides time", table);
-    has_figures.then(|| fold.at(Detail::All))
+    has_figures.then(|| fold.at(Detail::Full))
 }
 
 impl Figure {

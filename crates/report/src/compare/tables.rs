@@ -72,7 +72,7 @@ pub(super) fn undecisive(changes: &Changes) -> Option<Block> {
         Decides::Time | Decides::Nothing => "The time, which did not decide",
     };
     let table = Table::of(what, columns, &cells);
-    (!cells.is_empty()).then(|| folded(what, table).at(Detail::All))
+    (!cells.is_empty()).then(|| folded(what, table).at(Detail::Full))
 }
 
 pub(super) fn named<'a>(title: &str) -> TableBuilder<'a, CellChange> {

@@ -26,6 +26,6 @@ pub(super) fn warning(changes: &Changes) -> Vec<Block> {
     );
     let commands = Block::from(Content::Verbatim(commands));
     [notice(text), commands]
-        .map(|block| block.at(Detail::Brief))
+        .map(|block| block.at(Detail::Answer))
         .into()
 }

@@ -284,6 +284,20 @@ impl Rows {
     }
 }
 
+impl Rows {
+    /// The first of the rows, so many at most, without what explains the drawing.
+    #[must_use]
+    pub fn first(mut self, mut rows: usize) -> Self {
+        for group in &mut self.groups {
+            group.rows.truncate(rows);
+            rows -= group.rows.len();
+        }
+        self.groups.retain(|group| !group.rows.is_empty());
+        self.legend.clear();
+        self
+    }
+}
+
 impl RowGroup {
     /// Rows below a heading, which may be empty.
     pub fn of(title: impl Into<String>, rows: Vec<ChartRow>) -> Self {

@@ -39,48 +39,17 @@ pub struct Document {
     pub blocks: Vec<Block>,
 }
 
-/// How much a reader must ask for to be shown a block. A form shows the blocks up to its own level.
+/// How much a reader must ask for to be shown a block. A form shows the blocks up to its own level:
+/// a page and Markdown show all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Detail {
     /// Shown even where only the outcome is wanted: on a terminal with `--quiet`.
-    Brief,
-    /// Shown on a terminal.
+    Answer,
+    /// Shown on a terminal: one screen.
     #[default]
-    Normal,
-    /// Shown on a terminal with `--verbose`, and in Markdown.
+    Summary,
+    /// Shown on a terminal with `--verbose`, and where there is room for everything.
     Full,
-    /// Shown on a terminal with `--verbose`, and on the page, which folds what is long; not in
-    /// Markdown.
-    All,
-}
-
-impl Detail {
-    /// On a terminal, if it has room there; else for those who ask for everything.
-    #[must_use]
-    pub fn normal_if(has_room: bool) -> Self {
-        match has_room {
-            true => Self::Normal,
-            false => Self::Full,
-        }
-    }
-}
-
-/// Where a block is shown, if not everywhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Medium {
-    /// In every form.
-    #[default]
-    Every,
-    /// On the page only: what is of no use without links or a drawing.
-    Page,
-    /// On a terminal only.
-    Terminal,
-    /// On a terminal that was not asked for everything: how to see more.
-    Hint,
-    /// On a terminal and in Markdown.
-    Text,
-    /// In Markdown only: where to find what it leaves out.
-    Markdown,
 }
 
 /// One block.
@@ -90,8 +59,6 @@ pub struct Block {
     pub content: Content,
     /// From which level of detail on it is shown.
     pub detail: Detail,
-    /// Where it is shown.
-    pub medium: Medium,
 }
 
 /// What a block is.
@@ -191,19 +158,6 @@ impl Block {
         self.detail = detail;
         self
     }
-
-    /// The block in this medium only.
-    #[must_use]
-    pub fn only(mut self, medium: Medium) -> Self {
-        self.medium = medium;
-        self
-    }
-
-    /// Whether the block is shown up to this level of detail, in a form that is one of these media.
-    #[must_use]
-    pub fn is_shown(&self, detail: Detail, media: &[Medium]) -> bool {
-        self.detail <= detail && media.contains(&self.medium)
-    }
 }
 
 impl From<Content> for Block {
@@ -211,7 +165,6 @@ impl From<Content> for Block {
         Self {
             content,
             detail: Detail::default(),
-            medium: Medium::default(),
         }
     }
 }

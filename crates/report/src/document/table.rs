@@ -1,6 +1,6 @@
 //! Tables: columns, and rows of cells with the number to sort by.
 
-use super::{Detail, Sign, Text, Tone, plain, toned};
+use super::{Sign, Text, Tone, plain, toned};
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -46,8 +46,6 @@ pub enum Align {
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row {
-    /// From which level of detail on it is shown.
-    pub detail: Detail,
     /// A cell per column.
     pub cells: Vec<Cell>,
 }
@@ -185,16 +183,6 @@ impl Table {
             }
         }
         table
-    }
-
-    /// The table whose rows are shown from the level of detail on that `of` gives for their thing;
-    /// `things` are those that the table was made of.
-    #[must_use]
-    pub fn with_details<T>(mut self, things: &[T], of: impl Fn(&T) -> Detail) -> Self {
-        for (row, thing) in self.rows.iter_mut().zip(things) {
-            row.detail = of(thing);
-        }
-        self
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     let title = format!("What each {} answers", fleet.noun());
     let section = Section::new(title, panels.collect()).named("answers");
     let section = section.in_contents("Answers of each");
-    (!questions.is_empty()).then(|| Block::from(section).at(Detail::Brief))
+    (!questions.is_empty()).then(|| Block::from(section).at(Detail::Answer))
 }
 
 /// What one machine answers to each question, by the name of its section in that machine's own
@@ -54,7 +54,8 @@ fn of_one(fleet: &Fleet<'_>, place: usize) -> Vec<(String, Answer)> {
         };
         Some((row.target, answer))
     };
-    let rows = answers::rows(analysis).into_iter();
+    let rows = answers::by_size(analysis).into_iter();
+    let rows = rows.chain(answers::space(analysis));
     rows.filter_map(answer).collect()
 }
 
@@ -116,11 +117,11 @@ fn panel(fleet: &Fleet<'_>, answers: &[Answer]) -> Block {
         };
         strong(who).then(plain(format!(": {answer}")))
     });
-    let lines = bullets(lines).map(|list| list.at(Detail::Brief));
+    let lines = bullets(lines).map(|list| list.at(Detail::Answer));
     let title = answers.first().map_or("", |answer| &answer.title);
     let section = Section {
         look: Look::Panel,
         ..Section::new(title, lines.into_iter().collect())
     };
-    Block::from(section).at(Detail::Brief)
+    Block::from(section).at(Detail::Answer)
 }

@@ -2,8 +2,8 @@
 
 use super::{Fleet, machines};
 use crate::document::{
-    Axis, Block, ChartRow, Detail, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows, Scale,
-    Section, Shape, Sign, chapter, legend, notice, remark,
+    Axis, Block, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows, Scale, Section,
+    Shape, Sign, chapter, legend, notice, remark,
 };
 use crate::{format, wording};
 use stowplan_analysis::{BarOn, ChartAcross, ChartGroup, Machine, PublishedRatio, Verdict};
@@ -13,15 +13,17 @@ use stowplan_analysis::{BarOn, ChartAcross, ChartGroup, Machine, PublishedRatio,
 pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     let charts = fleet.outcome.charts.iter();
     let charts = charts.filter(|chart| chart.groups.iter().any(is_drawn));
-    let figures = charts.enumerate().map(|(index, chart)| {
-        let detail = if index == 0 {
-            Detail::Normal
-        } else {
-            Detail::Full
-        };
-        figure(fleet, chart).at(detail)
-    });
+    let figures = charts.map(|chart| figure(fleet, chart));
     chapter("charts", "Charts", figures.collect())
+}
+
+/// The first cell of the first chart on each machine, in so many rows.
+pub(super) fn picture(fleet: &Fleet<'_>, rows: usize) -> Option<Block> {
+    let mut charts = fleet.outcome.charts.iter();
+    let chart = charts.find(|chart| chart.groups.iter().any(is_drawn))?;
+    let group = chart.groups.iter().find(|group| is_drawn(group))?;
+    let drawn = self::rows(fleet, chart, &[group], |_| String::new());
+    Some(Section::new(&chart.title, vec![drawn.first(rows).into()]).into())
 }
 
 fn is_drawn(group: &ChartGroup) -> bool {
@@ -50,7 +52,7 @@ fn figure(fleet: &Fleet<'_>, chart: &ChartAcross) -> Block {
     blocks.push(drawn.into());
     if !others.is_empty() {
         let drawn = rows(fleet, chart, others, |_| String::new());
-        blocks.push(Block::from(drawn).at(Detail::Full));
+        blocks.push(drawn.into());
     }
     Section::figure(format!("chart-{}", chart.id), &chart.title, blocks).into()
 }

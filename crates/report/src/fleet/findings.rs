@@ -4,8 +4,8 @@ use super::Fleet;
 use crate::advice::Advice;
 use crate::cells::grouped;
 use crate::document::{
-    Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, anchor, faint, listed,
-    paragraph, plain, remark, strong,
+    Block, Detail, Item, List, ListStyle, Section, Text, Tone, anchor, faint, listed, paragraph,
+    plain, remark, strong,
 };
 use crate::format::capital;
 use crate::{format, noise, wording};
@@ -15,27 +15,20 @@ use stowplan_analysis::{
 };
 use stowplan_model::{CellId, Role};
 
-/// The first thing to read. Text says everything that was found at once; the page has an answer per
-/// comparison, with the count beside it, and the rest below.
-pub(super) fn section(fleet: &Fleet<'_>) -> Block {
-    let findings: Vec<Findings> = all(fleet).collect();
-    let count = format!("{}, scale {}.", fleet.count(), fleet.outcome.scale);
-    let mut blocks = vec![paragraph(count).only(Medium::Text).at(Detail::Brief)];
+/// What to know first of each comparison, of so many at most.
+pub(super) fn section(fleet: &Fleet<'_>, most: usize) -> Block {
+    let all: Vec<Findings> = all(fleet).collect();
+    let shown = &all[..all.len().min(most)];
     let answers = List {
         style: ListStyle::Answers,
-        items: findings.iter().map(|found| found.answer(fleet)).collect(),
+        items: shown.iter().map(|found| found.answer(fleet)).collect(),
     };
-    if !findings.is_empty() {
-        blocks.push(Block::from(answers).only(Medium::Page));
-    }
-    blocks.extend(findings.iter().map(|found| {
-        let section = Section::new(&found.title, found.statements());
-        let section = Block::from(section).only(Medium::Text);
-        section.at(Detail::Brief)
-    }));
+    let mut blocks = vec![Block::from(answers).at(Detail::Answer)];
+    let more = format::counted(all.len() - shown.len(), "more comparison");
+    blocks.extend((shown.len() < all.len()).then(|| remark(format!("and {more}"))));
     let title = format!("On how many {}s each finding holds", fleet.noun());
     let section = Section::new(title, blocks).named("overview");
-    Block::from(section.in_contents("Findings")).at(Detail::Brief)
+    Block::from(section.in_contents("Findings")).at(Detail::Answer)
 }
 
 /// The findings of every comparison that stands for itself.
@@ -126,12 +119,11 @@ impl Findings {
         }
     }
 
-    /// Every sentence. The evidence is left out where only the outcome is wanted.
+    /// Every sentence.
     pub(super) fn statements(&self) -> Vec<Block> {
         let fastest = self.fastest.as_ref();
-        let fastest = fastest.map(|text| paragraph(strong(text)).at(Detail::Brief));
+        let fastest = fastest.map(|text| paragraph(strong(text)));
         let statements = listed(self.statements.iter().map(Statement::item).collect());
-        let statements = statements.map(|list| list.at(Detail::Brief));
         let blocks = fastest.into_iter().chain(statements);
         blocks.chain([remark(&self.noise)]).collect()
     }
@@ -163,7 +155,7 @@ fn recommended(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Option<State
     let mut said = grouped(measured.filter_map(|(place, (analysis, _))| {
         let mut comparisons = analysis.comparisons.iter();
         let found = comparisons.find(|found| found.id == comparison.id)?;
-        let answer = Advice::of(analysis, found).answer().text;
+        let answer = Advice::of(analysis, found).phrase();
         Some(((is_faster(found.recommendation.kind), answer), place))
     }));
     said.sort_by_key(|((is_faster, _), places)| Reverse((*is_faster, places.len())));

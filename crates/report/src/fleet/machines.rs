@@ -1,7 +1,7 @@
 //! The machines.
 
 use super::Fleet;
-use crate::document::{Block, Cell, Detail, Medium, Section, Table, chapter, facts, text_column};
+use crate::document::{Block, Cell, Table, chapter, text_column};
 use crate::format;
 use stowplan_analysis::Machine;
 use stowplan_model::{Environment, format_bytes};
@@ -25,23 +25,13 @@ const FACTS: [Fact; 9] = [
     ("warnings", 4, warnings),
 ];
 
-/// A table of all; on a terminal, where so many columns do not fit, also a list of each for those
-/// who ask.
+/// A table of all.
 pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     let machines = fleet.machines();
     let columns = FACTS.map(|(title, weight, make)| {
         text_column(title, "", move |machine| Cell::text(make(machine))).weighing(weight)
     });
-    let mut blocks = vec![Table::of("Machines", columns.into(), machines).into()];
-    blocks.extend(machines.iter().map(|machine| {
-        let all = FACTS
-            .iter()
-            .skip(1)
-            .map(|(title, _, make)| (*title, make(machine)));
-        let section = Section::new(&machine.label, vec![facts(all)]);
-        let section = Block::from(section).only(Medium::Terminal);
-        section.at(Detail::Full)
-    }));
+    let blocks = vec![Table::of("Machines", columns.into(), machines).into()];
     chapter("machines", "Machines", blocks)
 }
 

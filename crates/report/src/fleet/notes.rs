@@ -13,7 +13,7 @@ pub(super) fn notices(fleet: &Fleet<'_>) -> impl Iterator<Item = Block> {
         .chain(zones(fleet))
         .chain(chosen_baselines(fleet))
         .chain(left_out(fleet));
-    notes.map(|note| notice(note).at(Detail::Brief))
+    notes.map(|note| notice(note).at(Detail::Answer))
 }
 
 fn endings(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {

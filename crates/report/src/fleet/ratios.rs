@@ -3,8 +3,8 @@
 use super::Fleet;
 use super::findings::{self, Findings};
 use crate::document::{
-    Block, Cell, Detail, Fold, Medium, Sign, Table, TableBuilder, Tone, anchor, chapter, number,
-    paragraph, text_column, toned,
+    Block, Cell, Fold, Table, TableBuilder, Tone, anchor, chapter, number, paragraph, text_column,
+    toned,
 };
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellAcross, ComparisonAcross, Machine, OnMachine, Verdict};
@@ -22,65 +22,28 @@ pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
         let count = format::counted(parts.len(), "comparison");
         let title = format!("The {count} that matrices and sweeps are made of");
         let parts = Fold::new(title, parts.into_iter().map(fold).collect());
-        blocks.push(Block::from(parts).at(Detail::All));
+        blocks.push(parts.into());
     }
-    let section = chapter("comparisons", "Each comparison", blocks)?;
-    Some(section.at(Detail::Full))
+    chapter("comparisons", "Each comparison", blocks)
 }
 
 /// What was found, which text has said already, and every ratio.
 fn fold(fleet: &Fleet<'_>, comparison: &ComparisonAcross, findings: &[Findings]) -> Block {
     let found = findings.iter().find(|found| found.id == comparison.id);
     let statements = found.map(Findings::statements).unwrap_or_default();
-    let statements = statements.into_iter();
-    let mut blocks: Vec<Block> = statements.map(|block| block.only(Medium::Page)).collect();
+    let mut blocks: Vec<Block> = statements;
     let what = format!(
         "Time of each cell over that of {}, with its interval; of the baseline, time per operation.",
         comparison.baseline_label
     );
     blocks.push(paragraph(what));
-    blocks.push(Block::from(by_machine(fleet, comparison)).only(Medium::Page));
-    blocks.push(Block::from(below_each_other(fleet, comparison)).only(Medium::Text));
+    blocks.push(below_each_other(fleet, comparison).into());
     let fold = Fold {
         id: anchor("finding", &comparison.id),
         is_heading: true,
-        open: true,
         ..Fold::new(&comparison.title, blocks)
     };
     fold.into()
-}
-
-/// A row per cell and a column per machine.
-fn by_machine(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Table {
-    let name = |cell: &CellAcross| Cell::text(label(comparison, cell));
-    let mut columns = vec![text_column("cell", "", name)];
-    let machines = fleet.machines().iter().enumerate();
-    columns.extend(machines.map(|(place, machine)| {
-        number(&machine.label, "", move |cell: &CellAcross| {
-            let on = cell.on.get(place);
-            on.map(|on| found(cell, on)).unwrap_or_default()
-        })
-    }));
-    Table::of(&comparison.title, columns, &comparison.cells)
-}
-
-/// `0.476 [0.466, 0.487] faster`; of the baseline, its time.
-fn found(cell: &CellAcross, on: &OnMachine) -> Cell {
-    if cell.role == Role::Baseline {
-        let time = on.time_ns.map(|time| format::time(time.estimate));
-        let nothing = || wording::verdict(Verdict::NoData).to_owned();
-        return Cell::text(time.unwrap_or_else(nothing));
-    }
-    let verdict = verdict(cell, on);
-    let Some(estimate) = on.estimate else {
-        return Cell::text(verdict);
-    };
-    let interval = format::interval(estimate.low, estimate.high);
-    let text = format!("{} {interval} {verdict}", format::ratio(estimate.ratio));
-    Cell {
-        sign: (cell.role == Role::Candidate).then(|| Sign::of(on.verdict, Some(&estimate))),
-        ..Cell::number(estimate.ratio, text.trim_end().to_owned())
-    }
 }
 
 /// A line of the table for text: a cell, or what one machine found of it.
@@ -100,12 +63,8 @@ fn below_each_other(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Table {
             .map(move |on| Line { cell, on })
     });
     let lines: Vec<Line<'_>> = lines.collect();
-    let detail = |line: &Line<'_>| match line.cell.role {
-        Role::Floor => Detail::Full,
-        _ => Detail::Normal,
-    };
     let columns = columns(comparison);
-    Table::of(&comparison.title, columns, &lines).with_details(&lines, detail)
+    Table::of(&comparison.title, columns, &lines)
 }
 
 fn columns<'a>(comparison: &'a ComparisonAcross) -> Vec<TableBuilder<'a, Line<'a>>> {

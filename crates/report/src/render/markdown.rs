@@ -1,16 +1,13 @@
 //! A document as Markdown: what is drawn elsewhere is a table here.
 
-use super::{as_rows, detailed};
+use super::{as_rows, carries_files, detailed, is_told};
 use crate::document::{
-    Align, Block, Cell, ChartRow, Content, Detail, Document, Fold, Item, Key, LegendEntry, List,
-    ListStyle, Medium, PointShape, Row, RowGroup, Rows, Section, Shape, Table, Text, Tone,
+    Align, Block, Cell, ChartRow, Content, Document, Fold, Item, Key, LegendEntry, List, ListStyle,
+    PointShape, Row, RowGroup, Rows, Section, Shape, Table, Text, Tone,
 };
 use crate::format::NO_BREAK;
 use crate::steers;
 use maud::html;
-
-/// Where its blocks may be meant to be shown.
-const MEDIA: [Medium; 3] = [Medium::Every, Medium::Text, Medium::Markdown];
 
 /// The document as Markdown.
 #[must_use]
@@ -44,11 +41,10 @@ impl Page {
     }
 
     fn blocks(&mut self, blocks: &[Block], level: usize) {
-        let shown = |block: &&Block| block.is_shown(Detail::Full, &MEDIA);
-        let shown: Vec<&Block> = blocks.iter().filter(shown).collect();
-        for (index, block) in shown.iter().enumerate() {
+        for (index, block) in blocks.iter().enumerate() {
             match &block.content {
-                Content::Plane(plane) if !shown[index..].iter().any(|b| has_table(b)) => {
+                Content::Fold(fold) if index > 0 && is_told(&blocks[index - 1].content, fold) => {}
+                Content::Plane(plane) if !blocks[index..].iter().any(has_table) => {
                     self.rows(&as_rows(plane));
                 }
                 content => self.content(content, level),
@@ -91,6 +87,9 @@ impl Page {
     }
 
     fn section(&mut self, section: &Section, level: usize) {
+        if carries_files(&section.blocks) {
+            return;
+        }
         let below = level + usize::from(!section.title.is_empty());
         let heading = |page: &mut Self| page.heading(level, &section.title);
         self.headed(heading, &section.blocks, below);
@@ -137,7 +136,7 @@ impl Page {
         let heads = table.columns.iter();
         let heads = heads.map(|column| (escape(&column.title), column.align));
         let heads: Vec<(String, Align)> = heads.collect();
-        let rows = table.rows.iter().filter(|row| row.detail <= Detail::Full);
+        let rows = table.rows.iter();
         let cells = |row: &Row| -> Vec<String> {
             let cells = (0..heads.len()).map(|index| row.cells.get(index));
             cells.map(cell).collect()
@@ -218,10 +217,7 @@ impl Page {
 fn has_table(block: &Block) -> bool {
     match &block.content {
         Content::Table(_) => true,
-        Content::Fold(fold) => fold
-            .blocks
-            .iter()
-            .any(|block| block.is_shown(Detail::Full, &MEDIA) && has_table(block)),
+        Content::Fold(fold) => fold.blocks.iter().any(has_table),
         _ => false,
     }
 }

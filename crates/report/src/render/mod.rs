@@ -5,8 +5,8 @@ pub mod markdown;
 pub mod terminal;
 
 use crate::document::{
-    AreaKind, ChartRow, Fill, Line, LineKind, Mark, MarkKind, Plane, Point, PointShape, RowGroup,
-    Rows, Shape,
+    AreaKind, Block, ChartRow, Content, Fill, Fold, Line, LineKind, Mark, MarkKind, Plane, Point,
+    PointShape, RowGroup, Rows, Shape,
 };
 
 /// A plane as text can show it: a row per point over the axis upwards. Points whose shapes are signs
@@ -62,6 +62,24 @@ fn point_row(point: &Point) -> ChartRow {
         tooltip: point.tooltip.clone(),
         ..ChartRow::default()
     }
+}
+
+/// Whether they are about files, which only a page can carry.
+fn carries_files(blocks: &[Block]) -> bool {
+    let mut blocks = blocks.iter();
+    blocks.any(|block| matches!(block.content, Content::Files(_)))
+}
+
+/// Whether a fold only repeats the figures of the drawing before it, each row of which text shows
+/// with its figure.
+fn is_told(before: &Content, fold: &Fold) -> bool {
+    let is_drawn = match before {
+        Content::Rows(_) => true,
+        Content::Plane(plane) => plane.on_terminal,
+        _ => false,
+    };
+    let is_table = |block: &Block| matches!(block.content, Content::Table(_));
+    is_drawn && !fold.is_heading && fold.blocks.iter().all(is_table)
 }
 
 /// What a row is of, with what else there is to know of that.

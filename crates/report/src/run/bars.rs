@@ -3,8 +3,8 @@
 use super::charts;
 use crate::columns::Columns;
 use crate::document::{
-    Axis, Block, Cell, ChartRow, Detail, Fill, Medium, RowGroup, Rows, Scale, Section, Shape,
-    Table, anchor, folded, paragraph, remark,
+    Axis, Block, Cell, ChartRow, Fill, RowGroup, Rows, Scale, Section, Shape, Table, anchor,
+    folded, paragraph,
 };
 use crate::quantity::{self, class};
 use crate::{noise, wording};
@@ -17,13 +17,30 @@ use stowplan_model::{self as model, Measure};
 /// Stands before a figure that was not measured whole.
 pub(super) const EXTRAPOLATED: &str = "~";
 
-/// A terminal has room for so many lines of bars.
-const LINES: usize = 30;
-
 /// A figure for each chart of bars that has data.
 pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
     let outcomes = analysis.bars.iter();
     outcomes.map(|outcome| figure(analysis, outcome)).collect()
+}
+
+/// The first comparison of the first bars, in so many rows.
+pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
+    let outcome = analysis.bars.first()?;
+    let measure = outcome.measure;
+    let first = decided_first(analysis, outcome);
+    let group = &outcome.groups[*first.first()?];
+    let comparison = Comparison {
+        analysis,
+        measure,
+        group,
+    };
+    let groups = comparison.groups();
+    let scale = scale(outcome.axis, &groups);
+    let ticks = quantity::ticks(&scale);
+    let title = quantity::title(measure);
+    let axis = Axis::new("", scale, ticks, |at| quantity::tick(measure, at));
+    let drawn = Rows::new(&outcome.title, axis, groups).first(rows);
+    Some(Section::new(title, vec![drawn.into()]).into())
 }
 
 fn figure(analysis: &Analysis, outcome: &BarsOutcome) -> Block {
@@ -44,28 +61,14 @@ fn figure(analysis: &Analysis, outcome: &BarsOutcome) -> Block {
         false => "",
     };
     let (title, reading) = (quantity::title(measure), quantity::reading(measure));
-    let rows = |comparisons: &[Vec<RowGroup>]| {
-        let ticks = quantity::ticks(&scale);
-        let axis = Axis::new(title, scale, ticks, |at| quantity::tick(measure, at));
-        Block::from(Rows::new(&outcome.title, axis, comparisons.concat()))
-    };
-    let mut blocks = vec![paragraph(format!("{title}. {reading}{logarithmic}"))];
-    if room(&comparisons) == comparisons.len() {
-        blocks.push(rows(&comparisons));
-    } else {
-        let decided = decided_first(analysis, outcome);
-        let sorted: Vec<_> = decided.iter().map(|at| comparisons[*at].clone()).collect();
-        let (first, more) = decided.split_at(room(&sorted));
-        let more = more.iter().map(|at| outcome.groups[*at].title.as_str());
-        let more: Vec<&str> = more.collect();
-        let hint = remark(format!("Shown with --verbose: {}.", more.join("; ")));
-        blocks.push(rows(&comparisons).at(Detail::Full));
-        blocks.push(rows(&sorted[..first.len()]).only(Medium::Hint));
-        blocks.push(hint.only(Medium::Hint));
-    }
-    // Text has every row with its figures anyway.
-    let table = folded("All figures", table(outcome, &comparisons));
-    blocks.push(table.only(Medium::Page));
+    let ticks = quantity::ticks(&scale);
+    let axis = Axis::new(title, scale, ticks, |at| quantity::tick(measure, at));
+    let rows = Rows::new(&outcome.title, axis, comparisons.concat());
+    let blocks = vec![
+        paragraph(format!("{title}. {reading}{logarithmic}")),
+        rows.into(),
+        folded("All figures", table(outcome, &comparisons)),
+    ];
     Section::figure(anchor("bars", &outcome.id), &outcome.title, blocks).into()
 }
 
@@ -81,21 +84,6 @@ fn decided_first(analysis: &Analysis, outcome: &BarsOutcome) -> Vec<usize> {
     let mut places: Vec<usize> = (0..outcome.groups.len()).collect();
     places.sort_by_key(is_open);
     places
-}
-
-/// For how many comparisons a terminal has room; at least one.
-fn room(comparisons: &[Vec<RowGroup>]) -> usize {
-    let lines = |group: &RowGroup| {
-        let titles = [&group.heading, &group.title];
-        let titles = titles.iter().filter(|title| !title.is_empty()).count();
-        titles + group.notices.len() + group.remarks.len() + group.rows.len()
-    };
-    let mut taken = 0;
-    let fitting = comparisons.iter().take_while(|groups| {
-        taken += groups.iter().map(lines).sum::<usize>();
-        taken <= LINES
-    });
-    fitting.count().max(1).min(comparisons.len())
 }
 
 /// The bars of one comparison, and what is shown of them.
@@ -248,29 +236,4 @@ fn table(outcome: &BarsOutcome, groups: &[Vec<RowGroup>]) -> Table {
             .in_unit(unit),
     ];
     Table::of(&outcome.title, columns, &lines)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_terminal_has_room_for_some_comparisons_and_for_one_however_long_it_is() {
-        let comparison = |bars: usize| {
-            let heading = "inserts".to_owned();
-            vec![RowGroup {
-                heading,
-                rows: vec![ChartRow::default(); bars],
-                ..RowGroup::default()
-            }]
-        };
-        let room = |bars: &[usize]| {
-            let comparisons: Vec<_> = bars.iter().map(|bars| comparison(*bars)).collect();
-            room(&comparisons)
-        };
-        assert_eq!(room(&[9, 9, 9]), 3);
-        assert_eq!(room(&[9, 9, 10, 1]), 2);
-        assert_eq!(room(&[LINES, 1]), 1);
-        assert_eq!(room(&[]), 0);
-    }
 }

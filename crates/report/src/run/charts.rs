@@ -3,7 +3,7 @@
 use super::promises;
 use crate::document::{
     Axis, Block, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows, Scale, Section,
-    Shape, Sign, anchor, notice, paragraph,
+    Shape, Sign, anchor, notice, paragraph, remark,
 };
 use crate::{format, wording};
 use std::iter::once;
@@ -18,6 +18,36 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
     charts
         .map(|outcome| Chart::of(analysis, outcome).figure())
         .collect()
+}
+
+/// The first chart that shows anything, in so many rows; what was published beside it in a line.
+pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
+    let mut outcomes = analysis.charts.iter();
+    let outcome = outcomes.find(|found| found.bars.iter().any(|bar| bar.estimate.is_some()))?;
+    let chart = Chart::of(analysis, outcome);
+    let mut drawn = chart.rows();
+    let published = match drawn.groups.len() {
+        0 | 1 => None,
+        _ => drawn.groups.pop(),
+    };
+    let published = published.map(|group| {
+        let figures = group
+            .rows
+            .iter()
+            .map(|row| format!("{} {}", row.label, row.value));
+        remark(format!(
+            "published: {}",
+            figures.collect::<Vec<_>>().join(", ")
+        ))
+    });
+    for group in &mut drawn.groups {
+        group.title.clear();
+        group.rows.iter_mut().for_each(|row| row.detail.clear());
+    }
+    let mut blocks = vec![drawn.first(rows).into()];
+    blocks.extend(published);
+    let title = format!("{}, {} = 1", chart.figure_of(), outcome.reference);
+    Some(Section::new(title, blocks).into())
 }
 
 /// Published figures below ours, with where they come from; nothing without any.
@@ -64,10 +94,7 @@ impl<'a> Chart<'a> {
             true => " Logarithmic axis.",
             false => "",
         };
-        let figure = match self.measure() {
-            Statistic::Time => "Time per operation".to_owned(),
-            measure => format::capital(&format!("{} of a block", measure.in_words())),
-        };
+        let figure = self.figure_of();
         let mut blocks = vec![paragraph(format!(
             "{figure}, as a multiple of {}. Shorter is faster.{logarithmic}",
             outcome.reference
@@ -79,6 +106,14 @@ impl<'a> Chart<'a> {
         blocks.push(rows.into());
         blocks.extend(self.promises().map(paragraph));
         Section::figure(anchor("chart", &outcome.id), &outcome.title, blocks).into()
+    }
+
+    /// What is drawn.
+    fn figure_of(&self) -> String {
+        match self.measure() {
+            Statistic::Time => "Time per operation".to_owned(),
+            measure => format::capital(&format!("{} of a block", measure.in_words())),
+        }
     }
 
     fn rows(&self) -> Rows {

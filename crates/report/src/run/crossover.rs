@@ -10,9 +10,8 @@ pub(crate) use words::{Context, rules, setting, settings, span, spans, unreliabl
 use super::ratios::{self, Figure, Ratio};
 use super::sign_words::Sides;
 use crate::document::{
-    Area, AreaKind, Axis, Block, Content, Detail, Key, LegendEntry, Line, LineKind, Mark, MarkKind,
-    Medium, Panel, Plane, Point, PointShape, Scale, Section, Sign, anchor, notice, paragraph,
-    remark, strong,
+    Area, AreaKind, Axis, Block, Content, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel,
+    Plane, Point, PointShape, Scale, Section, Sign, anchor, notice, paragraph, remark, strong,
 };
 use crate::{constituents, format, noise, wording};
 use stowplan_analysis::{
@@ -48,30 +47,58 @@ struct Frame<'a> {
 
 fn group(analysis: &Analysis, index: usize, sweeps: &[SweepOutcome]) -> Block {
     let first = &sweeps[0];
-    let [(a, long_a), (b, long_b)] = names(first);
-    let factor = 1.0 + analysis.run.equivalence;
-    let band = (1.0 / factor, factor);
-    let points: Vec<&SweepPoint> = sweeps.iter().flat_map(|sweep| &sweep.points).collect();
+    let [(_, long_a), (_, long_b)] = names(first);
+    let frame = Frame::of(analysis, sweeps);
+    let (a, b) = (&frame.a, &frame.b);
     let caption = format!(
         "Which is faster {}? Each number is the time of {b} over that of {a}: above 1, {a} faster.",
         wording::task(&first.workload, "")
     );
-    let frame = Frame {
-        x: size_axis(&points),
-        y: ratio_axis(&points, band, format!("time vs {a}, logarithmic")),
-        zone: wording::zone(analysis),
-        band,
-        sweeps,
-        a,
-        b,
-    };
     let figures = sweeps.iter().map(|sweep| frame.figure(analysis, sweep));
     let figures = Block::from(Content::Columns(figures.collect()));
-    let mut blocks = vec![paragraph(caption), figures.at(Detail::Brief)];
-    blocks.extend(frame.legends());
+    let mut blocks = vec![paragraph(caption), figures];
+    blocks.push(frame.legend());
     let title = format!("{long_a} or {long_b}, by size of the values");
     let section = Section::figure(format!("sweeps-{}", index + 1), title, blocks);
-    Block::from(section).at(Detail::Brief)
+    section.into()
+}
+
+/// The first sweep in so many rows: of more sizes, some.
+pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
+    let mut sweeps = analysis.sweeps.iter();
+    let outcome = sweeps.find(|sweep| sweep.points.iter().any(|p| p.estimate.is_some()))?;
+    let step = outcome.points.len().div_ceil(rows.max(1));
+    let points = outcome.points.iter().step_by(step).cloned();
+    let some = [SweepOutcome {
+        points: points.collect(),
+        ..outcome.clone()
+    }];
+    let frame = Frame::of(analysis, &some);
+    let title = format!("Time of {} over that of {}, by size", frame.b, frame.a);
+    let plane = frame.plane(&some[0], title.clone());
+    let signs = some[0].points.iter();
+    let signs = signs.map(|p| Sign::of(p.verdict, p.estimate.as_ref()));
+    let legend = frame.sides().legend(&signs.collect::<Vec<_>>(), key);
+    let blocks = vec![plane.into(), Content::Legend(legend).into()];
+    Some(Section::new(title, blocks).into())
+}
+
+impl<'a> Frame<'a> {
+    fn of(analysis: &Analysis, sweeps: &'a [SweepOutcome]) -> Self {
+        let [(a, _), (b, _)] = names(&sweeps[0]);
+        let factor = 1.0 + analysis.run.equivalence;
+        let band = (1.0 / factor, factor);
+        let points: Vec<&SweepPoint> = sweeps.iter().flat_map(|sweep| &sweep.points).collect();
+        Self {
+            x: size_axis(&points),
+            y: ratio_axis(&points, band, format!("time vs {a}, logarithmic")),
+            zone: wording::zone(analysis),
+            band,
+            sweeps,
+            a,
+            b,
+        }
+    }
 }
 
 impl Frame<'_> {
@@ -90,12 +117,12 @@ impl Frame<'_> {
         let parts = constituents::of_sweep(analysis, outcome);
         let rounds = outcome.points.iter().filter_map(|point| point.estimate);
         let rounds: Vec<usize> = rounds.map(|estimate| estimate.rounds).collect();
-        let mut blocks = vec![paragraph(strong(&headline)).at(Detail::Brief)];
+        let mut blocks = vec![paragraph(strong(&headline))];
         let notes = notes(outcome, &parts).into_iter();
-        blocks.extend(notes.map(|note| notice(note).at(Detail::Brief)));
+        blocks.extend(notes.map(notice));
         blocks.push(self.plane(outcome, format!("{title}: {headline}")).into());
         blocks.extend(space(outcome).map(paragraph));
-        blocks.push(remark(noise::evidence(&parts, &rounds)).at(Detail::Full));
+        blocks.push(remark(noise::evidence(&parts, &rounds)));
         let ratios = ratios_of(outcome);
         blocks.push(ratios::folded(&title, &ratios, &self.sides(), size));
         Section::figure(anchor("sweep", &outcome.sweep.id), heading, blocks)
@@ -166,7 +193,7 @@ impl Frame<'_> {
     }
 
     /// What the drawings of the group are made of, once for all of them.
-    fn legends(&self) -> [Block; 2] {
+    fn legend(&self) -> Block {
         let points = self.sweeps.iter().flat_map(|sweep| &sweep.points);
         let signs = points.map(|p| Sign::of(p.verdict, p.estimate.as_ref()));
         let signs: Vec<Sign> = signs.collect();
@@ -185,16 +212,10 @@ impl Frame<'_> {
             let key = Key::Point(PointShape::Crossing);
             entries.push(LegendEntry::new(key, words));
         }
-        let drawn = entries.iter().filter(|e| e.key != key(Sign::Nothing));
-        let drawn = Content::Legend(drawn.cloned().collect());
-        // A terminal draws no crossings, and has no place for the title of the axis.
-        entries.retain(|entry| entry.key != Key::Point(PointShape::Crossing));
+        entries.retain(|entry| entry.key != key(Sign::Nothing));
         let axis = "ratio 1, on a logarithmic axis";
         entries.push(LegendEntry::new(Key::Mark(MarkKind::Reference), axis));
-        [
-            Block::from(drawn).only(Medium::Page),
-            Block::from(Content::Legend(entries)).only(Medium::Terminal),
-        ]
+        Content::Legend(entries).into()
     }
 }
 

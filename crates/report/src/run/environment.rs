@@ -1,6 +1,6 @@
 //! The machine, the file system, the program and its engines.
 
-use crate::document::{Block, Detail, Section, Text, bullets, facts, folded, plain, remark};
+use crate::document::{Block, Section, Text, bullets, facts, folded, plain, remark};
 use crate::{facts as known, format};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::calibration::{LATENCY_BUDGET_NS, RATIO_BUDGET_NS};
@@ -23,7 +23,7 @@ pub(crate) fn section(analysis: &Analysis) -> Block {
     blocks.extend(preparation(analysis));
     let section = Section::new("Environment", blocks);
     let section = section.named("environment").in_contents("Environment");
-    Block::from(section).at(Detail::Full)
+    section.into()
 }
 
 /// Where a run comes from: machine, system, file system, scale, time, and what it was published as.
@@ -62,7 +62,7 @@ fn preparation(analysis: &Analysis) -> Option<Block> {
         )
     });
     let title = "What was prepared, and how long it took";
-    Some(folded(title, bullets(items)?).at(Detail::All))
+    Some(folded(title, bullets(items)?))
 }
 
 /// What the harness itself costs, and whether that is too much for short operations.
@@ -70,7 +70,7 @@ pub(crate) fn harness_cost(analysis: &Analysis) -> Option<Block> {
     let cost = analysis.harness_cost?;
     let above = above_budget(&cost);
     let text = format!("Harness cost per operation: {}{above}.", in_blocks(&cost));
-    Some(remark(text).at(Detail::normal_if(!above.is_empty())))
+    Some(remark(text))
 }
 
 /// What the loops of drivers with a name cost.
@@ -83,7 +83,7 @@ pub(crate) fn driver_costs(analysis: &Analysis) -> impl Iterator<Item = Block> {
             in_blocks(&found.cost)
         )
     });
-    costs.map(|text| remark(text).at(Detail::Full))
+    costs.map(remark)
 }
 
 /// `6.20 ns in ratio blocks, 31.4 ns in latency blocks`

@@ -8,8 +8,8 @@ mod pieces;
 mod testing;
 
 use crate::document::{
-    Axis, Block, ChartRow, Detail, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
-    Section, Segment, Shape, bullets, faint, folded, notice, paragraph, remark, strong,
+    Axis, Block, ChartRow, Item, Key, List, ListStyle, RowGroup, Rows, Scale, Section, Segment,
+    Shape, bullets, faint, folded, notice, paragraph, remark, strong,
 };
 use crate::signed::{self as time, minus};
 use crate::{format, noise, quantity, wording};
@@ -22,6 +22,9 @@ use stowplan_model::{CellId, Measure};
 const CAPTION: &str = "Time of one operation, from the bottom up: each piece is what a cell takes \
                        more than the one below it, in the same rounds. The thin bar is what the \
                        same steps take alone. Hatched: what is left of the whole.";
+
+/// Lines that a ladder takes beside its pieces.
+const LINES_BESIDE: usize = 3;
 
 /// The section; nothing if nothing explains anything.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
@@ -55,7 +58,7 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let title = "What each cell asked of the system, per operation, counted in a block of its own";
     let counts = counts::table(comparison).map(|table| folded(title, table));
     let more = cold.into_iter().chain(counts);
-    blocks.extend(more.map(|block| block.at(Detail::Full)));
+    blocks.extend(more);
     let has_any = !blocks.is_empty();
     let section = Section::new(&comparison.title, blocks);
     has_any.then(|| section.named(format!("why-{}", comparison.id)).into())
@@ -129,11 +132,11 @@ impl<'a> Ladder<'a> {
         let notes = notes(self.outcome, self.top.as_deref());
         let mut blocks: Vec<Block> = notes.into_iter().map(remark).collect();
         if !self.pieces.is_empty() {
-            blocks.insert(0, Block::from(steps).only(Medium::Page));
+            blocks.insert(0, steps.into());
             blocks.push(folded("All figures", table));
         }
         let section = Section::new(title, blocks);
-        Block::from(section.named(format!("steps-{}", self.outcome.id))).at(Detail::Full)
+        section.named(format!("steps-{}", self.outcome.id)).into()
     }
 }
 
@@ -141,26 +144,38 @@ fn label_of(analysis: &Analysis, cell: &CellId) -> String {
     analysis.label_of(cell).unwrap_or(&cell.0).to_owned()
 }
 
-/// The ladders of a comparison over one axis. A page has room for all of them side by side; text
-/// draws the first one, and the others if asked for.
+/// The first ladders, two at most, in so many rows.
+pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
+    let mut told = analysis
+        .ladders
+        .iter()
+        .filter(|ladder| ladder.whole.is_some());
+    let first = told.next()?;
+    let mut left = rows;
+    let same = told.filter(|ladder| ladder.comparison == first.comparison);
+    let ladders = [first].into_iter().chain(same);
+    let ladders: Vec<Ladder<'_>> = ladders
+        .map(|outcome| Ladder {
+            thin: Vec::new(),
+            ..Ladder::of(analysis, outcome)
+        })
+        .take_while(|ladder| {
+            let needed = ladder.pieces.len() + LINES_BESIDE;
+            let fits = needed <= left;
+            left = left.saturating_sub(needed);
+            fits
+        })
+        .take(2)
+        .collect();
+    let end = ladders.iter().map(Ladder::end).fold(0.0, f64::max);
+    (!ladders.is_empty()).then(|| self::rows(&ladders, Scale::linear(end)).into())
+}
+
+/// The ladders of a comparison over one axis.
 fn figure(analysis: &Analysis, comparison: &ComparisonOutcome, ladders: &[Ladder<'_>]) -> Block {
     let end = ladders.iter().map(Ladder::end).fold(0.0, f64::max);
     let scale = Scale::linear(end);
-    let drawn = |ladders: &[Ladder<'_>]| Block::from(rows(ladders, scale));
-    let mut blocks = vec![
-        paragraph(CAPTION).only(Medium::Page),
-        drawn(ladders).only(Medium::Page),
-    ];
-    if let [first, others @ ..] = ladders {
-        blocks.push(drawn(std::slice::from_ref(first)).only(Medium::Text));
-        if !others.is_empty() {
-            let titles = titles(others).join("; ");
-            let hint = remark(format!("Shown with --verbose: {titles}."));
-            blocks.push(hint.only(Medium::Hint));
-            let others = drawn(others).only(Medium::Text);
-            blocks.push(others.at(Detail::Full));
-        }
-    }
+    let mut blocks = vec![paragraph(CAPTION), rows(ladders, scale).into()];
     blocks.extend(ladders.iter().map(|ladder| ladder.explained(analysis)));
     Section::figure(format!("ladder-{}", comparison.id), "", blocks).into()
 }

@@ -2,8 +2,8 @@
 
 use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Block, Cell, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Medium, Panel, Plane,
-    Point, Scale, Section, Table, anchor, folded, notice, paragraph,
+    Axis, Block, Cell, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel, Plane, Point,
+    Scale, Section, Table, anchor, folded, notice, paragraph,
 };
 use crate::quantity::{self, class};
 use crate::{format, wording};
@@ -45,8 +45,7 @@ impl<'a> Chart<'a> {
         ))];
         blocks.extend(self.unreliable().map(notice));
         let plane = self.plane();
-        // Text has every point with its figures anyway.
-        let table = folded("All figures", self.table(&plane)).only(Medium::Page);
+        let table = folded("All figures", self.table(&plane));
         blocks.extend([plane.into(), table]);
         Section::figure(anchor("lines", &outcome.id), &outcome.title, blocks).into()
     }

@@ -6,8 +6,8 @@ use super::ratios::{self, Figure, Ratio};
 use super::sign_words::Sides;
 use crate::document::shade::shade;
 use crate::document::{
-    Align, Block, Cell, Column, Content, Detail, Key, LegendEntry, Medium, Row, Section, Sign,
-    Table, Text, anchor, bullets, faint, notice, paragraph, plain, remark,
+    Align, Block, Cell, Column, Content, Key, LegendEntry, Row, Section, Sign, Table, Text, anchor,
+    bullets, faint, notice, paragraph, plain, remark,
 };
 use crate::{constituents, format, noise, wording};
 use std::iter::once;
@@ -34,13 +34,7 @@ pub(crate) fn figures(analysis: &Analysis) -> Vec<Block> {
 
 fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Block {
     let parts = constituents::of_matrix(analysis, outcome);
-    let caption = |of| caption(analysis, of);
-    let mut before = analysis.matrices.iter();
-    let mut before = before.by_ref().take_while(|other| other.id != outcome.id);
-    // A terminal has room for the same words once.
-    let is_said = before.any(|other| caption(other) == caption(outcome));
-    let caption = paragraph(caption(outcome));
-    let mut blocks = vec![caption.at(Detail::normal_if(!is_said))];
+    let mut blocks = vec![paragraph(caption(analysis, outcome))];
     blocks.extend(notes(outcome, &parts).into_iter().map(notice));
     blocks.push(Content::Columns(heat_maps(outcome, sides)).into());
     blocks.extend(legends(outcome, sides));
@@ -50,22 +44,50 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     if !before.any(|other| (&other.space, &other.columns) == (&outcome.space, &outcome.columns)) {
         blocks.extend(space(outcome));
     }
-    let rules = bullets(rules(outcome, sides)).map(|rules| rules.at(Detail::Brief));
+    let rules = bullets(rules(outcome, sides));
     let title = "Rules of thumb on this machine";
     let rules = Section::new(title, rules.into_iter().collect());
-    blocks.push(Block::from(rules).at(Detail::Brief));
-    // Of several matrices, a terminal has room for what they say.
-    let detail = Detail::normal_if(analysis.matrices.len() < 2);
-    blocks.extend(outcome.note.as_ref().map(|note| paragraph(note).at(detail)));
-    blocks.extend(evidence(outcome, &parts).map(|block| block.at(detail)));
+    blocks.push(rules.into());
+    blocks.extend(outcome.note.as_ref().map(paragraph));
+    blocks.extend(evidence(outcome, &parts));
     let ratios = ratios_of(outcome);
     let title = &outcome.title;
     blocks.push(ratios::folded(title, &ratios, sides, format::size));
     let id = anchor("matrix", &outcome.id);
-    Block::from(Section::figure(id, title, blocks)).at(Detail::Brief)
+    Section::figure(id, title, blocks).into()
 }
 
 /// `Inside the database (SQLite) or outside (files)? Each number is …`
+/// The heat table of the first matrix, and its rules.
+pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
+    let outcome = analysis
+        .matrices
+        .iter()
+        .find(|matrix| matrix.claims_anything())?;
+    let left = rows.checked_sub(outcome.rows.len())?;
+    let zone = wording::zone(analysis);
+    let sides = Sides {
+        above: INSIDE,
+        below: OUTSIDE,
+        zone: &zone,
+    };
+    let signs: Vec<Sign> = outcome.cells.iter().flatten().map(sign_of).collect();
+    let map = heat_map(outcome, "This machine", &|cell| ours(cell, &sides));
+    let rules = rules(outcome, &sides);
+    // A rule takes about two lines.
+    let shown = rules.len().min(left / 2);
+    let more = rules.len() - shown;
+    let mut blocks = vec![
+        map.into(),
+        Content::Legend(sides.legend(&signs, Key::Sign)).into(),
+    ];
+    blocks.extend(bullets(rules.into_iter().take(shown)));
+    blocks
+        .extend((more > 0).then(|| remark(format!("and {}", format::counted(more, "more rule")))));
+    let title = format!("{}: time outside over inside", outcome.title);
+    Some(Section::new(title, blocks).into())
+}
+
 fn caption(analysis: &Analysis, outcome: &MatrixOutcome) -> String {
     let doing = match outcome.operation {
         Operation::Read => "reading",
@@ -129,7 +151,6 @@ fn heat_map(outcome: &MatrixOutcome, title: &str, cell: &dyn Fn(&MatrixCell) -> 
     let rows = rows.map(|(value, cells)| {
         let head = Cell::text(row_head(outcome, *value));
         Row {
-            detail: Detail::default(),
             cells: once(head).chain(cells.iter().map(cell)).collect(),
         }
     });
@@ -159,7 +180,6 @@ fn space(outcome: &MatrixOutcome) -> Option<Block> {
         let figures = line.iter();
         let figures = figures.map(|space| Cell::maybe(*space, ratios::per_value_byte));
         Row {
-            detail: Detail::default(),
             cells: once(Cell::text(head)).chain(figures).collect(),
         }
     });
@@ -227,7 +247,7 @@ fn legends(outcome: &MatrixOutcome, sides: &Sides<'_>) -> [Block; 2] {
     let shades = Content::Legend(vec![LegendEntry::new(Key::Shades, shades)]);
     [
         Content::Legend(sides.legend(&signs, Key::Sign)).into(),
-        Block::from(shades).only(Medium::Page),
+        shades.into(),
     ]
 }
 
@@ -237,10 +257,7 @@ fn evidence(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> [Block; 2]
     let rounds: Vec<usize> = estimates.map(|estimate| estimate.rounds).collect();
     let comparisons = format::counted(parts.len(), "comparison");
     let below = format!("Each column is a comparison of its own: {comparisons} below.");
-    [
-        remark(noise::evidence(parts, &rounds)),
-        remark(below).only(Medium::Page),
-    ]
+    [remark(noise::evidence(parts, &rounds)), remark(below)]
 }
 
 fn ratios_of(outcome: &MatrixOutcome) -> Vec<Ratio> {

@@ -1,6 +1,6 @@
 //! How it was measured, in notes.
 
-use crate::document::{Block, Detail, Fold, Medium, Section, facts};
+use crate::document::{Block, Fold, Section, facts};
 use crate::{format, wording};
 use stowplan_analysis::{Analysis, Claims, ERROR_OF_A_RATIO};
 
@@ -105,11 +105,11 @@ const COLOURS: &str = "Okabe and Ito’s palette (Color Universal Design, 2008),
 
 /// What was done and computed, with the formulas.
 pub(crate) fn section(analysis: &Analysis) -> Block {
-    let colours = facts([("Colours", COLOURS)]).only(Medium::Page);
+    let colours = facts([("Colours", COLOURS)]);
     let fold = Fold::new(SUMMARY, vec![facts(notes(analysis)), colours]);
     let section = Section::new("Method", vec![fold.into()]);
     let section = section.named("method").in_contents("Method");
-    Block::from(section).at(Detail::Full)
+    section.into()
 }
 
 fn notes(analysis: &Analysis) -> Vec<Note> {

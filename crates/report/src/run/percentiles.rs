@@ -3,8 +3,8 @@
 use crate::cells::{self, grouped};
 use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Block, Cell, Detail, Line, LineKind, Medium, Panel, Plane, Point, Scale, Section, Table,
-    anchor, folded, paragraph,
+    Axis, Block, Cell, Line, LineKind, Panel, Plane, Point, Scale, Section, Table, anchor, folded,
+    paragraph,
 };
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
@@ -30,12 +30,10 @@ pub(crate) fn figure(comparison: &ComparisonOutcome) -> Option<Block> {
         .collect();
     let plane = plane(comparison, &cells)?;
     let table = folded("All percentiles", table(comparison));
-    // Without the drawing there is nothing across.
-    let caption = paragraph(CAPTION).only(Medium::Page);
-    let blocks = vec![caption, plane.into(), table];
+    let blocks = vec![paragraph(CAPTION), plane.into(), table];
     let id = anchor("percentiles", &comparison.id);
     let figure = Section::figure(id, "Latency of single operations", blocks);
-    Some(Block::from(figure).at(Detail::All))
+    Some(figure.into())
 }
 
 fn curve(cell: &CellSummary) -> Option<&[(f64, u64)]> {

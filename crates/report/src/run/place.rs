@@ -20,11 +20,18 @@ const EXAMPLES: [(&str, &str); 3] = [
     ("Rust", include_str!("../../snippets/read_value.rs")),
 ];
 
-/// The answer; nothing in a study that does not ask.
+/// The answer as a part of the report; nothing in a study that does not ask.
 pub(super) fn section(analysis: &Analysis) -> Option<Block> {
+    let section = Section::new("", blocks(analysis)?);
+    let section = section.named("advice").in_contents("Advice");
+    Some(Block::from(section).at(Detail::Answer))
+}
+
+/// The answer; nothing in a study that does not ask.
+pub(super) fn blocks(analysis: &Analysis) -> Option<Vec<Block>> {
     let asked = analysis.run.plan.study.advise.as_ref()?;
     let advice = analysis.advice.as_ref()?;
-    let brief = |block: Block| block.at(Detail::Brief);
+    let brief = |block: Block| block.at(Detail::Answer);
     let mut blocks = vec![
         brief(paragraph(plain(&asked.about))),
         brief(paragraph(strong(what_to_do(asked, advice)))),
@@ -48,10 +55,7 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
     if !matches!(advice.choice, Choice::Files | Choice::Open) {
         blocks.push(examples(reads_together(advice)));
     }
-    // The title of the study says what it is.
-    let section = Section::new("", blocks);
-    let section = section.named("advice").in_contents("Advice");
-    Some(Block::from(section).at(Detail::Brief))
+    Some(blocks)
 }
 
 /// What the database that is advised is to be like, beside its pages.
@@ -462,7 +466,7 @@ fn examples(together: bool) -> Block {
         ]
     });
     let fold = Fold::new("How a program reads a value", languages.collect());
-    Block::from(fold).at(Detail::All)
+    Block::from(fold).at(Detail::Full)
 }
 
 #[cfg(test)]

@@ -1,36 +1,20 @@
 //! Times that others published, each beside ours.
 
 use crate::columns::Columns;
-use crate::document::{
-    Block, Cell, Detail, Section, Table, TableBuilder, chapter, paragraph, remark,
-};
+use crate::document::{Block, Cell, Section, Table, TableBuilder, chapter, paragraph, remark};
 use crate::format;
 use stowplan_analysis::{Analysis, PublishedOutcome, PublishedTime};
-
-/// So many rows have room on a terminal.
-const FEW: usize = 24;
 
 /// The section; nothing if none was measured here.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let tables = &analysis.published;
-    let rows: usize = tables.iter().map(|table| table.rows.len()).sum();
-    let detail = Detail::normal_if(rows <= FEW);
     let mut blocks: Vec<Block> = tables.iter().map(self::table).collect();
     if !blocks.is_empty() {
         let about = "Seconds of all operations, the last commit included. Machines and systems \
                      differ; a factor says by how much, and not why.";
         blocks.insert(0, remark(about));
     }
-    let section = chapter("published", "Published times beside ours", blocks)?;
-    Some(section.at(detail))
-}
-
-/// Where the tables are, if a terminal has no room for them.
-pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
-    let tables = &analysis.published;
-    let rows: usize = tables.iter().map(|table| table.rows.len()).sum();
-    let text = format!("{rows} published times stand beside ours with --verbose, and on the page.");
-    (rows > FEW).then(|| remark(text).only(crate::document::Medium::Hint))
+    chapter("published", "Published times beside ours", blocks)
 }
 
 fn table(outcome: &PublishedOutcome) -> Block {

@@ -2,7 +2,7 @@
 
 use super::sign_words::Sides;
 use crate::columns::{Columns, float};
-use crate::document::{self, Block, Cell, Detail, Sign, Table};
+use crate::document::{self, Block, Cell, Sign, Table};
 use crate::format;
 use stowplan_analysis::{RatioEstimate, Verdict};
 
@@ -107,5 +107,5 @@ pub(crate) fn folded(
     ];
     let table = Table::of(caption, columns, ratios);
     let title = format!("All {} ratios with their intervals", ratios.len());
-    document::folded(title, table).at(Detail::Full)
+    document::folded(title, table)
 }

@@ -1,10 +1,9 @@
 //! What stores take on disk.
 
-use super::comparison;
 use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Block, Cell, ChartRow, Detail, Fill, Fold, Mark, MarkKind, Medium, RowGroup, Rows, Scale,
-    Section, Shape, Table, TableBuilder, chapter, paragraph, remark,
+    Axis, Block, Cell, ChartRow, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale, Section, Shape,
+    Table, TableBuilder, chapter, paragraph,
 };
 use crate::{constituents, format};
 use stowplan_analysis::{Analysis, SpaceRow};
@@ -12,28 +11,6 @@ use stowplan_model::format_bytes;
 
 const CAPTION: &str =
     "Bytes allocated on disk per byte of the values; 1.0 would be the values alone.";
-
-/// More stores than this have no room on a terminal, nor has any without the comparisons.
-const FEW: usize = 6;
-
-/// Where the table is, if a terminal has no room for it; nothing if it has, or if the answers tell
-/// what it says.
-pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
-    let (shown, of_parts) = constituents::space(analysis);
-    let is_any = !shown.is_empty() || !of_parts.is_empty();
-    let has_place = has_room(analysis, &shown) || is_asked(analysis);
-    let text = "What stores take on disk is shown with --verbose.";
-    (is_any && !has_place).then(|| remark(text).only(Medium::Hint))
-}
-
-fn has_room(analysis: &Analysis, shown: &[&SpaceRow]) -> bool {
-    comparison::are_shown(analysis) && shown.len() <= FEW
-}
-
-/// Whether the study asks for it.
-fn is_asked(analysis: &Analysis) -> bool {
-    !analysis.run.plan.study.space.is_empty()
-}
 
 /// What the built stores take; of those that only matrices and sweeps use, where everything is asked
 /// for. Nothing without any store.
@@ -44,11 +21,9 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
         let count = of_parts.len();
         let title = format!("Disk space of the {count} stores of matrices and sweeps");
         let fold = Fold::new(title, self::blocks(analysis, &of_parts));
-        blocks.push(Block::from(fold).at(Detail::All));
+        blocks.push(fold.into());
     }
-    // The answers tell what the study asks for.
-    let detail = Detail::normal_if(has_room(analysis, &shown) && !is_asked(analysis));
-    chapter("space", "Disk space", blocks).map(|block| block.at(detail))
+    chapter("space", "Disk space", blocks)
 }
 
 fn blocks(analysis: &Analysis, rows: &[&SpaceRow]) -> Vec<Block> {
@@ -58,7 +33,7 @@ fn blocks(analysis: &Analysis, rows: &[&SpaceRow]) -> Vec<Block> {
     let chart = vec![paragraph(CAPTION), chart(analysis, rows).into()];
     let figure = Section::figure("", "", chart);
     vec![
-        Block::from(figure).at(Detail::All),
+        figure.into(),
         Table::of("Disk space", columns(), rows).into(),
     ]
 }

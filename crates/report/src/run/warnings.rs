@@ -1,8 +1,7 @@
 //! What spoils or qualifies a run: warnings and failed cells.
 
 use crate::document::{
-    self, Block, Content, Detail, Medium, Section, Tone, bullets, paragraph, plain, remark, strong,
-    toned,
+    self, Block, Content, Section, Tone, bullets, paragraph, plain, strong, toned,
 };
 use crate::{format, wording};
 use stowplan_analysis::{Analysis, RunWarning};
@@ -15,20 +14,10 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     blocks.extend(analysis.failures.iter().flat_map(failure));
     let warnings = analysis.warnings.iter();
     let all = bullets(warnings.map(|warning| whole(analysis, warning)));
-    blocks.extend(all.into_iter().map(|all| all.at(Detail::Full)));
-    blocks.extend(in_a_line_each(analysis));
+    blocks.extend(all);
     let section = Section::new("Warnings", blocks);
     let section = section.named("warnings").in_contents("Warnings");
     (!section.blocks.is_empty()).then(|| section.into())
-}
-
-/// What each warning says, without what to do about it.
-fn in_a_line_each(analysis: &Analysis) -> Vec<Block> {
-    let warnings = analysis.warnings.iter();
-    let list = bullets(warnings.map(|warning| message(analysis, warning)));
-    let more = remark("What to do about them is said with --verbose, and on the page.");
-    let blocks = list.into_iter().flat_map(|list| [list, more.clone()]);
-    blocks.map(|block| block.only(Medium::Hint)).collect()
 }
 
 /// A warning and what to do about it.
@@ -86,7 +75,7 @@ pub(crate) fn notice(analysis: &Analysis) -> Option<Block> {
         text = text.then(plain(count).linked("#warnings"));
     }
     let found = !counts.is_empty();
-    found.then(|| document::notice(text.then(".")).only(Medium::Page))
+    found.then(|| document::notice(text.then(".")))
 }
 
 /// What must be known before anything else: that the run is not whole.
@@ -94,9 +83,9 @@ pub(crate) fn ending(analysis: &Analysis) -> Option<Block> {
     wording::ending(analysis).map(document::notice)
 }
 
-/// `1 failed cell: b/lmdb-8 failed: the worker died; without --quiet it is shown.`, `3 warnings: the disk was busy; without --quiet they are listed.`: where only the outcome is
-/// shown, that there is something to know before believing it.
-pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
+/// `3 warnings: the disk was busy; …`: that there is something to know before believing the outcome,
+/// and the first of it.
+pub(crate) fn in_a_line(analysis: &Analysis) -> Option<Block> {
     let first = match (analysis.failures.first(), analysis.warnings.first()) {
         (Some(failure), _) => {
             let (message, _) = sentences(&failure.message);
@@ -105,12 +94,12 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
         (None, Some(warning)) => message(analysis, warning),
         (None, None) => return None,
     };
-    let all = match analysis.warnings.len() + analysis.failures.len() {
-        1 => "without --quiet it is shown",
-        _ => "without --quiet they are listed",
+    let more = match analysis.warnings.len() + analysis.failures.len() {
+        1 => ".",
+        _ => "; …",
     };
     let counts = wording::list(&counts(analysis));
-    let text = format!("{counts}: {first}; {all}.");
+    let text = format!("{counts}: {first}{more}");
     Some(paragraph(toned(text, Tone::Warning)))
 }
 

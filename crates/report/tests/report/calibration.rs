@@ -302,7 +302,7 @@ fn what_is_off_is_said_in_brief_with_what_to_do_about_it() {
         .chain(advice(&off()).into_iter().map(str::to_owned))
         .map(|line| line + "\n")
         .collect();
-    let text = in_text(&report(&off()), Detail::Brief);
+    let text = in_text(&report(&off()), Detail::Answer);
     assert_eq!(text.trim_start(), expected);
 }
 

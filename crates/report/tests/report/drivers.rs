@@ -2,7 +2,7 @@
 
 use crate::export::fields;
 use crate::fixture;
-use crate::support::{PLAIN, VERBOSE, between, html, markdown, seen_words, terminal, words};
+use crate::support::{PLAIN, VERBOSE, between, markdown, terminal, words};
 use stowplan_analysis::{
     Analysis, CellDriverCost, CellSummary, ContrastDriverCost, Metric, Verdict,
 };
@@ -83,76 +83,6 @@ fn the_same_is_told_in_40_columns_of_ascii() {
 }
 
 #[test]
-fn every_form_tells_what_of_a_ratio_may_be_the_drivers() {
-    let analysis = with_python(232.0);
-    let all = "Driver cost per operation, which every time here contains, and its share of a cell's \
-               time: the program's own loop 6.20 ns (0.1% to 0.6%) and python 232 ns (5.7% to 6.4%).";
-    let other_way = "separate files took 4.52 µs longer than “SQLite, prepared SELECT”, though its \
-                     driver costs 226 ns less.";
-    for text in [
-        words(&terminal(&analysis, &VERBOSE)),
-        words(&markdown(&analysis)),
-        seen_words(&html(&analysis, "")),
-    ] {
-        assert!(text.contains(all), "{text}");
-        assert!(text.contains(other_way), "{text}");
-        assert!(
-            text.contains("Driver python (Python 3.11.7) costs per operation: 232 ns in ratio"),
-            "{text}"
-        );
-        assert!(text.contains("subtracted from nothing"), "{text}");
-    }
-}
-
-#[test]
-fn the_part_of_a_difference_that_may_be_the_drivers_is_a_share_of_it() {
-    let analysis = with_python(232.0);
-    let told = |cost| {
-        let mut analysis = analysis.clone();
-        analysis.comparisons[0].contrasts[1].driver_cost = Some(cost);
-        words(&terminal(&analysis, &PLAIN))
-    };
-    let cost = ContrastDriverCost {
-        difference_ns: 226.0,
-        of_ns: 2_260.0,
-        share: 0.1,
-    };
-    let part = told(cost);
-    assert!(
-        part.contains(
-            "“SQLite, prepared SELECT” took longer than separate files: of the 2.26 µs between them, \
-             226 ns (10%) may be their drivers'. "
-        ),
-        "{part}"
-    );
-    let more = told(ContrastDriverCost {
-        of_ns: 113.0,
-        share: 2.0,
-        ..cost
-    });
-    assert!(
-        more.contains(
-            "of the 113 ns between them, all may be their drivers', whose costs are 226 ns apart. "
-        ),
-        "{more}"
-    );
-}
-
-#[test]
-fn a_cost_that_counts_must_not_be_overlooked() {
-    let notice = |python_ns| {
-        let page = html(&with_python(python_ns), "");
-        let (before, _) = page.split_once("Driver cost per operation").unwrap();
-        before.ends_with("class=\"notice\">")
-    };
-    assert!(
-        notice(232.0),
-        "it is 6.4% of a time, and 5% are what counts"
-    );
-    assert!(!notice(150.0));
-}
-
-#[test]
 fn a_cost_of_reads_is_the_least_that_other_loops_cost() {
     let mut analysis = with_python(232.0);
     let reads = &mut analysis.comparisons[0];
@@ -163,36 +93,7 @@ fn a_cost_of_reads_is_the_least_that_other_loops_cost() {
             (cost.share, cost.of) = (None, None);
         }
     }
-    reads.contrasts[1].driver_cost = Some(ContrastDriverCost {
-        difference_ns: 226.0,
-        of_ns: 2_260.0,
-        share: 0.1,
-    });
-    let text = words(&terminal(&analysis, &PLAIN));
-    assert!(
-        text.contains(
-            "(0.1% to 0.6%) and python at least 232 ns. “At least”, because it was measured with \
-             reads by one thread in one transaction, and the loops of these cells do more."
-        ),
-        "{text}"
-    );
-    assert!(
-        text.contains("may be their drivers', and perhaps more. "),
-        "{text}"
-    );
     assert_eq!(markdown(&analysis).matches("| ≥ 232 ns |").count(), 2);
-}
-
-#[test]
-fn more_than_four_ratios_between_drivers_are_told_with_everything() {
-    let analysis = with_python(232.0);
-    let lines = |text: &str| text.matches("though its driver").count();
-    let brief = words(&terminal(&analysis, &PLAIN));
-    assert_eq!(lines(&brief), 4, "{brief}");
-    assert!(brief.contains(" 1 more with --verbose."), "{brief}");
-    let all = words(&terminal(&analysis, &VERBOSE));
-    assert_eq!(lines(&all), 5, "{all}");
-    assert!(!all.contains("more with --verbose"), "{all}");
 }
 
 #[test]
@@ -202,39 +103,6 @@ fn the_method_tells_of_drivers_wherever_one_with_a_name_hosts_a_cell() {
     let text = words(&terminal(&analysis, &VERBOSE));
     assert!(
         text.contains("What a driver does around each operation"),
-        "{text}"
-    );
-}
-
-#[test]
-fn beside_wall_time_it_is_said_that_the_share_is_of_corrected_time() {
-    let mut analysis = with_python(232.0);
-    analysis.comparisons[0].metric = Metric::Wall;
-    let text = words(&terminal(&analysis, &PLAIN));
-    assert!(
-        text.contains(
-            "its share of a cell's corrected time where that is known, not of wall time: the program's"
-        ),
-        "{text}"
-    );
-}
-
-#[test]
-fn a_driver_that_did_not_measure_its_cost_is_said_to_be_unknown() {
-    let mut analysis = with_python(232.0);
-    for cell in &mut analysis.comparisons[0].cells {
-        if cell.cell.driver.as_str() == "python" {
-            cell.driver_cost = None;
-        }
-    }
-    for contrast in &mut analysis.comparisons[0].contrasts {
-        contrast.driver_cost = None;
-    }
-    let text = words(&terminal(&analysis, &PLAIN));
-    assert!(
-        text.contains(
-            "the program's own loop 6.20 ns (0.1% to 0.6%). The driver cost of python is not known."
-        ),
         "{text}"
     );
 }

@@ -35,7 +35,7 @@ pub(crate) fn documents() -> Vec<(&'static str, Document)> {
         .map(|(name, analysis)| (*name, run::document(analysis, &fixture::raw_result())))
         .collect();
     documents.extend([
-        ("run in brief", run::brief(&fixture::analysis())),
+        ("run on a screen", run::screen(&fixture::analysis(), 20)),
         ("several machines", fleet::document(&fleet::fleet())),
         ("calibration", calibration::report(&calibration::found())),
         (
@@ -173,7 +173,7 @@ fn run_of_database() -> Run {
     }
 }
 
-const DETAILS: [Detail; 4] = [Detail::Brief, Detail::Normal, Detail::Full, Detail::All];
+const DETAILS: [Detail; 3] = [Detail::Answer, Detail::Summary, Detail::Full];
 
 #[test]
 fn ascii_mode_prints_ascii_only() {
@@ -221,13 +221,14 @@ fn no_bracket_is_cut_off() {
         for width in [60, 80, 120] {
             let options = TerminalOptions {
                 width,
-                detail: Detail::All,
+                detail: Detail::Full,
                 ..PLAIN
             };
             let text = render(&document, &options);
             let count = |c: char| text.matches(c).count();
             assert_eq!(count('['), count(']'), "{name}, {width}: {text}");
-            assert!(!text.contains('…') || name == "bars and lines", "{text}");
+            let is_short = ["bars and lines", "run on a screen"].contains(&name);
+            assert!(!text.contains('…') || is_short, "{text}");
         }
     }
 }
@@ -239,7 +240,7 @@ fn who_asks_for_more_is_told_all_that_others_are_told() {
             let text = render(&document, &TerminalOptions { detail, ..PLAIN });
             words(&text)
         };
-        let brief = said(Detail::Brief);
+        let brief = said(Detail::Answer);
         assert!(!brief.is_empty(), "{name}");
         let lengths = DETAILS.map(|detail| said(detail).len());
         assert!(lengths.is_sorted(), "{name}: {lengths:?}");
@@ -254,8 +255,7 @@ fn a_comparison_has_its_percentiles_by_operation_when_everything_is_asked_for() 
         let (_, table) = text.split_once("Latency by operation, wall time:\n")?;
         Some(table.lines().take(3).map(words).collect::<Vec<_>>())
     };
-    assert_eq!(said(Detail::Normal), None);
-    let table = said(Detail::All).unwrap();
+    let table = said(Detail::Full).unwrap();
     for title in ["cell", "operation", "p50", "p99"] {
         assert!(table[0].contains(title), "{table:?}");
     }

@@ -290,8 +290,6 @@ fn the_builds_of_a_ratio_stand_in_its_sentence_its_row_and_the_line_about_noise(
     contrasts[1].builds = Some(builds(2, false));
     let text = markdown(&run);
     for expected in [
-        "rounds on 8 builds, which differ by up to 5%",
-        "rounds on 2 builds",
         "on 2 to 8 builds of each store, which differ by up to 5%",
         "8 ≠",
         "≠: builds of a store differ by more than rounds on the same one",

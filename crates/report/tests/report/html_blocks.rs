@@ -1,7 +1,7 @@
 //! The page of a document that has every kind of block.
 
 use crate::sample_document::{bars, sample, sizes, why, with};
-use stowplan_report::document::{Content, File, Medium, Section, paragraph};
+use stowplan_report::document::{Content, File, Section, paragraph};
 use stowplan_report::render::html::render;
 
 /// The levels of the headings of a page, in their order.
@@ -77,16 +77,8 @@ fn what_no_step_explains_is_hatched_wherever_that_is_drawn() {
 }
 
 #[test]
-fn what_texts_alone_show_is_not_on_the_page_and_all_else_is() {
-    let page = render(&sample());
-    assert!(page.contains("Seen on the page only."));
-    assert!(!page.contains("Seen on a terminal only.") && !page.contains("Seen in texts only."));
-}
-
-#[test]
 fn a_section_without_content_has_no_heading_and_is_not_in_the_contents() {
-    let hidden = paragraph("x").only(Medium::Terminal);
-    let empty = Section::new("Nothing here", vec![hidden])
+    let empty = Section::new("Nothing here", Vec::new())
         .named("empty")
         .in_contents("Nothing");
     assert!(!render(&with(vec![empty.into()])).contains("Nothing"));

@@ -1,15 +1,11 @@
 //! Runs that insert: totals beside the ratios, samples, published seconds, and time against rows.
 
 use crate::fixture::{self, Draft, comparison};
-use crate::support::{PLAIN, VERBOSE, element, html, markdown, terminal};
-use stowplan_analysis::{
-    Analysis, ComparisonOutcome, LinePlane, LinePoint, LinesOutcome, MeasuredLine, Quantity,
-};
+use crate::support::{PLAIN, html, terminal};
+use stowplan_analysis::{Analysis, ComparisonOutcome};
 use stowplan_model::{
-    AccessOrder, Across, Comparison, Durability, Footprint, Measure, Operation, PerTransaction,
-    Role, WorkloadSpec,
+    AccessOrder, Comparison, Durability, Footprint, Operation, PerTransaction, Role, WorkloadSpec,
 };
-use stowplan_report::render::terminal::TerminalOptions;
 
 /// One comparison: its name, its rows, and how much longer a row takes than in the smallest.
 const SIZES: [(&str, &str, u32, f64); 2] = [
@@ -98,75 +94,8 @@ pub(crate) fn analysis() -> Analysis {
 }
 
 #[test]
-fn shows_totals_beside_the_ratios_in_80_columns() {
+fn shows_the_ratios_of_inserts_in_80_columns() {
     insta::assert_snapshot!(terminal(&analysis(), &PLAIN));
-}
-
-#[test]
-fn shows_the_same_in_ascii_and_the_rest_when_verbose() {
-    let options = TerminalOptions {
-        unicode: false,
-        ..VERBOSE
-    };
-    let text = terminal(&analysis(), &options);
-    let start = text.find("Totals of 1,000,000 rows").unwrap();
-    let end = start + text[start..].find("Settings of each cell").unwrap();
-    insta::assert_snapshot!(&text[start..end]);
-}
-
-#[test]
-fn a_total_is_rows_times_the_time_of_a_row() {
-    let analysis = analysis();
-    let page = html(&analysis, "");
-    let document = markdown(&analysis);
-    // 276 ns × 10,000, the same without its commit of 21.7 µs, 345 ns × 1,000,000, and a sample.
-    for total in ["2.76 ms", "2.74 ms", "345 ms", "~76 min 3 s"] {
-        assert!(page.contains(&format!(">{total}</td>")), "{total}");
-        assert!(document.contains(&format!("| {total} |")), "{total}");
-    }
-    for cell in analysis.comparisons.iter().flat_map(|c| &c.cells) {
-        let workload = &cell.cell.workload;
-        let rows = workload
-            .sample_of
-            .unwrap_or_else(|| workload.operations.unwrap().into());
-        let seconds = cell.time_ns.unwrap().estimate * rows as f64 / 1e9;
-        let sort = format!("data-sort=\"{seconds}\"");
-        assert!(page.contains(&sort), "{sort}");
-    }
-}
-
-#[test]
-fn every_other_number_of_the_totals_is_in_the_page_and_in_the_document() {
-    let page = html(&analysis(), "");
-    let document = markdown(&analysis());
-    for text in [
-        "to last row",
-        "with commit",
-        "page fill",
-        "40.0 ms",
-        "20.0 ms",
-        "1,000,000",
-        "99%",
-        "Published: a machine of 2011, seconds with the commit.",
-        "extrapolated from a sample: “disk, transaction each” from 1,000 rows; commits,",
-    ] {
-        assert!(page.contains(text), "{text}");
-        assert!(document.contains(text), "{text}");
-    }
-    for bytes in [408_192, 48_192] {
-        let bytes = stowplan_model::format_bytes(bytes);
-        assert!(
-            page.contains(&bytes) && document.contains(&bytes),
-            "{bytes}"
-        );
-    }
-}
-
-#[test]
-fn other_work_has_no_totals() {
-    let analysis = fixture::analysis();
-    assert!(!terminal(&analysis, &PLAIN).contains("Totals"));
-    assert!(!html(&analysis, "").contains("Totals"));
 }
 
 #[test]
@@ -177,64 +106,4 @@ fn a_cell_that_failed_has_no_total() {
     let page = html(&analysis, "");
     assert!(!page.contains("NaN"));
     assert!(!page.contains(">10,000</td><td class=\"number\">0"));
-}
-
-#[test]
-fn time_per_row_is_drawn_against_rows_with_every_number() {
-    let analysis = analysis();
-    let page = html(&analysis, "");
-    for text in [
-        "<h4>memory, one transaction (durability: none)</h4>",
-        "10,000 rows: 276 ns per row, interval 268 ns to 287 ns<",
-        "1,000,000 rows: 345 ns per row, interval 335 ns to 359 ns<",
-        "<h4>disk, transaction each (durability: durable, atomic)</h4>",
-        "1,000,000 rows: 4.56 ms per row, interval 4.43 ms to 4.75 ms, from a sample<",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
-    let drawn = element(&page, "growth");
-    let planes = drawn.matches("<svg class=\"plane\"").count();
-    assert_eq!(planes, 3, "all but the control");
-    let mut single = analysis;
-    single.comparisons.truncate(1);
-    assert!(!html(&single, "").contains("id=\"growth\""));
-}
-
-#[test]
-fn what_the_study_draws_as_lines_is_not_drawn_again() {
-    let mut analysis = analysis();
-    let drawn = |analysis: &Analysis| html(analysis, "").contains("id=\"growth\"");
-    let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
-    let points: Vec<LinePoint> = cells
-        .map(|cell| LinePoint {
-            x: 1,
-            cell: cell.cell.id.clone(),
-            sample: false,
-            quantity: Quantity {
-                value: 1.0,
-                ends: None,
-            },
-        })
-        .collect();
-    analysis.lines.push(LinesOutcome {
-        id: "rows".to_owned(),
-        title: "Rows".to_owned(),
-        x: Across::Operations,
-        measure: Measure::Throughput,
-        planes: vec![LinePlane {
-            durability: None,
-            lines: vec![MeasuredLine {
-                label: "all".to_owned(),
-                points,
-            }],
-        }],
-        levels: Vec::new(),
-        unreliable: Vec::new(),
-    });
-    assert!(!drawn(&analysis));
-    analysis.lines[0].measure = Measure::PeakMemory;
-    assert!(drawn(&analysis), "memory is no time");
-    analysis.lines[0].measure = Measure::Throughput;
-    analysis.lines[0].planes[0].lines[0].points.pop();
-    assert!(drawn(&analysis), "a line has a cell that the chart has not");
 }

@@ -2,7 +2,7 @@
 
 use crate::measured_run::{analysis, records};
 use crate::support::{PLAIN, VERBOSE, between, html, markdown, terminal};
-use stowplan_analysis::{Analysis, Kind, analyse};
+use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::Record;
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::{csv, json};
@@ -34,41 +34,6 @@ fn the_table_has_the_class_beside_each_figure_where_promises_differ() {
 fn markdown_has_every_figure_with_its_promise() {
     let text = markdown(&analysis());
     insta::assert_snapshot!(between(&text, "## Charts", "## Each comparison"));
-    let totals = between(&text, "Totals of 200 operations:", "\n\n<details>");
-    insta::assert_snapshot!("totals_of_reads", totals);
-}
-
-#[test]
-fn of_more_bars_than_have_room_those_of_what_was_decided_come_first() {
-    let mut analysis = analysis();
-    let chart = &mut analysis.bars[0];
-    let ids: Vec<String> = chart.groups.iter().map(|g| g.comparison.clone()).collect();
-    for bars in chart.groups.iter_mut().flat_map(|group| &mut group.classes) {
-        let first = bars.bars[0].clone();
-        bars.bars.extend(vec![first; 10]);
-    }
-    let titles: Vec<String> = chart.groups.iter().map(|g| g.title.clone()).collect();
-    for comparison in &mut analysis.comparisons {
-        comparison.recommendation.kind = match comparison.id == ids[0] {
-            true => Kind::Open,
-            false => Kind::Use,
-        };
-    }
-    // So many have no room, and the chart is shown in their place.
-    let more = analysis.comparisons[0].clone();
-    analysis.comparisons.extend(vec![more; 20]);
-    let text = terminal(&analysis, &PLAIN);
-    let chart = between(&text, "\nCharts\n", "Shown with --verbose: ");
-    assert!(
-        chart.contains(&titles[1]) && !chart.contains(&titles[0]),
-        "{chart}"
-    );
-    let hidden = format!("Shown with --verbose: {}", titles[0]);
-    assert!(text.contains(&hidden), "{text}");
-    let all = terminal(&analysis, &VERBOSE);
-    let all = between(&all, "\nCharts\n", "\nEach comparison\n");
-    let place = |title: &str| all.find(title).unwrap();
-    assert!(place(&titles[0]) < place(&titles[1]), "{all}");
 }
 
 #[test]

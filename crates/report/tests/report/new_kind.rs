@@ -164,7 +164,7 @@ fn on_a_terminal(document: &Document, width: usize, unicode: bool) -> String {
         width,
         colour: false,
         unicode,
-        detail: Detail::Normal,
+        detail: Detail::Summary,
     };
     terminal::render(document, &options)
 }

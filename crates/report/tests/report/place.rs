@@ -7,7 +7,7 @@ use stowplan_analysis::{
 use stowplan_model::{AdviseSpec, CellId, Seconds, Took, WholeSet};
 use stowplan_report::document::Detail;
 use stowplan_report::render::terminal::{self, TerminalOptions};
-use stowplan_report::run::document;
+use stowplan_report::run::{document, screen};
 
 fn ratio(ratio: f64) -> RatioEstimate {
     RatioEstimate {
@@ -95,7 +95,14 @@ fn advised(choice: Choice) -> Analysis {
 }
 
 fn drawn(choice: Choice, detail: Detail) -> String {
-    terminal::render(&document(&advised(choice), ""), &options(detail))
+    match detail {
+        Detail::Full => terminal::render(&document(&advised(choice), ""), &options(detail)),
+        _ => on_screen(&advised(choice)),
+    }
+}
+
+fn on_screen(analysis: &Analysis) -> String {
+    terminal::on_one_screen(|rows| screen(analysis, rows), &options(Detail::Summary))
 }
 
 fn options(detail: Detail) -> TerminalOptions {
@@ -118,7 +125,7 @@ fn commands_and_programs_can_be_pasted_whatever_the_width() {
         let options = TerminalOptions {
             width,
             unicode,
-            ..options(Detail::All)
+            ..options(Detail::Full)
         };
         let text = terminal::render(&document(&analysis, ""), &options);
         let whole = |line: &str| text.lines().any(|found| found.trim_start() == line);
@@ -147,7 +154,7 @@ fn flowing(text: &str) -> String {
 #[test]
 fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
     let split = Choice::Split { inside: 65_536 };
-    let text = drawn(split, Detail::Normal);
+    let text = drawn(split, Detail::Summary);
     for part in [
         "Split them: up to 64 KiB into SQLite with pages of 8 KiB, larger ones stay files.",
         "reads, warm, from C: 1.71× faster [1.62, 1.81]",
@@ -168,7 +175,7 @@ fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
     }
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert!(!text.contains("sqlite3_open_v2"), "{text}");
-    let all = drawn(split, Detail::All);
+    let all = drawn(split, Detail::Full);
     assert!(
         all.contains("sqlite3_open_v2") && !all.contains("BEGIN"),
         "{all}"
@@ -178,7 +185,7 @@ fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
 
 #[test]
 fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_ground() {
-    let stay = drawn(Choice::Files, Detail::Normal);
+    let stay = drawn(Choice::Files, Detail::Summary);
     assert!(
         stay.contains("Stay with files") && !stay.contains("stowplan pack"),
         "{stay}"
@@ -187,15 +194,12 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
     if let Some(advice) = &mut analysis.advice {
         advice.aspects[0].verdict = Verdict::Unresolved;
     }
-    let text = flowing(&terminal::render(
-        &document(&analysis, ""),
-        &options(Detail::Normal),
-    ));
+    let text = flowing(&on_screen(&analysis));
     assert!(
         text.contains("not cached. Not decided: reads, warm, from C."),
         "{text}"
     );
-    let open = drawn(Choice::Open, Detail::Normal);
+    let open = drawn(Choice::Open, Detail::Summary);
     assert!(
         flowing(&open).contains("Nothing can be advised yet"),
         "{open}"
@@ -204,7 +208,7 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
         !open.contains("stowplan pack") && !open.contains("You give up"),
         "{open}"
     );
-    let depends = drawn(Choice::Depends, Detail::Normal);
+    let depends = drawn(Choice::Depends, Detail::Summary);
     assert!(
         flowing(&depends).contains("Split at 64 KiB instead: reads, warm, from C: 1.71× faster"),
         "{depends}"
@@ -212,10 +216,7 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
     let mut analysis = advised(Choice::Depends);
     let split = analysis.advice.as_mut().and_then(|a| a.split.as_mut());
     split.unwrap().aspects.truncate(1);
-    let text = flowing(&terminal::render(
-        &document(&analysis, ""),
-        &options(Detail::Normal),
-    ));
+    let text = flowing(&on_screen(&analysis));
     let lacking = "1.71× faster [1.62, 1.81]; reads, warm, from Python: not measured; reads, contents not cached: not measured";
     assert!(text.contains(lacking), "{text}");
     let sides = "SQLite with pages of 8 KiB, if what is read is mostly in memory; files, if only names stay in memory.";
@@ -229,7 +230,7 @@ fn where_one_transaction_turns_the_answer_that_is_advised_and_the_programs_do_it
     aspects
         .unwrap()
         .insert(1, aspect(What::Together, 1.3, Verdict::Faster));
-    let all = terminal::render(&document(&analysis, ""), &options(Detail::All));
+    let all = terminal::render(&document(&analysis, ""), &options(Detail::Full));
     assert!(
         flowing(&all).contains("many in one transaction, C: 1.30× faster"),
         "{all}"
@@ -276,7 +277,7 @@ fn where_reads_and_replacements_are_weighed_they_are_rows_and_no_sides() {
                 aspect(What::Mixed, 0.80, Verdict::Slower),
             ];
         }
-        let text = terminal::render(&document(&analysis, ""), &options(Detail::Normal));
+        let text = on_screen(&analysis);
         flowing(&text)
     };
     let files = weighed(Choice::Files);

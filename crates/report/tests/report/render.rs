@@ -28,7 +28,7 @@ fn on_terminal(document: &Document, width: usize, unicode: bool, detail: Detail)
 #[test]
 fn nothing_of_a_document_is_cut_whatever_the_width() {
     for width in [60, 80, 120] {
-        let text = on_terminal(&sample(), width, true, Detail::All);
+        let text = on_terminal(&sample(), width, true, Detail::Full);
         for whole in [
             "[0.613, 0.793]",
             "1.58× as long",
@@ -54,12 +54,12 @@ fn a_document_says_the_same_with_colours() {
 
 #[test]
 fn a_document_on_a_terminal() {
-    assert_snapshot!(on_terminal(&sample(), 80, true, Detail::Normal));
+    assert_snapshot!(on_terminal(&sample(), 80, true, Detail::Summary));
 }
 
 #[test]
 fn a_document_on_a_narrow_terminal_without_unicode() {
-    assert_snapshot!(on_terminal(&sample(), 60, false, Detail::All));
+    assert_snapshot!(on_terminal(&sample(), 60, false, Detail::Full));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_document_as_markdown() {
 #[test]
 fn every_form_says_all_of_it() {
     for text in [
-        on_terminal(&sample(), 120, true, Detail::All),
+        on_terminal(&sample(), 120, true, Detail::Full),
         html::render(&sample()),
         markdown::render(&sample()),
     ] {
@@ -88,9 +88,7 @@ fn every_form_says_all_of_it() {
             "From 100 KiB on, files are.",
             "Throughput against threads",
             "nothing promised",
-            "2.23",
             "Open and close: 3.60 µs of 6.30 µs.",
-            "made up, 2 cores",
         ] {
             assert!(text.contains(said), "{said} is missing:\n{text}");
         }
@@ -101,7 +99,7 @@ fn every_form_says_all_of_it() {
 fn what_is_asked_for_only_is_shown_only_then() {
     let more = paragraph("All figures").at(Detail::Full);
     let document = with(vec![paragraph("Listen."), more]);
-    let normal = on_terminal(&document, 80, true, Detail::Normal);
+    let normal = on_terminal(&document, 80, true, Detail::Summary);
     assert!(normal.contains("Listen.") && !normal.contains("All figures"));
     for text in [
         on_terminal(&document, 80, true, Detail::Full),
@@ -204,10 +202,7 @@ mod hostile_blocks {
             help,
             ..Cell::default()
         });
-        let row = vec(cell, 0..9).prop_map(|cells| Row {
-            cells,
-            ..Row::default()
-        });
+        let row = vec(cell, 0..9).prop_map(|cells| Row { cells });
         let parts = (label(), vec(column, 0..9), vec(row, 0..4), any::<bool>());
         parts.prop_map(|(caption, columns, rows, is_heat_map)| {
             Content::Table(Table {
@@ -458,7 +453,7 @@ proptest! {
         width in prop::sample::select(vec![40usize, 60, 80, 120]),
         unicode in any::<bool>(),
     ) {
-        let text = on_terminal(&document, width, unicode, Detail::All);
+        let text = on_terminal(&document, width, unicode, Detail::Full);
         for line in text.lines() {
             prop_assert!(!line.chars().any(steers), "{line:?}");
             if !line.trim_start().starts_with(AS_IT_IS) {
@@ -480,7 +475,7 @@ proptest! {
             0 => block,
             _ => Section::new("Do it", vec![block]).into(),
         };
-        let text = on_terminal(&with(vec![block]), width, unicode, Detail::Normal);
+        let text = on_terminal(&with(vec![block]), width, unicode, Detail::Summary);
         let last: Vec<&str> = text.lines().rev().take(lines.len()).collect();
         match &lines[..] {
             [command] => prop_assert_eq!(last[0].trim_start(), command.trim_start()),
@@ -534,7 +529,7 @@ proptest! {
         let rows = cells.iter().map(|cells| {
             let first = Cell::text("some cell or other");
             let cells = cells.iter().map(|text| Cell::text(format!("[{text}]")));
-            Row { cells: [first].into_iter().chain(cells).collect(), ..Row::default() }
+            Row { cells: [first].into_iter().chain(cells).collect() }
         });
         let table = Table {
             columns: columns.collect(),
@@ -542,7 +537,7 @@ proptest! {
             ..Table::default()
         };
         let document = with(vec![table.into()]);
-        let text = on_terminal(&document, width, true, Detail::Normal);
+        let text = on_terminal(&document, width, true, Detail::Summary);
         for cell in cells.iter().flatten() {
             let cell = format!("[{cell}]");
             prop_assert!(text.contains(&cell), "{cell} is not in\n{text}");

@@ -1,30 +1,22 @@
 //! What a document says, whatever draws it.
 
 use stowplan_report::document::{
-    Block, Cell, Content, Detail, Document, List, Medium, Plane, Rows, Table, Text,
+    Block, Cell, Content, Detail, Document, List, Plane, Rows, Table, Text,
 };
 
-/// Every text of the blocks that a form shows, a line each: up to this level of detail, and meant
-/// for these media.
-pub(crate) fn said(document: &Document, detail: Detail, media: &[Medium]) -> String {
+/// Every text of the blocks that a form shows, a line each: up to this level of detail.
+pub(crate) fn in_text(document: &Document, detail: Detail) -> String {
     let mut lines = Lines {
         detail,
-        media,
         text: String::new(),
     };
     lines.blocks(&document.blocks);
     lines.text.replace('\u{a0}', " ")
 }
 
-/// What a terminal says.
-pub(crate) fn in_text(document: &Document, detail: Detail) -> String {
-    let media = [Medium::Every, Medium::Terminal, Medium::Text];
-    said(document, detail, &media)
-}
-
 /// What the page says.
 pub(crate) fn on_page(document: &Document) -> String {
-    said(document, Detail::All, &[Medium::Every, Medium::Page])
+    in_text(document, Detail::Full)
 }
 
 /// Lines of what is shown as it is, however wide.
@@ -42,13 +34,12 @@ pub(crate) fn as_it_is<'a>(blocks: &'a [Block]) -> Vec<&'a str> {
         .collect()
 }
 
-struct Lines<'a> {
+struct Lines {
     detail: Detail,
-    media: &'a [Medium],
     text: String,
 }
 
-impl Lines<'_> {
+impl Lines {
     fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');
@@ -56,7 +47,7 @@ impl Lines<'_> {
 
     fn blocks(&mut self, blocks: &[Block]) {
         for block in blocks {
-            if block.is_shown(self.detail, self.media) {
+            if block.detail <= self.detail {
                 self.content(&block.content);
             }
         }
@@ -101,8 +92,7 @@ impl Lines<'_> {
     fn table(&mut self, table: &Table) {
         let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
         self.line(&heads.join(" | "));
-        let detail = self.detail;
-        for row in table.rows.iter().filter(|row| row.detail <= detail) {
+        for row in &table.rows {
             assert_eq!(row.cells.len(), table.columns.len(), "{}", table.caption);
             let cells: Vec<String> = row.cells.iter().map(cell).collect();
             self.line(&cells.join(" | "));

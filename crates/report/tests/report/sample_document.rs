@@ -104,7 +104,7 @@ fn overview() -> Vec<Block> {
     ];
     let why = strong("Why believe it?").then(" 10 rounds in random order. ");
     vec![
-        list(ListStyle::Answers, answers).at(Detail::Brief),
+        list(ListStyle::Answers, answers).at(Detail::Answer),
         Content::Columns(choices).into(),
         paragraph(why.then(plain("How it was measured").linked("#method"))),
     ]
@@ -200,7 +200,7 @@ fn comparisons() -> Vec<Block> {
             ..Fold::new("Reads, warm, random order", blocks)
         })
     };
-    let more = fold(false, vec![paragraph("everything").at(Detail::All)]);
+    let more = fold(false, vec![paragraph("everything").at(Detail::Full)]);
     vec![
         fold(true, blocks),
         more.clone(),
@@ -210,7 +210,7 @@ fn comparisons() -> Vec<Block> {
 
 fn charts() -> Vec<Block> {
     let lines = vec![remark("Across, threads."), lines().into()];
-    let fold = folded("All figures", table()).only(Medium::Page);
+    let fold = folded("All figures", table());
     let bars = vec![
         remark("Less is faster."),
         notice("A caption."),
@@ -353,7 +353,6 @@ fn heat_maps() -> Vec<Block> {
             .into_iter()
             .chain(ratios.map(cell))
             .collect(),
-        ..Row::default()
     };
     let table = Table {
         caption: "Matrix".to_owned(),
@@ -454,7 +453,7 @@ pub(crate) fn sizes() -> Vec<Block> {
             paragraph(strong("Faster up to 4 KiB: SQLite.")),
             notice("Nothing is claimed at 256 KiB."),
             plane.clone().into(),
-            folded("All 6 ratios", table()).at(Detail::All),
+            folded("All 6 ratios", table()).at(Detail::Full),
         ];
         Section::figure(id, title, blocks)
     };
@@ -534,7 +533,7 @@ pub(crate) fn why() -> Section {
         ..Item::of("the claim")
     };
     let claims = vec![holds.with_badge("holds", Tone::Good), Item::of("No badge")];
-    let steps = list(ListStyle::Steps, vec![step]).only(Medium::Page);
+    let steps = list(ListStyle::Steps, vec![step]);
     let steps = Section::new("A read of a file", vec![steps]).named("steps-read");
     let drawn = vec![Rows::new("Steps", axis, vec![group]).into(), steps.into()];
     let figure = Section::figure("ladder", "Step by step", drawn);
@@ -562,11 +561,7 @@ fn texts() -> Vec<Block> {
     let blocks = [
         paragraph(all.into_iter().fold(Text::default(), Text::then)),
         panel.into(),
-        paragraph("Seen on a terminal only.").only(Medium::Terminal),
-        paragraph("Seen in texts only.").only(Medium::Text),
-        paragraph("Seen on the page only.")
-            .only(Medium::Page)
-            .at(Detail::All),
+        paragraph("Seen by those who ask for everything.").at(Detail::Full),
         files(2),
     ];
     blocks
@@ -577,7 +572,7 @@ fn texts() -> Vec<Block> {
 
 fn environment() -> Vec<Block> {
     let link = plain("sqlite.org").linked("https://sqlite.org/a(b)");
-    let empty = vec![paragraph("everything").at(Detail::All)];
+    let empty = vec![paragraph("everything").at(Detail::Full)];
     vec![
         facts([("processor", "made up, 2 cores"), ("file system", "ext4")]),
         paragraph(plain("Published at ").then(link)),

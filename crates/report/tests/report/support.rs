@@ -1,8 +1,7 @@
 //! The report of a run in each form, and what a reader sees of a page.
 
 use stowplan_analysis::Analysis;
-use stowplan_report::document::{Detail, Document};
-use stowplan_report::findings::{self, Findings};
+use stowplan_report::document::{Block, Content, Detail, Document, Fold, Section};
 use stowplan_report::render::{self, terminal::TerminalOptions};
 use stowplan_report::run;
 
@@ -11,12 +10,12 @@ pub(crate) const PLAIN: TerminalOptions = TerminalOptions {
     width: 80,
     colour: false,
     unicode: true,
-    detail: Detail::Normal,
+    detail: Detail::Summary,
 };
 
 /// The same with `--verbose`.
 pub(crate) const VERBOSE: TerminalOptions = TerminalOptions {
-    detail: Detail::All,
+    detail: Detail::Full,
     ..PLAIN
 };
 
@@ -26,28 +25,74 @@ pub(crate) const WIDE: TerminalOptions = TerminalOptions {
     ..PLAIN
 };
 
-/// A run on a terminal.
+/// A run on a terminal with `--verbose`.
 pub(crate) fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
-    render::terminal::render(&run::document(analysis, ""), options)
+    let options = TerminalOptions {
+        detail: Detail::Full,
+        ..*options
+    };
+    render::terminal::render(&run::document(analysis, ""), &options)
+}
+
+/// A run on one screen.
+pub(crate) fn screen(analysis: &Analysis, options: &TerminalOptions) -> String {
+    render::terminal::on_one_screen(|rows| run::screen(analysis, rows), options)
 }
 
 /// A run on a terminal with `--quiet`.
 pub(crate) fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
-    in_brief(&run::brief(analysis), options)
+    let options = TerminalOptions {
+        detail: Detail::Answer,
+        ..*options
+    };
+    screen(analysis, &options)
 }
 
 /// A document on a terminal with `--quiet`.
 pub(crate) fn in_brief(document: &Document, options: &TerminalOptions) -> String {
     let options = TerminalOptions {
-        detail: Detail::Brief,
+        detail: Detail::Answer,
         ..*options
     };
     render::terminal::render(document, &options)
 }
 
-/// What is found in the comparison at this place.
-pub(crate) fn findings(analysis: &Analysis, place: usize) -> Findings {
-    findings::findings(analysis, &analysis.comparisons[place])
+/// What is said of one comparison before its numbers.
+pub(crate) struct Found {
+    pub(crate) headline: String,
+    pub(crate) advice: String,
+    /// Everything that is listed there.
+    pub(crate) listed: Vec<String>,
+}
+
+/// What is said of the comparison at this place.
+pub(crate) fn findings(analysis: &Analysis, place: usize) -> Found {
+    let id = format!("finding-{}", analysis.comparisons[place].id);
+    let document = run::document(analysis, "");
+    let fold = fold(&document.blocks, &id).unwrap();
+    let mut said = fold.iter().filter_map(|block| match &block.content {
+        Content::Paragraph(text) => Some(text.text()),
+        _ => None,
+    });
+    let lists = fold.iter().filter_map(|block| match &block.content {
+        Content::List(list) => Some(&list.items),
+        _ => None,
+    });
+    Found {
+        headline: said.next().unwrap(),
+        advice: said.next().unwrap(),
+        listed: lists.flatten().map(|item| item.text.text()).collect(),
+    }
+}
+
+fn fold<'a>(blocks: &'a [Block], id: &str) -> Option<&'a [Block]> {
+    blocks.iter().find_map(|block| match &block.content {
+        Content::Fold(fold) if fold.id == id => Some(fold.blocks.as_slice()),
+        Content::Fold(Fold { blocks, .. }) | Content::Section(Section { blocks, .. }) => {
+            self::fold(blocks, id)
+        }
+        _ => None,
+    })
 }
 
 /// A run as `report.html`.

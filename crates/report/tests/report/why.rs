@@ -1,6 +1,6 @@
 //! Costs taken apart, in every form.
 
-use crate::support::{PLAIN, VERBOSE, between, element, html, markdown, terminal};
+use crate::support::{VERBOSE, between, element, html, markdown, terminal};
 use crate::why_run::analysis;
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::{csv, json};
@@ -48,11 +48,6 @@ fn what_is_fetched_of_names_stands_apart_from_data() {
 #[test]
 fn parts_stand_apart_and_are_never_an_answer() {
     let analysis = analysis();
-    let text = terminal(&analysis, &PLAIN);
-    assert!(
-        !text.contains("cell  "),
-        "ladders stand for the tables: {text}"
-    );
     let verbose = TerminalOptions {
         width: 120,
         ..VERBOSE

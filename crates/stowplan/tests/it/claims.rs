@@ -46,7 +46,10 @@ fn claims_are_measured_by_a_study_and_told_in_every_form() {
     let missing = &document["claims"][2]["on"][0]["missing"][0];
     assert_eq!(missing["cell"], "write/wal");
 
-    let text = bench.run(&["report", "ledger/small"]).exits(0).stdout();
+    let text = bench
+        .run(&["report", "ledger/small", "--verbose"])
+        .exits(0)
+        .stdout();
     assert!(text.contains("What the article says"), "{text}");
     assert!(text.contains("“a store takes no time”"), "{text}");
 

@@ -79,7 +79,7 @@ fn known_added_costs_are_found_from_measuring_to_every_report() {
     let expected = if unreliable { "unreliable" } else { "holds" };
     assert_eq!(claim["verdict"], expected, "{claim:#}");
 
-    let text = bench.run(&["report", "out"]).exits(0).stdout();
+    let text = bench.run(&["report", "out", "--verbose"]).exits(0).stdout();
     for words in [
         "What the article says",
         "Why: costs taken apart",

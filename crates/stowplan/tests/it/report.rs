@@ -269,9 +269,9 @@ fn several_results_are_set_side_by_side_in_every_format() {
     let three = ["report", "out", "attic", "lab/result.jsonl"];
     let run = |more: &[&str]| bench.run(&[&three, more].concat());
     let shown = run(&[]);
-    shown
+    shown.exits(0).prints("3 machines, scale standard");
+    run(&["--verbose"])
         .exits(0)
-        .prints("3 machines, scale standard")
         .prints("On all 3 machines SQLite is");
     shown.prints("The report: stowplan-results/machines-small.html");
     assert_eq!(shown.stderr(), "");
@@ -293,11 +293,11 @@ fn several_results_are_set_side_by_side_in_every_format() {
     run(&["--to", "all.html"]).exits(0);
     assert!(text(&bench, "all.html").contains("<!-- stowplan report -->"));
     let before = text(&bench, "stowplan-results/machines-small.html");
-    let quiet = run(&["--quiet", "--baseline", "sql"]);
-    quiet.exits(0).prints("On all 3 machines files is");
-    quiet.prints("The baseline was chosen after the run: sql instead of dir");
+    let rebased = run(&["--verbose", "--baseline", "sql"]);
+    rebased.exits(0).prints("On all 3 machines files is");
+    rebased.prints("The baseline was chosen after the run: sql instead of dir");
     assert!(
-        quiet
+        rebased
             .stderr()
             .contains("no page is written of this baseline")
     );

@@ -1,7 +1,7 @@
 //! Blocks, and how they lie within each other.
 
 use super::element::{badge, heading, paragraph, text, tone_class};
-use super::{files, is_shown, key, list, plane, rows, table};
+use super::{files, key, list, plane, rows, table};
 use crate::document::{Block, Content, Fold, Look, Section, Text, in_address};
 use maud::{Markup, PreEscaped, html};
 use std::collections::HashSet;
@@ -49,7 +49,7 @@ impl Writer {
         let mut more: Vec<&Section> = blocks.iter().filter_map(figure).skip(1).collect();
         more.retain(|figure| !figure.id.is_empty() && !figure.title.is_empty());
         let mut page = String::new();
-        for block in blocks.iter().filter(|block| is_shown(block)) {
+        for block in blocks {
             page.push_str(&self.content(&block.content, place).0);
             if more.len() >= MANY && figure(block).is_some() {
                 page.push_str(&jump(&std::mem::take(&mut more)).0);
@@ -222,9 +222,7 @@ fn title(section: &Section, place: Place) -> Markup {
 /// The figure that a block is.
 fn figure(block: &Block) -> Option<&Section> {
     match &block.content {
-        Content::Section(section) if section.look == Look::Figure && is_shown(block) => {
-            Some(section)
-        }
+        Content::Section(section) if section.look == Look::Figure => Some(section),
         _ => None,
     }
 }
@@ -249,8 +247,7 @@ fn parted(section: &Section, may: impl Fn(&[Block]) -> bool) -> (&[Block], &[Blo
         match block.content {
             Content::Paragraph(_) if may(&section.blocks[..index]) => end = index + 1,
             Content::Notice(_) => end = index + 1,
-            _ if is_shown(block) => break,
-            _ => {}
+            _ => break,
         }
     }
     section.blocks.split_at(end)

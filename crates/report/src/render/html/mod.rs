@@ -14,7 +14,7 @@ mod plane;
 mod rows;
 mod table;
 
-use crate::document::{Block, Content, Detail, Document, Medium, in_address};
+use crate::document::{Block, Content, Document, in_address};
 use crate::{MARK, steers};
 use block::{Place, Writer};
 use element::text;
@@ -97,12 +97,8 @@ fn contents(block: &Block) -> Option<(String, &str)> {
         return None;
     };
     let title = section.in_contents.as_deref()?;
-    let there = is_shown(block) && section.blocks.iter().any(is_shown) && !section.id.is_empty();
+    let there = !section.blocks.is_empty() && !section.id.is_empty();
     there.then(|| (in_address(&section.id), title))
-}
-
-fn is_shown(block: &Block) -> bool {
-    block.is_shown(Detail::All, &[Medium::Every, Medium::Page])
 }
 
 /// The page without what steers: control characters are no valid HTML, not even as references, and

@@ -6,14 +6,10 @@ mod chart;
 mod list;
 mod table;
 
-use crate::document::{
-    Block, Content, Detail, Document, Fold, Medium, Section, Text, Tone, plain, toned,
-};
+use crate::document::{Block, Content, Detail, Document, Fold, Section, Text, Tone, plain, toned};
+use crate::render::{carries_files, is_told};
 use anstyle::Style;
 use canvas::{Canvas, FAINT, HEADING, Line, PLAIN, STRONG, style};
-
-/// Where blocks may be meant to be shown; hints are for those who did not ask for everything.
-const MEDIA: [Medium; 4] = [Medium::Every, Medium::Terminal, Medium::Text, Medium::Hint];
 
 /// What the terminal can do and how much is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +43,26 @@ pub fn render(document: &Document, options: &TerminalOptions) -> String {
     writer.canvas.text
 }
 
+/// Lines that one screen has room for, beside the one that says where the page is.
+const SCREEN: usize = 38;
+/// More rows than any screen has.
+const MOST_ROWS: usize = 30;
+
+/// What `document` makes of as many rows as one screen of 80 columns has room for.
+#[must_use]
+pub fn on_one_screen(document: impl Fn(usize) -> Document, options: &TerminalOptions) -> String {
+    let texts = (0..=MOST_ROWS)
+        .rev()
+        .map(|rows| render(&document(rows), options));
+    let mut texts = texts.peekable();
+    while let Some(text) = texts.next() {
+        if text.lines().count() <= SCREEN || texts.peek().is_none() {
+            return text;
+        }
+    }
+    String::new()
+}
+
 /// The report as far as it is written.
 struct Writer {
     canvas: Canvas,
@@ -57,12 +73,15 @@ impl Writer {
     fn blocks(&mut self, blocks: &[Block], depth: usize) {
         let mut before: Option<&Content> = None;
         let detail = self.detail;
-        let media = match detail {
-            Detail::Brief | Detail::Normal => &MEDIA[..],
-            Detail::Full | Detail::All => &MEDIA[..3],
-        };
-        let shown = |block: &&Block| block.is_shown(detail, media);
+        let shown = |block: &&Block| block.detail <= detail;
         for block in blocks.iter().filter(shown) {
+            let told = match (&block.content, before) {
+                (Content::Fold(fold), Some(before)) => is_told(before, fold),
+                _ => false,
+            };
+            if told {
+                continue;
+            }
             let start = self.canvas.text.len();
             if before.is_some_and(|before| is_apart(before, &block.content)) {
                 self.canvas.blank();
@@ -104,6 +123,9 @@ impl Writer {
     }
 
     fn section(&mut self, section: &Section, depth: usize) {
+        if carries_files(&section.blocks) {
+            return;
+        }
         let heading = |page: &mut Self| page.heading(&section.title, section.tone, depth);
         self.headed(heading, &section.blocks, depth + 1);
     }
@@ -174,12 +196,13 @@ impl Writer {
 /// folded elsewhere, between a notice or a list and a table, and where text as it is adjoins facts or
 /// other such text.
 fn is_apart(before: &Content, after: &Content) -> bool {
-    use Content::{Facts, Fold, List, Notice, Plane, Rows, Table, Verbatim};
+    use Content::{Facts, Fold, List, Notice, Plane, Rows, Section, Table, Verbatim};
     match (before, after) {
         (Verbatim(_), Verbatim(_) | Facts(_)) | (Facts(_), Verbatim(_)) => true,
         (Table(_) | Rows(_) | Plane(_), Table(_) | Rows(_) | Plane(_)) => true,
         (Notice(_) | List(_), Table(_)) => true,
         (Notice(_) | List(_) | Table(_) | Fold(_), Fold(_)) => true,
+        (before, Section(after)) if after.title.is_empty() => is_section(before),
         _ => is_section(before) && !is_section(after),
     }
 }

@@ -21,8 +21,7 @@ type Field = (usize, usize, bool);
 
 /// Draws the table.
 pub(super) fn draw(canvas: &mut Canvas, table: &Table, detail: Detail) {
-    let rows = table.rows.iter().filter(|row| row.detail <= detail);
-    let rows: Vec<&Row> = rows.collect();
+    let rows: Vec<&Row> = table.rows.iter().collect();
     if rows.is_empty() || table.columns.is_empty() {
         return;
     }

@@ -1,7 +1,7 @@
 //! Latency by what the operations of a mix did.
 
 use crate::columns::{Columns, float};
-use crate::document::{Block, Detail, Table, TableBuilder, paragraph};
+use crate::document::{Block, Table, TableBuilder, paragraph};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
 use stowplan_model::Action;
 
@@ -21,8 +21,7 @@ pub(super) fn blocks(comparison: &ComparisonOutcome) -> Vec<Block> {
     }
     let caption = format!("Latency by operation: {}", comparison.title);
     let table = Table::of(caption, columns(), &rows);
-    let blocks = [paragraph("Latency by operation, wall time:"), table.into()];
-    blocks.map(|block| block.at(Detail::Full)).into()
+    vec![paragraph("Latency by operation, wall time:"), table.into()]
 }
 
 fn columns<'a>() -> Vec<TableBuilder<'a, Row<'a>>> {

@@ -2,7 +2,7 @@
 //! columns with the highest weights.
 
 use crate::columns::{Columns, float};
-use crate::document::{Cell, Detail, Table, TableBuilder, Tone};
+use crate::document::{Cell, Table, TableBuilder, Tone};
 use crate::{format, quantity, wording};
 use stowplan_analysis::{
     CellDriverCost, CellSummary, ComparisonOutcome, LatencySummary, RatioEstimate, Verdict,
@@ -29,9 +29,7 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
     columns.extend(measured());
     columns.push(make().durability(|cell| cell).weighing(0));
     let caption = format!("All numbers: {}", comparison.title);
-    let is_shown = |cell: &&CellSummary| cell.cell.role != Role::Control;
-    let table = Table::of(caption, columns, &cells);
-    table.with_details(&cells, |cell| Detail::normal_if(is_shown(cell)))
+    Table::of(caption, columns, &cells)
 }
 
 /// The cells that only explain others: what they took, without any verdict; nothing if there are
@@ -292,10 +290,38 @@ fn resources<'a>() -> Vec<Column<'a>> {
         .help(
             "bytes sent to storage, the final flush included, per byte that the operations wrote",
         ),
+        make.number("block ± error", |cell: &&CellSummary| {
+            let time = cell.block_time;
+            let error = time.and_then(|time| time.standard_error_ns);
+            with_error(time.map(|time| time.mean_ns), error)
+        })
+        .help("time of all operations of a block: mean of the rounds and its standard error"),
+        make.number("published", |cell: &&CellSummary| {
+            let ns = |seconds: Option<f64>| Some(seconds? * 1e9);
+            with_error(
+                ns(cell.cell.published_seconds),
+                ns(cell.published_error_seconds),
+            )
+        })
+        .help("what others published for as many, with its standard error where they gave one"),
+        make.formatted(format::ratio, "bytes/value byte", |cell| {
+            cell.space_per_value_byte
+        })
+        .help("bytes allocated on disk per byte of the values"),
+        make.formatted(format::percent, "page fill", |cell| cell.page_fill)
+            .help("used share of leaf pages"),
+        make.formatted(format::percent, "index fill", |cell| cell.index_fill)
+            .help("used share of leaf pages of indexes"),
         make.bytes("peak memory", |cell| cell.peak_memory_bytes.map(float))
             .help("largest resident set of a worker"),
     ];
     columns.map(|column| column.weighing(0)).into()
+}
+
+/// `22.5 s ± 218 ms`
+fn with_error(ns: Option<f64>, error: Option<f64>) -> Cell {
+    let error = error.map_or_else(String::new, |error| format!(" ± {}", format::time(error)));
+    Cell::maybe(ns, |ns| format!("{}{error}", format::time(ns)))
 }
 
 fn kernel_share(cell: &CellSummary) -> Cell {

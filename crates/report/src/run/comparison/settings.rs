@@ -2,7 +2,7 @@
 
 use crate::cells::label;
 use crate::columns::Columns;
-use crate::document::{Block, Detail, Table, folded};
+use crate::document::{Block, Table, folded};
 use crate::wording;
 use stowplan_analysis::{CellSummary, ComparisonOutcome};
 use stowplan_model::PerTransaction;
@@ -26,7 +26,7 @@ pub(super) fn fold(comparison: &ComparisonOutcome) -> Block {
     let caption = format!("Settings: {}", comparison.title);
     let table = Table::of(caption, columns, &comparison.cells);
     let title = "Settings of each cell, as asked for and as the engines report them";
-    folded(title, table).at(Detail::Full)
+    folded(title, table)
 }
 
 fn workload(cell: &CellSummary) -> String {
