@@ -66,7 +66,7 @@ fn neighbours_are_there_for_their_blocks_only_and_the_slowest_operation_is_judge
             );
         }
     }
-    let text = bench.run(&["report", "out"]).exits(0).stdout();
+    let text = bench.run(&["report", "out", "--verbose"]).exits(0).stdout();
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("slowest operation of each block of 100 operations"),

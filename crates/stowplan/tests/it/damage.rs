@@ -49,7 +49,7 @@ impl Victim {
     /// Shows other bytes in its place.
     fn shown(&self, bytes: &[u8]) -> Finished {
         std::fs::write(self.bench.path("out/result.jsonl"), bytes).unwrap();
-        let report = self.bench.run(&["report", "out"]);
+        let report = self.bench.run(&["report", "out", "--verbose"]);
         assert!(!report.stderr().contains("panicked"), "{}", report.stderr());
         report
     }

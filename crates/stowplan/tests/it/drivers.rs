@@ -64,7 +64,15 @@ impl Place {
 
     fn study(&self, store: &str) -> Finished {
         self.0.write("short.toml", &STUDY.replace("STORE", store));
-        self.run(&["study", "short.toml", "--rounds", "2", "-o", "out"])
+        self.run(&[
+            "study",
+            "short.toml",
+            "--rounds",
+            "2",
+            "-o",
+            "out",
+            "--verbose",
+        ])
     }
 }
 
@@ -127,7 +135,8 @@ fn a_cell_that_is_optional_is_left_out_without_its_driver_and_everybody_says_so(
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let why = "driver 'go' was not found; in a checkout of stowplan: drivers/go/install";
     let told = |arguments: &[&str]| {
-        let said = words(place.run(arguments).exits(0).stdout());
+        let asked = [arguments, &["--verbose"]].concat();
+        let said = words(place.run(&asked).exits(0).stdout());
         assert!(
             said.contains(&format!("go/bbolt: not applicable: {why}")),
             "{said}"
@@ -191,7 +200,7 @@ fn a_run_goes_on_as_it_was_planned_when_the_driver_of_an_optional_cell_came_mean
     let lines: Vec<&str> = text.lines().collect();
     std::fs::write(&result, lines[..lines.len() - 4].join("\n") + "\n").unwrap();
     std::fs::rename(&away, &driver).unwrap();
-    let went_on = place.run(&["resume", "out"]).exits(0).stdout();
+    let went_on = place.run(&["resume", "out", "--verbose"]).exits(0).stdout();
     let went_on = went_on.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(went_on.contains("mini/mini: not applicable: "), "{went_on}");
     let measured = place
@@ -375,7 +384,15 @@ fn what_a_connection_did_before_is_asked_of_no_driver_and_that_is_said() {
         .replace("STORE", "mini");
     let study = |text: &str, to: &str| {
         place.0.write("after.toml", text);
-        place.run(&["study", "after.toml", "--rounds", "2", "-o", to])
+        place.run(&[
+            "study",
+            "after.toml",
+            "--rounds",
+            "2",
+            "-o",
+            to,
+            "--verbose",
+        ])
     };
     let told = study(&after, "out").exits(0).stdout();
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
