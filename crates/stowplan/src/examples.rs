@@ -52,7 +52,7 @@ Examples:
   stowplan list stores sqlite         the settings of a store, and their values
   stowplan list stores redb:durability=none
                                       what it promises with other settings
-  stowplan list drivers               what hosts stores, or why it cannot be used";
+  stowplan list drivers               what hosts stores, or why it cannot";
 
 pub(crate) const DRIVERS: &str = "\
 Examples:
