@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn the_bytes_of_a_seed_never_change() {
-        // A change here makes every dataset on disk another one: raise the format version.
+        // A change here makes every dataset another one: results of before are of other values.
         let random = generator(
             SizeDistribution::Uniform {
                 min: 10,

@@ -1,9 +1,6 @@
 //! Datasets of values that somebody brought along: their bytes as they are.
 
-use crate::files::{
-    DESCRIPTION, Description, FORMAT, INDEX, NAMES, VALUES, create, parent_of_new,
-    write_description,
-};
+use crate::files::{DESCRIPTION, INDEX, NAMES, VALUES, create, parent_of_new};
 use crate::{Dataset, DatasetError, names, room};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -20,10 +17,8 @@ pub struct Import {
     /// Removes itself unless it gets its name.
     partial: TempDir,
     values: BufWriter<File>,
-    values_crc32: crc32fast::Hasher,
     /// Where the values end, after a 0.
     ends: Vec<u64>,
-    largest: u64,
     names: Vec<u8>,
     /// Where the names end.
     name_ends: Vec<usize>,
@@ -47,9 +42,7 @@ impl Import {
             parent: parent.to_owned(),
             partial,
             values: BufWriter::with_capacity(1 << 20, values),
-            values_crc32: crc32fast::Hasher::new(),
             ends: vec![0],
-            largest: 0,
             names: Vec::new(),
             name_ends: Vec::new(),
             buffer: vec![0; 1 << 18],
@@ -76,10 +69,10 @@ impl Import {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(DatasetError::io("read", place)(error)),
             };
-            let bytes = &self.buffer[..read];
-            self.values_crc32.update(bytes);
-            let written = self.values.write_all(bytes);
-            written.map_err(DatasetError::io("write", &self.partial.path().join(VALUES)))?;
+            let bytes = std::mem::take(&mut self.buffer);
+            let written = self.append(&bytes[..read]);
+            self.buffer = bytes;
+            written?;
             size += read as u64;
             if u32::try_from(size).is_err() {
                 return Err(DatasetError::invalid(format!(
@@ -88,14 +81,30 @@ impl Import {
                 )));
             }
         }
-        let end = self.ends.last().copied().unwrap_or(0) + size;
-        self.ends.push(end);
-        self.largest = self.largest.max(size);
+        self.end_value(size);
         if let Some(name) = name {
             self.names.extend_from_slice(name);
             self.name_ends.push(self.names.len());
         }
         Ok(size)
+    }
+
+    /// Adds bytes to the value of the next key.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), DatasetError> {
+        let written = self.values.write_all(bytes);
+        written.map_err(DatasetError::io("write", &self.partial.path().join(VALUES)))
+    }
+
+    /// Ends a value of this size; returns the bytes of all so far.
+    pub(crate) fn end_value(&mut self, size: u64) -> u64 {
+        const WRITEBACK_BYTES: u64 = 8 << 20;
+        let begin = self.ends.last().copied().unwrap_or(0);
+        let end = begin + size;
+        self.ends.push(end);
+        if begin / WRITEBACK_BYTES != end / WRITEBACK_BYTES {
+            room::begin_writeback(self.values.get_ref());
+        }
+        end
     }
 
     /// How many values were added.
@@ -123,17 +132,12 @@ impl Import {
             .map_err(DatasetError::io("write", &path))?;
         let synced = self.values.get_ref().sync_data();
         synced.map_err(DatasetError::io("sync", &path))?;
-        let index_crc32 = self.write_index()?;
+        let index: Vec<u8> = self.ends.iter().flat_map(|end| end.to_le_bytes()).collect();
+        self.write(INDEX, &index)?;
         self.write_names()?;
-        let description = Description {
-            format: FORMAT,
-            total_bytes: self.ends.last().copied().unwrap_or(0),
-            largest: self.largest,
-            values_crc32: self.values_crc32.finalize(),
-            index_crc32,
-            spec: spec.clone(),
-        };
-        write_description(&self.partial.path().join(DESCRIPTION), &description)?;
+        let spec = toml::to_string(spec)
+            .map_err(|error| DatasetError::invalid(format!("{DESCRIPTION}: {error}")))?;
+        self.write(DESCRIPTION, spec.as_bytes())?;
         std::fs::rename(self.partial.path(), &self.directory)
             .map_err(DatasetError::io("rename a directory to", &self.directory))?;
         // It has another name now: nothing is left to remove.
@@ -142,14 +146,12 @@ impl Import {
         Dataset::open(&self.directory)
     }
 
-    fn write_index(&self) -> Result<u32, DatasetError> {
-        let path = self.partial.path().join(INDEX);
-        let bytes: Vec<u8> = self.ends.iter().flat_map(|end| end.to_le_bytes()).collect();
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DatasetError> {
+        let path = self.partial.path().join(name);
         let mut file = create(&path)?;
-        file.write_all(&bytes)
+        file.write_all(bytes)
             .and_then(|()| file.sync_data())
-            .map_err(DatasetError::io("write", &path))?;
-        Ok(crc32fast::hash(&bytes))
+            .map_err(DatasetError::io("write", &path))
     }
 
     fn write_names(&self) -> Result<(), DatasetError> {
@@ -203,7 +205,6 @@ mod tests {
         assert_eq!((dataset.size(2), dataset.largest()), (0, 10));
         assert_eq!(dataset.total_bytes(), 15);
         assert!(dataset.names_file().is_some());
-        dataset.check_values().unwrap();
         let mut version = vec![0; 10];
         dataset.generator().fill(3, 1, &mut version);
         assert_ne!(&version, b"0123456789");

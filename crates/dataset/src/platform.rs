@@ -2,20 +2,6 @@
 
 use std::fs::File;
 
-/// Reserves room for a file of this size and gives it the size, so that a full disk shows before
-/// anything is written, and the file lies in one piece.
-pub(crate) fn preallocate(file: &File, bytes: u64) -> std::io::Result<()> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
-        // Not every file system can reserve.
-        Err(rustix::io::Errno::OPNOTSUPP) => {}
-        other => return Ok(other?),
-    }
-    file.set_len(bytes)
-}
-
 /// Brings everything written on the file system of `file` to the disk.
 pub(crate) fn sync_filesystem(file: &File) -> std::io::Result<()> {
     Ok(rustix::fs::syncfs(file)?)
@@ -40,16 +26,13 @@ pub(crate) fn is_synced_as_a_whole(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|found| SYNCED_AS_A_WHOLE.contains(&(found.f_type as u32)))
 }
 
-/// Asks the disk to begin writing a part of a file, without waiting, so that a later sync finds
+/// Asks the disk to begin writing what of a file is not on it, without waiting, so that a later sync finds
 /// little left to do. A refusal costs time only.
-pub(crate) fn begin_writeback(file: &File, offset: u64, bytes: u64) {
+pub(crate) fn begin_writeback(file: &File) {
     use std::os::fd::AsRawFd;
-    let (Ok(offset), Ok(bytes)) = (i64::try_from(offset), i64::try_from(bytes)) else {
-        return;
-    };
     #[expect(unsafe_code, reason = "rustix has no sync_file_range")]
     // SAFETY: takes integers only; the descriptor is open.
     unsafe {
-        libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE)
+        libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE)
     };
 }

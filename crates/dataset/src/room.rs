@@ -100,7 +100,7 @@ fn sync_each(path: &Path, wanted: fn(&Metadata) -> bool) -> Result<(), DatasetEr
 /// Asks the disk to begin writing what of a file is not yet on it, without waiting. A refusal costs
 /// time only.
 pub fn begin_writeback(file: &File) {
-    platform::begin_writeback(file, 0, 0);
+    platform::begin_writeback(file);
 }
 
 /// Makes names in a directory permanent.

@@ -131,7 +131,7 @@ mod tests {
             from: None,
         };
         let path = work.path().join("dataset");
-        let dataset = stowplan_dataset::materialise(&spec, &path, 1, &|_| ()).unwrap();
+        let dataset = stowplan_dataset::materialise(&spec, &path, &mut |_| ()).unwrap();
         let place = work.path().join("store");
         std::fs::create_dir(&place).unwrap();
         let flat = registry::resolve(&"flat".parse().unwrap(), 0).unwrap();

@@ -4,15 +4,12 @@
 //! study asks for names that are not in memory there is no other way.
 
 use crate::{HarnessError, platform};
-use memmap2::MmapMut;
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use stowplan_model::Residency;
@@ -21,11 +18,6 @@ use stowplan_model::Residency;
 const EVICTIONS: u32 = 5;
 /// How long is waited before it is tried again.
 const EVICTION_PAUSE: Duration = Duration::from_millis(20);
-/// Files are handed to the threads that read them in batches, so that handing over costs little
-/// beside reading a small one.
-const BATCH_FILES: usize = 64;
-/// Batches waiting to be read; bounds the memory for their names.
-const BATCHES: usize = 16;
 /// Bytes per read.
 const READ_BYTES: usize = 1 << 20;
 /// More readers than this only disturb each other.
@@ -182,132 +174,61 @@ pub(crate) fn how() -> Option<&'static str> {
 }
 
 /// Has these files, and everything in these directories, in the page cache: reads those once of which a
-/// page is not, as far as the system tells; returns the bytes read. Links are not followed. Bounded memory, whatever the number
-/// of files.
+/// page is not, as far as the system tells; returns the bytes read. Links are not followed.
 ///
 /// # Errors
 /// A file cannot be read.
 pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
-    let readers = thread::available_parallelism().map_or(1, |n| n.get().min(READERS_MAX));
-    let mut buffers = (0..readers)
-        .map(|_| MmapMut::map_anon(READ_BYTES))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(HarnessError::io(
-            "get memory for reading",
-            Path::new("files"),
-        ))?;
-    let (sender, receiver) = sync_channel(BATCHES);
-    let receiver = Mutex::new(receiver);
-    let bytes = AtomicU64::new(0);
-    thread::scope(|scope| {
-        let mut handles = Vec::with_capacity(readers);
-        for buffer in &mut buffers {
-            let read = || read_batches(&receiver, buffer, &bytes);
-            match thread::Builder::new().spawn_scoped(scope, read) {
-                Ok(handle) => handles.push(handle),
-                Err(error) if handles.is_empty() => {
-                    let files = Path::new("files");
-                    return Err(HarnessError::io("start a thread that reads", files)(error));
-                }
-                // Those that the system grants read all.
-                Err(_) => break,
-            }
+    let mut files = Vec::new();
+    paths
+        .iter()
+        .try_for_each(|path| add_files(path.as_ref(), &mut files))?;
+    let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let read = || -> Result<(), HarnessError> {
+        let mut buffer = vec![0; READ_BYTES];
+        while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            bytes.fetch_add(read_whole(path, &mut buffer)?, Ordering::Relaxed);
         }
-        let mut batches = Batches {
-            files: Vec::new(),
-            sender,
-        };
-        let walked = paths
-            .iter()
-            .try_for_each(|path| batches.walk(path.as_ref()))
-            .map(|()| batches.send());
-        // The readers end when nobody can send any more.
-        drop(batches);
-        let read = handles.into_iter().map(|handle| {
-            handle
+        Ok(())
+    };
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        // This thread reads too, alone where the system grants no others.
+        let others = (1..cpus.min(READERS_MAX))
+            .map_while(|_| thread::Builder::new().spawn_scoped(scope, read).ok());
+        let others: Vec<_> = others.collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        // Join all of them before giving up.
-        let read: Vec<_> = read.collect();
-        read.into_iter().chain([walked]).collect::<Result<(), _>>()
+        };
+        others.into_iter().map(join).fold(read(), Result::and)
     })
     .map(|()| bytes.into_inner())
 }
 
-/// Collects files and hands them over.
-struct Batches {
-    files: Vec<PathBuf>,
-    sender: SyncSender<Vec<PathBuf>>,
-}
-
-impl Batches {
-    fn walk(&mut self, path: &Path) -> Result<(), HarnessError> {
-        let kind = path
-            .symlink_metadata()
-            .map_err(HarnessError::io("look at", path))?
-            .file_type();
-        if kind.is_dir() {
-            return self.walk_directory(path);
-        }
-        if kind.is_file() {
-            self.push(path.to_owned());
-        }
-        Ok(())
+/// Adds a file, or all that a directory holds.
+fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), HarnessError> {
+    let found = path.symlink_metadata();
+    let kind = found
+        .map_err(HarnessError::io("look at", path))?
+        .file_type();
+    if kind.is_file() {
+        files.push(path.to_owned());
     }
-
-    fn walk_directory(&mut self, root: &Path) -> Result<(), HarnessError> {
-        let mut directories = vec![root.to_owned()];
-        while let Some(directory) = directories.pop() {
-            let list_error = || HarnessError::io("list", &directory);
-            for entry in std::fs::read_dir(&directory).map_err(list_error())? {
-                let entry = entry.map_err(list_error())?;
-                let kind = entry.file_type().map_err(list_error())?;
-                if kind.is_dir() {
-                    directories.push(entry.path());
-                } else if kind.is_file() {
-                    self.push(entry.path());
-                }
-            }
-        }
-        Ok(())
+    if !kind.is_dir() {
+        return Ok(());
     }
-
-    fn push(&mut self, file: PathBuf) {
-        self.files.push(file);
-        if self.files.len() == BATCH_FILES {
-            self.send();
+    let list_error = || HarnessError::io("list", path);
+    for entry in std::fs::read_dir(path).map_err(list_error())? {
+        let entry = entry.map_err(list_error())?;
+        match entry.file_type().map_err(list_error())? {
+            kind if kind.is_dir() => add_files(&entry.path(), files)?,
+            kind if kind.is_file() => files.push(entry.path()),
+            _ => {}
         }
     }
-
-    fn send(&mut self) {
-        // It fails if every reader has failed, and then their errors say why.
-        let _ = self.sender.send(std::mem::take(&mut self.files));
-    }
-}
-
-fn read_batches(
-    batches: &Mutex<Receiver<Vec<PathBuf>>>,
-    buffer: &mut [u8],
-    bytes: &AtomicU64,
-) -> Result<(), HarnessError> {
-    let mut outcome = Ok(());
-    loop {
-        let batch = batches
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok(batch) = batch else {
-            return outcome;
-        };
-        // After an error, batches are taken and dropped: the walker must not wait for ever.
-        if outcome.is_ok() {
-            outcome = batch.iter().try_for_each(|path| {
-                bytes.fetch_add(read_whole(path, buffer)?, Ordering::Relaxed);
-                Ok(())
-            });
-        }
-    }
+    Ok(())
 }
 
 fn read_whole(path: &Path, buffer: &mut [u8]) -> Result<u64, HarnessError> {

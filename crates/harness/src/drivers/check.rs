@@ -333,7 +333,7 @@ impl<'b> Bench<'b> {
             seed: 1,
             from: None,
         };
-        let dataset = materialise(&spec, &directory.path().join("dataset"), 1, &|_| ())?;
+        let dataset = materialise(&spec, &directory.path().join("dataset"), &mut |_| ())?;
         let store = directory.path().join("store");
         std::fs::create_dir(&store).map_err(HarnessError::io("create directory", &store))?;
         Ok(Built { directory, dataset })

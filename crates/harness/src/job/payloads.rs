@@ -339,7 +339,7 @@ mod tests {
             from: None,
         };
         let path = work.path().join("d");
-        let dataset = stowplan_dataset::materialise(&spec, &path, 1, &|_| ()).unwrap();
+        let dataset = stowplan_dataset::materialise(&spec, &path, &mut |_| ()).unwrap();
         (work, Values::Dataset(Box::new(dataset)))
     }
 

@@ -70,7 +70,7 @@ impl Lab {
             from: None,
         };
         let path = work.path().join("dataset");
-        let dataset = dataset::materialise(&description, &path, 1, &|_| ()).unwrap();
+        let dataset = dataset::materialise(&description, &path, &mut |_| ()).unwrap();
         sequence::write(
             &work.path().join("sequence"),
             &dataset,

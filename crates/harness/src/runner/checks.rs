@@ -4,10 +4,10 @@
 //! whether there is another one.
 
 use crate::HarnessError;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use stowplan_model::{Cell, Verification};
@@ -16,7 +16,7 @@ use stowplan_model::{Cell, Verification};
 const MOST: usize = 8;
 
 /// How often is told how far they are.
-const TICK: Duration = Duration::from_millis(20);
+const TICK: Duration = Duration::from_millis(5);
 
 /// What came of a check.
 pub(super) type Checked = Result<Verification, HarnessError>;
@@ -25,7 +25,7 @@ pub(super) type Checked = Result<Verification, HarnessError>;
 pub(super) type Check = Box<dyn FnOnce(&mut dyn FnMut(u64, u64)) -> Checked + Send>;
 
 /// What no two checks use at a time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Alone {
     /// A store that was built: many an engine lets one process open it.
     Store(String),
@@ -43,127 +43,75 @@ impl Alone {
     }
 }
 
-struct Waiting {
-    number: usize,
-    alone: Alone,
-    check: Check,
-}
-
-#[derive(Default)]
-struct State {
-    waiting: VecDeque<Waiting>,
-    used: BTreeSet<Alone>,
-    found: BTreeMap<usize, Checked>,
-}
-
-impl State {
-    /// The first that no other one is in the way of.
-    fn take(&mut self) -> Option<Waiting> {
-        let free = |waiting: &Waiting| !self.used.contains(&waiting.alone);
-        let at = self.waiting.iter().position(free)?;
-        let taken = self.waiting.remove(at)?;
-        self.used.insert(taken.alone.clone());
-        Some(taken)
-    }
-}
-
 /// Checks that are to be done.
 #[derive(Default)]
 pub(super) struct Checks {
-    state: Mutex<State>,
-    changed: Condvar,
+    /// Of those that no two are done of at a time, each with its number.
+    apart: BTreeMap<Alone, Vec<(usize, Check)>>,
     /// Whose failure each would be.
     cells: Vec<Cell>,
     /// Values in all.
     values: u64,
-    /// Values that were compared, of all checks.
-    compared: AtomicU64,
 }
 
 impl Checks {
     /// Adds a check of the store of `on`, of so many values; what is wrong with it is a failure of `cell`.
     pub(super) fn add(&mut self, cell: &Cell, on: &Cell, values: u64, check: Check) {
-        let waiting = Waiting {
-            number: self.cells.len(),
-            alone: Alone::on(on),
-            check,
-        };
+        let one_by_one = self.apart.entry(Alone::on(on)).or_default();
+        one_by_one.push((self.cells.len(), check));
         self.cells.push(cell.clone());
         self.values = self.values.saturating_add(values);
-        self.state().waiting.push_back(waiting);
     }
 
     /// Does them, as many at a time as there are CPUs; what came of each, in the order in which they were
     /// added.
-    pub(super) fn done(mut self, progress: &mut dyn FnMut(u64, u64)) -> Vec<(Cell, Checked)> {
+    pub(super) fn done(self, progress: &mut dyn FnMut(u64, u64)) -> Vec<(Cell, Checked)> {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
-        let wanted = cpus.min(MOST).min(self.cells.len());
-        thread::scope(|scope| {
-            let serve = || self.serve();
-            let granted =
-                (0..wanted).map_while(|_| thread::Builder::new().spawn_scoped(scope, serve).ok());
-            if granted.count() == 0 {
-                self.serve();
+        let wanted = cpus.min(MOST).min(self.apart.len());
+        let waiting = Mutex::new(self.apart.into_values());
+        let (found, compared) = (Mutex::new(BTreeMap::new()), AtomicU64::new(0));
+        let serve = || {
+            while let Some(one_by_one) = next(&waiting) {
+                for (number, check) in one_by_one {
+                    let checked = counted(check, &compared);
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    found.insert(number, checked);
+                }
             }
-            while self.wait_a_moment() {
-                progress(self.compared.load(Ordering::Relaxed), self.values);
+        };
+        thread::scope(|scope| {
+            let threads =
+                (0..wanted).map_while(|_| thread::Builder::new().spawn_scoped(scope, serve).ok());
+            let threads: Vec<_> = threads.collect();
+            if threads.is_empty() {
+                serve();
+            }
+            while !threads.iter().all(|thread| thread.is_finished()) {
+                thread::sleep(TICK);
+                progress(compared.load(Ordering::Relaxed), self.values);
             }
         });
         if !self.cells.is_empty() {
             progress(self.values, self.values);
         }
-        let found = std::mem::take(&mut self.state().found);
-        let cells = std::mem::take(&mut self.cells).into_iter();
-        cells.zip(found.into_values()).collect()
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.cells.into_iter().zip(found.into_values()).collect()
     }
+}
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn next<T>(waiting: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    waiting.next()
+}
 
-    /// Waits a moment for all of them; whether some are not done.
-    fn wait_a_moment(&self) -> bool {
-        let going_on = |state: &mut State| state.found.len() < self.cells.len();
-        let waited = self
-            .changed
-            .wait_timeout_while(self.state(), TICK, going_on);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        going_on(&mut state)
-    }
-
-    /// Waits for the next check that may begin; nothing once there is none.
-    fn next(&self) -> Option<Waiting> {
-        let mut state = self.state();
-        loop {
-            if let Some(next) = state.take() {
-                return Some(next);
-            }
-            if state.waiting.is_empty() {
-                return None;
-            }
-            let woken = self.changed.wait(state);
-            state = woken.unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn serve(&self) {
-        while let Some(next) = self.next() {
-            let mut before = 0;
-            let progress = &mut |done: u64, _| {
-                let more = done.saturating_sub(before);
-                self.compared.fetch_add(more, Ordering::Relaxed);
-                before = done;
-            };
-            // One that panics shall not keep the others waiting.
-            let found = catch_unwind(AssertUnwindSafe(|| (next.check)(progress)));
-            let mut state = self.state();
-            state
-                .found
-                .insert(next.number, found.unwrap_or_else(|_| panicked()));
-            state.used.remove(&next.alone);
-            self.changed.notify_all();
-        }
-    }
+/// Does a check that adds to the values compared so far. One that panics shall not keep the others waiting.
+fn counted(check: Check, compared: &AtomicU64) -> Checked {
+    let mut before = 0;
+    let progress = &mut |done: u64, _| {
+        compared.fetch_add(done.saturating_sub(before), Ordering::Relaxed);
+        before = done;
+    };
+    catch_unwind(AssertUnwindSafe(|| check(progress))).unwrap_or_else(|_| panicked())
 }
 
 fn panicked() -> Checked {

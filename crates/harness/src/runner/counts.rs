@@ -25,7 +25,8 @@ impl Pass for Counting {
 
     fn wants(&mut self, runner: &Runner<'_>, cell: &Cell) -> bool {
         let counted = runner.earlier.counted(cell);
-        cell.role != Role::Control && cell.workload.threads == 1 && !counted
+        let is_one = cell.role != Role::Control && cell.workload.threads == 1;
+        is_one && !counted && !runner.time_is_over()
     }
 
     fn examine(

@@ -11,8 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_dataset::names::beside;
 use stowplan_model::{
@@ -124,7 +122,11 @@ impl Instances {
         let began = Instant::now();
         let directory = self.dataset_directory(name);
         let dataset = match spec.from {
-            None => materialise(spec, &directory, progress)?,
+            None => {
+                let total = spec.count.saturating_mul(spec.size.mean());
+                let told = &mut |done: u64| progress(done.min(total), total);
+                dataset::materialise(spec, &directory, told)?
+            }
             Some(_) => fetched(spec, &directory)?,
         };
         let record = PreparationRecord {
@@ -458,32 +460,6 @@ fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset, HarnessError
         "{} holds other values than the plan says; remove it and run again",
         directory.display()
     )))
-}
-
-fn materialise(
-    spec: &DatasetSpec,
-    directory: &Path,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<Dataset, HarnessError> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let total = spec.count.saturating_mul(spec.size.mean());
-    let bytes_done = AtomicU64::new(0);
-    thread::scope(|scope| {
-        let work = thread::Builder::new()
-            .spawn_scoped(scope, || {
-                let written = dataset::materialise(spec, directory, threads, &|done| {
-                    bytes_done.store(done, Ordering::Relaxed);
-                });
-                Ok(written?)
-            })
-            .map_err(HarnessError::io("start a thread that writes", directory))?;
-        while !work.is_finished() {
-            progress(bytes_done.load(Ordering::Relaxed).min(total), total);
-            thread::sleep(Duration::from_millis(20));
-        }
-        work.join()
-            .unwrap_or_else(|_| Err(HarnessError::invalid("generating the dataset panicked")))
-    })
 }
 
 /// The settings with which a cell's store is built: those that shape its layout, and defaults for the
