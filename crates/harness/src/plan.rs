@@ -1231,6 +1231,8 @@ fn action_seconds(cell: &Cell, action: Action) -> f64 {
     let read = if cold { COLD_SECONDS } else { 5e-6 };
     match action {
         Action::Read => read,
+        // Somewhere in the memory of its own process.
+        Action::Overwrite | Action::Modify if !cell.capabilities.persistent => 10e-6,
         Action::Overwrite => 120e-6,
         Action::Modify => read + 120e-6,
         Action::Insert => 3e-6,

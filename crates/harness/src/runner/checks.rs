@@ -86,7 +86,7 @@ impl Checks {
             if threads.is_empty() {
                 serve();
             }
-            while !threads.iter().all(|thread| thread.is_finished()) {
+            while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
                 thread::sleep(TICK);
                 progress(compared.load(Ordering::Relaxed), self.values);
             }
