@@ -2,7 +2,7 @@
 
 use super::options::{Options, Statements};
 use super::statement::{Parameters, Sql};
-use super::{STORE, failed, key_failed};
+use super::{STORE, at};
 use crate::{Key, Result, StoreError};
 use rusqlite::Connection;
 
@@ -43,10 +43,10 @@ impl<'c> AssignedIds<'c> {
         if let Some(next) = self.next {
             return Ok(next);
         }
-        let largest: Option<i64> = self.largest.run(|statement| {
-            let largest = statement.query_row([], |row| row.get(0));
-            largest.map_err(|e| failed("look for the largest key", &e))
-        })?;
+        let largest = self
+            .largest
+            .run(|statement| Ok(statement.query_row([], |row| row.get(0))?));
+        let largest: Option<i64> = largest.map_err(at("look for the largest key"))?;
         let next = largest.map_or(1, after);
         self.next = Some(next);
         Ok(next)
@@ -59,10 +59,9 @@ impl<'c> AssignedIds<'c> {
         key: Key,
         set: impl FnOnce(&mut Parameters<'_, '_>) -> Result<()>,
     ) -> Result<()> {
-        let inserted = self.insert.run_with(set, |statement| {
-            let inserted = statement.raw_execute().map(drop);
-            inserted.map_err(|e| key_failed("insert", key, &e))
-        });
+        let inserted = self
+            .insert
+            .run_with(set, |statement| Ok(statement.raw_execute().map(drop)?));
         if inserted.is_err() {
             self.forget();
         }

@@ -22,6 +22,7 @@ pub(crate) mod statement;
 mod store;
 pub(crate) mod table;
 
+use crate::kv::on_key;
 use crate::options::StoreOptions as _;
 use crate::{Key, Result, Rung, Store, StoreError, StoreKind};
 pub use database::{FIND_TABLE, largest_value};
@@ -59,41 +60,50 @@ pub(crate) fn engine() -> (&'static str, String) {
     ("SQLite", format!("{version} ({})", options.join(", ")))
 }
 
-/// What SQLite said about an action, in one line. A lock of another connection is a conflict.
-#[must_use]
-pub fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
+impl From<rusqlite::Error> for StoreError {
+    #[cold]
+    fn from(error: rusqlite::Error) -> Self {
+        said(&error)
+    }
+}
+
+/// What SQLite said, in one line. A lock of another connection is a conflict.
+fn said(error: &rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, NotADatabase};
-    let (store, action) = (STORE, action.into());
     match error.sqlite_error_code() {
-        Some(DatabaseBusy | DatabaseLocked) => StoreError::Conflict {
-            store,
-            action,
-            detail: format!("{error} (another connection holds the lock)"),
-        },
-        Some(NotADatabase) => StoreError::Engine {
-            store,
-            action,
-            detail: "the file is not an SQLite database".to_owned(),
-        },
+        Some(DatabaseBusy | DatabaseLocked) => {
+            let detail = format!("{error} (another connection holds the lock)");
+            StoreError::conflict("", "", detail)
+        }
+        Some(NotADatabase) => StoreError::said("the file is not an SQLite database"),
         // SQLite calls it an I/O error that there is no room for the index of its log.
         _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
-            StoreError::Engine {
-                store,
-                action,
-                detail: format!("{error}: no space left on device for the index of the log"),
-            }
+            let detail = format!("{error}: no space left on device for the index of the log");
+            StoreError::said(detail)
         }
-        _ => StoreError::Engine {
-            store,
-            action,
-            detail: error.to_string(),
-        },
+        _ => StoreError::said(error),
     }
+}
+
+/// What SQLite said about an action.
+#[must_use]
+pub fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
+    said(error).during(STORE, || action.into())
 }
 
 /// What SQLite said about an action on a key.
 pub(crate) fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
-    failed(format!("{action} key {key}"), error)
+    failed(on_key(action, key), error)
+}
+
+/// For `map_err`: an action on a key, where SQLite's own error lacks it.
+fn at_key(action: &'static str, key: Key) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(STORE, || on_key(action, key))
+}
+
+/// The same without a key.
+fn at(action: &'static str) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(STORE, || action.to_owned())
 }
 
 /// Whether SQLite refused a row because its key is taken.

@@ -5,7 +5,7 @@ use super::blob::BlobHandle;
 use super::options::{Api, Options};
 use super::statement::{Parameters, Sql, Transaction};
 use super::table::{RowKey, Table, row_id};
-use super::{STORE, counters, database, failed, integrity, is_key_taken, key_failed};
+use super::{STORE, at, at_key, counters, database, integrity, is_key_taken};
 use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError};
 use rusqlite::types::ToSql as _;
 use rusqlite::{Connection, Row};
@@ -88,14 +88,15 @@ impl<'c> SqliteSession<'c> {
         let Some(k) = self.table.key(key) else {
             return Ok(Found::Missing);
         };
-        let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, "read", key, &k);
-        self.read.run_with(by_key, |statement| {
+        let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, &k);
+        let read = self.read.run_with(by_key, |statement| {
             let mut rows = statement.raw_query();
-            match rows.next().map_err(|e| key_failed("read", key, &e))? {
+            match rows.next()? {
                 None => Ok(Found::Missing),
                 Some(row) => visit(row).map(Found::Bytes),
             }
-        })
+        });
+        read.map_err(at_key("read", key))
     }
 
     /// What SQLite assigns next is to be looked up.
@@ -145,23 +146,20 @@ impl<'c> SqliteSession<'c> {
         };
         let table = self.table;
         table.check(key, value)?;
-        let bind = |parameters: &mut Parameters<'_, '_>| {
-            let bound = table.bind(parameters, 0, &k, value);
-            bound.map_err(|e| key_failed("overwrite", key, &e))
-        };
-        self.overwrite
-            .run_with(bind, |statement| match statement.raw_execute() {
-                Ok(1) => Ok(Found::Bytes(value.len())),
-                Ok(_) => Ok(Found::Missing),
-                Err(error) => Err(key_failed("overwrite", key, &error)),
-            })
+        let bind = |parameters: &mut Parameters<'_, '_>| Ok(table.bind(parameters, 0, &k, value)?);
+        let changed = self
+            .overwrite
+            .run_with(bind, |statement| Ok(statement.raw_execute()?));
+        Ok(match changed.map_err(at_key("overwrite", key))? {
+            1 => Found::Bytes(value.len()),
+            _ => Found::Missing,
+        })
     }
 }
 
 /// Sets the only parameter of a statement about a key.
-fn set_key(parameters: &mut Parameters<'_, '_>, action: &str, key: Key, k: &RowKey) -> Result<()> {
-    let set = k.to_sql().and_then(|k| parameters.set(1, k));
-    set.map_err(|e| key_failed(action, key, &e))
+fn set_key(parameters: &mut Parameters<'_, '_>, k: &RowKey) -> Result<()> {
+    Ok(parameters.set(1, k.to_sql()?)?)
 }
 
 impl Session for SqliteSession<'_> {
@@ -216,28 +214,23 @@ impl Session for SqliteSession<'_> {
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         let k = self.key_to_insert(key, value)?;
         let table = self.table;
-        let insert_failed = |e: rusqlite::Error| key_failed("insert", key, &e);
         if let (Some(assigned), RowKey::Number(number)) = (&mut self.assigned, &k)
             && assigned.is_next(*number)?
         {
-            return assigned.insert(*number, key, |parameters| {
-                table
-                    .bind_value(parameters, 1, value)
-                    .map_err(insert_failed)
-            });
+            let bind =
+                |parameters: &mut Parameters<'_, '_>| Ok(table.bind_value(parameters, 1, value)?);
+            let inserted = assigned.insert(*number, key, bind);
+            return inserted.map_err(at_key("insert", key));
         }
-        let bind = |parameters: &mut Parameters<'_, '_>| {
-            table.bind(parameters, 0, &k, value).map_err(insert_failed)
-        };
+        let bind = |parameters: &mut Parameters<'_, '_>| Ok(table.bind(parameters, 0, &k, value)?);
         let inserted = self
             .insert
             .run_with(bind, |statement| match statement.raw_execute() {
-                Ok(_) => Ok(()),
                 Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(STORE, key)),
-                Err(error) => Err(key_failed("insert", key, &error)),
+                inserted => Ok(inserted.map(drop)?),
             });
         self.renumber_after(&inserted, [key], AssignedIds::added);
-        inserted
+        inserted.map_err(at_key("insert", key))
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -254,15 +247,12 @@ impl Session for SqliteSession<'_> {
         };
         // A row that a blob handle stands on must not vanish below it.
         self.blob.close()?;
-        let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, "delete", key, &k);
+        let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, &k);
         let deleted = self
             .delete
-            .run_with(by_key, |statement| match statement.raw_execute() {
-                Ok(changes) => Ok(changes > 0),
-                Err(error) => Err(key_failed("delete", key, &error)),
-            });
+            .run_with(by_key, |statement| Ok(statement.raw_execute()? > 0));
         self.renumber_after(&deleted, [key], AssignedIds::removed);
-        deleted
+        deleted.map_err(at_key("delete", key))
     }
 
     fn scan(
@@ -276,16 +266,14 @@ impl Session for SqliteSession<'_> {
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let (table, buffer) = (self.table, &mut self.scanned);
-        let scan_failed = |e: rusqlite::Error| failed("scan", &e);
         let set = |parameters: &mut Parameters<'_, '_>| {
-            let first = k.to_sql().and_then(|k| parameters.set(1, k));
-            let both = first.and_then(|()| parameters.set(2, limit.into()));
-            both.map_err(scan_failed)
+            set_key(parameters, &k)?;
+            Ok(parameters.set(2, limit.into())?)
         };
-        self.scan.run_with(set, |statement| {
+        let scanned = self.scan.run_with(set, |statement| {
             let mut rows = statement.raw_query();
             let mut visited = 0;
-            while let Some(row) = rows.next().map_err(scan_failed)? {
+            while let Some(row) = rows.next()? {
                 let key = table.key_of(row)?;
                 if table.columns == 1 {
                     visit(key, table.lend(row, key)?);
@@ -296,7 +284,8 @@ impl Session for SqliteSession<'_> {
                 visited += 1;
             }
             Ok(visited)
-        })
+        });
+        scanned.map_err(at("scan"))
     }
 
     fn create_table(&mut self) -> Result<()> {
@@ -343,22 +332,16 @@ impl Session for SqliteSession<'_> {
                 self.options.pragmas.statement,
             )?,
         };
-        let many_failed = |error: rusqlite::Error| {
-            let count = rows.len();
-            failed(format!("insert {count} rows from key {first} on"), &error)
-        };
         let bind = |parameters: &mut Parameters<'_, '_>| {
             for (index, (key, value)) in rows.iter().enumerate() {
                 let k = self.key_to_insert(*key, value)?;
-                self.table
-                    .bind(parameters, index, &k, value)
-                    .map_err(many_failed)?;
+                self.table.bind(parameters, index, &k, value)?;
             }
             Ok(())
         };
-        let inserted = insert.run_with(bind, |statement| {
-            statement.raw_execute().map(drop).map_err(many_failed)
-        });
+        let inserted = insert.run_with(bind, |statement| Ok(statement.raw_execute().map(drop)?));
+        let many = || format!("insert {} rows from key {first} on", rows.len());
+        let inserted = inserted.map_err(|error| error.during(STORE, many));
         self.insert_many = Some((rows.len(), insert));
         self.renumber_after(
             &inserted,
