@@ -15,6 +15,9 @@ const TINY: &[&str] = &[
     "1",
     "--busy",
     "1",
+    // Else a busy machine has fewer rounds.
+    "--budget",
+    "10m",
     "--output",
     "out",
 ];

@@ -89,9 +89,9 @@ fn a_dry_run_says_once_what_all_cells_of_a_comparison_share() {
 
 #[test]
 fn a_cell_that_many_comparisons_have_is_refused_with_how_it_is_called_and_a_short_list() {
-    let finished = Bench::new().run(&["study", "crud", "--only", "redb", "--dry-run"]);
+    let finished = Bench::new().run(&["study", "crud", "--only", "files", "--dry-run"]);
     finished
-        .refuses("a cell is called COMPARISON/redb, such as '")
+        .refuses("a cell is called COMPARISON/files, such as '")
         .refuses(" more; --dry-run without --only lists them");
     let length = finished.stderr().len();
     assert!(length < 500, "{length} bytes: {}", finished.stderr());
