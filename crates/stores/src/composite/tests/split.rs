@@ -128,3 +128,17 @@ fn a_store_promises_what_its_weaker_part_does() {
         "process-crash, atomic"
     );
 }
+
+/// The harness compares that count with what it committed.
+#[test]
+fn commits_are_not_told_as_the_database_counts_them_since_files_need_none() {
+    let insert = |session: &mut dyn Session| {
+        for (key, bytes) in [(1, 10), (2, 5_000)] {
+            session.insert(Key(key), &vec![7; bytes]).unwrap();
+        }
+        let counters = session.counters().unwrap();
+        assert!(!counters.contains_key(crate::COMMITS_COUNTED));
+        assert!(counters.contains_key("Page cache hits"));
+    };
+    in_store("", insert, |_| ());
+}
