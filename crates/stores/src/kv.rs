@@ -1,15 +1,17 @@
 //! One adapter for engines that keep keys with values in a table and change it in transactions.
 //!
-//! What belongs here: what all of them do alike: which transaction an operation runs in, what is
-//! refused, who opens and closes the engine, and what a store is made of. What does not: anything of
-//! one engine. An engine implements [`Engine`] and its two kinds of transactions; all is resolved when
-//! the program is compiled, but for one call through a table of functions for each change.
+//! What belongs here: what all of them do alike: which transaction an operation runs in, what is refused,
+//! who opens and closes the engine, the form of the keys, which
+//! action and key an error names, and what a store is made of. What does not: anything of one engine. An
+//! engine implements [`Engine`], and [`Rows`] for its transactions; all is resolved when the program is
+//! compiled.
 
-use crate::options::StoreOptions;
+use crate::options::{OptionValue as _, StoreOptions};
 use crate::{
     Access, Buffer, Connection, Found, Key, KeyForm, Lent, Result, Session, Shared, Store,
     StoreError, StoreKind, disk,
 };
+use std::fs::{self, File};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use stowplan_model::{
@@ -33,14 +35,11 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// The settings, typed.
     type Options: StoreOptions;
 
-    /// What a session keeps beside the engine, such as a handle of the table.
-    type Handle<'e>;
+    /// A session's handle of the table, and what else it keeps between transactions.
+    type Table<'e>;
 
-    /// A transaction that reads.
-    type Read<'e>: Reading;
-
-    /// A transaction that writes; undone when it is dropped.
-    type Write<'e>: Reading + Changing;
+    /// A transaction that reads, or that writes; undone when it is dropped.
+    type Txn<'e>: Rows;
 
     /// The engine's own name, and its version.
     fn version() -> (&'static str, String);
@@ -48,134 +47,89 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// What it can do with these settings: [`capabilities`], and what is said of this one.
     fn capabilities(options: &Self::Options) -> Capabilities;
 
-    /// Makes an engine with an empty table in `directory`, which has none.
+    /// Opens the engine in `directory`: a new one with an empty table where there is none, or what was so
+    /// made.
     ///
     /// # Errors
-    /// There is something already, or the engine or the file system refuses.
-    fn create(directory: &Path, options: &Self::Options) -> Result<Self>;
-
-    /// Opens what [`Self::create`] made.
-    ///
-    /// # Errors
-    /// There is nothing, or the engine or the file system refuses.
-    fn open(directory: &Path, options: &Self::Options) -> Result<Self>;
-
-    /// That the keys that are there are in the form that the options name, where there are several.
-    ///
-    /// # Errors
-    /// They are not, or the engine refuses.
-    fn check_keys(&self, directory: &Path, options: &Self::Options) -> Result<()> {
-        let _ = (directory, options);
-        Ok(())
-    }
+    /// There is something or nothing, against what was said, or the engine or the file system refuses.
+    fn open(directory: &Path, options: &Self::Options, new: bool) -> Result<Self>;
 
     /// Closes it; errors that only show at closing come out here.
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn close(self, directory: &Path, options: &Self::Options) -> Result<()> {
-        let _ = (directory, options);
+    fn close(self) -> Result<()> {
         drop(self);
         Ok(())
     }
 
-    /// What a new session keeps.
+    /// The table, if there is one.
     ///
     /// # Errors
     /// The engine refuses.
-    fn handle<'e>(&'e self, options: &'e Self::Options) -> Result<Self::Handle<'e>>;
+    fn table<'e>(&'e self, options: &'e Self::Options) -> Result<Option<Self::Table<'e>>>;
 
-    /// Begins a transaction that reads.
+    /// Begins a transaction; one that writes waits for that of another thread where there can be only one.
     ///
     /// # Errors
     /// There is no table, or the engine refuses.
-    fn read<'e>(&'e self, handle: &mut Self::Handle<'e>) -> Result<Self::Read<'e>>;
+    fn begin<'e>(&'e self, table: &mut Self::Table<'e>, access: Access) -> Result<Self::Txn<'e>>;
+
+    /// Begins the transaction of a single change.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    fn begin_single<'e>(&'e self, table: &mut Self::Table<'e>) -> Result<Self::Txn<'e>> {
+        self.begin(table, Access::Write)
+    }
 
     /// Shows a value as a transaction of its own. An engine that can do so without one says how.
     ///
     /// # Errors
-    /// Those of [`Self::read`] and [`Reading::get`].
+    /// Those of [`Self::begin`] and [`Rows::get`].
     fn get_once<'e>(
         &'e self,
-        handle: &mut Self::Handle<'e>,
+        table: &mut Self::Table<'e>,
         key: Key,
         show: impl FnOnce(&[u8]) -> Result<()>,
     ) -> Result<Found> {
-        let mut read = self.read(handle)?;
-        let found = read.get(key, show);
-        self.end_read(handle, read)?;
+        let mut txn = self.begin(table, Access::Read)?;
+        let found = txn.get(key, show);
+        self.end(table, txn)?;
         found
     }
 
-    /// Visits values as a transaction of its own; as [`Self::get_once`].
-    ///
-    /// # Errors
-    /// Those of [`Self::read`] and [`Reading::scan`].
-    fn scan_once<'e>(
+    /// Adds several values as a transaction of their own, where the engine has another way for that.
+    fn insert_several<'e>(
         &'e self,
-        handle: &mut Self::Handle<'e>,
-        from: Key,
-        limit: usize,
-        visit: &mut Visit<'_>,
-    ) -> Result<usize> {
-        let mut read = self.read(handle)?;
-        let visited = read.scan(from, limit, visit);
-        self.end_read(handle, read)?;
-        visited
+        table: &mut Self::Table<'e>,
+        rows: &[(Key, &[u8])],
+    ) -> Option<Result<()>> {
+        let _ = (table, rows);
+        None
     }
 
-    /// Ends a transaction that reads; an engine that can use one again keeps it.
+    /// Commits what a transaction wrote; when it returns, the store's durability claim holds.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses, or another transaction was in the way.
+    fn commit(txn: Self::Txn<'_>) -> Result<()>;
+
+    /// Ends a transaction that read, or is to be undone.
     ///
     /// # Errors
     /// The engine refuses.
-    fn end_read<'e>(&'e self, handle: &mut Self::Handle<'e>, read: Self::Read<'e>) -> Result<()> {
-        let _ = handle;
-        drop(read);
+    fn end<'e>(&'e self, table: &mut Self::Table<'e>, txn: Self::Txn<'e>) -> Result<()> {
+        let _ = table;
+        drop(txn);
         Ok(())
-    }
-
-    /// Begins a transaction that writes, waiting for that of another thread where there can be only
-    /// one.
-    ///
-    /// # Errors
-    /// There is no table, or the engine refuses.
-    fn write<'e>(&'e self, handle: &mut Self::Handle<'e>) -> Result<Self::Write<'e>>;
-
-    /// Changes something in a transaction of its own, and commits it if `change` says that there was
-    /// something to change.
-    ///
-    /// # Errors
-    /// Those of `change`, after which nothing has changed, and of [`Self::write`].
-    fn change_once<'e>(
-        &'e self,
-        handle: &mut Self::Handle<'e>,
-        change: impl FnOnce(&mut dyn Table) -> Result<bool>,
-    ) -> Result<bool> {
-        let mut write = self.write(handle)?;
-        match change(&mut write) {
-            Ok(true) => write.commit().map(|()| true),
-            unchanged => write.rollback().and(unchanged),
-        }
-    }
-
-    /// Changes several values in one transaction of its own; as [`Self::change_once`], by which an
-    /// engine may change one value without a transaction.
-    ///
-    /// # Errors
-    /// Those of [`Self::change_once`].
-    fn change_several_once<'e>(
-        &'e self,
-        handle: &mut Self::Handle<'e>,
-        change: impl FnOnce(&mut dyn Table) -> Result<bool>,
-    ) -> Result<bool> {
-        self.change_once(handle, change)
     }
 
     /// Settings as the engine itself reports them, as far as it does.
     ///
     /// # Errors
     /// The engine refuses.
-    fn effective_settings(&self, directory: &Path, options: &Self::Options) -> Result<Settings>;
+    fn effective_settings(&self, options: &Self::Options) -> Result<Settings>;
 
     /// The files that hold the data.
     fn data_files(directory: &Path) -> Vec<PathBuf> {
@@ -186,8 +140,7 @@ pub trait Engine: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// The file system refuses.
-    fn hole(&self, directory: &Path) -> Result<u64> {
-        let _ = directory;
+    fn hole(&self) -> Result<u64> {
         Ok(0)
     }
 
@@ -210,32 +163,32 @@ pub trait Engine: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// The engine refuses, or has no such thing.
-    fn create_table<'e>(&'e self, handle: &mut Self::Handle<'e>) -> Result<()> {
-        let _ = handle;
+    fn create_table(&self, options: &Self::Options) -> Result<()> {
+        let _ = options;
         Err(no_tables::<Self>("create"))
     }
 
-    /// Removes the table, as a transaction of its own.
+    /// Removes the table, as a transaction of its own, and its handle.
     ///
     /// # Errors
-    /// There is none, the engine refuses, or has no such thing.
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, handle: &mut Self::Handle<'e>) -> Result<()> {
-        let _ = (engine, handle);
+    /// The engine refuses, or has no such thing.
+    fn drop_table<'e>(
+        engine: &'e Lent<'e, Self>,
+        table: &mut Option<Self::Table<'e>>,
+    ) -> Result<()> {
+        let _ = (engine, table);
         Err(no_tables::<Self>("drop"))
     }
 }
 
 #[cold]
 fn no_tables<E: Engine>(action: &str) -> StoreError {
-    StoreError::unsupported(
-        E::STORE,
-        format!("{action} a table"),
-        "it has one, for good",
-    )
+    let what = format!("{action} a table");
+    StoreError::unsupported(E::STORE, what, "it has one, for good")
 }
 
 /// What a transaction can be asked.
-pub trait Reading {
+pub trait Rows {
     /// Shows a value where it lies, or a copy where the engine makes one.
     ///
     /// # Errors
@@ -248,94 +201,19 @@ pub trait Reading {
     /// # Errors
     /// The engine refuses.
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize>;
-}
 
-/// A table that can be changed.
-pub trait Table {
-    /// Adds a value.
-    ///
-    /// # Errors
-    /// The key exists ([`StoreError::key_exists`]), or the engine refuses.
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()>;
-
-    /// Replaces a value; says whether it was there.
+    /// Puts a value under a key that is there, or is not, as is said; says whether it was so. An engine
+    /// that does not tell looks first.
     ///
     /// # Errors
     /// The engine refuses.
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool>;
+    fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool>;
 
     /// Removes a value; says whether it was there.
     ///
     /// # Errors
     /// The engine refuses.
     fn remove(&mut self, key: Key) -> Result<bool>;
-}
-
-/// A table that adds and replaces by the same call: what is there is looked up first.
-pub trait LookThenPut {
-    /// Whether there is a value.
-    ///
-    /// # Errors
-    /// The engine refuses.
-    fn has(&mut self, key: Key) -> Result<bool>;
-
-    /// Puts a value under a key, whatever is there.
-    ///
-    /// # Errors
-    /// The engine refuses.
-    fn put(&mut self, key: Key, value: &[u8]) -> Result<()>;
-
-    /// Removes a value that is there.
-    ///
-    /// # Errors
-    /// The engine refuses.
-    fn clear(&mut self, key: Key) -> Result<()>;
-}
-
-impl<T: LookThenPut> Table for T {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        match self.has(key)? {
-            true => Err(StoreError::key_exists("", key)),
-            false => self.put(key, value),
-        }
-    }
-
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
-        let there = self.has(key)?;
-        if there {
-            self.put(key, value)?;
-        }
-        Ok(there)
-    }
-
-    fn remove(&mut self, key: Key) -> Result<bool> {
-        let there = self.has(key)?;
-        if there {
-            self.clear(key)?;
-        }
-        Ok(there)
-    }
-}
-
-/// How a transaction that writes ends.
-pub trait Changing: Table {
-    /// Commits; when it returns, the store's durability claim holds.
-    ///
-    /// # Errors
-    /// The engine or the file system refuses, or another transaction was in the way.
-    fn commit(self) -> Result<()>;
-
-    /// Undoes it.
-    ///
-    /// # Errors
-    /// The engine refuses.
-    fn rollback(self) -> Result<()>
-    where
-        Self: Sized,
-    {
-        drop(self);
-        Ok(())
-    }
 }
 
 /// Shows a value, if there is one.
@@ -353,10 +231,9 @@ pub fn shown(value: Option<&[u8]>, show: impl FnOnce(&[u8]) -> Result<()>) -> Re
 
 /// What is said of a value that has replaced one, if that was there.
 pub(crate) fn replaced(was_there: bool, value: &[u8]) -> Found {
-    if was_there {
-        Found::Bytes(value.len())
-    } else {
-        Found::Missing
+    match was_there {
+        true => Found::Bytes(value.len()),
+        false => Found::Missing,
     }
 }
 
@@ -388,13 +265,11 @@ fn in_place<E: Engine>(
 /// What every engine of this kind can do; the rest is said of it.
 #[must_use]
 pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u32) -> Capabilities {
+    let mut deliveries = vec![Delivery::Copy];
+    deliveries.extend(E::LENDS.then_some(Delivery::InPlace));
     Capabilities {
         operations: Operation::SINGLE.to_vec(),
-        deliveries: if E::LENDS {
-            vec![Delivery::Copy, Delivery::InPlace]
-        } else {
-            vec![Delivery::Copy]
-        },
+        deliveries,
         transactions: true,
         durability,
         threads: true,
@@ -403,11 +278,10 @@ pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u3
     }
 }
 
-/// The kind of store that an engine makes: what the registry lists. An engine whose type is another
-/// for each form of keys is given twice, for numbers and for text.
-pub struct KvKind<I, T = I>(PhantomData<fn() -> (I, T)>);
+/// The kind of store that an engine makes: what the registry lists.
+pub struct KvKind<E>(PhantomData<fn() -> E>);
 
-impl<I, T> KvKind<I, T> {
+impl<E> KvKind<E> {
     /// The kind.
     #[must_use]
     #[expect(
@@ -419,85 +293,91 @@ impl<I, T> KvKind<I, T> {
     }
 }
 
-impl<I: Engine, T: Engine<Options = I::Options>> StoreKind for KvKind<I, T> {
+impl<E: Engine> StoreKind for KvKind<E> {
     fn name(&self) -> &'static str {
-        I::STORE
+        E::STORE
     }
 
     fn about(&self) -> &'static str {
-        I::ABOUT
+        E::ABOUT
     }
 
     fn settings(&self) -> &'static [Setting] {
-        I::Options::SETTINGS
+        E::Options::SETTINGS
     }
 
     fn engine(&self) -> Option<(&'static str, String)> {
-        Some(I::version())
+        Some(E::version())
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        I::Options::from_settings(settings).map(|options| I::capabilities(&options))
+        E::Options::from_settings(settings).map(|options| E::capabilities(&options))
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let options = I::Options::from_settings(settings)?;
-        match KeyForm::of(settings)? {
-            KeyForm::Integer => KvStore::<I>::create(directory, options),
-            KeyForm::Text => KvStore::<T>::create(directory, options),
+        let store = KvStore::<E>::new(directory, settings)?;
+        let made = E::open(directory, &store.options, true).and_then(E::close);
+        made.map_err(in_place::<E>("create", directory))?;
+        if store.form == KeyForm::Text {
+            let marker = directory.join(TEXT_MARKER);
+            File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
+            let synced = File::open(directory).and_then(|directory| directory.sync_all());
+            synced.map_err(StoreError::io("sync", directory))?;
         }
+        Ok(Box::new(store))
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let options = I::Options::from_settings(settings)?;
-        match KeyForm::of(settings)? {
-            KeyForm::Integer => KvStore::<I>::open(directory, options),
-            KeyForm::Text => KvStore::<T>::open(directory, options),
+        let store = KvStore::<E>::new(directory, settings)?;
+        let opened = E::open(directory, &store.options, false).and_then(E::close);
+        opened.map_err(in_place::<E>("open", directory))?;
+        let kept = store.kept_form();
+        if kept != store.form {
+            let detail = format!("its keys are of the form key={}", kept.word());
+            return Err(in_place::<E>("open", directory)(StoreError::said(detail)));
         }
+        Ok(Box::new(store))
     }
 }
+
+/// The empty file beside the engine's own that says that keys are kept as text: engines would take either
+/// form.
+const TEXT_MARKER: &str = "key=text";
 
 /// A store by a key-value engine, which is open while there are connections.
 struct KvStore<E: Engine> {
     directory: PathBuf,
     options: E::Options,
+    form: KeyForm,
     engine: Shared<E>,
 }
 
 impl<E: Engine> KvStore<E> {
-    fn new(directory: &Path, options: E::Options) -> Self {
-        Self {
+    fn new(directory: &Path, settings: &Settings) -> Result<Self> {
+        Ok(Self {
             directory: directory.to_owned(),
-            options,
+            options: E::Options::from_settings(settings)?,
+            form: KeyForm::of(settings)?,
             engine: Shared::new(),
+        })
+    }
+
+    /// The form of the keys on disk.
+    fn kept_form(&self) -> KeyForm {
+        match fs::symlink_metadata(self.directory.join(TEXT_MARKER)) {
+            Ok(_) => KeyForm::Text,
+            Err(_) => KeyForm::Integer,
         }
     }
 
-    fn create(directory: &Path, options: E::Options) -> Result<Box<dyn Store>> {
-        let engine = E::create(directory, &options).map_err(in_place::<E>("create", directory))?;
-        let closed = engine.close(directory, &options);
-        closed.map_err(in_place::<E>("create", directory))?;
-        Ok(Box::new(Self::new(directory, options)))
-    }
-
-    fn open(directory: &Path, options: E::Options) -> Result<Box<dyn Store>> {
-        let opened = E::open(directory, &options).and_then(|engine| {
-            let checked = engine.check_keys(directory, &options);
-            engine.close(directory, &options).and(checked)
-        });
-        opened.map_err(in_place::<E>("open", directory))?;
-        Ok(Box::new(Self::new(directory, options)))
-    }
-
     fn get(&self) -> Result<Lent<'_, E>> {
-        let open = || E::open(&self.directory, &self.options);
+        let open = || E::open(&self.directory, &self.options, false);
         let engine = self.engine.get(open);
         engine.map_err(in_place::<E>("open", &self.directory))
     }
 
     fn give_back(&self, engine: Lent<'_, E>) -> Result<()> {
-        let close = |engine: E| engine.close(&self.directory, &self.options);
-        let closed = self.engine.give_back(engine, close);
+        let closed = self.engine.give_back(engine, E::close);
         closed.map_err(at::<E>("close"))
     }
 }
@@ -513,7 +393,7 @@ impl<E: Engine> Store for KvStore<E> {
     fn footprint(&self) -> Result<Footprint> {
         let mut footprint = disk::footprint_of_tree(&self.directory)?;
         if let Some(engine) = self.engine.opened() {
-            let hole = engine.hole(&self.directory);
+            let hole = engine.hole();
             self.give_back(engine)?;
             footprint.apparent_bytes -= hole?;
         }
@@ -543,18 +423,23 @@ struct KvConnection<'s, E: Engine> {
 
 impl<E: Engine> Connection for KvConnection<'_, E> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let handle = self.engine.handle(&self.store.options);
-        Ok(Box::new(KvSession::<E> {
-            handle: handle.map_err(at::<E>("open the table"))?,
-            engine: &self.engine,
-            open: Open::Nothing,
+        let (engine, options) = (&self.engine, &self.store.options);
+        let table = engine.table(options).map_err(at::<E>("open the table"))?;
+        Ok(Box::new(KvSession {
+            open: None,
+            table,
+            engine,
+            options,
         }))
     }
 
     fn effective_settings(&self) -> Result<Settings> {
-        let (directory, options) = (&self.store.directory, &self.store.options);
-        let effective = self.engine.effective_settings(directory, options);
-        effective.map_err(at::<E>("read its settings"))
+        let effective = self.engine.effective_settings(&self.store.options);
+        let mut effective = effective.map_err(at::<E>("read its settings"))?;
+        if E::Options::SETTINGS.iter().any(|s| s.name == "key") {
+            effective.set("key", self.store.kept_form().value());
+        }
+        Ok(effective)
     }
 
     fn close(self: Box<Self>) -> Result<()> {
@@ -563,66 +448,62 @@ impl<E: Engine> Connection for KvConnection<'_, E> {
 }
 
 struct KvSession<'c, E: Engine> {
-    /// The transaction that is open.
-    open: Open<'c, E>,
-    handle: E::Handle<'c>,
+    /// The transaction that is open; without one, each operation is a transaction of its own.
+    open: Option<(Access, E::Txn<'c>)>,
+    /// Nothing where it was dropped.
+    table: Option<E::Table<'c>>,
     engine: &'c Lent<'c, E>,
-}
-
-enum Open<'c, E: Engine + 'c> {
-    /// Each operation is a transaction of its own.
-    Nothing,
-    Read(E::Read<'c>),
-    Write(E::Write<'c>),
+    options: &'c E::Options,
 }
 
 impl<'c, E: Engine> KvSession<'c, E> {
-    fn engine(&self) -> &'c E {
-        self.engine
+    fn table(&mut self) -> Result<&mut E::Table<'c>> {
+        let none = || StoreError::no_table(E::STORE, "use its table");
+        self.table.as_mut().ok_or_else(none)
     }
 
     fn read(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let engine: &'c E = self.engine;
         let read = match &mut self.open {
-            Open::Read(read) => read.get(key, show),
-            Open::Write(write) => write.get(key, show),
-            Open::Nothing => self.engine().get_once(&mut self.handle, key, show),
+            Some((_, txn)) => txn.get(key, show),
+            None => engine.get_once(self.table()?, key, show),
         };
         read.map_err(at_key::<E>("read", key))
     }
 
-    fn change(
-        &mut self,
-        attempted: &'static str,
-        key: Key,
-        change: impl FnOnce(&mut dyn Table) -> Result<bool>,
-    ) -> Result<bool> {
-        let changed = match &mut self.open {
-            Open::Write(write) => change(write),
-            Open::Read(_) => Err(reads_only::<E>()),
-            Open::Nothing => self.engine().change_once(&mut self.handle, change),
-        };
-        changed.map_err(at_key::<E>(attempted, key))
-    }
-
-    fn change_several(
-        &mut self,
-        change: impl FnOnce(&mut dyn Table) -> Result<bool>,
-    ) -> Result<bool> {
+    /// Changes something in the open transaction, or in one of its own, which is committed if there was
+    /// something to change.
+    fn change(&mut self, change: impl FnOnce(&mut E::Txn<'c>) -> Result<bool>) -> Result<bool> {
+        let engine: &'c E = self.engine;
         match &mut self.open {
-            Open::Write(write) => change(write),
-            Open::Read(_) => Err(reads_only::<E>()),
-            Open::Nothing => self.engine().change_several_once(&mut self.handle, change),
+            Some((Access::Write, txn)) => return change(txn),
+            Some((Access::Read, _)) => {
+                let why = "the transaction was begun for reading only";
+                return Err(StoreError::unsupported(E::STORE, "write", why));
+            }
+            None => {}
+        }
+        let table = self.table()?;
+        let mut txn = engine.begin_single(table)?;
+        match change(&mut txn) {
+            Ok(true) => E::commit(txn).map(|()| true),
+            unchanged => engine.end(table, txn).and(unchanged),
         }
     }
 
     fn without_transaction(&self, what: &str) -> Result<()> {
-        match self.open {
-            Open::Nothing => Ok(()),
-            Open::Read(_) | Open::Write(_) => Err(StoreError::unsupported(
-                E::STORE,
-                what,
-                "a transaction is open; commit it first",
-            )),
+        let why = "a transaction is open; commit it first";
+        let open = || StoreError::unsupported(E::STORE, what, why);
+        self.open.is_none().then_some(()).ok_or_else(open)
+    }
+
+    /// Ends the open transaction, if there is one.
+    fn end(&mut self, kept: bool) -> Result<()> {
+        let engine: &'c E = self.engine;
+        match (self.open.take(), &mut self.table) {
+            (Some((Access::Write, txn)), _) if kept => E::commit(txn),
+            (Some((_, txn)), Some(table)) => engine.end(table, txn),
+            _ => Ok(()),
         }
     }
 }
@@ -631,44 +512,25 @@ impl<E: Engine> Drop for KvSession<'_, E> {
     /// Undoes what is open, instead of leaving that to an engine that may end the process where it
     /// cannot. Nobody is left to be told.
     fn drop(&mut self) {
-        let _ = self.rollback();
+        let _ = self.end(false);
     }
-}
-
-#[cold]
-fn reads_only<E: Engine>() -> StoreError {
-    let why = "the transaction was begun for reading only";
-    StoreError::unsupported(E::STORE, "write", why)
 }
 
 impl<E: Engine> Session for KvSession<'_, E> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.without_transaction("begin a transaction")?;
-        let engine = self.engine();
-        let begun = match access {
-            Access::Read => engine.read(&mut self.handle).map(Open::Read),
-            Access::Write => engine.write(&mut self.handle).map(Open::Write),
-        };
-        self.open = begun.map_err(at::<E>("begin a transaction"))?;
+        let engine = self.engine;
+        let begun = engine.begin(self.table()?, access);
+        self.open = Some((access, begun.map_err(at::<E>("begin a transaction"))?));
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Write(write) => write.commit(),
-            Open::Read(read) => self.engine().end_read(&mut self.handle, read),
-            Open::Nothing => Ok(()),
-        }
-        .map_err(at::<E>("commit"))
+        self.end(true).map_err(at::<E>("commit"))
     }
 
     fn rollback(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Write(write) => write.rollback(),
-            Open::Read(read) => self.engine().end_read(&mut self.handle, read),
-            Open::Nothing => Ok(()),
-        }
-        .map_err(at::<E>("roll back"))
+        self.end(false).map_err(at::<E>("roll back"))
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
@@ -687,28 +549,43 @@ impl<E: Engine> Session for KvSession<'_, E> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let insert = |table: &mut dyn Table| table.insert(key, value).map(|()| true);
-        self.change("insert", key, insert).map(drop)
+        let inserted = self.change(|txn| txn.put(key, value, false));
+        match inserted.map_err(at_key::<E>("insert", key))? {
+            true => Ok(()),
+            false => Err(StoreError::key_exists(E::STORE, key)),
+        }
     }
 
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
-        let inserted = self.change_several(|table| {
-            rows.iter().try_for_each(|(key, value)| {
-                let inserted = table.insert(*key, value);
-                inserted.map_err(at_key::<E>("insert", *key))
-            })?;
+        let engine: &E = self.engine;
+        if self.open.is_none()
+            && let Some(inserted) = engine.insert_several(self.table()?, rows)
+        {
+            return inserted.map_err(at::<E>("insert rows"));
+        }
+        let inserted = self.change(|txn| {
+            for (key, value) in rows {
+                let inserted = txn.put(*key, value, false);
+                if !inserted.map_err(at_key::<E>("insert", *key))? {
+                    return Err(StoreError::key_exists(E::STORE, *key));
+                }
+            }
             Ok(true)
         });
         inserted.map(drop).map_err(at::<E>("insert rows"))
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let was_there = self.change("overwrite", key, |table| table.replace(key, value))?;
-        Ok(replaced(was_there, value))
+        let was_there = self.change(|txn| txn.put(key, value, true));
+        Ok(replaced(
+            was_there.map_err(at_key::<E>("overwrite", key))?,
+            value,
+        ))
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        self.change("delete", key, |table| table.remove(key))
+        let deleted = self.change(|txn| txn.remove(key));
+        deleted.map_err(at_key::<E>("delete", key))
     }
 
     fn scan(
@@ -717,25 +594,31 @@ impl<E: Engine> Session for KvSession<'_, E> {
         limit: usize,
         visit: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<usize> {
-        match &mut self.open {
-            Open::Read(read) => read.scan(from, limit, visit),
-            Open::Write(write) => write.scan(from, limit, visit),
-            Open::Nothing => self
-                .engine()
-                .scan_once(&mut self.handle, from, limit, visit),
+        let alone = self.open.is_none();
+        if alone {
+            self.begin(Access::Read)?;
         }
-        .map_err(at_key::<E>("scan from", from))
+        let scanned = match &mut self.open {
+            Some((_, txn)) => txn.scan(from, limit, visit),
+            None => Ok(0),
+        };
+        let ended = if alone { self.end(false) } else { Ok(()) };
+        ended.and(scanned).map_err(at_key::<E>("scan from", from))
     }
 
     fn create_table(&mut self) -> Result<()> {
         self.without_transaction("create a table")?;
-        let created = self.engine().create_table(&mut self.handle);
-        created.map_err(at::<E>("create the table"))
+        let created = self.engine.create_table(self.options);
+        created.map_err(at::<E>("create the table"))?;
+        let table = self.engine.table(self.options);
+        self.table = table.map_err(at::<E>("open the table"))?;
+        Ok(())
     }
 
     fn drop_table(&mut self) -> Result<()> {
         self.without_transaction("drop a table")?;
-        let dropped = E::drop_table(self.engine, &mut self.handle);
+        self.table()?;
+        let dropped = E::drop_table(self.engine, &mut self.table);
         dropped.map_err(at::<E>("drop the table"))
     }
 }

@@ -7,7 +7,7 @@
 //! In its place a store has but a file with its name on the server. With the data, the server keeps for
 //! which place of which machine it was made, so that what a killed run left can be told and removed.
 
-use crate::kv::{Reading, Table, replaced};
+use crate::kv::{Rows, replaced};
 use crate::options::{Described, StoreOptions, number};
 use crate::{
     Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind,
@@ -32,7 +32,7 @@ pub const TIMEOUT: Described<u64> = number(
 
 /// A connection to a server, on which a store's data lies under a name of its own. Outside
 /// [`Self::begin`] … [`Self::end`] each operation is a transaction of its own.
-pub trait Remote: Reading + Table + Sized + 'static {
+pub trait Remote: Rows + Sized + 'static {
     /// The name of the store, in specs and messages.
     const STORE: &'static str;
 
@@ -106,19 +106,30 @@ pub trait Remote: Reading + Table + Sized + 'static {
             .ok_or_else(|| StoreError::unsupported(Self::STORE, "roll back", why))
     }
 
+    /// Adds a value that is new, as [`Session::insert`].
+    ///
+    /// # Errors
+    /// The key exists, or the server refuses.
+    fn add(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        match self.put(key, value, false)? {
+            true => Ok(()),
+            false => Err(StoreError::key_exists(Self::STORE, key)),
+        }
+    }
+
     /// Adds several values, as [`Session::insert_many`].
     ///
     /// # Errors
-    /// As [`Table::insert`].
+    /// As [`Self::add`].
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
         rows.iter()
-            .try_for_each(|(key, value)| self.insert(*key, value))
+            .try_for_each(|(key, value)| self.add(*key, value))
     }
 
     /// Adds the values of a dataset, as fast as the server can load.
     ///
     /// # Errors
-    /// As [`Table::insert`].
+    /// As [`Self::add`].
     fn load(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
         self.insert_many(rows)
     }
@@ -331,7 +342,7 @@ impl<R: Remote> Session for RemoteSession<'_, R> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        self.0.insert(key, value)
+        self.0.add(key, value)
     }
 
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
@@ -343,7 +354,7 @@ impl<R: Remote> Session for RemoteSession<'_, R> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let was_there = self.0.replace(key, value)?;
+        let was_there = self.0.put(key, value, true)?;
         Ok(replaced(was_there, value))
     }
 

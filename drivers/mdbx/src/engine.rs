@@ -1,18 +1,17 @@
 //! libmdbx, as the adapter for key-value engines wants it.
 
 use crate::environment::{
-    self, Code, Environment, Order, Put, Reading as MdbxReading, Resting, Table as MdbxTable,
-    Writing as MdbxWriting,
+    self, Code, Environment, Order, Put, Reading, Resting, Table as MdbxTable, Writing,
 };
-use crate::error::failed;
+use crate::error::Said as _;
 use crate::key::{self, Held};
 use crate::options::{self, Options};
 use crate::{DATA_FILE, STORE};
 use std::path::{Path, PathBuf};
 use stowplan_model::{Capabilities, Settings};
-use stowplan_stores::kv::{Changing, Engine, Reading, Table, Visit, capabilities, on_key, shown};
+use stowplan_stores::kv::{Engine, Rows, Visit, capabilities, shown};
 use stowplan_stores::{
-    Found, Key, KeyForm, Lent, Result, StoreError, expect_file, refuse_existing,
+    Access, Found, Key, KeyForm, Lent, Result, expect_file, refuse_existing,
 };
 
 /// The name of the table.
@@ -25,62 +24,25 @@ fn order(form: KeyForm) -> Order {
     }
 }
 
-/// The table, where there is none: made and committed.
-fn create_table(environment: &Environment, form: KeyForm) -> Result<MdbxTable> {
-    let create = || {
-        let writing = environment.write()?;
-        let table = writing.create_table(TABLE, order(form))?;
-        writing.commit()?;
-        Ok(table)
-    };
-    create().map_err(|e| failed("create the table", e))
-}
-
-/// The table, if there is one.
-fn open_table(
-    environment: &Environment,
-    form: KeyForm,
-) -> std::result::Result<Option<MdbxTable>, Code> {
-    let reading = environment.read()?;
-    let table = reading.open_table(TABLE, order(form))?;
-    reading.end()?;
-    Ok(table)
-}
-
 /// What a session has of the table.
-pub(crate) struct Handle<'e> {
-    /// Nothing after it was dropped.
-    table: Option<MdbxTable>,
+pub(crate) struct Table<'e> {
+    table: MdbxTable,
     form: KeyForm,
     /// Between transactions that read: as libmdbx recommends, one is reset and renewed instead of
     /// being made anew.
     resting: Option<Resting<'e>>,
 }
 
-impl Handle<'_> {
-    fn table(&self) -> Result<MdbxTable> {
-        let none = || StoreError::no_table(STORE, "use the table");
-        self.table.ok_or_else(none)
-    }
-
-    fn within<T>(
-        &self,
-        table: MdbxTable,
-        transaction: std::result::Result<T, Code>,
-    ) -> Result<Transaction<T>> {
-        Ok(Transaction {
-            table,
-            form: self.form,
-            transaction: transaction.map_err(|e| failed("begin a transaction", e))?,
-        })
-    }
-}
-
 /// A transaction with the table in it.
-pub(crate) struct Transaction<T> {
+pub(crate) struct Transaction<'e> {
     table: MdbxTable,
     form: KeyForm,
-    transaction: T,
+    inner: Inner<'e>,
+}
+
+enum Inner<'e> {
+    Read(Reading<'e>),
+    Write(Writing<'e>),
 }
 
 impl Engine for Environment {
@@ -88,9 +50,8 @@ impl Engine for Environment {
     const ABOUT: &'static str =
         "a table of a libmdbx database: a B+ tree in mapped memory, copied on write";
     type Options = Options;
-    type Handle<'e> = Handle<'e>;
-    type Read<'e> = Transaction<MdbxReading<'e>>;
-    type Write<'e> = Transaction<MdbxWriting<'e>>;
+    type Table<'e> = Table<'e>;
+    type Txn<'e> = Transaction<'e>;
 
     fn version() -> (&'static str, String) {
         ("libmdbx", environment::version())
@@ -104,75 +65,70 @@ impl Engine for Environment {
         }
     }
 
-    fn create(directory: &Path, options: &Options) -> Result<Self> {
-        // libmdbx would open what is there.
-        refuse_existing(&directory.join(DATA_FILE))?;
-        let environment = Self::new(directory, options)
-            .map_err(|e| failed(format!("create {}", directory.display()), e))?;
-        create_table(&environment, options.key)?;
+    fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
+        // libmdbx would open what is there, and make what is not.
+        let path = directory.join(DATA_FILE);
+        match new {
+            true => refuse_existing(&path)?,
+            false => expect_file(STORE, &path)?,
+        }
+        let environment = Self::new(directory, options).said()?;
+        if new {
+            environment.create_table(options)?;
+        }
         Ok(environment)
     }
 
-    fn open(directory: &Path, options: &Options) -> Result<Self> {
-        // libmdbx would make what is not there.
-        expect_file(STORE, &directory.join(DATA_FILE))?;
-        let opened = Self::new(directory, options);
-        opened.map_err(|e| failed(format!("open {}", directory.display()), e))
-    }
-
-    /// libmdbx keeps with a table in which order its keys are, and there are two.
-    fn check_keys(&self, directory: &Path, options: &Options) -> Result<()> {
-        match open_table(self, options.key) {
-            Ok(_) => Ok(()),
-            Err(Code::INCOMPATIBLE) => {
-                let other = match options.key {
-                    KeyForm::Integer => KeyForm::Text,
-                    KeyForm::Text => KeyForm::Integer,
-                };
-                let key = other.bytes(Key(1));
-                let path = directory.join(DATA_FILE);
-                options.key.check(STORE, &path, Some(key.as_ref()))
-            }
-            Err(code) => Err(failed("open the table", code)),
-        }
-    }
-
     /// After a last sync.
-    fn close(self, _: &Path, _: &Options) -> Result<()> {
-        self.end().map_err(|e| failed("close", e))
+    fn close(self) -> Result<()> {
+        self.end().said()
     }
 
-    fn handle<'e>(&'e self, options: &'e Options) -> Result<Handle<'e>> {
-        let table = open_table(self, options.key);
-        Ok(Handle {
-            table: table.map_err(|e| failed("open the table", e))?,
-            form: options.key,
+    fn table<'e>(&'e self, options: &'e Options) -> Result<Option<Table<'e>>> {
+        let form = options.key;
+        let reading = self.read().said()?;
+        let table = reading.open_table(TABLE, order(form)).said()?;
+        reading.end().said()?;
+        Ok(table.map(|table| Table {
+            table,
+            form,
             resting: None,
+        }))
+    }
+
+    /// One that writes waits for that of another thread.
+    fn begin<'e>(&'e self, table: &mut Table<'e>, access: Access) -> Result<Transaction<'e>> {
+        let inner = match access {
+            Access::Read => {
+                let resting = table.resting.take();
+                let reading = resting.map_or_else(|| self.read(), Resting::resume);
+                Inner::Read(reading.said()?)
+            }
+            Access::Write => Inner::Write(self.write().said()?),
+        };
+        Ok(Transaction {
+            table: table.table,
+            form: table.form,
+            inner,
         })
     }
 
-    fn read<'e>(&'e self, handle: &mut Handle<'e>) -> Result<Self::Read<'e>> {
-        let table = handle.table()?;
-        let resting = handle.resting.take();
-        let reading = resting.map_or_else(|| Self::read(self), Resting::resume);
-        handle.within(table, reading)
+    fn commit(transaction: Transaction<'_>) -> Result<()> {
+        match transaction.inner {
+            Inner::Read(_) => Ok(()),
+            Inner::Write(writing) => writing.commit().said(),
+        }
     }
 
-    fn end_read<'e>(&'e self, handle: &mut Handle<'e>, read: Self::Read<'e>) -> Result<()> {
-        let resting = read.transaction.rest();
-        handle.resting = Some(resting.map_err(|e| failed("end a transaction", e))?);
+    fn end<'e>(&'e self, table: &mut Table<'e>, transaction: Transaction<'e>) -> Result<()> {
+        if let Inner::Read(reading) = transaction.inner {
+            table.resting = Some(reading.rest().said()?);
+        }
         Ok(())
     }
 
-    /// Waits for the transaction of another thread that writes.
-    fn write<'e>(&'e self, handle: &mut Handle<'e>) -> Result<Self::Write<'e>> {
-        let table = handle.table()?;
-        handle.within(table, Self::write(self))
-    }
-
-    fn effective_settings(&self, _: &Path, _: &Options) -> Result<Settings> {
-        let info = self.info().map_err(|e| failed("read settings", e))?;
-        Ok(options::effective(&info))
+    fn effective_settings(&self, _: &Options) -> Result<Settings> {
+        Ok(options::effective(&self.info().said()?))
     }
 
     fn data_files(directory: &Path) -> Vec<PathBuf> {
@@ -184,127 +140,87 @@ impl Engine for Environment {
         false
     }
 
-    fn create_table<'e>(&'e self, handle: &mut Handle<'e>) -> Result<()> {
-        handle.table = Some(create_table(self, handle.form)?);
-        Ok(())
+    fn create_table(&self, options: &Options) -> Result<()> {
+        let writing = self.write().said()?;
+        writing.create_table(TABLE, order(options.key)).said()?;
+        writing.commit().said()
     }
 
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, handle: &mut Handle<'e>) -> Result<()> {
-        // A transaction at rest knows the tables that there were.
-        handle.resting = None;
-        let table = handle.table()?;
-        let drop = || {
-            let mut writing = engine.write()?;
-            writing.drop_table(table)?;
-            writing.commit()
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table<'e>>) -> Result<()> {
+        if let Some(table) = table {
+            // A transaction at rest knows the tables that there were.
+            table.resting = None;
+            let mut writing = engine.write().said()?;
+            writing.drop_table(table.table).said()?;
+            writing.commit().said()?;
+        }
+        *table = None;
+        Ok(())
+    }
+}
+
+/// Whether it was there, or was not, as was said.
+fn as_said(changed: std::result::Result<(), Code>) -> Result<bool> {
+    match changed {
+        Ok(()) => Ok(true),
+        Err(Code::NOT_FOUND | Code::KEY_EXISTS) => Ok(false),
+        changed => changed.said().map(|()| true),
+    }
+}
+
+impl Rows for Transaction<'_> {
+    /// The value where it lies in the mapping.
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let bytes = Held::new(self.form, key);
+        let value = match &self.inner {
+            Inner::Read(reading) => reading.get(self.table, bytes.as_ref()),
+            Inner::Write(writing) => writing.get(self.table, bytes.as_ref()),
         };
-        drop().map_err(|e| failed("drop the table", e))?;
-        handle.table = None;
-        Ok(())
-    }
-}
-
-type Value<'t> = std::result::Result<Option<&'t [u8]>, Code>;
-
-/// The value where it lies in the mapping.
-fn get(key: Key, value: Value<'_>, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-    shown(value.map_err(|e| failed(on_key("read", key), e))?, show)
-}
-
-/// Runs `scan` with a function that shows values for as long as it says so.
-fn scanned(
-    form: KeyForm,
-    from: Key,
-    limit: usize,
-    visit: &mut Visit<'_>,
-    scan: impl FnOnce(&mut dyn FnMut(&[u8], &[u8]) -> bool) -> std::result::Result<(), Code>,
-) -> Result<usize> {
-    if limit == 0 {
-        return Ok(0);
-    }
-    let (mut visited, mut strange) = (0, None);
-    let scanned = scan(&mut |key, value| match key::key(form, key) {
-        Ok(key) => {
-            visit(key, value);
-            visited += 1;
-            visited < limit
-        }
-        Err(error) => {
-            strange = Some(error);
-            false
-        }
-    });
-    scanned.map_err(|e| failed(on_key("scan from", from), e))?;
-    strange.map_or(Ok(visited), Err)
-}
-
-impl Reading for Transaction<MdbxReading<'_>> {
-    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        let bytes = Held::new(self.form, key);
-        get(key, self.transaction.get(self.table, bytes.as_ref()), show)
+        shown(value.said()?, show)
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
-        let start = Held::new(self.form, from);
-        scanned(self.form, from, limit, visit, |show| {
-            self.transaction.scan(self.table, start.as_ref(), show)
-        })
-    }
-}
-
-impl Reading for Transaction<MdbxWriting<'_>> {
-    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        let bytes = Held::new(self.form, key);
-        get(key, self.transaction.get(self.table, bytes.as_ref()), show)
-    }
-
-    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
-        let start = Held::new(self.form, from);
-        scanned(self.form, from, limit, visit, |show| {
-            self.transaction.scan(self.table, start.as_ref(), show)
-        })
-    }
-}
-
-impl Table for Transaction<MdbxWriting<'_>> {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let bytes = Held::new(self.form, key);
-        let put = self
-            .transaction
-            .put(self.table, bytes.as_ref(), value, Put::Add);
-        match put {
-            Ok(()) => Ok(()),
-            Err(Code::KEY_EXISTS) => Err(StoreError::key_exists(STORE, key)),
-            Err(code) => Err(failed(on_key("insert", key), code)),
+        if limit == 0 {
+            return Ok(0);
         }
+        let (form, start) = (self.form, Held::new(self.form, from));
+        let (mut visited, mut strange) = (0, None);
+        let mut show = |key: &[u8], value: &[u8]| match key::key(form, key) {
+            Ok(key) => {
+                visit(key, value);
+                visited += 1;
+                visited < limit
+            }
+            Err(error) => {
+                strange = Some(error);
+                false
+            }
+        };
+        match &self.inner {
+            Inner::Read(reading) => reading.scan(self.table, start.as_ref(), &mut show),
+            Inner::Write(writing) => writing.scan(self.table, start.as_ref(), &mut show),
+        }
+        .said()?;
+        strange.map_or(Ok(visited), Err)
     }
 
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
+    fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
+        let Inner::Write(writing) = &mut self.inner else {
+            return Ok(false);
+        };
+        let how = match there {
+            true => Put::Replace,
+            false => Put::Add,
+        };
         let bytes = Held::new(self.form, key);
-        let put = self
-            .transaction
-            .put(self.table, bytes.as_ref(), value, Put::Replace);
-        found(put).map_err(|e| failed(on_key("overwrite", key), e))
+        as_said(writing.put(self.table, bytes.as_ref(), value, how))
     }
 
     fn remove(&mut self, key: Key) -> Result<bool> {
+        let Inner::Write(writing) = &mut self.inner else {
+            return Ok(false);
+        };
         let bytes = Held::new(self.form, key);
-        let deleted = self.transaction.delete(self.table, bytes.as_ref());
-        found(deleted).map_err(|e| failed(on_key("delete", key), e))
-    }
-}
-
-/// Whether what was to be changed was there.
-fn found(changed: std::result::Result<(), Code>) -> std::result::Result<bool, Code> {
-    match changed {
-        Ok(()) => Ok(true),
-        Err(Code::NOT_FOUND) => Ok(false),
-        Err(code) => Err(code),
-    }
-}
-
-impl Changing for Transaction<MdbxWriting<'_>> {
-    fn commit(self) -> Result<()> {
-        self.transaction.commit().map_err(|e| failed("commit", e))
+        as_said(writing.delete(self.table, bytes.as_ref()))
     }
 }

@@ -24,7 +24,6 @@ impl Code {
     /// Of a commit: libmdbx has aborted the transaction because an operation in it had failed.
     pub(crate) const UNDONE: Self = Self(ffi::MDBX_RESULT_TRUE);
     pub(crate) const BUSY: Self = Self(ffi::MDBX_BUSY);
-    pub(crate) const INCOMPATIBLE: Self = Self(ffi::MDBX_INCOMPATIBLE);
     pub(crate) const KEY_EXISTS: Self = Self(ffi::MDBX_KEYEXIST);
     pub(crate) const MAP_FULL: Self = Self(ffi::MDBX_MAP_FULL);
     pub(crate) const NOT_FOUND: Self = Self(ffi::MDBX_NOTFOUND);
@@ -380,7 +379,7 @@ impl<'e> Reading<'e> {
         Ok(Resting(self.0))
     }
 
-    /// The table, if there is one; [`Code::INCOMPATIBLE`] for one with keys in another order.
+    /// The table, if there is one.
     pub(crate) fn open_table(&self, name: &str, order: Order) -> Result<Option<Table>> {
         match self.0.table(name, order.flags()) {
             Ok(table) => Ok(Some(table)),

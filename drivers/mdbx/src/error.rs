@@ -1,20 +1,24 @@
 //! libmdbx's codes as errors of a store.
 
-use crate::STORE;
 use crate::environment::Code;
-use stowplan_stores::StoreError;
+use stowplan_stores::{Result, StoreError};
 
-/// What libmdbx said about an action, in one line.
-pub(crate) fn failed(action: impl Into<String>, code: Code) -> StoreError {
-    let detail = match code {
-        Code::MAP_FULL => {
-            "the database has reached its largest size; raise the setting max_size".to_owned()
-        }
-        Code::UNDONE => "the transaction was undone because of an earlier error".to_owned(),
-        code => code.to_string(),
-    };
-    match code {
-        Code::BUSY => StoreError::conflict(STORE, action, detail),
-        _ => StoreError::engine(STORE, action, detail),
+/// What libmdbx said, in one line; the adapter adds what was attempted.
+pub(crate) trait Said<T> {
+    fn said(self) -> Result<T>;
+}
+
+impl<T> Said<T> for std::result::Result<T, Code> {
+    fn said(self) -> Result<T> {
+        self.map_err(|code| match code {
+            Code::MAP_FULL => StoreError::said(
+                "the database has reached its largest size; raise the setting max_size",
+            ),
+            Code::UNDONE => {
+                StoreError::said("the transaction was undone because of an earlier error")
+            }
+            Code::BUSY => StoreError::conflict("", "", code.to_string()),
+            code => StoreError::said(code),
+        })
     }
 }

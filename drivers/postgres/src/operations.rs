@@ -1,11 +1,10 @@
 //! The operations, as statements.
 
-use crate::STORE;
 use crate::options::Form;
 use crate::server::Server;
 use std::pin::pin;
-use stowplan_stores::kv::{Reading, Table, Visit, shown};
-use stowplan_stores::{Found, Key, Result, StoreError};
+use stowplan_stores::kv::{Rows, Visit, shown};
+use stowplan_stores::{Found, Key, Result};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row, Statement};
@@ -108,7 +107,7 @@ fn number(key: Key) -> i64 {
     i64::try_from(key.0).unwrap_or(i64::MAX)
 }
 
-impl Reading for Server {
+impl Rows for Server {
     fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
         let rows = self.rows(Asked::Read, &[&number(key)])?;
         shown(rows.first().map(|row| row.get(0)), show)
@@ -123,18 +122,13 @@ impl Reading for Server {
         }
         Ok(rows.len())
     }
-}
 
-impl Table for Server {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        match self.changes("insert", Asked::Insert, &[&number(key), &value])? {
-            true => Ok(()),
-            false => Err(StoreError::key_exists(STORE, key)),
-        }
-    }
-
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
-        self.changes("overwrite", Asked::Overwrite, &[&number(key), &value])
+    fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
+        let (action, asked) = match there {
+            true => ("overwrite", Asked::Overwrite),
+            false => ("insert", Asked::Insert),
+        };
+        self.changes(action, asked, &[&number(key), &value])
     }
 
     fn remove(&mut self, key: Key) -> Result<bool> {

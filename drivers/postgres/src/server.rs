@@ -7,7 +7,6 @@ use std::error::Error as _;
 use std::str::FromStr;
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
-use stowplan_stores::kv::Table;
 use stowplan_stores::options::Value;
 use stowplan_stores::remote::{self, Remote};
 use stowplan_stores::{Access, Key, Result, StoreError};
@@ -261,6 +260,6 @@ impl Remote for Server {
             return self.copy(rows);
         }
         rows.iter()
-            .try_for_each(|(key, value)| self.insert(*key, value))
+            .try_for_each(|(key, value)| self.add(*key, value))
     }
 }

@@ -8,7 +8,7 @@ use redis::{
 };
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
-use stowplan_stores::kv::{Reading, Table, Visit, shown};
+use stowplan_stores::kv::{Rows, Visit, shown};
 use stowplan_stores::options::Value;
 use stowplan_stores::remote::{self, Remote};
 use stowplan_stores::{Found, Key, Result, StoreError};
@@ -48,16 +48,6 @@ impl Server {
     fn ask_all<T: FromRedisValue>(&mut self, action: &str, commands: &Pipeline) -> Result<T> {
         let answer = commands.query(&mut self.connection);
         answer.map_err(|error| failed(action, &error, self.options))
-    }
-
-    /// SET where the key is there (XX) or is not (NX); whether it was so.
-    fn set(&mut self, action: &str, key: Key, value: &[u8], when: &str) -> Result<bool> {
-        let set = cmd("SET")
-            .arg(self.key(key))
-            .arg(value)
-            .arg(when)
-            .to_owned();
-        Ok(self.ask::<Option<String>>(action, &set)?.is_some())
     }
 
     fn key(&self, key: Key) -> Vec<u8> {
@@ -203,7 +193,7 @@ impl Remote for Server {
     }
 }
 
-impl Reading for Server {
+impl Rows for Server {
     fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
         let get = cmd("GET").arg(self.key(key)).to_owned();
         let value: Option<Vec<u8>> = self.ask("read", &get)?;
@@ -214,18 +204,16 @@ impl Reading for Server {
         let why = "its keys have no order";
         Err(StoreError::unsupported(STORE, "scan", why))
     }
-}
 
-impl Table for Server {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        match self.set("insert", key, value, "NX")? {
-            true => Ok(()),
-            false => Err(StoreError::key_exists(STORE, key)),
-        }
-    }
-
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
-        self.set("overwrite", key, value, "XX")
+    /// SET where the key is there (XX) or is not (NX).
+    fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
+        let (action, when) = match there {
+            true => ("overwrite", "XX"),
+            false => ("insert", "NX"),
+        };
+        let mut set = cmd("SET");
+        set.arg(self.key(key)).arg(value).arg(when);
+        Ok(self.ask::<Option<String>>(action, &set)?.is_some())
     }
 
     fn remove(&mut self, key: Key) -> Result<bool> {

@@ -8,7 +8,6 @@ mod error;
 mod options;
 #[cfg(test)]
 mod tests;
-mod transaction;
 
 use engine::OpenDatabase;
 use rocksdb::{MultiThreaded, OptimisticTransactionDB};

@@ -10,7 +10,7 @@ use rusty_s3::actions::{DeleteObjectsResponse, ListObjectsV2, ObjectIdentifier};
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Operation, Settings};
-use stowplan_stores::kv::{Reading, Table, Visit, shown};
+use stowplan_stores::kv::{Rows, Visit, shown};
 use stowplan_stores::options::Value;
 use stowplan_stores::remote::{self, Remote};
 use stowplan_stores::{Found, Key, Result, StoreError};
@@ -114,7 +114,7 @@ impl Server {
     }
 
     /// Puts an object; with `new`, only where there is none: whether it did.
-    fn put(&self, object: &str, value: &[u8], new: bool) -> Result<bool> {
+    fn put_object(&self, object: &str, value: &[u8], new: bool) -> Result<bool> {
         let action = self.bucket.put_object(Some(&self.credentials), object);
         let mut headers = Vec::new();
         if self.options.checksum == Checksum::Crc32c {
@@ -306,7 +306,7 @@ impl Remote for Server {
 
     fn make(&mut self, owner: &str) -> Result<()> {
         let note = format!("{MADE}{}", self.name);
-        self.put(&note, owner.as_bytes(), true).map(drop)
+        self.put_object(&note, owner.as_bytes(), true).map(drop)
     }
 
     fn made(&mut self) -> Result<Vec<(String, String)>> {
@@ -341,7 +341,7 @@ impl Remote for Server {
     }
 }
 
-impl Reading for Server {
+impl Rows for Server {
     fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
         shown(self.whole(&self.object(key))?.as_deref(), show)
     }
@@ -364,19 +364,10 @@ impl Reading for Server {
         })?;
         Ok(scanned)
     }
-}
-
-impl Table for Server {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        match self.put(&self.object(key), value, true)? {
-            true => Ok(()),
-            false => Err(StoreError::key_exists(STORE, key)),
-        }
-    }
 
     /// The protocol has no replacing of what must be there: one that is not is made.
-    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
-        self.put(&self.object(key), value, false)
+    fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
+        self.put_object(&self.object(key), value, !there)
     }
 
     /// The protocol does not tell whether it was there.

@@ -3,9 +3,9 @@
 use super::form::{self, Held, Rows};
 use super::{Options, STORE};
 use crate::files::Fsync;
-use crate::kv::{Changing, Engine, LookThenPut, Reading, Visit, capabilities, shown};
+use crate::kv::{Engine, Visit, capabilities, shown};
 use crate::options::OptionValue as _;
-use crate::{Found, Key, Lent, Result, StoreError, disk};
+use crate::{Access, Found, Key, Lent, Result, StoreError, disk};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -21,7 +21,7 @@ const DIRECTORY: &str = "document";
 const FILE: &str = "values";
 const TEMPORARY: &str = "values.new";
 
-pub(super) struct Document {
+pub(crate) struct Document {
     state: RwLock<State>,
     options: Options,
     place: PathBuf,
@@ -29,7 +29,7 @@ pub(super) struct Document {
 }
 
 /// What changes.
-pub(super) struct State {
+pub(crate) struct State {
     /// Nothing once the table was dropped.
     rows: Option<Rows>,
     /// The document that is written, in memory that is used again.
@@ -115,9 +115,8 @@ impl Engine for Document {
     const ABOUT: &'static str =
         "one file with every value (JSON, or a compact form), kept in memory and rewritten whole";
     type Options = Options;
-    type Handle<'e> = ();
-    type Read<'e> = RwLockReadGuard<'e, State>;
-    type Write<'e> = Writing<'e>;
+    type Table<'e> = ();
+    type Txn<'e> = Transaction<'e>;
 
     fn version() -> (&'static str, String) {
         (STORE, "1".to_owned())
@@ -131,59 +130,60 @@ impl Engine for Document {
         }
     }
 
-    fn create(directory: &Path, options: &Options) -> Result<Self> {
+    fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
         let place = directory.join(DIRECTORY);
-        fs::create_dir(&place).map_err(StoreError::io("create", &place))?;
-        let document = Self::at(place, *options, Some(Rows::new()))?;
-        // That there is an empty one, every promise rests on.
-        document.publish(&mut document.write_state(), || (), Fsync::Directory)?;
-        let above = File::open(directory).map_err(StoreError::io("open", directory))?;
-        sync(&above, directory)?;
-        Ok(document)
-    }
-
-    fn open(directory: &Path, options: &Options) -> Result<Self> {
-        let place = directory.join(DIRECTORY);
+        if new {
+            fs::create_dir(&place).map_err(StoreError::io("create", &place))?;
+            let document = Self::at(place, *options, Some(Rows::new()))?;
+            // That there is an empty one, every promise rests on.
+            document.publish(&mut document.write_state(), || (), Fsync::Directory)?;
+            let above = File::open(directory).map_err(StoreError::io("open", directory))?;
+            sync(&above, directory)?;
+            return Ok(document);
+        }
         let path = place.join(FILE);
-        let mut document = Self::at(place, *options, None)?;
+        let mut rows = None;
         if fs::symlink_metadata(&path).is_ok() {
             disk::expect_file(STORE, &path)?;
             let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
-            let rows = form::read(options.format, &bytes).map_err(|why| {
-                StoreError::engine(STORE, format!("open {}", path.display()), why)
-            })?;
-            let state = document.state.get_mut();
-            state.unwrap_or_else(PoisonError::into_inner).rows = Some(rows);
+            let damaged = |why| StoreError::engine(STORE, format!("open {}", path.display()), why);
+            rows = Some(form::read(options.format, &bytes).map_err(damaged)?);
         }
-        Ok(document)
+        Self::at(place, *options, rows)
     }
 
-    fn handle<'e>(&'e self, _: &'e Options) -> Result<()> {
-        Ok(())
+    fn table(&self, _: &Options) -> Result<Option<()>> {
+        Ok(self.read_state().rows.as_ref().map(|_| ()))
     }
 
-    fn read<'e>(&'e self, _: &mut ()) -> Result<Self::Read<'e>> {
-        let state = self.read_state();
-        match state.rows {
-            Some(_) => Ok(state),
-            None => Err(no_table("read it")),
-        }
+    fn begin(&self, (): &mut (), access: Access) -> Result<Transaction<'_>> {
+        let transaction = match access {
+            Access::Read => Transaction::Read(self.read_state()),
+            Access::Write => Transaction::Write(Writing {
+                document: self,
+                state: self.write_state(),
+                undo: BTreeMap::new(),
+            }),
+        };
+        // Another connection may have dropped it.
+        transaction.rows().map(|_| ())?;
+        Ok(transaction)
     }
 
-    fn write<'e>(&'e self, _: &mut ()) -> Result<Writing<'e>> {
-        let state = self.write_state();
-        if state.rows.is_none() {
-            return Err(no_table("change it"));
+    /// Once the new document has its name, what is in memory is what is in the file.
+    fn commit(transaction: Transaction<'_>) -> Result<()> {
+        match transaction {
+            Transaction::Write(mut writing) if !writing.undo.is_empty() => {
+                let (document, undo) = (writing.document, &mut writing.undo);
+                let renamed = || undo.clear();
+                document.publish(&mut writing.state, renamed, document.options.fsync)
+            }
+            _ => Ok(()),
         }
-        Ok(Writing {
-            document: self,
-            state,
-            undo: BTreeMap::new(),
-        })
     }
 
     /// All of them are this program's own doing, so they are as asked.
-    fn effective_settings(&self, _: &Path, options: &Options) -> Result<Settings> {
+    fn effective_settings(&self, options: &Options) -> Result<Settings> {
         let mut effective = Settings::default();
         effective.set("format", options.format.value());
         effective.set("fsync", options.fsync.value());
@@ -195,14 +195,11 @@ impl Engine for Document {
         false
     }
 
-    fn create_table(&self, (): &mut ()) -> Result<()> {
+    fn create_table(&self, _: &Options) -> Result<()> {
         let mut state = self.write_state();
         if state.rows.is_some() {
-            return Err(StoreError::engine(
-                STORE,
-                "create the table",
-                "it has one already".to_owned(),
-            ));
+            let why = "it has one already";
+            return Err(StoreError::engine(STORE, "create the table", why));
         }
         state.rows = Some(Rows::new());
         let mut there = false;
@@ -213,7 +210,8 @@ impl Engine for Document {
         made
     }
 
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, (): &mut ()) -> Result<()> {
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<()>) -> Result<()> {
+        *table = None;
         let mut state = engine.write_state();
         if state.rows.is_none() {
             return Err(no_table("drop it"));
@@ -225,54 +223,21 @@ impl Engine for Document {
     }
 }
 
-fn get(rows: Option<&Rows>, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-    let value = rows.and_then(|rows| rows.get(&key.0));
-    shown(value.map(Held::bytes), show)
-}
-
-fn scan(rows: Option<&Rows>, from: Key, limit: usize, visit: &mut Visit<'_>) -> usize {
-    let rows = rows.into_iter().flat_map(|rows| rows.range(from.0..));
-    let mut visited = 0;
-    for (key, value) in rows.take(limit) {
-        visit(Key(*key), value.bytes());
-        visited += 1;
-    }
-    visited
-}
-
-impl Reading for RwLockReadGuard<'_, State> {
-    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        get(self.rows.as_ref(), key, show)
-    }
-
-    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
-        Ok(scan(self.rows.as_ref(), from, limit, visit))
-    }
+pub(crate) enum Transaction<'e> {
+    Read(RwLockReadGuard<'e, State>),
+    Write(Writing<'e>),
 }
 
 /// The transaction that writes. Dropped, it undoes what it has changed in memory.
-pub(super) struct Writing<'e> {
+pub(crate) struct Writing<'e> {
     document: &'e Document,
     state: RwLockWriteGuard<'e, State>,
     /// What was under each key that has changed.
     undo: BTreeMap<u64, Option<Held>>,
 }
 
-impl Writing<'_> {
-    /// Puts a value under a key, or none.
-    fn change(&mut self, key: Key, value: Option<&[u8]>) -> Result<()> {
-        let rows = self.state.rows.as_mut();
-        let rows = rows.ok_or_else(|| no_table("change it"))?;
-        let format = self.document.options.format;
-        let before = match value {
-            Some(value) => rows.insert(key.0, Held::of(format, value)),
-            None => rows.remove(&key.0),
-        };
-        self.undo.entry(key.0).or_insert(before);
-        Ok(())
-    }
-
-    fn undo(&mut self) {
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
         let Some(rows) = &mut self.state.rows else {
             return;
         };
@@ -285,45 +250,55 @@ impl Writing<'_> {
     }
 }
 
-impl Drop for Writing<'_> {
-    fn drop(&mut self) {
-        self.undo();
+impl Transaction<'_> {
+    fn rows(&self) -> Result<&Rows> {
+        let state = match self {
+            Self::Read(state) => state,
+            Self::Write(writing) => &*writing.state,
+        };
+        state.rows.as_ref().ok_or_else(|| no_table("use it"))
+    }
+
+    /// Puts a value under a key that is there, or not, as is said, or none; says whether it was so.
+    fn change(&mut self, key: Key, value: Option<&[u8]>, there: bool) -> Result<bool> {
+        if self.rows()?.contains_key(&key.0) != there {
+            return Ok(false);
+        }
+        let Self::Write(Writing {
+            document,
+            state,
+            undo,
+        }) = self
+        else {
+            return Ok(false);
+        };
+        let rows = state.rows.as_mut().ok_or_else(|| no_table("change it"))?;
+        let before = match value {
+            Some(value) => rows.insert(key.0, Held::of(document.options.format, value)),
+            None => rows.remove(&key.0),
+        };
+        undo.entry(key.0).or_insert(before);
+        Ok(true)
     }
 }
 
-impl Reading for Writing<'_> {
+impl crate::kv::Rows for Transaction<'_> {
     fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        get(self.state.rows.as_ref(), key, show)
+        shown(self.rows()?.get(&key.0).map(Held::bytes), show)
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
-        Ok(scan(self.state.rows.as_ref(), from, limit, visit))
-    }
-}
-
-impl LookThenPut for Writing<'_> {
-    fn has(&mut self, key: Key) -> Result<bool> {
-        let rows = self.state.rows.as_ref();
-        Ok(rows.is_some_and(|rows| rows.contains_key(&key.0)))
+        let rows = self.rows()?.range(from.0..).take(limit);
+        Ok(rows
+            .map(|(key, value)| visit(Key(*key), value.bytes()))
+            .count())
     }
 
-    fn put(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        self.change(key, Some(value))
+    fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
+        self.change(key, Some(value), there)
     }
 
-    fn clear(&mut self, key: Key) -> Result<()> {
-        self.change(key, None)
-    }
-}
-
-impl Changing for Writing<'_> {
-    /// Once the new document has its name, what is in memory is what is in the file.
-    fn commit(mut self) -> Result<()> {
-        if self.undo.is_empty() {
-            return Ok(());
-        }
-        let (document, undo) = (self.document, &mut self.undo);
-        let renamed = || undo.clear();
-        document.publish(&mut self.state, renamed, document.options.fsync)
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        self.change(key, None, true)
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
 use std::collections::BTreeMap;
 
 /// Every value under its key.
-pub(super) type Rows = BTreeMap<u64, Held>;
+pub(crate) type Rows = BTreeMap<u64, Held>;
 
 /// The first bytes of a binary document: what it is, and the version of its form.
 const MAGIC: &[u8; 8] = b"STOWDOC1";
@@ -14,7 +14,7 @@ const MAGIC: &[u8; 8] = b"STOWDOC1";
 /// A value in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Written")]
-pub(super) enum Held {
+pub(crate) enum Held {
     /// Of a document of text, what is text.
     Text(String),
     Bytes(Vec<u8>),

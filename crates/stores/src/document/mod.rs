@@ -24,7 +24,7 @@ pub(crate) const KIND: &dyn StoreKind = &KvKind::<Document>::new();
 
 choice! {
     /// How the values are written down.
-    pub(super) enum Format {
+    pub(crate) enum Format {
         Json = "json",
         Binary = "binary",
     }
@@ -32,7 +32,7 @@ choice! {
 
 options! {
     /// The settings, typed.
-    pub(super) struct Options {
+    pub(crate) struct Options {
         format: Format = Format::setting(
             Format::Json,
             "json: an object of keys and strings (in hexadecimal what is no UTF-8); binary: keys and lengths in as few bytes as they need, and the bytes of the values",

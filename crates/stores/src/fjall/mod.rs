@@ -1,13 +1,11 @@
 //! One keyspace of a fjall database: a log-structured merge tree, written in Rust.
 
-mod database;
-mod ingest;
+mod engine;
 mod options;
-mod session;
 
 use crate::kv::KvKind;
 use crate::{StoreError, StoreKind};
-use database::Database;
+use engine::Database;
 
 const STORE: &str = "fjall";
 

@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 
 choice! {
     /// What a commit does with the journal.
-    pub(super) enum Persist {
+    pub(crate) enum Persist {
         Buffer = "buffer",
         SyncData = "sync-data",
         SyncAll = "sync-all",
@@ -24,7 +24,7 @@ choice! {
 
 choice! {
     /// What writers do beside each other.
-    pub(super) enum Transactions {
+    pub(crate) enum Transactions {
         SingleWriter = "single-writer",
         Optimistic = "optimistic",
     }
@@ -32,7 +32,7 @@ choice! {
 
 choice! {
     /// How several rows of one statement are added outside a transaction.
-    pub(super) enum Bulk {
+    pub(crate) enum Bulk {
         Transaction = "transaction",
         Ingest = "ingest",
     }
@@ -40,7 +40,7 @@ choice! {
 
 choice! {
     /// How values are compressed.
-    pub(super) enum Compression {
+    pub(crate) enum Compression {
         Lz4 = "lz4",
         None = "none",
     }
@@ -48,7 +48,7 @@ choice! {
 
 options! {
     /// The settings, typed.
-    pub(super) struct Options if Self::go_together {
+    pub(crate) struct Options if Self::go_together {
         pub(super) key: KeyForm = KEY_FORM,
         pub(super) cache: u64 = bytes(0, 1 << 40, "33554432", "block cache, for tables and blobs"),
         durability: Persist = Persist::setting(

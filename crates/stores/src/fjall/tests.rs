@@ -86,28 +86,6 @@ fn the_empty_journal_of_a_new_store_takes_no_room() {
     assert!(bytes < 100_000, "{bytes}");
 }
 
-#[test]
-fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
-    for (kept, asked, why) in [
-        ("text", "integer", "36 bytes, and key=integer 8"),
-        ("integer", "text", "8 bytes, and key=text 36"),
-    ] {
-        let directory = tempfile::tempdir().unwrap();
-        let kept = format!("fjall:key={kept}");
-        let asked = settings(&format!("fjall:key={asked}"));
-        let store = store(&kept, directory.path());
-        KIND.open(directory.path(), &asked).unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
-        session.insert(Key(1), b"value").unwrap();
-        drop(session);
-        connection.close().unwrap();
-        let error = KIND.open(directory.path(), &asked).err().unwrap();
-        assert!(error.to_string().contains(why), "{error}");
-        KIND.open(directory.path(), &settings(&kept)).unwrap();
-    }
-}
-
 /// Tables of the first level are merged by compactions, which fjall queues after each flush.
 #[test]
 fn after_a_checkpoint_no_compaction_is_left() {
@@ -141,6 +119,6 @@ fn what_is_only_watched_after_the_last_activity_is_told_apart() {
     database.settle(&keyspace).unwrap();
     let (took, watched) = (began.elapsed(), crate::watched() - before);
     // Other tests of this process may watch meanwhile.
-    assert!(watched >= super::database::POLL * (super::database::QUIET_POLLS - 1));
-    assert!(took >= super::database::POLL * super::database::QUIET_POLLS);
+    assert!(watched >= super::engine::POLL * (super::engine::QUIET_POLLS - 1));
+    assert!(took >= super::engine::POLL * super::engine::QUIET_POLLS);
 }

@@ -1,18 +1,20 @@
-//! An open environment and the database in it.
+//! LMDB, as the adapter for key-value engines wants it.
 
-use super::form::{Form, Opened};
 use super::options::{Options, settings_of};
 use super::{DATA, STORE};
+use crate::kv::{Engine, Rows, Visit, capabilities, shown};
 use crate::options::OptionValue as _;
-use crate::{KeyForm, Result, StoreError};
+use crate::{Access, Found, Key, KeyBytes, KeyForm, Lent, Result, StoreError, disk};
 use ::heed::types::Bytes;
 use ::heed::{
-    CommitOrAbort, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags, EnvOpenOptions, WithTls,
+    CommitOrAbort, DatabaseFlags, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags,
+    EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithTls,
 };
-use std::fs::File;
+use std::fs::{self, File};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use stowplan_model::{Settings, Workload};
+use stowplan_model::{Capabilities, Operation, Settings, Workload};
 
 /// The name of the database, if it has one, as in the other stores.
 const NAME: &str = "kv";
@@ -20,142 +22,84 @@ const NAME: &str = "kv";
 /// Slots for readers. Each thread that reads keeps one, and the measuring threads are not alone.
 const READERS: u32 = 2 * Workload::MOST_THREADS;
 
-pub(super) struct Environment<F: Form> {
+/// A handle of a database, which is good for as long as its environment is open. Keys are handed over as
+/// bytes: heed's own types for numbers allocate for each of them.
+type Database = ::heed::Database<'static, Bytes, Bytes>;
+
+pub(crate) struct Environment {
     /// Read transactions are tied to threads: that spares them the search for a slot.
-    pub(super) env: Env<WithTls>,
+    env: Env<WithTls>,
     /// Nothing once the database was dropped.
-    database: Mutex<Option<Opened<F>>>,
+    database: Mutex<Option<Database>>,
     path: PathBuf,
     options: Options,
 }
 
-impl<F: Form> Environment<F> {
-    /// Opens the environment in `directory`, or makes it there; the database is not yet.
-    pub(super) fn new(directory: &Path, options: Options) -> Result<Self> {
-        Ok(Self {
-            env: open_env(directory, options)?,
-            database: Mutex::new(None),
-            path: directory.join(DATA),
-            options,
-        })
-    }
+/// What a session has of the database.
+#[derive(Clone, Copy)]
+pub(crate) struct Table {
+    database: Database,
+    form: KeyForm,
+    append: bool,
+}
 
-    pub(super) fn database(&self) -> Option<Opened<F>> {
-        *self.slot()
-    }
-
-    /// The database was dropped, or is about to be.
-    pub(super) fn forget_database(&self) {
-        *self.slot() = None;
-    }
-
+impl Environment {
     /// A handle is replaced in one step, so one that a panic left is sound.
-    fn slot(&self) -> MutexGuard<'_, Option<Opened<F>>> {
+    fn database(&self) -> MutexGuard<'_, Option<Database>> {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn name(&self) -> Option<&'static str> {
-        self.options.is_named().then_some(NAME)
-    }
-
-    /// Makes the database where there is none.
-    pub(super) fn create_database(&self) -> Result<Opened<F>> {
-        let transaction = self.env.write_txn()?;
-        let name = self.name();
-        let created =
-            self.env
-                .create_databases_and_commit(transaction, |opener, transaction| {
-                    typed::<F>(opener, name)
-                        .create(transaction)
-                        .map(CommitOrAbort::<_, ()>::Commit)
-                })?;
-        let database = created.commit().ok_or_else(no_database)?;
-        *self.slot() = Some(database);
-        Ok(database)
-    }
-
-    pub(super) fn open_database(&self) -> Result<()> {
-        let transaction = self.env.read_txn()?;
-        let name = self.name();
-        let opened = self
-            .env
-            .open_databases_and_commit(transaction, |opener, transaction| {
-                typed::<F>(opener, name)
-                    .open(transaction)
-                    .map(CommitOrAbort::<_, ()>::Commit)
-            })?;
-        let database = opened.commit().flatten();
-        *self.slot() = Some(database.ok_or_else(no_database)?);
-        Ok(())
-    }
-
-    /// Looks at the first key, if there is one.
-    pub(super) fn with_first_key<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T> {
-        let Some(database) = self.database() else {
-            return Ok(look(None));
-        };
-        let transaction = self.env.read_txn()?;
-        let first = database.first(&transaction)?;
-        Ok(look(first.map(|(key, _)| key)))
-    }
-
-    /// The flags and the size of the map, as LMDB reports them, and the form of the keys, as far
-    /// as there are any.
-    pub(super) fn settings(&self) -> Result<Settings> {
-        let flags = self.env.get_flags()?;
-        let mut effective = settings_of(EnvFlags::from_bits_truncate(flags));
-        effective.set("map_size", self.env.info().map_size.value());
-        let bytes = self.with_first_key(|first| first.map(<[u8]>::len))?;
-        if let Some(form) = bytes.and_then(KeyForm::of_size) {
-            effective.set("key", form.value());
+    #[expect(deprecated, reason = "which comparator it is, a setting says")]
+    fn named<'e, 'n>(
+        &self,
+        opener: &'n DatabaseOpener<'e, WithTls>,
+    ) -> DatabaseOpenOptions<'e, 'n, WithTls, Bytes, Bytes> {
+        let mut options = opener.database_options().types();
+        if self.options.is_named() {
+            options.name(NAME);
         }
-        Ok(effective)
+        // Numbers in the machine's own order of bytes.
+        if self.options.key == KeyForm::Integer {
+            options.flags(DatabaseFlags::INTEGER_KEY);
+        }
+        options
     }
 
     /// Bytes of the file up to the end of the last page that was ever used.
-    pub(super) fn used(&self) -> u64 {
+    fn used(&self) -> u64 {
         let page_size = u64::from(self.env.unnamed_database_stat().page_size);
         (self.env.info().last_page_number as u64 + 1) * page_size
     }
 
-    /// Closes the environment. A writable map made the file as long as the map, with a hole at the
-    /// end, which LMDB needs no longer: copies of the file would be as long.
-    pub(super) fn shorten_and_close(self) -> Result<()> {
-        let used = self.used();
-        drop(self.env);
-        if !self.options.write_map {
+    fn must_be_named(&self, what: &str) -> Result<()> {
+        if self.options.is_named() {
             return Ok(());
         }
-        let cut = || {
-            let file = File::options().write(true).open(&self.path)?;
-            if file.metadata()?.len() > used {
-                file.set_len(used)?;
-            }
-            Ok::<_, std::io::Error>(())
-        };
-        cut().map_err(StoreError::io("shorten", &self.path))
+        Err(StoreError::unsupported(
+            STORE,
+            format!("{what} the unnamed database"),
+            "it is there as long as its environment; use database=named",
+        ))
     }
-}
 
-/// The options of a database with keys of this form.
-fn typed<'e, 'n, F: Form>(
-    opener: &'n DatabaseOpener<'e, WithTls>,
-    name: Option<&'n str>,
-) -> DatabaseOpenOptions<'e, 'n, WithTls, Bytes, Bytes, F::Order> {
-    let mut options = opener.database_options();
-    if let Some(name) = name {
-        options.name(name);
+    /// Only while one connection has the engine alone.
+    #[expect(unsafe_code, reason = "heed does not count the copies of a handle")]
+    fn drop_database(&self, table: &mut Option<Table>) -> Result<()> {
+        let mut transaction = self.env.write_txn()?;
+        // Gone with the call, whether it succeeds or not.
+        *self.database() = None;
+        if let Some(Table { database, .. }) = table.take() {
+            // SAFETY: the copies of this handle were those of the engine and of this session, the only
+            // one of the only connection, and both are forgotten; another connection has to wait. The
+            // transaction is new.
+            unsafe { database.remove(&mut transaction) }?;
+        }
+        Ok(transaction.commit()?)
     }
-    options.types().key_comparator()
-}
-
-#[cold]
-fn no_database() -> StoreError {
-    StoreError::no_table(STORE, "use the database")
 }
 
 #[expect(unsafe_code, reason = "heed cannot know who else changes the files")]
-fn open_env(directory: &Path, options: Options) -> Result<Env<WithTls>> {
+fn open_env(directory: &Path, options: &Options) -> Result<Env<WithTls>> {
     let mut opening = EnvOpenOptions::new();
     opening
         .map_size(options.map_size)
@@ -167,4 +111,270 @@ fn open_env(directory: &Path, options: Options) -> Result<Env<WithTls>> {
     // SAFETY: the files belong to this store, which changes them by LMDB alone; a foreign process
     // that shortened one would end this one by SIGBUS, as with every mapping.
     Ok(unsafe { opening.open(directory) }?)
+}
+
+impl Engine for Environment {
+    const STORE: &'static str = STORE;
+    const ABOUT: &'static str =
+        "a database in an LMDB environment: a copy-on-write B-tree, read from a memory map";
+    type Options = Options;
+    type Table<'e> = Table;
+    type Txn<'e> = Transaction<'e>;
+
+    fn version() -> (&'static str, String) {
+        let version = ::heed::lmdb_version();
+        let numbers = format!("{}.{}.{}", version.major, version.minor, version.patch);
+        ("LMDB", numbers)
+    }
+
+    fn capabilities(options: &Options) -> Capabilities {
+        let mut capabilities = Capabilities {
+            mapped: true,
+            // MAXDATASIZE in mdb.c.
+            largest_value: Some(u64::from(u32::MAX)),
+            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+        };
+        if !options.is_named() {
+            let of_tables = [Operation::CreateTable, Operation::DropTable];
+            capabilities.operations.retain(|o| !of_tables.contains(o));
+        }
+        capabilities
+    }
+
+    fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
+        let path = directory.join(DATA);
+        match new {
+            true => disk::refuse_existing(&path)?,
+            // LMDB would make one.
+            false => disk::expect_file(STORE, &path)?,
+        }
+        let environment = Self {
+            env: open_env(directory, options)?,
+            database: Mutex::new(None),
+            path,
+            options: *options,
+        };
+        if new {
+            environment.create_table(options)?;
+            return Ok(environment);
+        }
+        let transaction = environment.env.read_txn()?;
+        let opened =
+            environment
+                .env
+                .open_databases_and_commit(transaction, |opener, transaction| {
+                    let opened = environment.named(opener).open(transaction);
+                    opened.map(CommitOrAbort::<_, ()>::Commit)
+                })?;
+        let database = opened.commit().flatten();
+        let none = || StoreError::no_table(STORE, "use the database");
+        *environment.database() = Some(database.ok_or_else(none)?);
+        Ok(environment)
+    }
+
+    /// A writable map made the file as long as the map, with a hole at the end, which LMDB needs no longer:
+    /// copies of the file would be as long.
+    fn close(self) -> Result<()> {
+        let used = self.used();
+        drop(self.env);
+        if !self.options.write_map {
+            return Ok(());
+        }
+        let cut = || {
+            let file = File::options().write(true).open(&self.path)?;
+            match file.metadata()?.len() > used {
+                true => file.set_len(used),
+                false => Ok(()),
+            }
+        };
+        cut().map_err(StoreError::io("shorten", &self.path))
+    }
+
+    fn table(&self, options: &Options) -> Result<Option<Table>> {
+        Ok(self.database().map(|database| Table {
+            database,
+            form: options.key,
+            append: options.append,
+        }))
+    }
+
+    fn begin<'e>(&'e self, table: &mut Table, access: Access) -> Result<Transaction<'e>> {
+        Ok(Transaction {
+            table: *table,
+            inner: match access {
+                Access::Read => Inner::Read(self.env.read_txn()?),
+                Access::Write => Inner::Write(self.env.write_txn()?),
+            },
+        })
+    }
+
+    fn commit(transaction: Transaction<'_>) -> Result<()> {
+        match transaction.inner {
+            Inner::Read(_) => Ok(()),
+            Inner::Write(transaction) => Ok(transaction.commit()?),
+        }
+    }
+
+    /// The flags and the size of the map, as LMDB reports them.
+    fn effective_settings(&self, _: &Options) -> Result<Settings> {
+        let flags = self.env.get_flags()?;
+        let mut effective = settings_of(EnvFlags::from_bits_truncate(flags));
+        effective.set("map_size", self.env.info().map_size.value());
+        Ok(effective)
+    }
+
+    fn data_files(directory: &Path) -> Vec<PathBuf> {
+        vec![directory.join(DATA)]
+    }
+
+    /// A writable map makes the file as long as itself while it is open; what lies behind the last
+    /// page is a hole.
+    fn hole(&self) -> Result<u64> {
+        let metadata = fs::metadata(&self.path).map_err(StoreError::io("stat", &self.path))?;
+        Ok(metadata.len().saturating_sub(self.used()))
+    }
+
+    /// Commits write pages where they stay.
+    fn needs_checkpoint(_: &Options, _: bool) -> bool {
+        false
+    }
+
+    fn create_table(&self, _: &Options) -> Result<()> {
+        if self.database().is_some() {
+            self.must_be_named("create")?;
+        }
+        let transaction = self.env.write_txn()?;
+        let created =
+            self.env
+                .create_databases_and_commit(transaction, |opener, transaction| {
+                    let created = self.named(opener).create(transaction);
+                    created.map(CommitOrAbort::<_, ()>::Commit)
+                })?;
+        *self.database() = created.commit();
+        Ok(())
+    }
+
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table>) -> Result<()> {
+        engine.must_be_named("drop")?;
+        let dropped = engine.alone(|| engine.drop_database(table));
+        dropped.unwrap_or_else(|| {
+            Err(StoreError::unsupported(
+                STORE,
+                "drop the database",
+                "another connection may use it; close that first",
+            ))
+        })
+    }
+}
+
+/// A transaction with the database in it.
+pub(crate) struct Transaction<'e> {
+    table: Table,
+    inner: Inner<'e>,
+}
+
+enum Inner<'e> {
+    Read(RoTxn<'e, WithTls>),
+    Write(RwTxn<'e>),
+}
+
+impl<'e> Transaction<'e> {
+    fn reading(&self) -> &RoTxn<'e> {
+        match &self.inner {
+            Inner::Read(transaction) => transaction,
+            Inner::Write(transaction) => transaction,
+        }
+    }
+
+    fn writing(&mut self) -> Result<&mut RwTxn<'e>> {
+        match &mut self.inner {
+            Inner::Read(_) => Err(StoreError::said("the transaction only reads")),
+            Inner::Write(transaction) => Ok(transaction),
+        }
+    }
+
+    /// Puts a value where these flags allow it; says whether they do.
+    fn put_with(&mut self, key: &Held, value: &[u8], flags: PutFlags) -> Result<bool> {
+        let database = self.table.database;
+        match database.put_with_flags(self.writing()?, flags, key.as_ref(), value) {
+            Ok(()) => Ok(true),
+            Err(::heed::Error::Mdb(MdbError::KeyExist)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Rows for Transaction<'_> {
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let held = Held::of(self.table.form, key);
+        let value = self.table.database.get(self.reading(), held.as_ref());
+        shown(value?, show)
+    }
+
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        let form = self.table.form;
+        let held = Held::of(form, from);
+        let range = (Bound::Included(held.as_ref()), Bound::Unbounded);
+        let mut visited = 0;
+        let items = self.table.database.range(self.reading(), &range)?;
+        for entry in items.take(limit) {
+            let (key, value) = entry?;
+            visit(Held::key(form, key)?, value);
+            visited += 1;
+        }
+        Ok(visited)
+    }
+
+    /// A key that is not above all others cannot be appended, and LMDB says of it that it exists. Its put
+    /// would create what is missing, and does not tell.
+    fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
+        let held = Held::of(self.table.form, key);
+        if there {
+            let found = self.table.database.get(self.reading(), held.as_ref())?;
+            return Ok(found.is_some() && self.put_with(&held, value, PutFlags::empty())?);
+        }
+        let appended = self.table.append && self.put_with(&held, value, PutFlags::APPEND)?;
+        Ok(appended || self.put_with(&held, value, PutFlags::NO_OVERWRITE)?)
+    }
+
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        let Table { database, form, .. } = self.table;
+        Ok(database.delete(self.writing()?, Held::of(form, key).as_ref())?)
+    }
+}
+
+/// A key as LMDB keeps it.
+enum Held {
+    Number(Native),
+    Text(KeyBytes),
+}
+
+/// LMDB reads such a key as a number where it lies.
+#[repr(align(8))]
+struct Native([u8; 8]);
+
+impl Held {
+    #[inline]
+    fn of(form: KeyForm, key: Key) -> Self {
+        match form {
+            KeyForm::Integer => Self::Number(Native(key.0.to_ne_bytes())),
+            KeyForm::Text => Self::Text(form.bytes(key)),
+        }
+    }
+
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Number(Native(bytes)) => bytes,
+            Self::Text(bytes) => bytes.as_ref(),
+        }
+    }
+
+    /// The key of these bytes.
+    fn key(form: KeyForm, bytes: &[u8]) -> Result<Key> {
+        match (form, bytes.try_into()) {
+            (KeyForm::Integer, Ok(number)) => Ok(Key(u64::from_ne_bytes(number))),
+            _ => form.key(STORE, bytes),
+        }
+    }
 }

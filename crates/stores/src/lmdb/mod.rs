@@ -2,15 +2,12 @@
 //! its file into memory. It has no cache of its own: the system's page cache is its cache.
 
 mod engine;
-mod form;
 mod options;
-mod session;
 
 use crate::kv::KvKind;
 use crate::{StoreError, StoreKind};
 use ::heed::MdbError;
 use engine::Environment;
-use form::{Integer, Text};
 
 const STORE: &str = "lmdb";
 
@@ -18,7 +15,7 @@ const STORE: &str = "lmdb";
 const DATA: &str = "data.mdb";
 
 /// One database in an LMDB environment. See the module.
-pub(crate) const KIND: &dyn StoreKind = &KvKind::<Environment<Integer>, Environment<Text>>::new();
+pub(crate) const KIND: &dyn StoreKind = &KvKind::<Environment>::new();
 
 impl From<::heed::Error> for StoreError {
     /// What LMDB says, with the next step where there is one.

@@ -8,7 +8,7 @@ use stowplan_model::{Durability, DurabilityClaim, Settings};
 
 choice! {
     /// Which database of the environment has the values.
-    pub(super) enum DatabaseName {
+    pub(crate) enum DatabaseName {
         Unnamed = "unnamed",
         Named = "named",
     }
@@ -16,7 +16,7 @@ choice! {
 
 choice! {
     /// What a commit syncs.
-    pub(super) enum Sync {
+    pub(crate) enum Sync {
         Full = "full",
         NoMeta = "no-meta",
         None = "none",
@@ -26,8 +26,8 @@ choice! {
 
 options! {
     /// The settings, typed.
-    pub(super) struct Options if Self::go_together {
-        key: KeyForm = KEY_FORM,
+    pub(crate) struct Options if Self::go_together {
+        pub(super) key: KeyForm = KEY_FORM,
         database: DatabaseName = DatabaseName::setting(
             DatabaseName::Unnamed,
             "the environment's own database, or a named one in it: a page more per commit, and it can be dropped",

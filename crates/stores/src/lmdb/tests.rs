@@ -97,24 +97,6 @@ fn the_file_is_mapped_only_while_there_are_connections() {
 }
 
 #[test]
-fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
-    for (kept, asked) in [("text", "integer"), ("integer", "text")] {
-        let directory = tempfile::tempdir().unwrap();
-        let store = created(directory.path(), &[("key", kept), ("database", "named")]);
-        let mut connection = store.connect().unwrap();
-        connection
-            .session()
-            .unwrap()
-            .insert(Key(1), b"value")
-            .unwrap();
-        connection.close().unwrap();
-        let given = settings(&[("key", asked), ("database", "named")]);
-        let message = message(KIND.open(directory.path(), &given));
-        assert!(message.contains("lmdb: cannot open"), "{message}");
-    }
-}
-
-#[test]
 fn a_database_is_not_dropped_beside_another_connection() {
     let directory = tempfile::tempdir().unwrap();
     let store = created(directory.path(), &[("database", "named")]);

@@ -1,12 +1,16 @@
 //! One table in a redb database: a copy-on-write B-tree in a single file, written in Rust.
 
-mod engine;
 mod options;
-mod table;
+mod rows;
 
-use crate::kv::KvKind;
-use crate::{StoreError, StoreKind};
-use engine::OpenDatabase;
+use crate::kv::{Engine, KvKind, capabilities};
+use crate::{Access, Lent, Result, StoreError, StoreKind, disk};
+use ::redb::{Database, ReadableDatabase as _, WriteTransaction};
+use options::Options;
+use rows::{ReadTable, Transaction, WriteTable, Writing};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use stowplan_model::{Capabilities, Settings};
 
 const STORE: &str = "redb";
 
@@ -44,6 +48,124 @@ impl From<::redb::TableError> for StoreError {
             ::redb::TableError::TableDoesNotExist(_) => Self::no_table(STORE, "use it"),
             error => Self::said(error),
         }
+    }
+}
+
+/// An open database.
+struct OpenDatabase(Database);
+
+impl OpenDatabase {
+    /// Waits for the transaction of another thread that writes.
+    fn begin_write(&self, options: &Options) -> Result<WriteTransaction> {
+        let mut transaction = self.0.begin_write()?;
+        options.apply(&mut transaction)?;
+        Ok(transaction)
+    }
+}
+
+impl Engine for OpenDatabase {
+    const STORE: &'static str = STORE;
+    const ABOUT: &'static str = "a table in a redb database: a copy-on-write B-tree in Rust";
+    type Options = Options;
+    type Table<'e> = &'e Options;
+    type Txn<'e> = Transaction;
+
+    fn version() -> (&'static str, String) {
+        (STORE, ENGINE_VERSION.to_owned())
+    }
+
+    fn capabilities(options: &Options) -> Capabilities {
+        Capabilities {
+            // MAX_VALUE_LENGTH in redb's source.
+            largest_value: Some(3 << 30),
+            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+        }
+    }
+
+    fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
+        let path = directory.join(DATABASE);
+        if !new {
+            disk::expect_file(STORE, &path)?;
+            let opened = options.builder().open(&path).map_err(StoreError::from);
+            let action = || format!("open {}", path.display());
+            return opened.map(Self).map_err(|e| e.during(STORE, action));
+        }
+        // redb makes a database of an empty file, but would as well open one that is there.
+        File::create_new(&path).map_err(StoreError::io("create", &path))?;
+        let engine = Self(options.builder().create(&path)?);
+        engine.create_table(options)?;
+        Ok(engine)
+    }
+
+    /// Makes durable what is not yet, and tells errors, which dropping would not.
+    fn close(self) -> Result<()> {
+        Ok(self.0.close()?)
+    }
+
+    fn table<'e>(&'e self, options: &'e Options) -> Result<Option<&'e Options>> {
+        match ReadTable::open(&self.0.begin_read()?, options.key) {
+            Err(error) if error.is_no_table() => Ok(None),
+            opened => opened.map(|_| Some(options)),
+        }
+    }
+
+    fn begin(&self, options: &mut &Options, access: Access) -> Result<Transaction> {
+        let form = options.key;
+        Ok(match access {
+            Access::Read => Transaction::Read(ReadTable::open(&self.0.begin_read()?, form)?),
+            Access::Write => Transaction::Write(Writing::try_new(
+                self.begin_write(options)?,
+                |transaction| WriteTable::open(transaction, form),
+            )?),
+        })
+    }
+
+    fn commit(transaction: Transaction) -> Result<()> {
+        match transaction {
+            Transaction::Read(_) => Ok(()),
+            Transaction::Write(writing) => Ok(writing.into_owner().commit()?),
+        }
+    }
+
+    fn end(&self, _: &mut &Options, transaction: Transaction) -> Result<()> {
+        match transaction {
+            Transaction::Read(_) => Ok(()),
+            Transaction::Write(writing) => Ok(writing.into_owner().abort()?),
+        }
+    }
+
+    /// The rest is handed to redb with each transaction, or when it is opened, and cannot be asked back.
+    fn effective_settings(&self, _: &Options) -> Result<Settings> {
+        Ok(Settings::default())
+    }
+
+    fn data_files(directory: &Path) -> Vec<PathBuf> {
+        vec![directory.join(DATABASE)]
+    }
+
+    /// With `durability=none`, commits wait in memory for one that is immediate; the last
+    /// connection to be closed makes it.
+    fn needs_checkpoint(options: &Options, is_open: bool) -> bool {
+        is_open && !options.is_immediate()
+    }
+
+    fn checkpoint(&self, _: &Options) -> Result<()> {
+        Ok(self.0.begin_write()?.commit()?)
+    }
+
+    fn create_table(&self, options: &Options) -> Result<()> {
+        let transaction = self.begin_write(options)?;
+        drop(WriteTable::open(&transaction, options.key)?);
+        Ok(transaction.commit()?)
+    }
+
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<&'e Options>) -> Result<()> {
+        if let Some(options) = table.take() {
+            let transaction = engine.begin_write(options)?;
+            rows::delete(&transaction)?;
+            transaction.commit()?;
+        }
+        Ok(())
     }
 }
 

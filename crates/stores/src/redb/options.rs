@@ -3,13 +3,12 @@
 use super::STORE;
 use crate::options::{bytes, flag};
 use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
-use ::redb::{Builder, Database, DatabaseError, WriteTransaction};
-use std::path::Path;
+use ::redb::{Builder, WriteTransaction};
 use stowplan_model::{Durability, DurabilityClaim};
 
 choice! {
     /// What a commit waits for.
-    pub(super) enum Commit {
+    pub(crate) enum Commit {
         Immediate = "immediate",
         None = "none",
     }
@@ -17,7 +16,7 @@ choice! {
 
 options! {
     /// The settings, typed.
-    pub(super) struct Options if Self::go_together {
+    pub(crate) struct Options if Self::go_together {
         pub(super) key: KeyForm = KEY_FORM,
         cache: usize = bytes(
             0,
@@ -78,15 +77,7 @@ impl Options {
         }
     }
 
-    pub(super) fn create(&self, path: &Path) -> std::result::Result<Database, DatabaseError> {
-        self.builder().create(path)
-    }
-
-    pub(super) fn open(&self, path: &Path) -> std::result::Result<Database, DatabaseError> {
-        self.builder().open(path)
-    }
-
-    fn builder(&self) -> Builder {
+    pub(super) fn builder(&self) -> Builder {
         let mut builder = Builder::new();
         builder.set_cache_size(self.cache);
         builder

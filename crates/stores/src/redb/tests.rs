@@ -74,11 +74,13 @@ fn a_transaction_that_was_left_open_is_undone_and_keeps_nobody_waiting() {
 
 #[test]
 fn keys_of_another_form_are_refused_by_name() {
-    let directory = tempfile::tempdir().unwrap();
-    drop(KIND.create(directory.path(), &settings(&[("key", "text")])));
-    let opened = KIND.open(directory.path(), &settings(&[]));
-    let message = opened.err().unwrap().to_string();
-    assert!(message.contains("key=text"), "{message}");
+    for (kept, asked) in [("text", "integer"), ("integer", "text")] {
+        let directory = tempfile::tempdir().unwrap();
+        drop(KIND.create(directory.path(), &settings(&[("key", kept)])));
+        let opened = KIND.open(directory.path(), &settings(&[("key", asked)]));
+        let message = opened.err().unwrap().to_string();
+        assert!(message.contains(&format!("key={kept}")), "{message}");
+    }
 }
 
 #[test]

@@ -1,0 +1,354 @@
+//! fjall, as the adapter for key-value engines wants it: its two kinds of transactional databases as one.
+
+use super::options::{ENGINE_VERSION, Options, Transactions, effective};
+use super::{DATABASE, STORE};
+use crate::kv::{Engine, Rows, Visit, capabilities, shown};
+use crate::watched::watched_for;
+use crate::{Access, Found, Key, Lent, Result, StoreError};
+use fjall::{
+    Conflict, OptimisticTxDatabase, OptimisticTxKeyspace, OptimisticWriteTx, PersistMode, Readable,
+    SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx, Snapshot, UserKey,
+    UserValue,
+};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use stowplan_model::{Capabilities, Settings};
+
+/// The name of the keyspace.
+const KEYSPACE: &str = "kv";
+
+/// How often the engine is asked whether it has come to rest.
+pub(super) const POLL: Duration = Duration::from_micros(500);
+
+/// So many answers in a row that nothing runs and nothing has ended since mean that it has. fjall
+/// does not tell how many compactions are queued; its workers take the next one at once.
+pub(super) const QUIET_POLLS: u32 = 100;
+
+/// One of the two kinds, which have the same functions.
+#[derive(Clone)]
+pub(crate) enum Kind<S, O> {
+    SingleWriter(S),
+    Optimistic(O),
+}
+
+pub(crate) type Database = Kind<SingleWriterTxDatabase, OptimisticTxDatabase>;
+/// A handle; the keyspace's files are removed when it was deleted and the last handle is gone.
+pub(super) type Keyspace = Kind<SingleWriterTxKeyspace, OptimisticTxKeyspace>;
+
+/// Does the same with either kind.
+macro_rules! either {
+    ($of:expr, $one:ident => $work:expr) => {
+        match $of {
+            Kind::SingleWriter($one) => $work,
+            Kind::Optimistic($one) => $work,
+        }
+    };
+}
+
+/// The same, and what comes of it is of that kind.
+macro_rules! each {
+    ($of:expr, $one:ident => $work:expr) => {
+        match $of {
+            Kind::SingleWriter($one) => Kind::SingleWriter($work),
+            Kind::Optimistic($one) => Kind::Optimistic($work),
+        }
+    };
+}
+
+impl Keyspace {
+    pub(super) fn inner(&self) -> &fjall::Keyspace {
+        either!(self, keyspace => keyspace.inner())
+    }
+}
+
+impl Database {
+    /// Makes it if it is not there.
+    pub(super) fn open_or_make(path: &Path, options: &Options) -> Result<Self> {
+        let kind = match options.transactions {
+            Transactions::SingleWriter => Kind::SingleWriter(SingleWriterTxDatabase::builder(path)),
+            Transactions::Optimistic => Kind::Optimistic(OptimisticTxDatabase::builder(path)),
+        };
+        Ok(each!(kind, builder => builder
+            .cache_size(options.cache)
+            .journal_compression(options.compression())
+            .open()?))
+    }
+
+    pub(super) fn inner(&self) -> &fjall::Database {
+        either!(self, database => database.inner())
+    }
+
+    /// Opens the keyspace, or makes it.
+    pub(super) fn make_keyspace(&self, options: &Options) -> Result<Keyspace> {
+        let describe = || options.of_keyspace();
+        Ok(each!(self, database => database.keyspace(KEYSPACE, describe)?))
+    }
+
+    fn keyspace(&self, options: &Options) -> Result<Option<Keyspace>> {
+        let exists = self.inner().keyspace_exists(KEYSPACE);
+        exists.then(|| self.make_keyspace(options)).transpose()
+    }
+
+    /// Writes the memtable to a table, and waits until no flush or compaction is left. The time from
+    /// the first answer that nothing runs is [`crate::watched`]: nobody's work.
+    pub(super) fn settle(&self, keyspace: &Keyspace) -> Result<()> {
+        keyspace.inner().rotate_memtable()?;
+        let database = self.inner();
+        let (mut quiet, mut before) = (0, database.compactions_completed());
+        let mut since = Instant::now();
+        while quiet < QUIET_POLLS {
+            sleep(POLL);
+            // A worker that fails ends, with its work undone; only a later call tells.
+            database.persist(PersistMode::Buffer)?;
+            let ended = database.compactions_completed();
+            let rests = database.outstanding_flushes() == 0
+                && database.active_compactions() == 0
+                && keyspace.inner().sealed_memtable_count() == 0
+                && ended == before;
+            quiet = if rests { quiet + 1 } else { 0 };
+            if quiet <= 1 {
+                since = Instant::now();
+            }
+            before = ended;
+        }
+        watched_for(since.elapsed());
+        Ok(())
+    }
+
+    fn write(&self, persist: PersistMode) -> Result<Writing<'_>> {
+        let kind = match self {
+            Self::SingleWriter(database) => Kind::SingleWriter(database.write_tx()),
+            Self::Optimistic(database) => Kind::Optimistic(database.write_tx()?),
+        };
+        Ok(each!(kind, writing => writing.durability(Some(persist))))
+    }
+}
+
+type Writing<'d> = Kind<SingleWriterWriteTx<'d>, OptimisticWriteTx>;
+
+/// What a session has of the keyspace.
+#[derive(Clone)]
+pub(crate) struct Table<'e> {
+    keyspace: Keyspace,
+    options: &'e Options,
+}
+
+/// A transaction with the keyspace in it.
+pub(crate) struct Transaction<'e> {
+    table: Table<'e>,
+    inner: Inner<'e>,
+}
+
+enum Inner<'e> {
+    Read(Snapshot),
+    Write(Writing<'e>),
+}
+
+/// Does something with what can be read of a transaction.
+macro_rules! reading {
+    ($transaction:expr, $read:ident => $work:expr) => {
+        match &$transaction.inner {
+            Inner::Read($read) => $work,
+            Inner::Write(writing) => either!(writing, $read => $work),
+        }
+    };
+}
+
+impl Engine for Database {
+    const STORE: &'static str = STORE;
+    const ABOUT: &'static str =
+        "a keyspace of a fjall database: a log-structured merge tree in Rust";
+    type Options = Options;
+    type Table<'e> = Table<'e>;
+    type Txn<'e> = Transaction<'e>;
+
+    fn version() -> (&'static str, String) {
+        (STORE, ENGINE_VERSION.to_owned())
+    }
+
+    fn capabilities(options: &Options) -> Capabilities {
+        Capabilities {
+            parallel_writers: options.transactions == Transactions::Optimistic,
+            // fjall keeps lengths of values in 32 bits.
+            largest_value: Some(u64::from(u32::MAX)),
+            ..capabilities::<Self>(Options::durability(), options.syncs_per_commit())
+        }
+    }
+
+    /// fjall would open what is there, and make what is not.
+    fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
+        let path = directory.join(DATABASE);
+        if new {
+            std::fs::create_dir(&path).map_err(StoreError::io("create", &path))?;
+            Self::open_or_make(&path, options)?.make_keyspace(options)?;
+            // A new journal is a hole of 64 MiB. Opened again, it is as long as what it holds, so that
+            // sizes before and after filling the store can be compared.
+        } else {
+            std::fs::metadata(&path).map_err(StoreError::io("open", &path))?;
+        }
+        Self::open_or_make(&path, options)
+    }
+
+    fn table<'e>(&'e self, options: &'e Options) -> Result<Option<Table<'e>>> {
+        let keyspace = self.keyspace(options)?;
+        Ok(keyspace.map(|keyspace| Table { keyspace, options }))
+    }
+
+    fn begin<'e>(&'e self, table: &mut Table<'e>, access: Access) -> Result<Transaction<'e>> {
+        Ok(Transaction {
+            table: table.clone(),
+            inner: match access {
+                Access::Read => Inner::Read(self.inner().snapshot()),
+                Access::Write => Inner::Write(self.write(table.options.persist_mode())?),
+            },
+        })
+    }
+
+    /// Without a snapshot.
+    fn get_once<'e>(
+        &'e self,
+        table: &mut Table<'e>,
+        key: Key,
+        show: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<Found> {
+        let bytes = table.options.key.bytes(key);
+        let value = table.keyspace.inner().get(bytes.as_ref())?;
+        shown(value.as_deref(), show)
+    }
+
+    /// With `bulk=ingest`, past the journal and the memtable: sorted, and written straight into tables,
+    /// which are found all at once. A transaction keeps other writers away meanwhile, and writes nothing
+    /// itself.
+    fn insert_several<'e>(
+        &'e self,
+        table: &mut Table<'e>,
+        rows: &[(Key, &[u8])],
+    ) -> Option<Result<()>> {
+        table.options.ingests().then(|| {
+            let alone = self.begin(table, Access::Write)?;
+            let mut new: Vec<(UserKey, UserValue)> = Vec::new();
+            for (key, value) in rows {
+                if alone.has(*key)? {
+                    return Err(StoreError::key_exists(STORE, *key));
+                }
+                let bytes = table.options.key.bytes(*key);
+                new.push((bytes.as_ref().into(), (*value).into()));
+            }
+            new.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+            if let Some(twice) = new.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let key = table.options.key.key(STORE, &twice[0].0)?;
+                return Err(StoreError::key_exists(STORE, key));
+            }
+            let mut ingestion = table.keyspace.inner().start_ingestion()?;
+            for (key, value) in new {
+                ingestion.write(key, value)?;
+            }
+            Ok(ingestion.finish()?)
+        })
+    }
+
+    fn commit(transaction: Transaction<'_>) -> Result<()> {
+        match transaction.inner {
+            Inner::Read(_) => Ok(()),
+            Inner::Write(Kind::SingleWriter(writing)) => Ok(writing.commit()?),
+            Inner::Write(Kind::Optimistic(writing)) => writing.commit()?.map_err(|Conflict| {
+                let why = "another transaction has changed what this one read";
+                StoreError::conflict(STORE, "commit", why)
+            }),
+        }
+    }
+
+    fn effective_settings(&self, options: &Options) -> Result<Settings> {
+        let none = || StoreError::no_table(STORE, "read settings");
+        let keyspace = self.keyspace(options)?.ok_or_else(none)?;
+        Ok(effective(self.inner(), keyspace.inner()))
+    }
+
+    /// Writes the memtable to a table, and waits for the compactions that follow from it.
+    fn checkpoint(&self, options: &Options) -> Result<()> {
+        let keyspace = self.keyspace(options)?;
+        keyspace.map_or(Ok(()), |keyspace| self.settle(&keyspace))
+    }
+
+    fn create_table(&self, options: &Options) -> Result<()> {
+        self.make_keyspace(options).map(drop)
+    }
+
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table<'e>>) -> Result<()> {
+        let keyspace = table.take().map(|table| table.keyspace.inner().clone());
+        let inner = engine.inner();
+        Ok(keyspace.map_or(Ok(()), |keyspace| inner.delete_keyspace(keyspace))?)
+    }
+}
+
+impl Transaction<'_> {
+    fn has(&self, key: Key) -> Result<bool> {
+        let bytes = self.table.options.key.bytes(key);
+        let keyspace = self.table.keyspace.inner();
+        Ok(reading!(self, read => read.contains_key(keyspace, bytes.as_ref()))?)
+    }
+
+    /// Puts a value under a key, or none.
+    fn set(&mut self, key: Key, value: Option<&[u8]>) {
+        let bytes = self.table.options.key.bytes(key);
+        let key = bytes.as_ref();
+        match (&mut self.inner, &self.table.keyspace, value) {
+            (Inner::Write(Kind::SingleWriter(tx)), Kind::SingleWriter(keyspace), Some(value)) => {
+                tx.insert(keyspace, key, value);
+            }
+            (Inner::Write(Kind::SingleWriter(tx)), Kind::SingleWriter(keyspace), None) => {
+                tx.remove(keyspace, key);
+            }
+            (Inner::Write(Kind::Optimistic(tx)), keyspace, Some(value)) => {
+                tx.insert(keyspace.inner(), key, value);
+            }
+            (Inner::Write(Kind::Optimistic(tx)), keyspace, None) => {
+                tx.remove(keyspace.inner(), key);
+            }
+            // A database makes transactions and keyspaces of its own kind only, and the adapter changes
+            // nothing in one that reads.
+            (Inner::Write(Kind::SingleWriter(_)) | Inner::Read(_), ..) => {}
+        }
+    }
+}
+
+impl Rows for Transaction<'_> {
+    /// A value, in memory that it shares with the block cache.
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let bytes = self.table.options.key.bytes(key);
+        let keyspace = self.table.keyspace.inner();
+        let value: Option<UserValue> = reading!(self, read => read.get(keyspace, bytes.as_ref()))?;
+        shown(value.as_deref(), show)
+    }
+
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        let form = self.table.options.key;
+        let bytes = form.bytes(from);
+        let keyspace = self.table.keyspace.inner();
+        let items = reading!(self, read => read.range(keyspace, bytes.as_ref()..));
+        let mut visited = 0;
+        for item in items.take(limit) {
+            let (key, value) = item.into_inner()?;
+            visit(form.key(STORE, &key)?, &value);
+            visited += 1;
+        }
+        Ok(visited)
+    }
+
+    fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
+        let as_said = self.has(key)? == there;
+        if as_said {
+            self.set(key, Some(value));
+        }
+        Ok(as_said)
+    }
+
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        let there = self.has(key)?;
+        if there {
+            self.set(key, None);
+        }
+        Ok(there)
+    }
+}
