@@ -880,6 +880,17 @@ impl<'a> Runner<'a> {
         bytes * self.building_pace()
     }
 
+    /// Seconds for building a comparison's stores once more.
+    fn again_seconds(&self, comparison: &Comparison) -> f64 {
+        let cells = comparison.cells.iter();
+        let stores: BTreeMap<_, _> = cells
+            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .filter(|cell| self.instances.is_built(cell))
+            .map(|cell| (cell.instance.clone(), self.dataset_bytes(&cell)))
+            .collect();
+        stores.values().sum::<f64>() * self.building_pace()
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn dataset_bytes(&self, cell: &Cell) -> f64 {
         match cell.workload.changes_keys() {
@@ -931,7 +942,7 @@ impl<'a> Runner<'a> {
             false => self.later(index),
         };
         let after = self.seconds_of(&later, LOOKS[0]) + followers;
-        let (share, most) = share_of(left, here, after);
+        let (share, most) = share_of(left, here, after, self.again_seconds(comparison));
         Some(move |round: u32| now + if round < LOOKS[0] { most } else { share })
     }
 
@@ -1413,15 +1424,17 @@ impl<'a> Runner<'a> {
 }
 
 /// What a comparison may take of the time that is left, and what its first ten rounds may, given
-/// the seconds that its own ten rounds and those of all after it are likely to take. Those ten
-/// rounds leave the others what these need for theirs, or half of all: one that takes much longer than was
-/// thought would otherwise leave them nothing.
-fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
+/// the seconds that its own ten rounds and those of all after it are likely to take, and those of building
+/// its stores again, which is what coming back to it would cost: what others can spare of as much it has at
+/// once. Its ten rounds leave the others what these need for theirs, or half of all: one that takes much
+/// longer than was thought would otherwise leave them nothing.
+fn share_of(left: Duration, here: f64, after: f64, again: f64) -> (Duration, Duration) {
     let all = here + after;
     let part = if all > 0.0 { here / all } else { 1.0 };
-    let share = left.mul_f64(part);
     let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(left);
     let spared = left.saturating_sub(seconds(after));
+    let share = left.mul_f64(part);
+    let share = share.max(spared.min(share.saturating_add(seconds(again))));
     // Where there is too little for all, what comes first is answered, and not everything begun.
     let first = seconds(here).min(left).max(left / 2);
     (share, share.max(spared).max(first))
@@ -1589,21 +1602,35 @@ mod tests {
     #[test]
     fn ten_rounds_may_take_what_the_others_do_not_need_for_theirs() {
         let left = Duration::from_secs(60);
-        assert_eq!(seconds(share_of(left, 5.0, 25.0)), (10.0, 35.0));
+        assert_eq!(seconds(share_of(left, 5.0, 25.0, 0.0)), (10.0, 35.0));
         assert_eq!(
-            seconds(share_of(left, 5.0, 45.0)),
+            seconds(share_of(left, 5.0, 45.0, 0.0)),
             (6.0, 30.0),
             "half of all at least"
         );
-        assert_eq!(seconds(share_of(left, 5.0, 0.0)), (60.0, 60.0), "the last");
         assert_eq!(
-            seconds(share_of(left, 30.0, 90.0)),
+            seconds(share_of(left, 5.0, 25.0, 20.0)),
+            (30.0, 35.0),
+            "building again would cost more"
+        );
+        assert_eq!(
+            seconds(share_of(left, 5.0, 25.0, 40.0)),
+            (35.0, 35.0),
+            "the others have their first look"
+        );
+        assert_eq!(
+            seconds(share_of(left, 5.0, 0.0, 0.0)),
+            (60.0, 60.0),
+            "the last"
+        );
+        assert_eq!(
+            seconds(share_of(left, 30.0, 90.0, 0.0)),
             (15.0, 30.0),
             "too little for all: the first one gets its ten rounds"
         );
-        assert_eq!(seconds(share_of(left, 0.0, 0.0)), (60.0, 60.0));
-        assert_eq!(seconds(share_of(Duration::ZERO, 1.0, 1.0)), (0.0, 0.0));
-        let forever = share_of(left, 1.0, f64::INFINITY);
+        assert_eq!(seconds(share_of(left, 0.0, 0.0, 0.0)), (60.0, 60.0));
+        assert_eq!(seconds(share_of(Duration::ZERO, 1.0, 1.0, 1.0)), (0.0, 0.0));
+        let forever = share_of(left, 1.0, f64::INFINITY, 1.0);
         assert_eq!(seconds(forever), (0.0, 30.0));
     }
 
