@@ -37,19 +37,6 @@ pub(super) fn cpu_limit(root: &Root) -> Option<f64> {
         .reduce(f64::min)
 }
 
-/// How often the group was stopped because it had used up its share.
-pub(super) fn times_stopped(root: &Root) -> Option<u64> {
-    [Hierarchy::Unified, Hierarchy::Of("cpu")]
-        .into_iter()
-        .flat_map(|hierarchy| directories(root, hierarchy))
-        .filter_map(|directory| root.text(directory.join("cpu.stat")))
-        .filter_map(|text| {
-            let line = text.lines().find_map(|l| l.strip_prefix("nr_throttled "))?;
-            line.trim().parse().ok()
-        })
-        .max()
-}
-
 /// `max` and -1 are no limit.
 fn cpus(quota: &str, period: &str) -> Option<f64> {
     let quota: f64 = quota.parse().ok()?;
@@ -122,15 +109,10 @@ mod tests {
             ("/sys/fs/cgroup/user.slice/a/memory.high", "1073741824\n"),
             ("/sys/fs/cgroup/user.slice/a/cpu.max", "max 100000\n"),
             ("/sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n"),
-            (
-                "/sys/fs/cgroup/user.slice/cpu.stat",
-                "usage_usec 1\nnr_throttled 37\n",
-            ),
         ]);
         let root = tree.root();
         assert_eq!(memory_limit(&root), Some(1 << 30));
         assert_eq!(cpu_limit(&root), Some(1.5));
-        assert_eq!(times_stopped(&root), Some(37));
     }
 
     #[test]
@@ -169,10 +151,7 @@ mod tests {
             (None, None)
         );
         let nothing = MadeUp::of(&[]).root();
-        assert_eq!(
-            (memory_limit(&nothing), times_stopped(&nothing)),
-            (None, None)
-        );
+        assert_eq!((memory_limit(&nothing), cpu_limit(&nothing)), (None, None));
     }
 
     proptest! {
@@ -181,10 +160,9 @@ mod tests {
             let tree = MadeUp::of(&[
                 ("/proc/self/cgroup", &*text),
                 ("/sys/fs/cgroup/cpu.max", &*text),
-                ("/sys/fs/cgroup/cpu.stat", &*text),
                 ("/sys/fs/cgroup/memory.max", &*text),
             ]);
-            let _ = (memory_limit(&tree.root()), cpu_limit(&tree.root()), times_stopped(&tree.root()));
+            let _ = (memory_limit(&tree.root()), cpu_limit(&tree.root()));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::control_group;
 use super::root::Root;
+use std::path::Path;
 
 /// The distribution's name for people.
 pub(super) fn distribution(root: &Root) -> Option<String> {
@@ -126,83 +127,59 @@ pub(super) fn on_battery(root: &Root) -> Option<bool> {
 
 /// Hypervisor and container, where they are recognised.
 pub(super) fn virtualisation(root: &Root, kernel: &str) -> Option<String> {
+    let container = container(root).map(str::to_owned);
+    let parts = [guest(root, kernel), container].into_iter().flatten();
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What the machine is a guest of. The processor says that it is one; whose, may show in vendor or product.
+fn guest(root: &Root, kernel: &str) -> Option<String> {
+    const KNOWN: [(&str, &str); 7] = [
+        ("KVM", "KVM"),
+        ("QEMU", "QEMU"),
+        ("VMware", "VMware"),
+        ("VirtualBox", "VirtualBox"),
+        ("Parallels", "Parallels"),
+        ("Google Compute Engine", "Google Compute Engine"),
+        ("HVM domU", "Xen"),
+    ];
+    if kernel.to_lowercase().contains("microsoft") {
+        return Some("Windows Subsystem for Linux".to_owned());
+    }
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
-    let signs = Signs {
-        kernel,
-        processor_flag: field(&cpuinfo, "flags")
-            .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
-        hypervisor_type: root.line("/sys/hypervisor/type"),
-        vendor: root.line("/sys/class/dmi/id/sys_vendor"),
-        product: root.line("/sys/class/dmi/id/product_name"),
-        control_groups: root.text("/proc/self/cgroup").unwrap_or_default(),
-        docker_file: root.has("/.dockerenv"),
-        podman_file: root.has("/run/.containerenv"),
-    };
-    signs.describe()
-}
-
-/// What hints at virtualisation.
-#[derive(Debug, Clone, Default)]
-struct Signs<'a> {
-    kernel: &'a str,
-    processor_flag: bool,
-    hypervisor_type: Option<String>,
-    vendor: Option<String>,
-    product: Option<String>,
-    control_groups: String,
-    docker_file: bool,
-    podman_file: bool,
-}
-
-impl Signs<'_> {
-    fn describe(&self) -> Option<String> {
-        let parts: Vec<String> = [self.machine(), self.container().map(str::to_owned)]
-            .into_iter()
-            .flatten()
-            .collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
-    }
-
-    fn machine(&self) -> Option<String> {
-        if self.kernel.to_lowercase().contains("microsoft") {
-            return Some("Windows Subsystem for Linux".to_owned());
-        }
-        let product = self.product.as_deref().unwrap_or_default();
-        let vendor = self.vendor.as_deref().unwrap_or_default();
-        let known = [
-            ("KVM", "KVM"),
-            ("QEMU", "QEMU"),
-            ("VMware", "VMware"),
-            ("VirtualBox", "VirtualBox"),
-            ("Parallels", "Parallels"),
-            ("Google Compute Engine", "Google Compute Engine"),
-            ("HVM domU", "Xen"),
-        ];
-        let name = self.hypervisor_type.as_deref().or_else(|| {
-            known
+    let flags = field(&cpuinfo, "flags").unwrap_or_default();
+    let is_guest = flags.split(' ').any(|flag| flag == "hypervisor");
+    let said = |name| root.line(Path::new("/sys/class/dmi/id").join(name));
+    let (vendor, product) = (said("sys_vendor").unwrap_or_default(), said("product_name"));
+    let signs = format!("{vendor} {}", product.unwrap_or_default());
+    let known = root.line("/sys/hypervisor/type");
+    let known = known.or_else(|| {
+        Some(
+            KNOWN
                 .iter()
-                .find(|(sign, _)| product.contains(sign) || vendor.contains(sign))
-                .map(|(_, name)| *name)
-        });
-        match name {
-            Some(name) => Some(format!("virtual machine ({name})")),
-            // The processor says so itself; whose it is may still show in the vendor.
-            None if self.processor_flag && !vendor.is_empty() => {
-                Some(format!("virtual machine ({vendor})"))
-            }
-            None => self.processor_flag.then(|| "virtual machine".to_owned()),
-        }
+                .find(|(sign, _)| signs.contains(sign))?
+                .1
+                .to_owned(),
+        )
+    });
+    let vendor = Some(vendor).filter(|vendor| is_guest && !vendor.is_empty());
+    match known.or(vendor) {
+        Some(name) => Some(format!("virtual machine ({name})")),
+        None => is_guest.then(|| "virtual machine".to_owned()),
     }
+}
 
-    fn container(&self) -> Option<&'static str> {
-        let groups = &self.control_groups;
-        match () {
-            () if groups.contains("kubepods") => Some("Kubernetes pod"),
-            () if self.podman_file || groups.contains("libpod") => Some("Podman container"),
-            () if self.docker_file || groups.contains("/docker") => Some("Docker container"),
-            () if groups.contains("/lxc") => Some("LXC container"),
-            () => None,
+fn container(root: &Root) -> Option<&'static str> {
+    let groups = root.text("/proc/self/cgroup").unwrap_or_default();
+    match () {
+        () if groups.contains("kubepods") => Some("Kubernetes pod"),
+        () if root.has("/run/.containerenv") || groups.contains("libpod") => {
+            Some("Podman container")
         }
+        () if root.has("/.dockerenv") || groups.contains("/docker") => Some("Docker container"),
+        () if groups.contains("/lxc") => Some("LXC container"),
+        () => None,
     }
 }
 
@@ -294,39 +271,25 @@ mod tests {
 
     #[test]
     fn virtual_machines_and_containers_are_told() {
-        let describe = |signs: Signs<'_>| signs.describe();
-        assert_eq!(describe(Signs::default()), None);
-        let flagged = Signs {
-            processor_flag: true,
-            docker_file: true,
-            ..Signs::default()
-        };
+        let told = |files: &[(&str, &str)]| virtualisation(&MadeUp::of(files).root(), "6.1");
+        let flagged = ("/proc/cpuinfo", "flags\t: fpu hypervisor\n");
+        let docker = ("/.dockerenv", "");
+        let dmi = |name: &str| format!("/sys/class/dmi/id/{name}");
+        let (vendor, product) = (dmi("sys_vendor"), dmi("product_name"));
+        let amazon = [(&*vendor, "Amazon EC2\n"), (&*product, "c5.large\n")];
+        assert_eq!(told(&[]), None);
         assert_eq!(
-            describe(flagged.clone()).unwrap(),
+            told(&[flagged, docker]).unwrap(),
             "virtual machine, Docker container"
         );
-        let amazon = Signs {
-            vendor: Some("Amazon EC2".into()),
-            product: Some("c5.large".into()),
-            docker_file: false,
-            ..flagged
-        };
         assert_eq!(
-            describe(amazon.clone()).unwrap(),
+            told(&[flagged, amazon[0], amazon[1]]).unwrap(),
             "virtual machine (Amazon EC2)"
         );
-        let bare_metal_at_amazon = Signs {
-            processor_flag: false,
-            ..amazon
-        };
-        assert_eq!(describe(bare_metal_at_amazon), None);
-        let qemu = Signs {
-            vendor: Some("QEMU".into()),
-            control_groups: "0::/kubepods/burstable".into(),
-            ..Signs::default()
-        };
+        assert_eq!(told(&amazon), None, "bare metal");
+        let pod = ("/proc/self/cgroup", "0::/kubepods/burstable");
         assert_eq!(
-            describe(qemu).unwrap(),
+            told(&[(&*vendor, "QEMU\n"), pod]).unwrap(),
             "virtual machine (QEMU), Kubernetes pod"
         );
     }

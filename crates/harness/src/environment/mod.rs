@@ -11,6 +11,7 @@ mod mounts;
 mod root;
 
 pub(crate) use device::{Image, counters as device_counters, foreign_write_rate, image_below};
+pub(crate) use mounts::mounted_in;
 pub use mounts::{Mount, mount_of};
 
 use crate::{page_cache, platform};

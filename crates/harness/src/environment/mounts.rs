@@ -30,6 +30,14 @@ pub(super) fn mount_below(root: &Root, path: &Path) -> Option<Mount> {
     holding(parse(&root.text("/proc/self/mountinfo")?), &path)
 }
 
+/// What is mounted at a path or below it, if anything is.
+pub(crate) fn mounted_in(path: &Path) -> Option<PathBuf> {
+    let path = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+    let mounts = parse(&Root::system().text("/proc/self/mountinfo")?).into_iter();
+    let mut points = mounts.map(|mount| mount.mount_point);
+    points.find(|point| point.starts_with(&path))
+}
+
 /// The mount with the longest mount point above `path`; of several on one point, the last is on
 /// top.
 fn holding(mounts: Vec<Mount>, path: &Path) -> Option<Mount> {

@@ -2,7 +2,7 @@
 
 use super::super::device;
 use super::super::mounts::Mount;
-use super::{Context, Finding, Root, Row, others, probe, row};
+use super::{Context, Finding, Root, probe, rows};
 use crate::HarnessError;
 use stowplan_model::{Device, WarningKind, format_bytes};
 
@@ -15,51 +15,10 @@ const SLOW_SYNC_NS: u64 = 1_000_000;
 /// Syncs whose slow tenth takes so many times their fast tenth.
 const UNSTEADY: u64 = 8;
 
-/// What is looked at here.
-pub(super) const ROWS: &[Row] = &[
-    row(
-        "file system",
-        "Opening, creating and syncing files is its work, and differs between file systems more than between stores.",
-        file_system,
-    ),
-    row(
-        "mount options",
-        "They decide what a sync promises, what a read writes, and how many bytes reach the device.",
-        mount_options,
-    ),
-    row(
-        "device",
-        "Cold reads and syncs are its speed; what is measured warm does not touch it.",
-        device_kind,
-    ),
-    row(
-        "read-ahead",
-        "With 8 MiB a cold SQLite read through a mapping fetched 697 KB for 10 KB, and took 8.9 times as long as a file.",
-        read_ahead,
-    ),
-    row(
-        "free space",
-        "A run refuses to begin without room for it, and a nearly full file system is slower.",
-        free_space,
-    ),
-    row(
-        "writing",
-        "Datasets, stores and results are written there.",
-        writing,
-    ),
-    row(
-        "sync",
-        "Durable writes are timed by it. A virtual disk took 0.08 to 0.10 ms when calm, and 4.0 ms beside compilers.",
-        sync,
-    ),
-];
-
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     /// The mounted thing: `/dev/vda`, `tmpfs`, `host:/path`.
     pub(super) source: Option<String>,
-    /// The device's data is encrypted below the file system.
-    pub(super) encrypted: bool,
     /// A loop device reads its file through the page cache, too.
     pub(super) cached_twice: bool,
     /// An ext4 that was made without a journal (`mkfs.ext4 -O ^has_journal`).
@@ -73,7 +32,6 @@ impl Facts {
         let line = |name: &str| device::first_line(&directory.as_ref()?.join(name));
         Self {
             source: Some(mount.source.clone()),
-            encrypted: line("dm/uuid").is_some_and(|uuid| uuid.starts_with("CRYPT-")),
             cached_twice: line("loop/dio").is_some_and(|direct| direct == "0"),
             no_journal: has_no_journal(root, mount),
             probe: None,
@@ -123,7 +81,7 @@ pub(super) fn in_memory(context: &Context<'_>) -> bool {
     sort_of(&context.environment.file_system.kind) == Sort::Memory
 }
 
-fn file_system(context: &Context<'_>) -> Finding {
+pub(super) fn file_system(context: &Context<'_>) -> Finding {
     const ELSEWHERE: &str =
         "Give a directory on the disk that your application will use, here and with --work.";
     let system = &context.environment.file_system;
@@ -188,7 +146,7 @@ fn remarkable(option: &str) -> Option<(bool, &'static str)> {
     }
 }
 
-fn mount_options(context: &Context<'_>) -> Finding {
+pub(super) fn mount_options(context: &Context<'_>) -> Finding {
     let options = &context.environment.file_system.options;
     if options.is_empty() {
         return Finding::untold();
@@ -216,11 +174,11 @@ fn mount_options(context: &Context<'_>) -> Finding {
     }
 }
 
-fn device_kind(context: &Context<'_>) -> Finding {
+pub(super) fn device_kind(context: &Context<'_>) -> Finding {
     let Some(device) = &context.environment.device else {
         return Finding::unavailable("none that the system knows");
     };
-    let found = describe(device, context.facts.disk.encrypted);
+    let found = describe(device);
     if device.name.starts_with("zram") || device.name.starts_with("ram") {
         return Finding::problem(
             format!("{found}: memory"),
@@ -234,39 +192,26 @@ fn device_kind(context: &Context<'_>) -> Finding {
     )
 }
 
-fn describe(device: &Device, encrypted: bool) -> String {
-    let name = device.name.as_str();
-    let known = |prefix: &str| name.starts_with(prefix);
+/// Its name, model, write cache and scheduler.
+fn describe(device: &Device) -> String {
     let sort = match device.rotational {
         _ if is_virtual(device) => "virtual disk",
-        _ if known("nvme") => "NVMe",
-        _ if known("loop") => "file as a device",
-        _ if known("mmcblk") => "memory card",
-        _ if known("zram") || known("ram") => "RAM disk",
-        _ if known("md") => "RAID",
         Some(true) => "spinning disk",
         Some(false) => "solid state",
         None => "device",
     };
-    let mut parts = vec![format!("{name}: {sort}")];
-    parts.extend(device.model.clone());
-    parts.extend(encrypted.then(|| "encrypted".to_owned()));
-    parts.extend(
-        device
-            .write_cache
-            .as_ref()
-            .map(|mode| format!("cache {mode}")),
-    );
-    parts.extend(
-        device
-            .scheduler
-            .as_ref()
-            .map(|name| format!("scheduler {name}")),
-    );
-    parts.join(", ")
+    let cache = device.write_cache.as_ref();
+    let scheduler = device.scheduler.as_ref();
+    let parts = [
+        Some(format!("{}: {sort}", device.name)),
+        device.model.clone(),
+        cache.map(|mode| format!("cache {mode}")),
+        scheduler.map(|name| format!("scheduler {name}")),
+    ];
+    Vec::from_iter(parts.into_iter().flatten()).join(", ")
 }
 
-fn read_ahead(context: &Context<'_>) -> Finding {
+pub(super) fn read_ahead(context: &Context<'_>) -> Finding {
     let device = context.environment.device.as_ref();
     let Some((device, kib)) = device.and_then(|device| Some((device, device.read_ahead_kib?)))
     else {
@@ -280,7 +225,7 @@ fn read_ahead(context: &Context<'_>) -> Finding {
     Finding::judged(format!("{kib} KiB"), kib > LARGE_READ_AHEAD_KIB, &mend)
 }
 
-fn free_space(context: &Context<'_>) -> Finding {
+pub(super) fn free_space(context: &Context<'_>) -> Finding {
     let free = context.environment.file_system.free_bytes;
     let demand = context.demand;
     if context.environment.file_system.block_bytes == 0 {
@@ -303,21 +248,16 @@ fn free_space(context: &Context<'_>) -> Finding {
     )
 }
 
-fn writing(context: &Context<'_>) -> Finding {
-    match &context.facts.disk.probe {
-        Some(Ok(_)) => Finding::ok("yes"),
-        Some(Err(error)) => Finding::problem(
-            format!("nothing can be written here: {error}"),
-            "Give a directory in which you may write.",
-        ),
-        None => Finding::unavailable("not tried"),
-    }
-}
-
-fn sync(context: &Context<'_>) -> Finding {
+pub(super) fn sync(context: &Context<'_>) -> Finding {
     let probe = match &context.facts.disk.probe {
         Some(Ok(probe)) => probe,
-        _ => return Finding::unavailable("not tried"),
+        Some(Err(error)) => {
+            return Finding::problem(
+                format!("nothing can be written here: {error}"),
+                "Give a directory in which you may write.",
+            );
+        }
+        None => return Finding::unavailable("not tried"),
     };
     let Some([fast, middle, slow]) = probe.syncs() else {
         return Finding::unavailable("not tried");
@@ -335,7 +275,7 @@ fn sync(context: &Context<'_>) -> Finding {
     }
     let waits = slow / fast.max(1) >= UNSTEADY;
     // All are slow where others write all the time; a device that is always so slow is what it is.
-    let slowed = middle > SLOW_SYNC_NS && !spins(context) && others::found(context);
+    let slowed = middle > SLOW_SYNC_NS && !spins(context) && rows::others_work(context);
     Finding::judged(
         found,
         waits || slowed,
@@ -414,21 +354,15 @@ mod tests {
             ..Device::default()
         };
         // A virtual disk often says that it spins.
-        assert_eq!(
-            describe(&device("vda", Some(true)), false),
-            "vda: virtual disk"
-        );
-        assert_eq!(
-            describe(&device("sda", Some(true)), false),
-            "sda: spinning disk"
-        );
+        assert_eq!(describe(&device("vda", Some(true))), "vda: virtual disk");
+        assert_eq!(describe(&device("sda", Some(true))), "sda: spinning disk");
         let mut nvme = device("nvme0n1", Some(false));
         nvme.model = Some("Samsung SSD 980 PRO".to_owned());
         nvme.scheduler = Some("none".to_owned());
-        let text = describe(&nvme, true);
+        let text = describe(&nvme);
         assert_eq!(
             text,
-            "nvme0n1: NVMe, Samsung SSD 980 PRO, encrypted, scheduler none"
+            "nvme0n1: solid state, Samsung SSD 980 PRO, scheduler none"
         );
     }
 

@@ -1,6 +1,6 @@
 //! A machine each of whose files of `/proc`, `/sys` and `/etc` says the same, and that is anything.
 
-use super::{Context, Counters, Demand, Facts, Root, checks, disk, examine_below, mounts, others};
+use super::{Context, Demand, Facts, Root, checks, disk, examine_below, mounts, processes};
 use std::cell::RefCell;
 use std::path::Path;
 use stowplan_model::Check;
@@ -10,39 +10,25 @@ const FILES: &[&str] = &[
     "proc/cpuinfo",
     "proc/meminfo",
     "proc/loadavg",
-    "proc/stat",
-    "proc/vmstat",
     "proc/self/cgroup",
     "proc/self/mountinfo",
-    "proc/pressure/cpu",
-    "proc/pressure/io",
-    "proc/pressure/memory",
     "proc/9/stat",
-    "sys/devices/system/cpu/online",
-    "sys/devices/system/cpu/cpufreq/boost",
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-    "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
-    "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count",
-    "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count",
     "sys/devices/system/cpu/cpu0/cache/index3/level",
     "sys/devices/system/cpu/cpu0/cache/index3/type",
     "sys/devices/system/cpu/cpu0/cache/index3/size",
-    "sys/class/thermal/thermal_zone0/temp",
-    "sys/class/thermal/thermal_zone0/type",
     "sys/class/power_supply/BAT0/type",
     "sys/class/power_supply/BAT0/status",
     "sys/class/dmi/id/sys_vendor",
     "sys/class/dmi/id/product_name",
     "sys/devices/system/clocksource/clocksource0/current_clocksource",
     "sys/dev/block/259:2/partition",
-    "sys/dev/block/259:2/dm/uuid",
     "sys/dev/block/259:2/loop/dio",
     "sys/dev/block/259:2/queue/rotational",
     "sys/dev/block/259:2/queue/read_ahead_kb",
     "sys/dev/block/259:2/queue/scheduler",
     "sys/fs/cgroup/memory.max",
     "sys/fs/cgroup/cpu.max",
-    "sys/fs/cgroup/cpu.stat",
 ];
 
 /// The file that all of them are links to, in a tree that is made once per thread.
@@ -82,14 +68,10 @@ fn found_on(root: &Root) -> Vec<Check> {
     let directory = Path::new("/");
     let environment = examine_below(root, directory);
     let mount = mounts::mount_below(root, directory);
-    let now = Counters::read(root);
+    let now = processes::read(root);
     let facts = Facts {
-        others: others::Facts {
-            foreign_write_rate: None,
-            busy: others::busy(&now.processes, &others::processes(root), 0.3),
-            waiting: Some(0.001),
-            stolen: others::stolen(now.cpu, now.cpu),
-        },
+        busy: processes::busy(&now, &processes::read(root), 0.3),
+        waiting: Some(0.001),
         disk: mount.map_or_else(disk::Facts::default, |mount| {
             disk::Facts::read(root, &mount)
         }),

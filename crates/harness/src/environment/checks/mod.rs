@@ -6,18 +6,17 @@
 //! small file, which it removes.
 
 mod disk;
-mod features;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
-mod memory;
-mod others;
 mod probe;
-mod processor;
-mod scanners;
+mod processes;
+mod rows;
 
 use super::root::Root;
-use super::{device, examine_below, mounts};
-use crate::HarnessError;
+use super::{control_group, device, examine_below, mounts};
+use crate::{HarnessError, counting};
+use rows::TABLE;
+use rustix::fs::Access;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -55,7 +54,7 @@ pub fn warnings(
     foreign_write_rate: Option<u64>,
 ) -> Vec<Warning> {
     let mut facts = Facts::read(&Root::system(), directory);
-    facts.others.foreign_write_rate = foreign_write_rate;
+    facts.foreign_write_rate = foreign_write_rate;
     warnings_by(&Context {
         environment,
         demand,
@@ -64,7 +63,7 @@ pub fn warnings(
 }
 
 fn warnings_by(context: &Context<'_>) -> Vec<Warning> {
-    let found = table().map(|(_, row)| (row, (row.judge)(context)));
+    let found = TABLE.iter().map(|row| (row, (row.judge)(context)));
     let mut found: Vec<(&Row, Finding)> = found.filter(|(_, finding)| finding.spoils()).collect();
     found.sort_by_key(|(_, finding)| finding.state != CheckState::Problem);
     let warnings = found.into_iter().filter_map(|(row, finding)| {
@@ -107,39 +106,57 @@ pub fn check_up(directory: &Path, demand: &Demand) -> Result<Checkup, HarnessErr
 }
 
 fn checks(context: &Context<'_>) -> Vec<Check> {
-    let check = |(group, row): (CheckGroup, &Row)| {
+    let check = |row: &Row| {
         let finding = (row.judge)(context);
         Check {
             name: row.name.to_owned(),
-            group,
+            group: row.group,
             state: finding.state,
             found: finding.found,
             mend: finding.mend,
             why: row.why.to_owned(),
         }
     };
-    table().map(check).collect()
+    TABLE.iter().map(check).collect()
 }
 
-/// What is known beyond the [`Environment`].
+/// What is known beyond the [`Environment`]; what was not looked at, or is not told, is nothing.
 #[derive(Debug, Default)]
 struct Facts {
-    processor: processor::Facts,
-    others: others::Facts,
-    memory: memory::Facts,
+    /// CPUs' worth of time that the control group may use.
+    cpu_limit: Option<f64>,
+    clock: Option<probe::Clock>,
+    /// Bytes per second that others write to the device.
+    foreign_write_rate: Option<u64>,
+    /// The processes that use a CPU, the busiest first, in words.
+    busy: Option<Vec<String>>,
+    /// Share of a spin for which this program waited for a CPU.
+    waiting: Option<f64>,
+    scanners: processes::Scanners,
+    /// What evicts pages that are idle, and how to stop it.
+    evicts: Vec<(&'static str, String)>,
     disk: disk::Facts,
-    features: features::Facts,
-    scanners: scanners::Facts,
+    /// Whether this user may write to it, where it exists.
+    drop_caches: Option<bool>,
+    fuse: Option<bool>,
+    strace: Option<String>,
+    open_files: Option<u64>,
 }
 
 impl Facts {
     /// What the system's files tell at once.
     fn read(root: &Root, directory: &Path) -> Self {
+        let writable = |path: &str| {
+            let path = root.path(path);
+            let exists = path.symlink_metadata().is_ok();
+            exists.then(|| rustix::fs::access(&path, Access::WRITE_OK).is_ok())
+        };
         Self {
-            scanners: scanners::Facts::read(root, directory),
-            processor: processor::Facts::read(root),
-            memory: memory::Facts::read(root),
-            features: features::Facts::read(root),
+            cpu_limit: control_group::cpu_limit(root),
+            scanners: processes::Scanners::read(root, directory),
+            evicts: rows::evicting(root),
+            drop_caches: writable("/proc/sys/vm/drop_caches"),
+            fuse: writable("/dev/fuse"),
             ..Self::default()
         }
     }
@@ -147,61 +164,28 @@ impl Facts {
     /// First what does nothing, then what does: our own writes are not to be seen as others'.
     fn gather(root: &Root, directory: &Path, environment: &Environment) -> Self {
         let mount = mounts::mount_below(root, directory);
-        let before = Counters::read(root);
-        let foreign_write_rate = match &environment.device {
-            Some(device) => device::foreign_write_rate(device, WATCHED_FOR),
-            None => {
-                thread::sleep(WATCHED_FOR);
-                None
-            }
-        };
-        let busy = others::busy(
-            &before.processes,
-            &others::processes(root),
-            WATCHED_FOR.as_secs_f64(),
-        );
-        let waiting = probe::waiting_share(SPUN_FOR);
+        let before = processes::read(root);
+        let watched = environment.device.as_ref();
+        let watched = watched.map(|device| device::foreign_write_rate(device, WATCHED_FOR));
+        if watched.is_none() {
+            thread::sleep(WATCHED_FOR);
+        }
+        let seconds = WATCHED_FOR.as_secs_f64();
+        let read = mount.map(|mount| disk::Facts::read(root, &mount));
         Self {
-            processor: processor::Facts::gather(root),
-            others: others::Facts {
-                foreign_write_rate,
-                busy,
-                waiting,
-                stolen: others::stolen(before.cpu, others::cpu_time(root)),
-            },
-            memory: memory::Facts::gather(root, before.swapped),
+            foreign_write_rate: watched.flatten(),
+            busy: processes::busy(&before, &processes::read(root), seconds),
+            waiting: probe::waiting_share(SPUN_FOR),
+            clock: Some(probe::clock()),
             disk: disk::Facts {
                 probe: Some(probe::disk(directory)),
-                ..mount.map_or_else(disk::Facts::default, |mount| {
-                    disk::Facts::read(root, &mount)
-                })
+                ..read.unwrap_or_default()
             },
-            features: features::Facts::gather(root),
-            scanners: scanners::Facts::read(root, directory),
+            strace: counting::on_path("strace").map(|file| file.display().to_string()),
+            open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current,
+            ..Self::read(root, directory)
         }
     }
-}
-
-/// What only its growth tells something.
-#[derive(Debug)]
-struct Counters {
-    processes: Vec<others::Process>,
-    cpu: Option<others::CpuTime>,
-    swapped: Option<u64>,
-}
-
-impl Counters {
-    fn read(root: &Root) -> Self {
-        Self {
-            processes: others::processes(root),
-            cpu: others::cpu_time(root),
-            swapped: memory::pages_swapped(root),
-        }
-    }
-}
-
-fn grown(before: Option<u64>, after: Option<u64>) -> Option<u64> {
-    Some(after?.saturating_sub(before?))
 }
 
 /// What everything is judged by.
@@ -211,32 +195,12 @@ struct Context<'a> {
     facts: &'a Facts,
 }
 
-/// The table: what is looked at, group by group.
-fn table() -> impl Iterator<Item = (CheckGroup, &'static Row)> {
-    let groups = [
-        (CheckGroup::Processor, processor::ROWS),
-        (CheckGroup::OtherWork, others::ROWS),
-        (CheckGroup::OtherWork, scanners::ROWS),
-        (CheckGroup::Memory, memory::ROWS),
-        (CheckGroup::Disk, disk::ROWS),
-        (CheckGroup::Features, features::ROWS),
-    ];
-    let of_group =
-        |(group, rows): (CheckGroup, &'static [Row])| rows.iter().map(move |row| (group, row));
-    groups.into_iter().flat_map(of_group)
-}
-
 /// A thing to look at: how it is called, why it matters, and what it means for a measurement here.
 struct Row {
+    group: CheckGroup,
     name: &'static str,
     why: &'static str,
-    judge: Judge,
-}
-
-type Judge = fn(&Context<'_>) -> Finding;
-
-const fn row(name: &'static str, why: &'static str, judge: Judge) -> Row {
-    Row { name, why, judge }
+    judge: fn(&Context<'_>) -> Finding,
 }
 
 /// What was found of one thing.
@@ -289,13 +253,9 @@ impl Finding {
         }
     }
 
-    /// A feature: there, or not, and how to get it.
-    fn feature(there: bool, found: impl Into<String>, mend: &str) -> Self {
-        if there {
-            Self::ok(found)
-        } else {
-            Self::new(CheckState::Unavailable, found, Some(mend))
-        }
+    /// A feature that is not there, and how to get it.
+    fn lacking(found: impl Into<String>, mend: &str) -> Self {
+        Self::new(CheckState::Unavailable, found, Some(mend))
     }
 
     /// A run warns of it, too.
@@ -309,11 +269,6 @@ impl Finding {
     fn spoils(&self) -> bool {
         matches!(self.state, CheckState::Warning | CheckState::Problem)
     }
-}
-
-/// A share as a percentage with one decimal.
-fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
 }
 
 fn capitalised(name: &str) -> String {
