@@ -1,12 +1,13 @@
 //! Room on the disk, and what a run may remove.
 
 use crate::HarnessError;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, openat, unlinkat};
+use crate::environment::mounted_in;
+use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
-use std::ffi::{CStr, CString, OsStr};
-use std::fs::{DirBuilder, File, Permissions, TryLockError};
+use std::ffi::{CStr, OsStr, OsString};
+use std::fs::{DirBuilder, DirEntry, File, Permissions, TryLockError};
 use std::io::{ErrorKind, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -27,8 +28,6 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY
 /// Threads that remove, more than there are CPUs: where a file system tells the disk at once what became
 /// free (`discard`), each waits for the disk once a file.
 const REMOVERS: usize = 16;
-/// So many files of a directory are removed by one thread, one after the other.
-const REMOVED_AT_ONCE: usize = 256;
 
 /// What the marker says besides where the data shall stay.
 const KEPT: &[u8] = b"It was asked to stay (--keep).\n";
@@ -118,7 +117,7 @@ impl WorkDirectory {
             Ok(marker) => Self::locked(path, directory, marker),
             Err(error) => {
                 // As if it had not been begun; a directory that holds more is not removed.
-                let _ = unlink(&directory, MARKER, AtFlags::empty());
+                let _ = unlinkat(&directory, MARKER, AtFlags::empty());
                 let _ = std::fs::remove_dir(path);
                 Err(error)
             }
@@ -186,8 +185,14 @@ impl WorkDirectory {
         self.require_name()?;
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.clear();
-        remove_entries_in_parallel(&self.directory, &self.path)?;
-        unlink(&self.directory, MARKER, AtFlags::empty())
+        let marker = OsStr::from_bytes(MARKER.to_bytes());
+        let held = entries(&self.directory, &self.path)?.into_iter();
+        let held: Vec<OsString> = held
+            .map(|(name, _)| name)
+            .filter(|name| name != marker)
+            .collect();
+        remove_trees(&self.directory, &self.path, &held)?;
+        remove(&within(&self.directory).join(marker), false)
             .map_err(HarnessError::io("remove the marker in", &self.path))?;
         // This fails at whatever else may have the name by now: a link, or a directory with
         // something in it.
@@ -243,43 +248,21 @@ fn open_directory(path: &Path) -> Result<File, Errno> {
     rustix::fs::open(path, DIRECTORY, Mode::empty()).map(File::from)
 }
 
+/// A path to what is below an open directory, whatever has its name by now.
+fn within(directory: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()))
+}
+
 /// What is in a directory: names, and whether they are directories.
-fn entries(directory: &File, path: &Path) -> Result<Vec<(CString, bool)>, HarnessError> {
-    read_entries(directory.as_fd()).map_err(HarnessError::io("read", path))
-}
-
-fn read_entries(directory: BorrowedFd<'_>) -> Result<Vec<(CString, bool)>, Errno> {
-    let mut found = Vec::new();
-    for entry in Dir::read_from(directory)? {
+fn entries(directory: &File, path: &Path) -> Result<Vec<(OsString, bool)>, HarnessError> {
+    let refused = || HarnessError::io("read", path);
+    let entries = std::fs::read_dir(within(directory)).map_err(refused())?;
+    let entry = |entry: std::io::Result<DirEntry>| {
         let entry = entry?;
-        let name = entry.file_name();
-        if name != c"." && name != c".." {
-            let is_directory = match entry.file_type() {
-                FileType::Unknown => is_directory(directory, name),
-                kind => kind == FileType::Directory,
-            };
-            found.push((name.to_owned(), is_directory));
-        }
-    }
-    Ok(found)
-}
-
-/// On file systems whose directories do not tell.
-fn is_directory(directory: BorrowedFd<'_>, name: &CStr) -> bool {
-    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
-        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
-}
-
-/// Removes what is in a directory but the marker.
-fn remove_entries_in_parallel(directory: &File, path: &Path) -> Result<(), HarnessError> {
-    let mut entries = entries(directory, path)?;
-    entries.retain(|(name, _)| name.as_c_str() != MARKER);
-    let (directories, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.1);
-    for (name, _) in &others {
-        unlink(directory, name, AtFlags::empty()).map_err(refused(path, name))?;
-    }
-    let directories: Vec<CString> = directories.into_iter().map(|(name, _)| name).collect();
-    remove_trees(directory, path, &directories)
+        Ok((entry.file_name(), entry.file_type()?.is_dir()))
+    };
+    let entries: std::io::Result<Vec<_>> = entries.map(entry).collect();
+    entries.map_err(refused())
 }
 
 /// Removes directories of `parent` with all they hold, as far as they are there.
@@ -287,8 +270,8 @@ fn remove_entries_in_parallel(directory: &File, path: &Path) -> Result<(), Harne
 /// # Errors
 /// The file system refuses, or something is mounted in one of them.
 pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<(), HarnessError> {
-    let names = paths.iter().map(|path| last_name(path));
-    let names: Vec<CString> = names.collect::<Result<_, _>>()?;
+    let names = paths.iter().filter_map(|path| path.file_name());
+    let names: Vec<OsString> = names.map(OsString::from).collect();
     let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
     remove_trees(&directory, parent, &names)
 }
@@ -305,180 +288,117 @@ pub fn remove_directory(path: &Path) -> Result<(), HarnessError> {
     remove_directories(parent, &[path.to_owned()])
 }
 
-fn last_name(path: &Path) -> Result<CString, HarnessError> {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    CString::new(name).map_err(HarnessError::io("remove", path))
-}
-
-/// A directory that is removed, and what is in it.
-struct Tree<'n> {
-    name: &'n CStr,
-    directory: OwnedFd,
-    entries: Vec<(CString, bool)>,
-}
-
-impl<'n> Tree<'n> {
-    /// Nothing where no directory has the name, or has it any more.
-    fn open(parent: BorrowedFd<'_>, name: &'n CStr) -> Result<Option<Self>, Errno> {
-        let directory = match open_readable(parent, name) {
-            Ok(directory) => directory,
-            // It became something else, or went.
-            Err(Errno::NOTDIR | Errno::LOOP) => {
-                return unlink(parent, name, AtFlags::empty()).map(|()| None);
-            }
-            Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let entries = read_entries(directory.as_fd())?;
-        Ok(Some(Self {
-            name,
-            directory,
-            entries,
-        }))
+/// Removes what has these names in `directory`, whose path is this, with all that is in it. Links are removed, not
+/// followed, and whoever puts one in the place of a directory meanwhile leads nowhere.
+fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<(), HarnessError> {
+    if let Some(mounted) = names.iter().find_map(|name| mounted_in(&path.join(name))) {
+        return Err(HarnessError::invalid(format!(
+            "{} is mounted, and what is in it is somebody's data: unmount it, and remove {} by hand",
+            mounted.display(),
+            path.display()
+        )));
     }
-
-    /// Removes some of what is in it.
-    fn remove(&self, entries: &[(CString, bool)]) -> Result<(), Errno> {
-        let directory = self.directory.as_fd();
-        for (name, is_directory) in entries {
-            let remove = || match is_directory {
-                true => remove_tree(directory, name),
-                false => unlink(directory, name, AtFlags::empty()),
-            };
-            match remove() {
-                // A program took the right from its own directory, and whoever owns it may give it back.
-                Err(Errno::ACCESS) if fchmod(directory, Mode::RWXU).is_ok() => remove()?,
-                removed => removed?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Removes directories of `directory`, whose path is this, with all they hold.
-fn remove_trees(directory: &File, path: &Path, names: &[CString]) -> Result<(), HarnessError> {
-    match remove_trees_in_parallel(directory, path, names) {
+    match remove_by(REMOVERS, directory, path, names) {
         // One at a time needs the fewest descriptors.
-        Err(error) if error.errno() == Some(Errno::MFILE) => {
-            let mut names = names.iter();
-            names.try_for_each(|name| {
-                remove_tree(directory.as_fd(), name).map_err(refused(path, name))
-            })
+        Err(error) if error.errno() == Some(Errno::MFILE) => remove_by(1, directory, path, names),
+        // A program took the right from its own directories, and whoever owns them may give it back.
+        Err(error) if error.errno() == Some(Errno::ACCESS) => {
+            let places = names.iter().map(|name| within(directory).join(name));
+            places.for_each(|place| give_back(&place));
+            remove_by(REMOVERS, directory, path, names)
         }
         ended => ended,
     }
 }
 
-/// By several threads: a hundred thousand files take seconds, and there are several such stores.
-fn remove_trees_in_parallel(
+/// By so many threads: a hundred thousand files take seconds, and there are several such stores.
+fn remove_by(
+    threads: usize,
     directory: &File,
     path: &Path,
-    names: &[CString],
+    names: &[OsString],
 ) -> Result<(), HarnessError> {
-    let (mut trees, mut ends) = (Vec::new(), Vec::new());
+    let refused = |name: &OsString| {
+        let path = path.join(name);
+        move |error: std::io::Error| HarnessError::io("remove", &path)(error)
+    };
+    let (mut trees, mut parts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
     for name in names {
-        match Tree::open(directory.as_fd(), name).map_err(refused(path, name)) {
-            Ok(tree) => trees.extend(tree),
-            Err(error) => ends.push(Err(error)),
+        let place = within(directory).join(name);
+        match open_directory(&place) {
+            Ok(tree) => {
+                let held = entries(&tree, &path.join(name))?.into_iter();
+                parts.extend(held.map(|(entry, is_dir)| (name, within(&tree).join(entry), is_dir)));
+                trees.push((name, place, tree));
+            }
+            Err(Errno::NOENT) => {}
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                ends.push(remove(&place, false).map_err(refused(name)));
+            }
+            Err(error) => ends.push(Err(refused(name)(error.into()))),
         }
     }
-    let parts = trees.iter().flat_map(|tree| {
-        // A directory may hold any number.
-        let at_once = match tree.entries.iter().any(|(_, is_directory)| *is_directory) {
-            true => 1,
-            false => REMOVED_AT_ONCE,
-        };
-        tree.entries.chunks(at_once).map(move |part| (tree, part))
-    });
-    let parts: Vec<(&Tree<'_>, &[(CString, bool)])> = parts.collect();
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<(), HarnessError> {
-        while let Some((tree, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            tree.remove(part).map_err(refused(path, tree.name))?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let others = (1..parts.len().min(REMOVERS))
-            .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok());
-        let others: Vec<_> = others.collect();
-        ends.push(work());
-        ends.extend(others.into_iter().map(|thread| ended(thread.join(), path)));
-    });
-    for tree in &trees {
-        let removed = unlink(directory, tree.name, AtFlags::REMOVEDIR);
-        ends.push(removed.map_err(refused(path, tree.name)));
+    ends.push(each_by(threads, &parts, |(name, part, is_dir)| {
+        remove(part, *is_dir).map_err(refused(name))
+    }));
+    for (name, place, tree) in trees {
+        drop(tree);
+        ends.push(unless_gone(std::fs::remove_dir(place)).map_err(refused(name)));
     }
     ends.into_iter().collect()
 }
 
-/// What a thread came to that removes from this directory; one that panicked removed not all.
-fn ended(
-    thread: std::thread::Result<Result<(), HarnessError>>,
-    path: &Path,
+/// Does something to each of some things, by so many threads, this one among them, and by fewer where the system
+/// grants no more; each of them ends with its first error.
+pub(crate) fn each_by<T: Sync>(
+    threads: usize,
+    things: &[T],
+    act: impl Fn(&T) -> Result<(), HarnessError> + Sync,
 ) -> Result<(), HarnessError> {
-    thread.unwrap_or_else(|_| {
-        Err(HarnessError::invalid(format!(
-            "not all of {} was removed: a thread of stowplan panicked, which is a mistake in it; remove \
-             the rest by hand",
-            path.display()
-        )))
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(thing) = things.get(next.fetch_add(1, Ordering::Relaxed)) {
+            act(thing)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let others = (1..things.len().min(threads))
+            .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok());
+        let others: Vec<_> = others.collect();
+        let own = work();
+        others.into_iter().fold(own, |all, other| {
+            all.and(
+                other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            )
+        })
     })
 }
 
-fn refused(directory: &Path, name: &CStr) -> impl FnOnce(Errno) -> HarnessError + use<> {
-    let path = directory.join(&*name.to_string_lossy());
-    move |errno| HarnessError::io("remove", &path)(errno)
-}
-
-/// Removes a directory with all it holds, by descriptors: whoever puts a link in the place of a
-/// directory meanwhile leads nowhere.
-fn remove_tree(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
-    let Some(tree) = Tree::open(parent, name)? else {
-        return Ok(());
-    };
-    tree.remove(&tree.entries)?;
-    unlink(parent, name, AtFlags::REMOVEDIR)
+fn remove(path: &Path, is_directory: bool) -> std::io::Result<()> {
+    unless_gone(match is_directory {
+        true => std::fs::remove_dir_all(path),
+        false => std::fs::remove_file(path),
+    })
 }
 
 /// What is no longer there needs no removing.
-fn unlink(directory: impl AsFd, name: &CStr, how: AtFlags) -> Result<(), Errno> {
-    match unlinkat(directory, name, how) {
-        Err(Errno::NOENT) => Ok(()),
+fn unless_gone(removed: std::io::Result<()>) -> std::io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
 }
 
-/// Opens a directory in which nothing else is mounted. Where a program took the right to read it, its owner may
-/// give it back.
-fn open_readable(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    match open_below(parent, name, DIRECTORY) {
-        Err(Errno::ACCESS) => {
-            give_back(parent, name)?;
-            open_below(parent, name, DIRECTORY)
-        }
-        opened => opened,
+/// Lets their owner do everything with a directory and those below it.
+fn give_back(path: &Path) {
+    let is_directory = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if is_directory && std::fs::set_permissions(path, Permissions::from_mode(OWNER)).is_ok() {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.for_each(|entry| give_back(&entry.path()));
     }
-}
-
-/// Opens a directory in which nothing else is mounted: that is somebody's data.
-fn open_below(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-    use rustix::fs::{ResolveFlags, openat2};
-    let resolve = ResolveFlags::NO_XDEV | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match openat2(parent, name, flags, Mode::empty(), resolve) {
-        // An old kernel, or a container that does not know the call.
-        Err(Errno::NOSYS | Errno::PERM) => openat(parent, name, flags, Mode::empty()),
-        opened => opened,
-    }
-}
-
-/// Lets its owner do everything with a directory that may not be read: with the one that was found, whatever
-/// has its name by then.
-fn give_back(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
-    use std::os::fd::AsRawFd;
-    let found = open_below(parent, name, DIRECTORY | OFlags::PATH)?;
-    // A descriptor that only names a directory changes no mode but by this link.
-    rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)
 }
 
 /// What lies at a path, which is no link: to tell whether it is still that.
@@ -573,17 +493,6 @@ pub(crate) fn lock(file: &File) -> Result<(), TryLockError> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
-
-    #[test]
-    fn a_thread_that_panics_while_it_removes_is_an_error_that_names_the_directory() {
-        let thread = std::thread::spawn(|| -> Result<(), HarnessError> { panic!("as asked") });
-        let error = ended(thread.join(), Path::new("store/left")).unwrap_err();
-        assert!(
-            error.to_string().contains("not all of store/left"),
-            "{error}"
-        );
-        assert!(ended(Ok(Ok(())), Path::new("store/left")).is_ok());
-    }
 
     #[test]
     fn a_work_directory_is_newly_made_and_removed() {
@@ -762,7 +671,7 @@ mod tests {
                 std::fs::write(at(below).join(format!("file-{file}")), "").unwrap();
             }
         };
-        make("flat", 3 * REMOVED_AT_ONCE + 1);
+        make("flat", 800);
         make("few", 2);
         make("empty", 0);
         for number in 0..REMOVERS + 3 {

@@ -3,13 +3,14 @@
 //! No root, no machine-wide `drop_caches`: other work on the machine is left in peace. But where a
 //! study asks for names that are not in memory there is no other way.
 
+use crate::disk::each_by;
 use crate::{HarnessError, platform};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 use stowplan_model::Residency;
@@ -183,28 +184,13 @@ pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
     paths
         .iter()
         .try_for_each(|path| add_files(path.as_ref(), &mut files))?;
-    let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
-    let read = || -> Result<(), HarnessError> {
-        let mut buffer = vec![0; READ_BYTES];
-        while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            bytes.fetch_add(read_whole(path, &mut buffer)?, Ordering::Relaxed);
-        }
-        Ok(())
-    };
+    let bytes = AtomicU64::new(0);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        // This thread reads too, alone where the system grants no others.
-        let others = (1..cpus.min(READERS_MAX))
-            .map_while(|_| thread::Builder::new().spawn_scoped(scope, read).ok());
-        let others: Vec<_> = others.collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        others.into_iter().map(join).fold(read(), Result::and)
-    })
-    .map(|()| bytes.into_inner())
+    each_by(cpus.min(READERS_MAX), &files, |path| {
+        bytes.fetch_add(read_whole(path)?, Ordering::Relaxed);
+        Ok(())
+    })?;
+    Ok(bytes.into_inner())
 }
 
 /// Adds a file, or all that a directory holds.
@@ -231,14 +217,17 @@ fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), HarnessError> 
     Ok(())
 }
 
-fn read_whole(path: &Path, buffer: &mut [u8]) -> Result<u64, HarnessError> {
+fn read_whole(path: &Path) -> Result<u64, HarnessError> {
     let mut file = open(path)?;
     if is_resident(&file) {
         return Ok(0);
     }
-    let mut total = 0;
+    let (mut total, mut buffer) = (0, vec![0; READ_BYTES]);
     loop {
-        match file.read(buffer).map_err(HarnessError::io("read", path))? {
+        match file
+            .read(&mut buffer)
+            .map_err(HarnessError::io("read", path))?
+        {
             0 => return Ok(total),
             read => total += read as u64,
         }
