@@ -61,17 +61,13 @@ pub(crate) struct Done {
 
 /// The operations of a block, whose steps may be given in parts: transactions go over their ends.
 pub(crate) struct Block<'a> {
-    session: &'a mut dyn Session,
+    run: Loop<'a>,
     workload: &'a Workload,
     buffer: &'a mut Buffer,
-    /// Set when another thread of the block has failed.
-    stop: Option<&'a AtomicBool>,
-    /// Operations of the transaction that is open.
-    open: u64,
-    done: Done,
 }
 
 impl<'a> Block<'a> {
+    /// `stop`: set when another thread of the block has failed.
     pub(crate) fn new(
         session: &'a mut dyn Session,
         workload: &'a Workload,
@@ -79,12 +75,17 @@ impl<'a> Block<'a> {
         stop: Option<&'a AtomicBool>,
     ) -> Self {
         Self {
-            session,
+            run: Loop {
+                session,
+                group: workload.group(),
+                stop,
+                last: false,
+                whole: workload.threads > 1,
+                open: 0,
+                done: Done::default(),
+            },
             workload,
             buffer,
-            stop,
-            open: 0,
-            done: Done::default(),
         }
     }
 
@@ -96,33 +97,25 @@ impl<'a> Block<'a> {
         timing: &mut Timing<'_>,
         last: bool,
     ) -> Result<(), DriverError> {
+        self.run.last = last;
         match timing {
-            Timing::Ends => self.with(window, payloads, &mut NoClock, last)?,
+            Timing::Ends => self.with(window, payloads, &mut NoClock)?,
             Timing::EachOperation(latencies) => {
-                self.with(window, payloads, &mut latencies.clock(), last)?;
+                self.with(window, payloads, &mut latencies.clock())?;
             }
             Timing::Scheduled(latencies, schedule) => {
-                self.with(window, payloads, &mut latencies.scheduled(*schedule), last)?;
+                self.with(window, payloads, &mut latencies.scheduled(*schedule))?;
             }
         }
-        if last { self.finish() } else { Ok(()) }
-    }
-
-    /// Commits what a part before has left open.
-    fn finish(&mut self) -> Result<(), DriverError> {
-        if self.open > 0 {
-            let committing = Instant::now();
-            self.session.commit()?;
-            self.done.last_commit_ns = nanoseconds(committing);
-            self.done.commits += 1;
-            self.open = 0;
+        if last && self.run.open > 0 {
+            self.run.commit(true)?;
         }
         Ok(())
     }
 
     /// What was done up to now.
     pub(crate) fn done(&self) -> Done {
-        self.done
+        self.run.done
     }
 
     fn with<C: Clock>(
@@ -130,26 +123,13 @@ impl<'a> Block<'a> {
         window: &Window<'_>,
         payloads: &mut Payloads,
         clock: &mut C,
-        last: bool,
     ) -> Result<(), DriverError> {
         let Self {
-            session,
+            run,
             workload,
             buffer,
-            stop,
-            open,
-            done,
         } = self;
-        let group = workload.group();
-        let mut run = Loop {
-            session: &mut **session,
-            group,
-            stop: *stop,
-            last,
-            whole: workload.threads > 1,
-            open,
-            done,
-        };
+        let group = run.group;
         match (workload.operation, workload.delivery) {
             (Operation::Read, Delivery::Copy) => {
                 run.over(window, Access::Read, clock, |session, _, step| {

@@ -15,9 +15,18 @@ use stowplan_stores::{Access, Key, Session, StoreError};
 /// Steps between two looks at whether the block goes on.
 const BATCH: usize = 64;
 
+/// What is done to a step; it returns the bytes that it tells of itself.
+pub(super) trait Operate:
+    FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>
+{
+}
+
+impl<F: FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>> Operate for F {}
+
 /// The loop, and what it carries from one part to the next.
 pub(super) struct Loop<'a> {
     pub(super) session: &'a mut dyn Session,
+    /// Operations of a transaction; 0: each is one of its own, without a beginning or an end.
     pub(super) group: u64,
     pub(super) stop: Option<&'a AtomicBool>,
     /// Nothing follows.
@@ -25,8 +34,9 @@ pub(super) struct Loop<'a> {
     /// Beginning a transaction belongs to its first operation, committing it to its last one: there
     /// several threads wait for each other. With one thread both belong to none.
     pub(super) whole: bool,
-    pub(super) open: &'a mut u64,
-    pub(super) done: &'a mut Done,
+    /// Operations of the transaction that is open.
+    pub(super) open: u64,
+    pub(super) done: Done,
 }
 
 /// A step that failed.
@@ -35,8 +45,8 @@ struct Failed {
     error: StoreError,
 }
 
-/// The steps of one transaction within a part.
-struct Transaction<'w, 'a> {
+/// The steps of one transaction within a part, or some that are transactions of their own.
+struct Piece<'w, 'a> {
     window: &'w Window<'a>,
     steps: Range<usize>,
     access: Access,
@@ -48,123 +58,90 @@ struct Transaction<'w, 'a> {
 
 impl Loop<'_> {
     /// Runs steps that are all of one kind.
-    pub(super) fn over<C: Clock>(
+    pub(super) fn over(
         &mut self,
         window: &Window<'_>,
         access: Access,
-        clock: &mut C,
-        operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+        clock: &mut impl Clock,
+        operation: impl Operate,
     ) -> Result<(), DriverError> {
         self.run(window, |_, _| access, clock, operation)
     }
 
     /// Runs steps of several kinds. As an application would, it announces transactions that read as
     /// such; one that goes on in another part may write there.
-    pub(super) fn mix<C: Clock>(
+    pub(super) fn mix(
         &mut self,
         window: &Window<'_>,
-        clock: &mut C,
-        operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+        clock: &mut impl Clock,
+        operation: impl Operate,
     ) -> Result<(), DriverError> {
         let access = |range: &Range<usize>, closes: bool| {
             let mut steps = slices(window, range).into_iter().flatten();
-            if closes && steps.all(|raw| reads(Step::decode(raw).action)) {
-                Access::Read
-            } else {
-                Access::Write
+            match closes && steps.all(|raw| reads(Step::decode(raw).action)) {
+                true => Access::Read,
+                false => Access::Write,
             }
         };
         self.run(window, access, clock, operation)
     }
 
-    fn run<C: Clock>(
+    fn run(
         &mut self,
         window: &Window<'_>,
         access: impl Fn(&Range<usize>, bool) -> Access,
-        clock: &mut C,
-        mut operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+        clock: &mut impl Clock,
+        mut operation: impl Operate,
     ) -> Result<(), DriverError> {
         let total = window[0].len() + window[1].len();
         let mut from = 0;
         while from < total {
             not_stopped(self.stop)?;
-            if self.group == 0 {
-                let to = total.min(from + BATCH);
-                self.singly(window, from..to, clock, &mut operation)?;
-                from = to;
-                continue;
-            }
-            let room = self.group - *self.open;
-            let length = usize::try_from(room).unwrap_or(usize::MAX);
-            let to = from + length.min(total - from);
-            let full = *self.open + (to - from) as u64 == self.group;
+            let alone = self.group == 0;
+            let room = match alone {
+                true => BATCH,
+                false => usize::try_from(self.group - self.open).unwrap_or(usize::MAX),
+            };
+            let to = from + room.min(total - from);
+            let full = alone || self.open + (to - from) as u64 == self.group;
             let closes = full || (self.last && to == total);
-            let transaction = Transaction {
+            let piece = Piece {
                 window,
-                access: access(&(from..to), closes),
+                access: access(&(from..to), closes && !alone),
                 steps: from..to,
                 closes,
                 short: !full,
             };
-            self.transaction(&transaction, clock, &mut operation)?;
+            self.piece(&piece, clock, &mut operation)?;
             from = to;
         }
         Ok(())
     }
 
-    /// Steps that are transactions of their own.
-    fn singly<C: Clock>(
+    /// One transaction, again from its first step on where another one is in its way; of steps alone, from the one
+    /// on that was refused.
+    fn piece(
         &mut self,
-        window: &Window<'_>,
-        range: Range<usize>,
-        clock: &mut C,
-        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+        piece: &Piece<'_, '_>,
+        clock: &mut impl Clock,
+        operation: &mut impl Operate,
     ) -> Result<(), DriverError> {
-        let mut rest = range;
-        let mut retry = Retry::default();
-        loop {
-            let ran = each(
-                self.session,
-                window,
-                &rest,
-                clock,
-                operation,
-                &mut self.done.bytes,
-            );
-            match ran {
-                Ok(()) => {
-                    self.done.commits += rest.len() as u64;
-                    return Ok(());
-                }
-                Err(Failed { index, error }) => {
-                    if index > rest.start {
-                        retry = Retry::default();
-                    }
-                    self.done.commits += (index - rest.start) as u64;
-                    rest.start = index;
-                    retry.wait(error, self.stop)?;
-                    self.done.conflicts += 1;
-                }
-            }
-        }
-    }
-
-    /// One transaction, again from its first step on where another one is in its way.
-    fn transaction<C: Clock>(
-        &mut self,
-        transaction: &Transaction<'_, '_>,
-        clock: &mut C,
-        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
-    ) -> Result<(), DriverError> {
-        let began_before = *self.open > 0;
+        let (alone, began_before) = (self.group == 0, self.open > 0);
         let mut retry = Retry::default();
         // The first step whose time is still to be taken: it bears that of all attempts.
-        let mut untimed = transaction.steps.start;
+        let mut untimed = piece.steps.start;
         loop {
-            let error = match self.attempt(transaction, &mut untimed, clock, operation) {
-                Ok(()) => return Ok(()),
-                Err(error) => error,
+            let before = untimed;
+            let attempted = match alone {
+                true => self.singly(piece, &mut untimed, clock, operation),
+                false => self.attempt(piece, &mut untimed, clock, operation),
             };
+            let Err(error) = attempted else {
+                return Ok(());
+            };
+            if alone && untimed > before {
+                retry = Retry::default();
+            }
             if error.is_conflict() && began_before {
                 return Err(DriverError::invalid(format!(
                     "{error}; the transaction is too large to be tried again, so measure fewer operations per transaction"
@@ -175,38 +152,55 @@ impl Loop<'_> {
         }
     }
 
-    /// One attempt; after a conflict nothing of it is left.
-    fn attempt<C: Clock>(
+    /// Steps that are transactions of their own, up to the first that fails.
+    fn singly(
         &mut self,
-        transaction: &Transaction<'_, '_>,
+        piece: &Piece<'_, '_>,
         untimed: &mut usize,
-        clock: &mut C,
-        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+        clock: &mut impl Clock,
+        operation: &mut impl Operate,
     ) -> Result<(), StoreError> {
-        let Range { start, end } = transaction.steps;
-        let begins = *self.open == 0;
+        let rest = *untimed..piece.steps.end;
+        let (session, bytes) = (&mut *self.session, &mut self.done.bytes);
+        let ran = each(session, piece.window, &rest, clock, operation, bytes);
+        *untimed = ran
+            .as_ref()
+            .map_or_else(|failed| failed.index, |()| rest.end);
+        self.done.commits += (*untimed - rest.start) as u64;
+        ran.map_err(|failed| failed.error)
+    }
+
+    /// One attempt at a transaction; after a conflict nothing of it is left.
+    fn attempt(
+        &mut self,
+        piece: &Piece<'_, '_>,
+        untimed: &mut usize,
+        clock: &mut impl Clock,
+        operation: &mut impl Operate,
+    ) -> Result<(), StoreError> {
+        let Range { start, end } = piece.steps;
+        let begins = self.open == 0;
         if begins {
-            self.session.begin(transaction.access)?;
+            self.session.begin(piece.access)?;
             if *untimed == start && !self.whole {
                 clock.resume();
             }
         }
         let mut bytes = 0;
-        let ran = self.steps(transaction, untimed, clock, operation, &mut bytes);
+        let ran = self.steps(piece, untimed, clock, operation, &mut bytes);
         if let Err(Failed { error, .. }) = ran {
             if error.is_conflict() && begins {
                 self.session.rollback()?;
             }
             return Err(error);
         }
-        if !transaction.closes {
-            self.done.bytes += bytes;
-            *self.open += (end - start) as u64;
-            return Ok(());
-        }
-        self.commit(transaction.short)?;
-        if self.whole && start < end {
-            clock.operation();
+        if piece.closes {
+            self.commit(piece.short)?;
+            if self.whole && start < end {
+                clock.operation();
+            }
+        } else {
+            self.open += (end - start) as u64;
         }
         self.done.bytes += bytes;
         Ok(())
@@ -214,39 +208,32 @@ impl Loop<'_> {
 
     /// The steps of one attempt: those whose time was taken before run again without the clock. Where
     /// the commit belongs to the last one, its time is left for the caller to take.
-    fn steps<C: Clock>(
+    fn steps(
         &mut self,
-        transaction: &Transaction<'_, '_>,
+        piece: &Piece<'_, '_>,
         untimed: &mut usize,
-        clock: &mut C,
-        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+        clock: &mut impl Clock,
+        operation: &mut impl Operate,
         bytes: &mut u64,
     ) -> Result<(), Failed> {
-        let Range { start, end } = transaction.steps;
-        let window = transaction.window;
-        let timed_to = match self.whole && transaction.closes {
+        let Range { start, end } = piece.steps;
+        let window = piece.window;
+        let timed_to = match self.whole && piece.closes {
             true => end.saturating_sub(1).max(start),
             false => end,
         };
         let session = &mut *self.session;
-        let again = start..*untimed;
+        let (again, timed) = (start..*untimed, *untimed..timed_to);
         each(session, window, &again, &mut NoClock, operation, bytes)?;
-        let timed = *untimed..timed_to;
         each(session, window, &timed, clock, operation, bytes)
             .inspect_err(|failed| *untimed = failed.index)?;
         *untimed = timed_to;
-        each(
-            session,
-            window,
-            &(timed_to..end),
-            &mut NoClock,
-            operation,
-            bytes,
-        )
+        let rest = timed_to..end;
+        each(session, window, &rest, &mut NoClock, operation, bytes)
     }
 
     /// Commits; the time of a last one that is short of operations is told apart.
-    fn commit(&mut self, short: bool) -> Result<(), StoreError> {
+    pub(super) fn commit(&mut self, short: bool) -> Result<(), StoreError> {
         let committing = short.then(Instant::now);
         if let Err(error) = self.session.commit() {
             if error.is_conflict() {
@@ -259,17 +246,17 @@ impl Loop<'_> {
             self.done.last_commit_ns = nanoseconds(committing);
         }
         self.done.commits += 1;
-        *self.open = 0;
+        self.open = 0;
         Ok(())
     }
 
     /// Inserts several rows by each statement.
-    pub(super) fn statements<C: Clock>(
+    pub(super) fn statements(
         &mut self,
         window: &Window<'_>,
         workload: &Workload,
         payloads: &Payloads,
-        clock: &mut C,
+        clock: &mut impl Clock,
     ) -> Result<(), DriverError> {
         let rows = workload.rows_per_statement.unwrap_or(1).max(1) as usize;
         let group = self.group.max(1);
@@ -279,7 +266,7 @@ impl Loop<'_> {
         let mut index = 0;
         for part in window {
             for chunk in part.chunks(rows) {
-                if group > 1 && *self.open == 0 {
+                if group > 1 && self.open == 0 {
                     self.session.begin(Access::Write)?;
                     clock.resume();
                 }
@@ -290,13 +277,13 @@ impl Loop<'_> {
                 }
                 self.session.insert_many(&values)?;
                 clock.operation();
-                *self.open += chunk.len() as u64;
-                if group > 1 && *self.open >= group {
+                self.open += chunk.len() as u64;
+                if group > 1 && self.open >= group {
                     self.session.commit()?;
                 }
-                if *self.open >= group {
+                if self.open >= group {
                     self.done.commits += 1;
-                    *self.open = 0;
+                    self.open = 0;
                 }
             }
         }
@@ -306,12 +293,12 @@ impl Loop<'_> {
 
 /// Does each of some steps, up to the first that fails.
 #[inline]
-fn each<C: Clock>(
+fn each(
     session: &mut dyn Session,
     window: &Window<'_>,
     range: &Range<usize>,
-    clock: &mut C,
-    operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    clock: &mut impl Clock,
+    operation: &mut impl Operate,
     bytes: &mut u64,
 ) -> Result<(), Failed> {
     let mut index = range.start;
