@@ -114,9 +114,8 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
     check_only(&study, &options.only)?;
     let mut comparisons = Vec::new();
     for spec in &study.comparisons {
-        if let Some(comparison) = expand(&study, spec, options, drivers)? {
-            comparisons.push(comparison);
-        }
+        let expanded = expand(&study, spec, options, drivers);
+        comparisons.extend(expanded.map_err(first_of)?);
     }
     if comparisons.is_empty() {
         return Err(nothing_left(&study, options));
@@ -141,6 +140,11 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         sweeps: Vec::new(),
         sought: None,
     })
+}
+
+fn first_of(mistakes: Vec<Mistake>) -> HarnessError {
+    let first = mistakes.into_iter().next();
+    first.map_or(HarnessError::Interrupted, |(_, error)| error)
 }
 
 /// The file systems that cells of a plan are on, but for that of the work directory.
@@ -345,25 +349,40 @@ fn briefly(names: &[String]) -> String {
     }
 }
 
+/// A mistake of a comparison: the cell it is in, if it is in one, and what is said of it.
+type Mistake = (Option<String>, HarnessError);
+
+/// Whether what is written is at fault: not a driver that does not answer, nor a process that cannot
+/// be started.
+fn is_of_the_study(error: &HarnessError) -> bool {
+    let is_of_a_driver = matches!(
+        error,
+        HarnessError::Worker { .. } | HarnessError::Interrupted
+    );
+    !is_of_a_driver && !error.is_refusal()
+}
+
 /// One comparison with its cells; nothing if the options exclude it.
+///
+/// # Errors
+/// All that is wrong with it, up to what is no mistake of the study. Whether all cells answer the same question is
+/// asked of those that can be measured.
 fn expand(
     study: &Study,
     spec: &ComparisonSpec,
     options: &PlanOptions,
     drivers: &Drivers,
-) -> Result<Option<Comparison>, HarnessError> {
-    let whole = options.only.is_empty() || options.only.contains(&spec.id);
-    let wanted = |key: &str| {
-        whole || key == spec.baseline || options.only.contains(&format!("{}/{key}", spec.id))
-    };
+) -> Result<Option<Comparison>, Vec<Mistake>> {
     let named = |key: &String| options.only.contains(&format!("{}/{key}", spec.id));
+    let whole = options.only.is_empty() || options.only.contains(&spec.id);
+    let wanted = |key: &String| whole || *key == spec.baseline || named(key);
     let state = spec.workload.complete().cache;
     if options.cache_state.is_some_and(|wanted| wanted != state)
         || !(whole || spec.cells.keys().any(named))
     {
         return Ok(None);
     }
-    let mut cells = Vec::new();
+    let (mut cells, mut mistakes) = (Vec::new(), Vec::new());
     let mut not_applicable = BTreeMap::new();
     let mut specs: Vec<_> = spec.cells.iter().filter(|(key, _)| wanted(key)).collect();
     // The rows of a matrix are called by numbers: by value they are easier to read.
@@ -373,26 +392,43 @@ fn expand(
             not_applicable.insert(cell.name(), reason);
             continue;
         }
-        let cell = build_cell(study, spec, key, cell, drivers)?;
-        match objection(&cell, study, options) {
-            Some(reason) => {
-                not_applicable.insert(cell.label, reason);
+        match build_cell(study, spec, key, cell, drivers) {
+            Ok(cell) => match objection(&cell, study, options) {
+                Some(reason) => drop(not_applicable.insert(cell.label, reason)),
+                None => cells.push(cell),
+            },
+            Err(error) => {
+                let goes_on = is_of_the_study(&error);
+                mistakes.push((Some(key.clone()), error));
+                if !goes_on {
+                    return Err(mistakes);
+                }
             }
-            None => cells.push(cell),
         }
     }
     let Some(position) = cells.iter().position(|cell| cell.role == Role::Baseline) else {
         let asked_for = options.only.contains(&spec.id) || spec.cells.keys().any(named);
         let left_out = options.durability.is_some() || (needs_root(spec) && !asked_for);
-        return match left_out && !not_applicable.is_empty() {
-            true => Ok(None),
-            false => Err(no_baseline(spec, not_applicable)),
+        return match mistakes.is_empty() {
+            true if left_out && !not_applicable.is_empty() => Ok(None),
+            true => Err(vec![no_baseline(spec, not_applicable)]),
+            false => Err(mistakes),
         };
     };
     let baseline = cells.remove(position);
-    check_question(spec, &cells, &baseline)?;
-    check_transactions(spec, &cells, &baseline)?;
-    check_measure(study, spec, &cells, &baseline)?;
+    let others = cells
+        .iter()
+        .filter(|cell| Question::of(cell) != Question::of(&baseline));
+    mistakes.extend(others.map(|cell| other_question(spec, cell, &baseline)));
+    let whole = [
+        unequal_transactions(spec, &cells, &baseline),
+        unfit_measure(study, spec, &cells, &baseline),
+    ];
+    mistakes.extend(whole.into_iter().flatten().map(|error| (None, error)));
+    let max_rounds = max_rounds(spec, options).map_err(|error| vec![(None, error)])?;
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -411,7 +447,7 @@ fn expand(
         measure: spec.measure,
         rebuild_every: spec.rebuild_every.filter(|rounds| *rounds > 0),
         published_label: spec.published_label.clone(),
-        max_rounds: max_rounds(spec, options)?,
+        max_rounds,
     }))
 }
 
@@ -437,53 +473,41 @@ fn nothing_left(study: &Study, options: &PlanOptions) -> HarnessError {
 }
 
 /// The refusal of a comparison whose baseline cannot run, with the reasons.
-fn no_baseline(spec: &ComparisonSpec, not_applicable: BTreeMap<String, String>) -> HarnessError {
+fn no_baseline(spec: &ComparisonSpec, not_applicable: BTreeMap<String, String>) -> Mistake {
     let reasons: BTreeSet<String> = not_applicable.into_values().collect();
     let reasons: Vec<String> = reasons.into_iter().collect();
-    HarnessError::invalid(format!(
-        "comparison '{}', cell '{}': the baseline cannot run: {}",
-        spec.id,
-        spec.baseline,
-        reasons.join("; ")
-    ))
-}
-
-/// Refuses cells that do other work than the baseline.
-fn check_question(
-    spec: &ComparisonSpec,
-    cells: &[Cell],
-    baseline: &Cell,
-) -> Result<(), HarnessError> {
-    match cells
-        .iter()
-        .find(|cell| Question::of(cell) != Question::of(baseline))
-    {
-        None => Ok(()),
-        Some(cell) => Err(other_question(spec, cell, baseline)),
-    }
+    let why = format!("the baseline cannot run: {}", reasons.join("; "));
+    (
+        Some(spec.baseline.clone()),
+        in_cell(spec, &spec.baseline, &why),
+    )
 }
 
 /// The refusal of a cell that does other work than the baseline.
-fn other_question(spec: &ComparisonSpec, cell: &Cell, baseline: &Cell) -> HarnessError {
-    HarnessError::invalid(format!(
-        "comparison '{}', cell '{}': it does {} and the baseline '{}' {}; {} cannot share a \
-         comparison: put this cell into its own [[comparison]]",
-        spec.id,
-        cell.key,
+fn other_question(spec: &ComparisonSpec, cell: &Cell, baseline: &Cell) -> Mistake {
+    let why = format!(
+        "it does {} and the baseline '{}' {}; {} cannot share a comparison: put this cell into its own \
+         [[comparison]]",
         describe_work(&cell.workload),
         baseline.key,
         describe_work(&baseline.workload),
         what_differs(&cell.workload, &baseline.workload),
-    ))
+    );
+    (Some(cell.key.clone()), in_cell(spec, &cell.key, &why))
 }
 
-/// Refuses cells that are told to commit other numbers of operations at once, each block being one
+/// What is wrong with a cell, with its place.
+fn in_cell(spec: &ComparisonSpec, key: &str, why: &str) -> HarnessError {
+    HarnessError::invalid(format!("comparison '{}', cell '{key}': {why}", spec.id))
+}
+
+/// The refusal of cells that are told to commit other numbers of operations at once, each block being one
 /// transaction: what a commit costs would be shared by other numbers.
-fn check_transactions(
+fn unequal_transactions(
     spec: &ComparisonSpec,
     cells: &[Cell],
     baseline: &Cell,
-) -> Result<(), HarnessError> {
+) -> Option<HarnessError> {
     let committed_at_once = |cell: &Cell| {
         let workload = &cell.workload;
         let shared = workload.operation.writes()
@@ -495,13 +519,9 @@ fn check_transactions(
         .chain(cells)
         .filter_map(|cell| Some((cell.key.as_str(), committed_at_once(cell)?)))
         .collect();
-    let Some((first, number)) = given.first() else {
-        return Ok(());
-    };
-    let Some((other, different)) = given.iter().find(|(_, other)| other != number) else {
-        return Ok(());
-    };
-    Err(HarnessError::invalid(format!(
+    let (first, number) = given.first()?;
+    let (other, different) = given.iter().find(|(_, other)| other != number)?;
+    Some(HarnessError::invalid(format!(
         "comparison '{}': one commit ends {number} operations of cell '{first}' and {different} of \
          '{other}', so each bears another share of it: set the same 'operations' for both, or how \
          many operations share a transaction ('per_transaction', a number)",
@@ -509,23 +529,19 @@ fn check_transactions(
     )))
 }
 
-/// Refuses cells whose blocks are told to have other numbers of operations than the baseline's, or which have
+/// The refusal of cells whose blocks are told to have other numbers of operations than the baseline's, or which have
 /// too few, where single operations are compared: of more operations the slowest is slower.
-fn check_measure(
+fn unfit_measure(
     study: &Study,
     spec: &ComparisonSpec,
     cells: &[Cell],
     baseline: &Cell,
-) -> Result<(), HarnessError> {
+) -> Option<HarnessError> {
     let measure = spec.measure;
-    if measure.is_time() {
-        return Ok(());
-    }
     let least = measure.least_operations();
     let needed = || format!("{}, which takes {least} at least", measure.in_words());
     let count = study.datasets.get(&spec.dataset).map_or(0, |d| d.count);
-    let mut all = std::iter::once(baseline).chain(cells);
-    let wrong = all.find_map(|cell| {
+    let wrong = |cell: &Cell| {
         let (key, operations) = (&cell.key, cell.workload.operations);
         match operations.map(u64::from) {
             Some(few) if few < least => Some(format!(
@@ -544,13 +560,13 @@ fn check_measure(
             )),
             _ => None,
         }
-    });
-    wrong.map_or(Ok(()), |why| {
-        Err(HarnessError::invalid(format!(
-            "comparison '{}', {why}",
-            spec.id
-        )))
-    })
+    };
+    let mut all = std::iter::once(baseline).chain(cells);
+    let why = all.find_map(|cell| wrong(cell).filter(|_| !measure.is_time()))?;
+    Some(HarnessError::invalid(format!(
+        "comparison '{}', {why}",
+        spec.id
+    )))
 }
 
 /// Whether a comparison can only be measured by root, which this process is not.
@@ -646,12 +662,7 @@ fn build_cell(
     spec: &CellSpec,
     drivers: &Drivers,
 ) -> Result<Cell, HarnessError> {
-    let place = |message: String| {
-        HarnessError::invalid(format!(
-            "comparison '{}', cell '{key}': {message}",
-            comparison.id
-        ))
-    };
+    let place = |message: String| in_cell(comparison, key, &message);
     let mut workload = spec.workload.over(&comparison.workload).complete();
     let on = spec
         .on

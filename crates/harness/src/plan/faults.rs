@@ -1,13 +1,9 @@
 //! All that is wrong with a study and shows only where its stores are asked, for whoever wrote it.
 
-use super::{
-    PlanOptions, Question, build_cell, check_measure, check_transactions, left_out, needs_root,
-    no_baseline, objection, other_question, resolve,
-};
+use super::{Mistake, PlanOptions, expand, is_of_the_study, left_out, resolve};
 use crate::HarnessError;
 use crate::drivers::Drivers;
-use std::collections::BTreeMap;
-use stowplan_model::{Cell, CellSpec, ComparisonSpec, MatrixSpec, Role, Study};
+use stowplan_model::{CellSpec, ComparisonSpec, MatrixSpec, Study};
 
 /// What cannot be measured as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +27,6 @@ pub enum Extent {
     /// are asked about.
     Part,
 }
-
-/// A mistake of a comparison: the cell it is in, if it is in one, and what is said of it.
-type Mistake = (Option<String>, HarnessError);
 
 /// Every such fault, of comparisons and of matrices at each scale.
 #[must_use]
@@ -146,29 +139,27 @@ impl Judge<'_> {
         resolve(self.drivers, &cell.store, budget, 1).is_err_and(|error| is_of_the_study(&error))
     }
 
-    /// The mistakes of one comparison. Whether all cells answer the same question is asked where each could
-    /// be measured.
+    /// The mistakes of one comparison.
     fn mistakes(&self, study: &Study, spec: &ComparisonSpec) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
-        let mut cells = Vec::new();
-        let present = |cell: &CellSpec| left_out(cell, self.drivers).is_none();
-        for (key, cell) in spec.cells.iter().filter(|(_, cell)| present(cell)) {
-            let built = match self.extent {
-                Extent::Whole => build_cell(study, spec, key, cell, self.drivers).map(Some),
-                Extent::Part => {
-                    resolve(self.drivers, &cell.store, study.memory_budget, 1).map(|_| None)
-                }
-            };
-            match built {
-                Ok(cell) => cells.extend(cell),
-                Err(error) if is_of_the_study(&error) => {
-                    mistakes.push((Some(key.clone()), error));
-                }
-                Err(_) => return mistakes,
-            }
-        }
-        mistakes.extend(together(study, spec, cells));
+        let asked = |(key, cell): (&String, &CellSpec)| {
+            let resolved = resolve(self.drivers, &cell.store, study.memory_budget, 1);
+            Some((Some(key.clone()), resolved.err()?))
+        };
+        let present = |(_, cell): &(&String, &CellSpec)| left_out(cell, self.drivers).is_none();
+        let mistakes = match self.extent {
+            Extent::Whole => expand(study, spec, &PlanOptions::default(), self.drivers).err(),
+            Extent::Part => Some(
+                spec.cells
+                    .iter()
+                    .filter(present)
+                    .filter_map(asked)
+                    .collect(),
+            ),
+        };
+        let mistakes = mistakes.unwrap_or_default().into_iter();
         mistakes
+            .take_while(|(_, error)| is_of_the_study(error))
+            .collect()
     }
 }
 
@@ -187,46 +178,4 @@ fn fault(keys: Vec<String>, place: String, named: &str, error: &HarnessError) ->
         message: message.unwrap_or(&refusal).to_owned(),
         refusal,
     }
-}
-
-/// Whether what is written is at fault: not a driver that does not answer, nor a process that cannot
-/// be started.
-fn is_of_the_study(error: &HarnessError) -> bool {
-    let is_of_a_driver = matches!(
-        error,
-        HarnessError::Worker { .. } | HarnessError::Interrupted
-    );
-    !is_of_a_driver && !error.is_refusal()
-}
-
-/// What is wrong with cells of which each could be measured, beside each other.
-fn together(study: &Study, spec: &ComparisonSpec, cells: Vec<Cell>) -> Vec<Mistake> {
-    let options = PlanOptions::default();
-    let (fit, unfit): (Vec<Cell>, Vec<Cell>) = cells
-        .into_iter()
-        .partition(|cell| objection(cell, study, &options).is_none());
-    let is_baseline = |cell: &&Cell| cell.role == Role::Baseline;
-    if let Some(baseline) = fit.iter().find(is_baseline) {
-        let others = fit
-            .iter()
-            .filter(|cell| Question::of(cell) != Question::of(baseline));
-        let other = |cell: &Cell| other_question(spec, cell, baseline);
-        let others = others.map(|cell| (Some(cell.key.clone()), other(cell)));
-        let shares = check_transactions(spec, &fit, baseline);
-        let blocks = check_measure(study, spec, &fit, baseline);
-        let whole = [shares, blocks].into_iter().filter_map(Result::err);
-        return others.chain(whole.map(|error| (None, error))).collect();
-    }
-    let Some(baseline) = unfit.iter().find(is_baseline) else {
-        return Vec::new();
-    };
-    if needs_root(spec) {
-        return Vec::new();
-    }
-    let reasons = unfit.iter().filter_map(|cell| {
-        let reason = objection(cell, study, &options)?;
-        Some((cell.label.clone(), reason))
-    });
-    let reasons: BTreeMap<String, String> = reasons.collect();
-    vec![(Some(baseline.key.clone()), no_baseline(spec, reasons))]
 }
