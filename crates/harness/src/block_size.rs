@@ -1,6 +1,6 @@
 //! How many operations a block has (R4).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use stowplan_model::{CacheState, Cell, CellId, Measurement, PerTransaction};
 
 /// How long a block should last, nanoseconds of corrected time (R4).
@@ -23,6 +23,8 @@ pub(crate) struct BlockSize {
     pub(crate) lead_in: u64,
     pub(crate) operations: u64,
     writes: bool,
+    /// Whether the study, or an earlier session, said so.
+    fixed: bool,
 }
 
 impl BlockSize {
@@ -42,16 +44,13 @@ impl BlockSize {
             lead_in,
             operations,
             writes: cell.workload.operation.writes(),
+            fixed: true,
         }
     }
 
     /// The size that a block had.
     pub(crate) fn of(cell: &Cell, block: &Measurement) -> Self {
-        Self {
-            lead_in: block.lead_in_operations,
-            operations: block.operations,
-            writes: cell.workload.operation.writes(),
-        }
+        Self::exactly(cell, block.lead_in_operations, block.operations)
     }
 
     /// The size where the workload fixes it.
@@ -71,15 +70,13 @@ impl BlockSize {
                 _,
             ) => 0,
         };
-        Some(Self {
-            // No longer than two blocks: of large values few make one, and 500 would take more
-            // of the disk's time than the block itself.
-            lead_in: lead_in
-                .min((2 * operations).max(20))
-                .min(most_operations(cell, count).saturating_sub(operations)),
-            operations: operations.min(most_operations(cell, count)),
-            writes: cell.workload.operation.writes(),
-        })
+        // No longer than two blocks: of large values few make one, and 500 would take more
+        // of the disk's time than the block itself.
+        let lead_in = lead_in
+            .min((2 * operations).max(20))
+            .min(most_operations(cell, count).saturating_sub(operations));
+        let operations = operations.min(most_operations(cell, count));
+        Some(Self::exactly(cell, lead_in, operations))
     }
 
     /// The size at which a block lasts about 25 ms, judged by a trial.
@@ -143,14 +140,6 @@ impl BlockSize {
         }
     }
 
-    /// The same with this many operations, or as many as a dataset of `count` values suffices for.
-    fn of_operations(self, cell: &Cell, operations: u64, count: u64) -> Self {
-        Self {
-            operations: operations.min(most_operations(cell, count).saturating_sub(self.lead_in)),
-            ..self
-        }
-    }
-
     /// The most steps that blocks of a cell can have, lead-in included, before any was tried.
     pub(crate) fn most_steps(cell: &Cell, count: u64, cache_bytes: u64) -> u64 {
         match Self::given(cell, count) {
@@ -170,9 +159,8 @@ impl BlockSize {
         let count = most_operations(cell, count);
         let lead_in = lead_in.min(count / 3);
         Self {
-            lead_in,
-            operations: operations.min(count.saturating_sub(lead_in)),
-            writes: cell.workload.operation.writes(),
+            fixed: false,
+            ..Self::exactly(cell, lead_in, operations.min(count.saturating_sub(lead_in)))
         }
     }
 }
@@ -201,28 +189,33 @@ pub(crate) fn most_operations(cell: &Cell, count: u64) -> u64 {
 /// Gives all cells of a comparison whose writes share transactions of one kind as many operations a
 /// block, and so as many a transaction: a commit would otherwise cost an operation of a fast store a
 /// tenth of what it costs one of a slow store. That is what the cell with the fewest has, in whole
-/// transactions, or, where the study or an earlier session fixed (`fixed`) the number of some, the
-/// fewest of those. `count`: values of the dataset.
+/// transactions, or, where the number of some is fixed, the fewest of those. `count`: values of the dataset.
 pub(crate) fn equal_transactions(
     cells: &[Cell],
     sizes: &mut BTreeMap<CellId, BlockSize>,
-    fixed: &BTreeSet<CellId>,
     count: u64,
 ) {
-    let sharing = |cell: &&Cell| shares_transactions(cell) && sizes.contains_key(&cell.id);
-    let sharing: Vec<&Cell> = cells.iter().filter(sharing).collect();
-    let equal = |cell: &Cell| {
-        let per = cell.workload.per_transaction;
-        let alike = sharing.iter().copied();
-        let alike = alike.filter(|other| other.workload.per_transaction == per);
-        common_operations(&alike.collect::<Vec<_>>(), sizes, fixed, count)
-    };
-    let tried = sharing.iter().filter(|cell| !fixed.contains(&cell.id));
-    let wanted: Vec<(CellId, u64)> = tried
-        .filter_map(|cell| Some((cell.id.clone(), equal(cell)?)))
+    let known = sizes.clone();
+    let sharing = cells.iter().filter(|cell| shares_transactions(cell));
+    let sharing: Vec<(&Cell, BlockSize)> = sharing
+        .filter_map(|cell| Some((cell, *known.get(&cell.id)?)))
         .collect();
-    for (id, operations) in wanted {
-        if let Some(size) = sizes.get_mut(&id) {
+    for (cell, size) in sharing.iter().filter(|(_, size)| !size.fixed) {
+        let per = cell.workload.per_transaction;
+        let alike = sharing
+            .iter()
+            .filter(|(other, _)| other.workload.per_transaction == per);
+        let fewest = |fixed| {
+            let alike = alike.clone().filter(|(_, size)| size.fixed == fixed);
+            alike.map(|(_, size)| size.operations).min()
+        };
+        let tried = fewest(false).unwrap_or(size.operations);
+        let wanted = fewest(true).unwrap_or_else(|| whole_transactions(per, tried));
+        let tried = alike.clone().filter(|(_, size)| !size.fixed);
+        let possible = tried.map(|(cell, size)| {
+            wanted.min(most_operations(cell, count).saturating_sub(size.lead_in))
+        });
+        if let Some((size, operations)) = sizes.get_mut(&cell.id).zip(possible.min()) {
             size.operations = operations;
         }
     }
@@ -251,35 +244,6 @@ pub(crate) fn equal_blocks(
             size.lead_in = size.lead_in.min(most - size.operations);
         }
     }
-}
-
-/// The operations of a block of cells whose writes share transactions of one kind.
-fn common_operations(
-    alike: &[&Cell],
-    sizes: &BTreeMap<CellId, BlockSize>,
-    fixed: &BTreeSet<CellId>,
-    count: u64,
-) -> Option<u64> {
-    let (given, tried): (Vec<&Cell>, Vec<&Cell>) = alike
-        .iter()
-        .copied()
-        .partition(|cell| fixed.contains(&cell.id));
-    let fewest = |cells: &[&Cell]| {
-        let sizes = cells.iter().filter_map(|cell| sizes.get(&cell.id));
-        sizes.map(|size| size.operations).min()
-    };
-    let wanted = match fewest(&given) {
-        Some(given) => given,
-        None => {
-            let per = tried.first()?.workload.per_transaction;
-            whole_transactions(per, fewest(&tried)?)
-        }
-    };
-    let possible = tried.iter().filter_map(|cell| {
-        let size = sizes.get(&cell.id)?.of_operations(cell, wanted, count);
-        Some(size.operations)
-    });
-    possible.min()
 }
 
 /// Whether several writes of a cell share a transaction whose size the program may choose.
@@ -554,11 +518,7 @@ pub(crate) mod tests {
     /// The operations that each then has; those with a number in their workload have it fixed.
     fn equalised(cells: &[(Cell, u64)], count: u64) -> Vec<u64> {
         let (cells, mut sizes) = tried(cells, count);
-        let given = cells
-            .iter()
-            .filter(|cell| cell.workload.operations.is_some());
-        let fixed = given.map(|cell| cell.id.clone()).collect();
-        equal_transactions(&cells, &mut sizes, &fixed, count);
+        equal_transactions(&cells, &mut sizes, count);
         cells
             .iter()
             .map(|cell| sizes[&cell.id].operations)

@@ -16,10 +16,11 @@ mod worker;
 
 pub(crate) use block::bytes_of;
 
+use crate::disk::Identity;
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, disk, place};
+use crate::{HarnessError, place};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_dataset::{Dataset, Generator};
@@ -29,7 +30,7 @@ use stowplan_model::{
 };
 use worker::Worker;
 
-/// Everything that is to be known of a task.
+/// A cell as its worker is told of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     /// The cell.
@@ -53,20 +54,6 @@ pub(crate) struct Job {
     pub(crate) keeps_nothing: bool,
     /// Whether its driver does a block in parts.
     pub(crate) parts: bool,
-    /// What to do.
-    pub(crate) task: Task,
-}
-
-/// What is to be done.
-#[derive(Debug, Clone)]
-pub(crate) enum Task {
-    /// Time one block.
-    Measure(BlockTask),
-    /// Read values untimed and compare them with what they must be.
-    Verify(Extent),
-    /// Build the store in the instance directory, which exists and is empty, and load the whole
-    /// dataset into it.
-    Build,
 }
 
 /// How many values of a store are compared.
@@ -112,120 +99,133 @@ pub(crate) struct Reported {
     pub(crate) waited: Duration,
 }
 
-/// What came of a task.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    /// A block was timed.
-    Measured(Box<Measurement>, Reported),
-    /// Values were checked.
-    Verified(Verification),
-    /// A store was built.
-    Built {
-        /// Values in it.
-        values: u64,
-        /// Bytes of them.
-        bytes: u64,
-    },
+/// How the worker of a job is started, what ends it early, and where files for it may lie.
+#[derive(Debug, Clone)]
+pub(crate) struct Host {
+    pub(crate) command: WorkerCommand,
+    pub(crate) interrupt: Interrupt,
+    pub(crate) work: PathBuf,
 }
 
-/// Has a worker of its own do a job. `work` is where files for it may lie.
-///
-/// # Errors
-/// The worker fails, or what it did is not what it should be.
-pub(crate) fn perform(
-    job: &Job,
-    command: &WorkerCommand,
-    interrupt: &Interrupt,
-    work: &Path,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<Answer, HarnessError> {
-    // A block that changes which keys there are has a store of its own; the worker has ended when its
-    // place is removed.
-    let mut fresh = None;
-    let place = match &job.task {
-        Task::Measure(_) if job.workload.changes_keys() => {
-            fresh.insert(BlockDirectory::make(job)?).path.clone()
-        }
-        _ => job.instance.clone(),
-    };
-    // Engines follow links; what a run made is none.
-    let guard = (fresh.is_none() && job.dataset.is_some())
-        .then(|| disk::Identity::of(&place))
-        .transpose()?;
-    let at = At {
-        store: job.store.clone(),
-        place: place.clone(),
-    };
-    let apart = matches!(job.task, Task::Measure(_)) && !job.scanned.is_no();
-    let command = &WorkerCommand {
-        mount: apart.then(|| place.clone()),
-        ..command.clone()
-    };
-    let mut worker = Worker::start(command, interrupt, at, work)?;
-    let answer = match &job.task {
-        Task::Build => build::build(job, &mut worker, progress),
-        Task::Verify(extent) => verify::verify(job, *extent, &mut worker, progress),
-        Task::Measure(task) => block::measure(job, task, &mut worker, guard.as_ref()),
-    };
-    let answer = answer.map_err(HarnessError::of_a_store)?;
-    worker.process.end()?;
-    if let Some(directory) = &mut fresh {
-        directory.remove()?;
+/// Each has a worker of its own do something; an error says that it fails, or that what it did is not what
+/// it should be.
+impl Host {
+    fn serve<T>(
+        &self,
+        at: At,
+        tasks: impl FnOnce(&mut Worker<'_>) -> Result<T, HarnessError>,
+    ) -> Result<T, HarnessError> {
+        let mut worker = Worker::start(&self.command, &self.interrupt, at, &self.work)?;
+        let done = tasks(&mut worker)?;
+        worker.process.end()?;
+        Ok(done)
     }
-    Ok(answer)
+
+    /// Asks what lies where of a store at rest.
+    pub(crate) fn inspect(
+        &self,
+        at: At,
+        keys: &[u64],
+        want: Want,
+    ) -> Result<Inspected, HarnessError> {
+        self.serve(at, |worker| {
+            let keys = SharedFile::of_numbers(worker.work, keys.iter().copied())?;
+            worker.inspect(Some(&keys), vec![want])
+        })
+    }
+
+    /// Whether keys are there, by what the driver dumps; they come with the sizes that they are thought to
+    /// have.
+    pub(crate) fn there(&self, at: At, keys: &[(u64, u32)]) -> Result<Vec<bool>, HarnessError> {
+        let mut there = Vec::new();
+        self.serve(at, |worker| {
+            worker.values(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
+                there.push(value.is_some());
+            })
+        })?;
+        Ok(there)
+    }
+
+    /// Has the driver remove what lies elsewhere of the stores that were made below a place.
+    pub(crate) fn remove_below(&self, at: At) -> Result<(), HarnessError> {
+        self.serve(at, |worker| {
+            worker.remove_below()?;
+            Ok(())
+        })
+    }
 }
 
-/// Asks a driver what lies where of a store at rest.
-///
-/// # Errors
-/// The worker fails.
-pub(crate) fn inspect(
-    at: At,
-    keys: &[u64],
-    want: Want,
-    command: &WorkerCommand,
-    interrupt: &Interrupt,
-    work: &Path,
-) -> Result<Inspected, HarnessError> {
-    let mut worker = Worker::start(command, interrupt, at, work)?;
-    let keys = SharedFile::of_numbers(work, keys.iter().copied())?;
-    let found = worker.inspect(Some(&keys), vec![want])?;
-    worker.process.end()?;
-    Ok(found)
-}
+impl Job {
+    /// Builds the store in the instance directory, which exists and is empty: loads the whole dataset into it.
+    /// Returns values and their bytes.
+    pub(crate) fn build(
+        &self,
+        host: &Host,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(u64, u64), HarnessError> {
+        self.serve(host, &self.instance, false, |worker, _| {
+            build::build(self, worker, progress)
+        })
+    }
 
-/// Whether keys are there, by what the driver dumps; they come with the sizes that they are thought to
-/// have.
-///
-/// # Errors
-/// The worker fails.
-pub(crate) fn there(
-    at: At,
-    keys: &[(u64, u32)],
-    command: &WorkerCommand,
-    work: &Path,
-) -> Result<Vec<bool>, HarnessError> {
-    let mut worker = Worker::start(command, &Interrupt::never(), at, work)?;
-    let mut there = Vec::new();
-    worker.values(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
-        there.push(value.is_some());
-    })?;
-    worker.process.end()?;
-    Ok(there)
-}
+    /// Reads values untimed and compares them with what they must be.
+    pub(crate) fn verify(
+        &self,
+        extent: Extent,
+        host: &Host,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Verification, HarnessError> {
+        self.serve(host, &self.instance, false, |worker, _| {
+            verify::verify(self, extent, worker, progress)
+        })
+    }
 
-/// Has a driver remove what lies elsewhere of the stores that were made below a place.
-///
-/// # Errors
-/// The worker fails.
-pub(crate) fn remove_below(
-    at: At,
-    command: &WorkerCommand,
-    work: &Path,
-) -> Result<(), HarnessError> {
-    let mut worker = Worker::start(command, &Interrupt::never(), at, work)?;
-    worker.remove_below()?;
-    worker.process.end()
+    /// Times one block. One that changes which keys there are has a store of its own.
+    pub(crate) fn measure(
+        &self,
+        task: &BlockTask,
+        host: &Host,
+    ) -> Result<(Measurement, Reported), HarnessError> {
+        let apart = !self.scanned.is_no();
+        let block = |worker: &mut Worker<'_>, guard: Option<&Identity<'_>>| {
+            block::measure(self, task, worker, guard)
+        };
+        if !self.workload.changes_keys() {
+            return self.serve(host, &self.instance, apart, block);
+        }
+        let mut own = BlockDirectory::make(self)?;
+        let measured = self.serve(host, &own.path, apart, block)?;
+        own.remove()?;
+        Ok(measured)
+    }
+
+    /// A worker of its own at a place; `apart`: which is a mount of its own to it.
+    fn serve<T>(
+        &self,
+        host: &Host,
+        place: &Path,
+        apart: bool,
+        tasks: impl FnOnce(&mut Worker<'_>, Option<&Identity<'_>>) -> Result<T, HarnessError>,
+    ) -> Result<T, HarnessError> {
+        // Engines follow links; what a run made is none.
+        let is_ours = self.dataset.is_some() && place == self.instance;
+        let guard = is_ours.then(|| Identity::of(place)).transpose()?;
+        let mut host = host.clone();
+        host.command.mount = apart.then(|| place.to_owned());
+        let at = At {
+            store: self.store.clone(),
+            place: place.to_owned(),
+        };
+        host.serve(at, |worker| {
+            tasks(worker, guard.as_ref()).map_err(HarnessError::of_a_store)
+        })
+    }
+
+    /// The dataset of a job that needs one.
+    fn dataset(&self) -> Result<Dataset, HarnessError> {
+        let directory = self.dataset.as_deref().ok_or_else(no_dataset)?;
+        Ok(Dataset::open(directory)?)
+    }
 }
 
 /// The directory of a store that is there for one block.
@@ -255,14 +255,6 @@ impl Drop for BlockDirectory {
         if self.there {
             let _ = self.remove();
         }
-    }
-}
-
-impl Job {
-    /// The dataset of a job that needs one.
-    fn dataset(&self) -> Result<Dataset, HarnessError> {
-        let directory = self.dataset.as_deref().ok_or_else(no_dataset)?;
-        Ok(Dataset::open(directory)?)
     }
 }
 

@@ -8,11 +8,10 @@ mod builds;
 mod checks;
 mod counts;
 mod event;
-mod instances;
 mod log;
 mod machine;
-mod pass;
 mod phases;
+mod pool;
 mod repeat;
 mod resumption;
 mod servers;
@@ -20,7 +19,7 @@ mod spoiled;
 
 pub use crate::block_size::filling;
 pub use event::{Event, Observer};
-pub use instances::dataset_directory;
+pub use pool::dataset_directory;
 pub use repeat::{Repeated, Repetition, WriteSequence, repeat};
 pub use resumption::Resumption;
 
@@ -37,9 +36,9 @@ use crate::sequence;
 use blocks::Blocks;
 use builds::on_second;
 use checks::Checks;
-use instances::Instances;
 use log::ResultLog;
 use phases::{Phase, PhaseClock};
+use pool::Pool;
 use resumption::{Earlier, baseline_failed, pairs, without};
 use spoiled::{ATTEMPTS, attempt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +164,7 @@ struct Runner<'a> {
     observer: &'a mut dyn Observer,
     log: ResultLog,
     blocks: Blocks<'a>,
-    instances: Instances,
+    pool: Pool,
     failed: BTreeSet<CellId>,
     effective_seen: BTreeSet<CellId>,
     /// The program `strace`, if there is one; nothing before it was looked for.
@@ -202,7 +201,6 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
         let environment = machine::examine(plan, &options.drivers, &options.work);
-        let file_systems = FileSystems::named(plan);
         let header = Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
             started: now(),
@@ -213,15 +211,10 @@ impl<'a> Runner<'a> {
             max_rounds: options.rule.max_rounds,
             precision: options.rule.precision,
         });
-        let mut log = ResultLog::create(&options.result)?;
-        let session = Session {
-            on: file_systems.directories(),
-            ..session(options, None)
-        };
-        log.begin(&[&header, &Record::Session(session)])?;
+        let log = ResultLog::create(&options.result)?;
         let mut runner = Self::new(plan.clone(), options, observer, log, Earlier::default());
-        runner.instances.file_systems = file_systems;
-        runner.memory_bytes = environment.memory_available_bytes;
+        let session = Record::Session(runner.session());
+        runner.log.begin(&[&header, &session])?;
         runner.warn_of_machine(&environment)?;
         Ok(runner)
     }
@@ -233,7 +226,6 @@ impl<'a> Runner<'a> {
     ) -> Result<Self, HarnessError> {
         let plan = resumption.plan().clone();
         let environment = machine::examine(&plan, &options.drivers, &options.work);
-        let file_systems = FileSystems::named(&plan);
         let Resumption {
             mut log,
             bytes,
@@ -247,12 +239,10 @@ impl<'a> Runner<'a> {
         let session = Session {
             max_rounds: raised,
             removed_bytes,
-            on: file_systems.directories(),
-            ..session(options, Some(environment.clone()))
+            environment: Some(Box::new(environment.clone())),
+            ..runner.session()
         };
-        runner.instances.file_systems = file_systems;
         runner.log.append(&Record::Session(session))?;
-        runner.memory_bytes = environment.memory_available_bytes;
         runner.warn_of_machine(&environment)?;
         Ok(runner)
     }
@@ -265,14 +255,18 @@ impl<'a> Runner<'a> {
         mut earlier: Earlier,
     ) -> Self {
         Self {
-            plan,
             expected: 0,
             options,
             observer,
             log,
             blocks: Blocks::new(&options.drivers, &options.interrupt, &options.work),
-            instances: Instances::new(&options.work, std::mem::take(&mut earlier.weighed))
-                .numbered_from(earlier.builds),
+            pool: Pool::new(
+                &options.work,
+                FileSystems::named(&plan),
+                std::mem::take(&mut earlier.weighed),
+                earlier.builds,
+            ),
+            plan,
             failed: earlier.failed.clone(),
             effective_seen: std::mem::take(&mut earlier.effective),
             strace: None,
@@ -287,6 +281,25 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// A session that begins now.
+    fn session(&self) -> Session {
+        let options = self.options;
+        let beside = options.result.with_file_name("work");
+        let work = std::path::absolute(&options.work).ok();
+        Session {
+            started: now(),
+            protocol: PROTOCOL_VERSION,
+            work: work
+                .filter(|_| options.work != beside)
+                .and_then(|work| work.into_os_string().into_string().ok()),
+            environment: None,
+            max_rounds: None,
+            boot_id: crate::platform::boot_id(),
+            on: self.pool.file_systems.directories(),
+            removed_bytes: 0,
+        }
+    }
+
     /// Does something as a part of a phase.
     fn during<T>(&mut self, phase: Phase, work: impl FnOnce(&mut Self) -> T) -> T {
         let around = self.clock.enter(phase);
@@ -297,6 +310,7 @@ impl<'a> Runner<'a> {
 
     /// Records what about the machine spoils a session that begins.
     fn warn_of_machine(&mut self, environment: &Environment) -> Result<(), HarnessError> {
+        self.memory_bytes = environment.memory_available_bytes;
         machine::warnings(&self.plan, environment, &self.options.work)
             .into_iter()
             .try_for_each(|warning| self.warn(warning))
@@ -325,7 +339,7 @@ impl<'a> Runner<'a> {
 
     fn finished(mut self, extender: &mut dyn Extender) -> Result<RunEnd, HarnessError> {
         let measured = self.measure_with_servers(extender);
-        let left = self.instances.file_systems.end(self.options.keep);
+        let left = self.pool.file_systems.end(self.options.keep);
         let outcome = match measured {
             Ok(outcome) => outcome,
             Err(HarnessError::Interrupted) => RunOutcome::Interrupted,
@@ -366,7 +380,7 @@ impl<'a> Runner<'a> {
     /// result what is to be removed.
     fn make_file_systems(&mut self) -> Result<(), HarnessError> {
         let progress = &mut preparing(self.observer, "making file systems".to_owned());
-        let (options, made) = (self.options, &mut self.instances.file_systems);
+        let (options, made) = (self.options, &mut self.pool.file_systems);
         let on = made.make(
             &self.plan,
             &options.work,
@@ -599,8 +613,8 @@ impl<'a> Runner<'a> {
             let mut doubted = false;
             self.settle(checks, &mut |runner, cell, error| {
                 // The build may be wrong, or this way of reading it: others are to see all of it.
-                doubted |= runner.instances.doubt(cell);
-                doubted |= runner.instances.doubt(&on_second(cell));
+                doubted |= runner.pool.of_mut(cell).doubt();
+                doubted |= runner.pool.of_mut(&on_second(cell)).doubt();
                 runner.cell_failed(cell, error)
             })?;
             if !doubted {
@@ -613,8 +627,8 @@ impl<'a> Runner<'a> {
     fn forget_used(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
         let cells = comparison.cells.iter();
         for cell in cells.flat_map(|cell| [cell.clone(), on_second(cell)]) {
-            if self.instances.is_built(&cell) && !self.instances.serves(&cell) {
-                self.instances.forget(&cell)?;
+            if self.pool.of(&cell).is_there && !self.pool.serves(&cell) {
+                self.pool.forget(&cell)?;
             }
         }
         Ok(())
@@ -624,7 +638,7 @@ impl<'a> Runner<'a> {
         if let Some(error) = self.options.drivers.failure(&cell.store) {
             return Err(error);
         }
-        self.instances.root(cell)?;
+        self.pool.root(cell)?;
         self.during(Phase::Datasets, |runner| {
             runner.prepare_dataset(&cell.dataset)
         })?;
@@ -640,7 +654,7 @@ impl<'a> Runner<'a> {
             )));
         };
         let progress = &mut preparing(self.observer, format!("dataset {name}"));
-        let record = self.instances.dataset(name, spec, progress)?;
+        let record = self.pool.dataset(name, spec, progress)?;
         self.log.append_all(record.map(Record::Preparation))
     }
 
@@ -648,7 +662,7 @@ impl<'a> Runner<'a> {
         let built = self.during(Phase::Stores, |runner| {
             let what = format!("building {}", cell.instance);
             let progress = &mut preparing(runner.observer, what);
-            runner.instances.build(cell, &runner.blocks, progress)
+            runner.pool.build(cell, &runner.blocks, progress)
         })?;
         let Some(built) = built else { return Ok(()) };
         self.log.append(&Record::Preparation(built.preparation))?;
@@ -662,10 +676,10 @@ impl<'a> Runner<'a> {
         if self.options.drivers.kind(&on.store)?.keeps_nothing {
             return Ok(());
         }
-        let Some(extent) = self.instances.take_check(on) else {
+        let Some(extent) = self.pool.take_check(on) else {
             return Ok(());
         };
-        let check = self.blocks.check(on, &self.instances.paths(on), extent)?;
+        let check = self.blocks.check(on, &self.pool.paths(on), extent)?;
         checks.add(cell, on, self.count(&on.dataset), check);
         Ok(())
     }
@@ -697,7 +711,7 @@ impl<'a> Runner<'a> {
 
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
     fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended, HarnessError> {
-        self.during(Phase::Stores, |runner| runner.instances.warm(comparison))?;
+        self.during(Phase::Stores, |runner| runner.pool.warm(comparison))?;
         let sizes = self.during(Phase::Pilots, |runner| runner.block_sizes(comparison))?;
         self.warn_of_short_blocks(comparison, &sizes)?;
         self.warn_of_long_rounds(comparison)?;
@@ -796,9 +810,9 @@ impl<'a> Runner<'a> {
             false => comparison.cells.iter().filter(is_cold).collect(),
         };
         for cell in evicted {
-            self.instances.note_evicted(cell);
+            self.pool.of_mut(cell).is_evicted = true;
             if !cell.workload.cache.is_cold() {
-                self.instances.note_evicted(&on_second(cell));
+                self.pool.of_mut(&on_second(cell)).is_evicted = true;
             }
         }
     }
@@ -820,10 +834,10 @@ impl<'a> Runner<'a> {
             .filter(|cell| !later.instance(cell))
             .flat_map(|cell| [cell.clone(), on_second(cell)])
             .collect();
-        self.instances.release(&unused)?;
+        self.pool.release(&unused)?;
         for cell in &comparison.cells {
             if !later.dataset(&cell.dataset) && !self.may_be_needed(&cell.dataset) {
-                self.instances.release_dataset(&cell.dataset)?;
+                self.pool.release_dataset(&cell.dataset)?;
             }
         }
         Ok(())
@@ -846,7 +860,7 @@ impl<'a> Runner<'a> {
         /// Of the time of building: assumed, between databases, which go at once, and files one by one.
         const REMOVAL: f64 = 0.4;
         let budget = self.options.budget?.as_secs_f64();
-        let removal = self.instances.there_bytes() * self.building_pace() * REMOVAL;
+        let removal = self.pool.there_bytes() * self.building_pace() * REMOVAL;
         Some(budget - self.started.elapsed().as_secs_f64() - removal)
     }
 
@@ -855,7 +869,7 @@ impl<'a> Runner<'a> {
         /// Where nothing is known yet.
         const TYPICAL: f64 = 1.0 / 250e6;
         let spent = self.clock.so_far();
-        let bytes = self.instances.made_bytes();
+        let bytes = self.pool.made_bytes;
         match bytes > 0.0 {
             true => (spent.datasets + spent.stores + spent.verification) / bytes,
             false => TYPICAL,
@@ -871,7 +885,7 @@ impl<'a> Runner<'a> {
             for cell in &placed.cells {
                 let second = Some(on_second(cell)).filter(|_| self.two_builds && has_builds(cell));
                 for on in std::iter::once(cell.clone()).chain(second) {
-                    if !self.instances.serves(&on) && seen.insert(on.instance.clone()) {
+                    if !self.pool.serves(&on) && seen.insert(on.instance.clone()) {
                         bytes += self.dataset_bytes(cell);
                     }
                 }
@@ -952,7 +966,6 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
     ) -> Result<BTreeMap<CellId, BlockSize>, HarnessError> {
         let mut sizes: BTreeMap<CellId, BlockSize> = BTreeMap::new();
-        let mut fixed: BTreeSet<CellId> = BTreeSet::new();
         // Nanoseconds of an operation, by a pilot.
         let mut each: BTreeMap<CellId, f64> = BTreeMap::new();
         let sequences = self.write_sequences(comparison, u32::MAX, &sizes)?;
@@ -961,28 +974,14 @@ impl<'a> Runner<'a> {
                 continue;
             }
             // The control does exactly what the baseline does.
-            if cell.role == Role::Control
-                && let Some(baseline) = comparison.with_role(Role::Baseline)
-                && let Some(size) = sizes.get(&baseline.id).copied()
-            {
-                sizes.insert(cell.id.clone(), size);
-                if let Some(known) = each.get(&baseline.id).copied() {
-                    each.insert(cell.id.clone(), known);
-                }
-                if fixed.contains(&baseline.id) {
-                    fixed.insert(cell.id.clone());
-                }
-                continue;
-            }
-            if let Some(size) = self.earlier.size(cell) {
-                sizes.insert(cell.id.clone(), size);
-                fixed.insert(cell.id.clone());
-                continue;
-            }
-            if cell.workload.operations.is_some() {
-                fixed.insert(cell.id.clone());
-            }
-            match self.pilot(cell, &sequences) {
+            let baseline = comparison.with_role(Role::Baseline);
+            let baseline = baseline.filter(|_| cell.role == Role::Control);
+            let same = baseline.and_then(|baseline| {
+                let size = sizes.get(&baseline.id).copied()?;
+                Some((size, each.get(&baseline.id).copied()))
+            });
+            let known = same.or_else(|| Some((self.earlier.size(cell)?, None)));
+            match known.map_or_else(|| self.pilot(cell, &sequences), Ok) {
                 Ok((size, took)) => {
                     sizes.insert(cell.id.clone(), size);
                     each.extend(took.map(|took| (cell.id.clone(), took)));
@@ -990,11 +989,9 @@ impl<'a> Runner<'a> {
                 Err(error) => self.cell_failed(cell, error)?,
             }
         }
-        let count = comparison
-            .cells
-            .first()
-            .map_or(0, |cell| self.count(&cell.dataset));
-        equal_transactions(&comparison.cells, &mut sizes, &fixed, count);
+        let first = comparison.cells.first();
+        let count = first.map_or(0, |cell| self.count(&cell.dataset));
+        equal_transactions(&comparison.cells, &mut sizes, count);
         if !comparison.measure.is_time() {
             let least = comparison.measure.least_operations();
             equal_blocks(&comparison.cells, &mut sizes, least, count);
@@ -1069,8 +1066,8 @@ impl<'a> Runner<'a> {
                 position,
                 ..self.task(cell, sequences, BlockKind::Pilot, trial, first)
             };
-            let paths = self.instances.paths(cell);
-            let (measured, _) = self.blocks.measure(cell, &paths, task)?;
+            let paths = self.pool.paths(cell);
+            let (measured, _) = self.blocks.measure(cell, &paths, &task)?;
             if fastest
                 .as_ref()
                 .is_none_or(|fastest| measured.wall_ns < fastest.wall_ns)
@@ -1170,7 +1167,7 @@ impl<'a> Runner<'a> {
             first,
             lead_in: size.lead_in,
             operations: size.operations,
-            version: self.instances.next_version(cell),
+            version: self.pool.next_version(cell),
             payloads: PayloadSource::Prepared,
             round: 0,
             position: 0,
@@ -1193,20 +1190,20 @@ impl<'a> Runner<'a> {
                     first: task.first + u64::from(repeats) * count * 2 / 5,
                     ..task.clone()
                 };
-                let paths = self.instances.paths(cell);
-                self.blocks.measure(cell, &paths, task)
+                let paths = self.pool.paths(cell);
+                self.blocks.measure(cell, &paths, &task)
             },
-            || self.instances.warm_one(cell),
+            || self.pool.warm_one(cell),
         )?;
         self.note_effective(cell, attempted.effective)?;
         if attempted.warmed {
-            self.instances.note_read_in_again(cell);
+            self.pool.of_mut(cell).is_read_in_again = true;
         }
         let mut measurement = attempted.measurement;
         // Where data is evicted before each block, how it came in before is the same for all.
         measurement.read_in_again =
-            cell.workload.cache == CacheState::Warm && self.instances.was_read_in_again(cell);
-        measurement.build = self.instances.number(cell);
+            cell.workload.cache == CacheState::Warm && self.pool.of(cell).is_read_in_again;
+        measurement.build = self.pool.of(cell).number;
         if !attempted.read_from_storage {
             self.log.append(&Record::Measurement(measurement.clone()))?;
             if self.plan.statistic_of(&cell.id).is_time() {
@@ -1261,7 +1258,7 @@ impl<'a> Runner<'a> {
             if self.skipped(cell) || !weighed.insert(&cell.instance) {
                 continue;
             }
-            match self.instances.footprint(cell, &self.blocks, true) {
+            match self.pool.footprint(cell, &self.blocks, true) {
                 Ok(footprint) => self.log.append_all(footprint.map(Record::Footprint))?,
                 Err(error) => self.cell_failed(cell, error)?,
             }
@@ -1285,7 +1282,7 @@ impl<'a> Runner<'a> {
             let name = format!("{}-{}-of-{}", workload.order, part.number, part.of);
             let path = self.options.work.join(format!("sequence-{name}.bin"));
             if written.insert(path.clone()) {
-                let dataset = self.instances.opened(&cell.dataset)?;
+                let dataset = self.pool.opened(&cell.dataset)?;
                 let steps = if workload.order.repeats() || workload.changes_keys() {
                     self.largest_block(comparison, cell, sizes)
                 } else {
@@ -1343,7 +1340,7 @@ impl<'a> Runner<'a> {
         if error.is_lack_of_room() {
             return Err(HarnessError::NoRoom {
                 path: self
-                    .instances
+                    .pool
                     .root(cell)
                     .unwrap_or(&self.options.work)
                     .to_owned(),
@@ -1363,9 +1360,9 @@ impl<'a> Runner<'a> {
         self.failed.insert(cell.id.clone());
         // Nobody knows what a failed writer left behind; others may share the built store.
         let second = on_second(cell);
-        if cell.workload.writes() && self.instances.forget(cell)? {
+        if cell.workload.writes() && self.pool.forget(cell)? {
             self.prepare_again(cell)?;
-            if self.instances.forget(&second)? {
+            if self.pool.forget(&second)? {
                 self.prepare_again(&second)?;
             }
         }
@@ -1456,24 +1453,6 @@ fn now() -> String {
     jiff::Zoned::now()
         .strftime("%Y-%m-%dT%H:%M:%S%:z")
         .to_string()
-}
-
-/// A session that begins now; of a resumed run with the machine as it is.
-fn session(options: &RunOptions, resumed: Option<Environment>) -> Session {
-    let beside = options.result.with_file_name("work");
-    let work = std::path::absolute(&options.work).ok();
-    Session {
-        started: now(),
-        protocol: PROTOCOL_VERSION,
-        work: work
-            .filter(|_| options.work != beside)
-            .and_then(|work| work.into_os_string().into_string().ok()),
-        environment: resumed.map(Box::new),
-        max_rounds: None,
-        boot_id: crate::platform::boot_id(),
-        on: BTreeMap::new(),
-        removed_bytes: 0,
-    }
 }
 
 /// The cells of a comparison whose stores are checked after its rounds, because they were written

@@ -4,7 +4,7 @@
 use super::{Drivers, Resolved};
 use crate::HarnessError;
 use crate::interrupt::Interrupt;
-use crate::job::{self, Answer, BlockTask, Extent, Job, Task};
+use crate::job::{BlockTask, Extent, Host, Job, bytes_of};
 use crate::worker_process::{Servers, asked};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,6 +68,8 @@ type Check<'b> = (
 /// What a store must be able to do by its own words, or else the check is left out.
 enum Need {
     Nothing,
+    /// Without it the check is not even named.
+    Server,
     /// Its data is there once it is closed.
     Persistence,
     /// Values of so many bytes.
@@ -76,8 +78,8 @@ enum Need {
     Workload(fn() -> Workload),
 }
 
-/// What is asked of every store.
-fn of_reads<'b>() -> Vec<Check<'b>> {
+/// What is asked of every store; of the last, where it makes something elsewhere.
+fn checks<'b>() -> Vec<Check<'b>> {
     vec![
         (
             "what was loaded is there for another process",
@@ -115,12 +117,6 @@ fn of_reads<'b>() -> Vec<Check<'b>> {
             Need::Workload(Workload::default),
             Bench::latencies,
         ),
-    ]
-}
-
-/// What is asked of a store that can do more than read, and what may go wrong.
-fn of_the_rest<'b>() -> Vec<Check<'b>> {
-    vec![
         (
             "what was overwritten is there afterwards, and nothing else changed",
             Need::Workload(overwrites),
@@ -165,6 +161,11 @@ fn of_the_rest<'b>() -> Vec<Check<'b>> {
             "a place without a store is a failure in words",
             Need::Persistence,
             Bench::nowhere,
+        ),
+        (
+            "what it made elsewhere can be removed",
+            Need::Server,
+            Bench::removed,
         ),
     ]
 }
@@ -230,7 +231,7 @@ fn mix() -> Workload {
 
 /// A store and the files to try it on.
 struct Bench<'a> {
-    drivers: &'a Drivers,
+    host: Host,
     spec: &'a StoreSpec,
     resolved: Resolved,
     work: &'a Path,
@@ -251,21 +252,23 @@ pub fn check(
     for variable in asked(std::iter::once(&resolved.settings)) {
         servers.start(&variable, &BTreeMap::new(), work, &Interrupt::never())?;
     }
+    let host = Host {
+        command: drivers.command(spec)?.clone(),
+        interrupt: Interrupt::never(),
+        work: work.to_owned(),
+    };
     let bench = Bench {
-        drivers,
+        host,
         spec,
         resolved,
         work,
     };
-    let bench = &bench;
-    let checks = of_reads().into_iter().chain(of_the_rest());
-    let checks = checks.map(|check| bench.outcome(check));
-    let mut outcomes: Vec<Outcome> = checks.collect::<Result<_, _>>()?;
-    if bench.resolved.kind.elsewhere {
-        let last = "what it made elsewhere can be removed";
-        outcomes.push(bench.outcome((last, Need::Nothing, Bench::removed))?);
-    }
-    Ok(outcomes)
+    let mut checks = checks();
+    checks.retain(|(_, need, _)| bench.resolved.kind.elsewhere || !matches!(need, Need::Server));
+    checks
+        .into_iter()
+        .map(|check| bench.outcome(check))
+        .collect()
 }
 
 /// A store that is built, in a directory of its own.
@@ -301,7 +304,7 @@ impl<'b> Bench<'b> {
             return Some("it keeps nothing, and is read only".to_owned());
         }
         match need {
-            Need::Nothing => None,
+            Need::Nothing | Need::Server => None,
             Need::Persistence => {
                 let why = "what it holds is gone once it is closed";
                 (!can.persistent).then(|| why.to_owned())
@@ -351,7 +354,7 @@ impl<'b> Bench<'b> {
         Ok(built)
     }
 
-    fn job(&self, built: &Built, mut workload: Workload, task: Task) -> Job {
+    fn job(&self, built: &Built, mut workload: Workload) -> Job {
         let deliveries = &self.resolved.capabilities.deliveries;
         if !deliveries.contains(&workload.delivery) {
             workload.delivery = deliveries.first().copied().unwrap_or_default();
@@ -367,13 +370,7 @@ impl<'b> Bench<'b> {
             persistent: self.resolved.capabilities.persistent,
             keeps_nothing: self.resolved.kind.keeps_nothing,
             parts: self.resolved.kind.parts,
-            task,
         }
-    }
-
-    fn perform(&self, job: &Job) -> Result<Answer, HarnessError> {
-        let command = self.drivers.command(self.spec)?;
-        job::perform(job, command, &Interrupt::never(), self.work, &mut |_, _| ())
     }
 
     fn build(&self, built: &Built) -> Result<(), HarnessError> {
@@ -384,13 +381,14 @@ impl<'b> Bench<'b> {
                 0,
             )?);
         }
-        let job = self.job(built, Workload::default(), Task::Build);
-        self.perform(&job).map(|_| ())
+        let job = self.job(built, Workload::default());
+        job.build(&self.host, &mut |_, _| ()).map(drop)
     }
 
     fn verify(&self, built: &Built) -> Result<(), HarnessError> {
-        let job = self.job(built, Workload::default(), Task::Verify(Extent::All));
-        self.perform(&job).map(|_| ())
+        let job = self.job(built, Workload::default());
+        let verified = job.verify(Extent::All, &self.host, &mut |_, _| ());
+        verified.map(drop)
     }
 
     /// Has a block of a workload timed.
@@ -427,8 +425,8 @@ impl<'b> Bench<'b> {
             1,
             sequence::Part::ALL,
         )?;
-        let expected = bytes_of(&built.dataset, &path, lead_in, operations)?;
-        let task = Task::Measure(BlockTask {
+        let expected = bytes_by_steps(&built.dataset, &path, lead_in, operations)?;
+        let task = BlockTask {
             block: kind,
             latencies: kind == BlockKind::Latency,
             sequence: path,
@@ -439,20 +437,16 @@ impl<'b> Bench<'b> {
             payloads: PayloadSource::Prepared,
             round: 0,
             position: 0,
-        });
-        match self.perform(&self.job(built, workload, task))? {
-            Answer::Measured(block, reported) if block.bytes == expected => {
-                Ok((*block, reported.waited))
-            }
-            Answer::Measured(block, _) => {
-                let bytes = block.bytes;
-                let why = format!(
-                    "by the bytes that it told of scans the block has {bytes}, and by its steps {expected}"
-                );
-                Err(HarnessError::worker(&why, ""))
-            }
-            other => Err(HarnessError::worker(&format!("it answered {other:?}"), "")),
+        };
+        let (block, reported) = self.job(built, workload).measure(&task, &self.host)?;
+        if block.bytes == expected {
+            return Ok((block, reported.waited));
         }
+        let why = format!(
+            "by the bytes that it told of scans the block has {}, and by its steps {expected}",
+            block.bytes
+        );
+        Err(HarnessError::worker(&why, ""))
     }
 
     fn loaded(&self) -> Result<(), HarnessError> {
@@ -476,9 +470,8 @@ impl<'b> Bench<'b> {
 
     fn unknown_key(&self) -> Result<(), HarnessError> {
         let built = self.built()?;
-        let command = self.drivers.command(self.spec)?;
         let keys = [(1, 9_000), (VALUES + 7, 0)];
-        let there = job::there(self.at(built.path("store")), &keys, command, self.work)?;
+        let there = self.host.there(self.at(built.path("store")), &keys)?;
         match there[..] {
             [true, false] => Ok(()),
             _ => Err(HarnessError::worker(
@@ -597,17 +590,9 @@ impl<'b> Bench<'b> {
 
     fn inspected(&self) -> Result<(), HarnessError> {
         let built = self.built()?;
-        let command = self.drivers.command(self.spec)?;
         for want in [Want::Footprint, Want::Files, Want::Pieces] {
-            let interrupt = Interrupt::never();
-            let found = job::inspect(
-                self.at(built.path("store")),
-                &[1, 2],
-                want,
-                command,
-                &interrupt,
-                self.work,
-            )?;
+            let at = self.at(built.path("store"));
+            let found = self.host.inspect(at, &[1, 2], want)?;
             for file in found.files.iter().flatten() {
                 if !file.is_file() {
                     let why = format!("it names {}, which is no file", file.display());
@@ -619,17 +604,15 @@ impl<'b> Bench<'b> {
     }
 
     fn removed(&self) -> Result<(), HarnessError> {
-        let command = self.drivers.command(self.spec)?;
-        job::remove_below(self.at(self.work.to_owned()), command, self.work)
+        self.host.remove_below(self.at(self.work.to_owned()))
     }
 
     /// Nobody asks for that in a run; but whatever goes wrong in one, words help.
     fn nowhere(&self) -> Result<(), HarnessError> {
-        let command = self.drivers.command(self.spec)?;
         let at = self.at(self.work.join("nowhere"));
         // How this program's own words about a driver begin.
         let ours = ["the worker", "driver '"];
-        match job::there(at, &[(1, 1)], command, self.work) {
+        match self.host.there(at, &[(1, 1)]) {
             Err(HarnessError::Worker { message, .. })
                 if !ours.iter().any(|begin| message.starts_with(begin)) && !message.is_empty() =>
             {
@@ -649,7 +632,7 @@ impl<'b> Bench<'b> {
 }
 
 /// Bytes that a block delivers or writes, by its steps. What it scans is the dataset.
-fn bytes_of(
+fn bytes_by_steps(
     dataset: &Dataset,
     path: &Path,
     first: u64,
@@ -662,7 +645,7 @@ fn bytes_of(
         keys.take(usize::from(step.rows))
             .map(|key| dataset.size(key) as u64)
     });
-    Ok(job::bytes_of(&[timed]) + visited.sum::<u64>())
+    Ok(bytes_of(&[timed]) + visited.sum::<u64>())
 }
 
 /// What was wrong, with the last that the driver said about it.

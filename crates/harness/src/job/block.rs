@@ -6,7 +6,7 @@ use super::outside::{self, reduced};
 use super::shares::Shares;
 use super::told::{Told, run_delay};
 use super::worker::{Drain, Worker};
-use super::{Answer, BlockTask, Job, Reported, Values, no_dataset};
+use super::{BlockTask, Job, Reported, Values, no_dataset};
 use crate::busy::{self, Busy};
 use crate::environment::device_counters;
 use crate::plan::{METADATA_COLD, ROOT_ONLY};
@@ -29,7 +29,7 @@ pub(super) fn measure(
     task: &BlockTask,
     worker: &mut Worker<'_>,
     place: Option<&disk::Identity<'_>>,
-) -> Result<Answer, HarnessError> {
+) -> Result<(Measurement, Reported), HarnessError> {
     let values = Values::of(job)?;
     let fresh = job.workload.changes_keys();
     // Of a store of its own, from the first step on: a rising order begins with the smallest key.
@@ -45,8 +45,7 @@ pub(super) fn measure(
         values: &values,
         fresh,
     };
-    let (measurement, reported) = block.measure(worker, place)?;
-    Ok(Answer::Measured(Box::new(measurement), reported))
+    block.measure(worker, place)
 }
 
 /// A block and what it is done with.

@@ -2,7 +2,7 @@
 
 use super::shares::replace;
 use super::worker::Worker;
-use super::{Answer, Job, Values, no_dataset};
+use super::{Job, Values, no_dataset};
 use crate::HarnessError;
 use stowplan_dataset::sequence::{Step, visit_permuted};
 use stowplan_dataset::{Dataset, versions};
@@ -19,7 +19,7 @@ pub(super) fn build(
     job: &Job,
     worker: &mut Worker<'_>,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Answer, HarnessError> {
+) -> Result<(u64, u64), HarnessError> {
     let values = Values::of(job)?;
     let dataset = values.dataset().ok_or_else(no_dataset)?;
     worker.create()?;
@@ -32,10 +32,7 @@ pub(super) fn build(
     if let Some(versions) = &job.versions {
         versions::reset(versions, dataset.count(), age)?;
     }
-    Ok(Answer::Built {
-        values: dataset.count(),
-        bytes: dataset.total_bytes(),
-    })
+    Ok((dataset.count(), dataset.total_bytes()))
 }
 
 /// Replaces every value, in random order and in groups, each a transaction: half of a group is deleted

@@ -13,16 +13,56 @@ mod toy;
 /// Values in the dataset.
 const COUNT: u64 = 40;
 
+/// A job, and what of it is to be done.
+#[derive(Clone)]
+struct Job {
+    whole: super::Job,
+    task: Task,
+}
+
+impl std::ops::Deref for Job {
+    type Target = super::Job;
+    fn deref(&self) -> &super::Job {
+        &self.whole
+    }
+}
+
+impl std::ops::DerefMut for Job {
+    fn deref_mut(&mut self) -> &mut super::Job {
+        &mut self.whole
+    }
+}
+
+#[derive(Clone)]
+enum Task {
+    Measure(BlockTask),
+    Verify(Extent),
+    Build,
+}
+
+#[derive(Debug)]
+enum Answer {
+    Measured(Box<Measurement>),
+    Verified(Verification),
+    Built { values: u64, bytes: u64 },
+}
+
 /// What came of a job.
 fn answered(job: &Job) -> Result<Answer, HarnessError> {
-    let work = job.instance.parent().unwrap();
-    perform(
-        job,
-        &toy::command(),
-        &Interrupt::never(),
-        work,
-        &mut |_, _| (),
-    )
+    let host = Host {
+        command: toy::command(),
+        interrupt: Interrupt::never(),
+        work: job.instance.parent().unwrap().to_owned(),
+    };
+    let progress = &mut |_, _| ();
+    Ok(match &job.task {
+        Task::Measure(task) => Answer::Measured(Box::new(job.measure(task, &host)?.0)),
+        Task::Verify(extent) => Answer::Verified(job.verify(*extent, &host, progress)?),
+        Task::Build => {
+            let (values, bytes) = job.build(&host, progress)?;
+            Answer::Built { values, bytes }
+        }
+    })
 }
 
 fn answer(job: Job) -> Answer {
@@ -103,7 +143,7 @@ impl Lab {
     }
 
     fn job(&self, task: Task) -> Job {
-        Job {
+        let whole = super::Job {
             cell: CellId("c/x".to_owned()),
             store: self.spec.clone(),
             workload: Workload {
@@ -121,8 +161,8 @@ impl Lab {
             persistent: !self.forgets,
             keeps_nothing: false,
             parts: true,
-            task,
-        }
+        };
+        Job { whole, task }
     }
 
     fn block(&self, block: BlockKind, first: u64, lead_in: u64, operations: u64) -> BlockTask {
@@ -155,11 +195,11 @@ impl Lab {
         let Task::Measure(task) = &mut job.task else {
             panic!("it measures");
         };
-        task.sequence = self.path(&format!("sequence-{}", job.workload.operation));
+        task.sequence = self.path(&format!("sequence-{}", job.whole.workload.operation));
         sequence::write(
             &task.sequence,
             &self.dataset,
-            &job.workload,
+            &job.whole.workload,
             steps,
             7,
             sequence::Part::ALL,
@@ -170,7 +210,7 @@ impl Lab {
 
     fn measured(&self, job: Job) -> Measurement {
         match answer(job) {
-            Answer::Measured(measurement, _) => *measurement,
+            Answer::Measured(measurement) => *measurement,
             other => panic!("{other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 //! at.
 
 use super::worker::Worker;
-use super::{Answer, Extent, Job, Values, no_dataset};
+use super::{Extent, Job, Values, no_dataset};
 use crate::HarnessError;
 use stowplan_dataset::versions;
 use stowplan_model::{Action, Delivery, Verification};
@@ -26,7 +26,7 @@ pub(super) fn verify(
     extent: Extent,
     worker: &mut Worker<'_>,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Answer, HarnessError> {
+) -> Result<Verification, HarnessError> {
     let values = Values::of(job)?;
     let dataset = values.dataset().ok_or_else(no_dataset)?;
     let count = dataset.count();
@@ -61,12 +61,12 @@ pub(super) fn verify(
     check(&keys, &values, worker, delivery, &mut |done| {
         progress(done, keys.len() as u64);
     })?;
-    Ok(Answer::Verified(Verification {
+    Ok(Verification {
         cell: job.cell.clone(),
         values: keys.len() as u64,
         bytes: keys.iter().map(|key| u64::from(key.bytes)).sum(),
         overwritten: keys.iter().filter(|key| key.versions[..] != [0]).count() as u64,
-    }))
+    })
 }
 
 /// Compares values, and says which version each has; nothing for those that must be gone.

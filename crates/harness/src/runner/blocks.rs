@@ -5,7 +5,7 @@ use crate::block_size::LEAD_IN;
 use crate::counting::calls_in;
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
-use crate::job::{self, Answer, BlockTask, Extent, Job, Reported, Task};
+use crate::job::{BlockTask, Extent, Host, Job, Reported};
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
@@ -24,14 +24,10 @@ pub(crate) struct CellPaths {
     pub(crate) versions: Option<PathBuf>,
 }
 
-/// Puts another program around a worker.
-type Wrapper<'a> = &'a dyn Fn(&WorkerCommand) -> WorkerCommand;
-
 /// Starts workers, each by the driver of its cell.
 #[derive(Clone, Copy)]
 pub(crate) struct Blocks<'a> {
     drivers: &'a Drivers,
-    wrapper: Option<Wrapper<'a>>,
     interrupt: &'a Interrupt,
     work: &'a Path,
 }
@@ -40,20 +36,8 @@ impl<'a> Blocks<'a> {
     pub(crate) fn new(drivers: &'a Drivers, interrupt: &'a Interrupt, work: &'a Path) -> Self {
         Self {
             drivers,
-            wrapper: None,
             interrupt,
             work,
-        }
-    }
-
-    /// The same workers, with another program around each.
-    pub(crate) fn wrapped<'b>(self, wrapper: Wrapper<'b>) -> Blocks<'b>
-    where
-        'a: 'b,
-    {
-        Blocks {
-            wrapper: Some(wrapper),
-            ..self
         }
     }
 
@@ -66,11 +50,11 @@ impl<'a> Blocks<'a> {
             .map_err(|error| HarnessError::invalid(error.to_string()))
     }
 
-    fn command(&self, driver: &str) -> Result<WorkerCommand, HarnessError> {
-        let command = self.drivers.command_of(driver)?;
-        Ok(match self.wrapper {
-            Some(wrapper) => wrapper(command),
-            None => command.clone(),
+    fn host(&self, driver: &str) -> Result<Host, HarnessError> {
+        Ok(Host {
+            command: self.drivers.command_of(driver)?.clone(),
+            interrupt: self.interrupt.clone(),
+            work: self.work.to_owned(),
         })
     }
 
@@ -79,13 +63,10 @@ impl<'a> Blocks<'a> {
         &self,
         cell: &Cell,
         paths: &CellPaths,
-        task: BlockTask,
+        task: &BlockTask,
     ) -> Result<(Measurement, Reported), HarnessError> {
-        let job = self.job(cell, paths, Task::Measure(task))?;
-        match self.perform(&job, cell, &mut |_, _| ())? {
-            Answer::Measured(measurement, reported) => Ok((*measurement, reported)),
-            other => Err(out_of_turn(&other)),
-        }
+        self.job(cell, paths)?
+            .measure(task, &self.host(&cell.driver)?)
     }
 
     /// Has `strace` count the system calls of one block, whose times mean nothing; where they are not
@@ -95,21 +76,17 @@ impl<'a> Blocks<'a> {
         strace: &Path,
         cell: &Cell,
         paths: &CellPaths,
-        task: BlockTask,
+        task: &BlockTask,
     ) -> Result<(Measurement, Option<String>), HarnessError> {
         let written = self.work.join("strace.txt");
-        let wrapper = |command: &WorkerCommand| under_strace(strace, &written, command);
-        let (counted, _) = self.wrapped(&wrapper).measure(cell, paths, task)?;
+        let mut host = self.host(&cell.driver)?;
+        host.command = under_strace(strace, &written, &host.command);
+        let (mut counted, _) = self.job(cell, paths)?.measure(task, &host)?;
         let text = std::fs::read(&written).map_err(HarnessError::io("read", &written))?;
         std::fs::remove_file(&written).map_err(HarnessError::io("remove", &written))?;
-        let (system_calls, lost) = match calls_in(&String::from_utf8_lossy(&text)) {
-            Ok(calls) => (Some(calls), None),
-            Err(why) => (None, Some(why.to_owned())),
-        };
-        let counted = Measurement {
-            system_calls,
-            ..counted
-        };
+        let calls = calls_in(&String::from_utf8_lossy(&text));
+        let lost = calls.as_ref().err().map(ToString::to_string);
+        counted.system_calls = calls.ok();
         Ok((counted, lost))
     }
 
@@ -120,14 +97,9 @@ impl<'a> Blocks<'a> {
         paths: &CellPaths,
         extent: Extent,
     ) -> Result<Check, HarnessError> {
-        let job = self.job(cell, paths, Task::Verify(extent))?;
-        let command = self.command(&cell.driver)?;
-        let (interrupt, work) = (self.interrupt.clone(), self.work.to_owned());
+        let (job, host) = (self.job(cell, paths)?, self.host(&cell.driver)?);
         Ok(Box::new(move |progress| {
-            match job::perform(&job, &command, &interrupt, &work, progress)? {
-                Answer::Verified(verification) => Ok(verification),
-                other => Err(out_of_turn(&other)),
-            }
+            job.verify(extent, &host, progress)
         }))
     }
 
@@ -141,12 +113,9 @@ impl<'a> Blocks<'a> {
     ) -> Result<(u64, u64), HarnessError> {
         let job = Job {
             store: StoreSpec::spelled_out(cell.store.name(), settings),
-            ..self.job(cell, paths, Task::Build)?
+            ..self.job(cell, paths)?
         };
-        match self.perform(&job, cell, progress)? {
-            Answer::Built { values, bytes } => Ok((values, bytes)),
-            other => Err(out_of_turn(&other)),
-        }
+        job.build(&self.host(&cell.driver)?, progress)
     }
 
     /// Asks the driver of a cell's store what lies where, at rest.
@@ -157,16 +126,16 @@ impl<'a> Blocks<'a> {
         keys: &[u64],
         want: Want,
     ) -> Result<Inspected, HarnessError> {
-        let command = self.command(&cell.driver)?;
         let at = At {
             store: StoreSpec::spelled_out(cell.store.name(), &cell.settings),
             place: paths.instance.clone(),
         };
-        job::inspect(at, keys, want, &command, self.interrupt, self.work)
+        self.host(&cell.driver)?.inspect(at, keys, want)
     }
 
     /// The cost of the harness per operation: the whole worker path with a store of a driver that does
     /// nothing.
+    #[expect(clippy::cast_precision_loss, reason = "a time per operation")]
     pub(crate) fn harness_cost(
         &self,
         driver: &str,
@@ -174,19 +143,48 @@ impl<'a> Blocks<'a> {
     ) -> Result<HarnessCost, HarnessError> {
         const BLOCKS: u32 = 5;
         const OPERATIONS: u64 = 100_000;
+        let (workload, count) = (Workload::default(), OPERATIONS);
         let sequence = self.work.join("sequence.bin");
-        sequence::write_steps(
-            &sequence,
-            OPERATIONS,
-            &Workload::default(),
-            OPERATIONS,
-            seed,
-            |_| 1,
-        )?;
-        let cost = |block| -> Result<f64, HarnessError> {
-            let mut blocks = (0..BLOCKS)
-                .map(|round| self.null_block(driver, &sequence, block, OPERATIONS, round))
-                .collect::<Result<Vec<f64>, _>>()?;
+        sequence::write_steps(&sequence, count, &workload, count, seed, |_| 1)?;
+        let null = StoreSpec {
+            kind: "null".to_owned(),
+            settings: Default::default(),
+        };
+        // In its defaults, as its cells are.
+        let resolved = self.drivers.resolve_alone(&null.of_driver(driver))?;
+        let job = Job {
+            cell: CellId("harness/null".to_owned()),
+            store: StoreSpec::spelled_out("null", &resolved.settings),
+            workload,
+            scanned: Scanned::No,
+            instance: self.work.to_owned(),
+            dataset: None,
+            versions: None,
+            persistent: true,
+            keeps_nothing: true,
+            parts: false,
+        };
+        let host = self.host(driver)?;
+        let block = |block, round| {
+            let task = BlockTask {
+                block,
+                latencies: block == BlockKind::Latency,
+                sequence: sequence.clone(),
+                first: 0,
+                lead_in: LEAD_IN,
+                operations: OPERATIONS - LEAD_IN,
+                version: 0,
+                payloads: PayloadSource::Prepared,
+                round,
+                position: 0,
+            };
+            let (block, _) = job.measure(&task, &host)?;
+            let time = block.corrected_ns().unwrap_or(block.wall_ns);
+            Ok(time as f64 / block.operations.max(1) as f64)
+        };
+        let cost = |kind| -> Result<f64, HarnessError> {
+            let blocks = (0..BLOCKS).map(|round| block(kind, round));
+            let mut blocks = blocks.collect::<Result<Vec<f64>, HarnessError>>()?;
             blocks.sort_by(f64::total_cmp);
             Ok(blocks[blocks.len() / 2])
         };
@@ -198,57 +196,7 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// Nanoseconds per operation of one block with the store that does nothing.
-    #[expect(clippy::cast_precision_loss, reason = "a time per operation")]
-    fn null_block(
-        &self,
-        driver: &str,
-        sequence: &Path,
-        block: BlockKind,
-        operations: u64,
-        round: u32,
-    ) -> Result<f64, HarnessError> {
-        let null = StoreSpec {
-            kind: "null".to_owned(),
-            settings: Default::default(),
-        };
-        // In its defaults, as its cells are.
-        let resolved = self.drivers.resolve_alone(&null.of_driver(driver))?;
-        let job = Job {
-            cell: CellId("harness/null".to_owned()),
-            store: StoreSpec::spelled_out("null", &resolved.settings),
-            workload: Workload::default(),
-            scanned: Scanned::No,
-            instance: self.work.to_owned(),
-            dataset: None,
-            versions: None,
-            persistent: true,
-            keeps_nothing: true,
-            parts: false,
-            task: Task::Measure(BlockTask {
-                block,
-                latencies: block == BlockKind::Latency,
-                sequence: sequence.to_owned(),
-                first: 0,
-                lead_in: LEAD_IN,
-                operations: operations - LEAD_IN,
-                version: 0,
-                payloads: PayloadSource::Prepared,
-                round,
-                position: 0,
-            }),
-        };
-        let command = self.command(driver)?;
-        match job::perform(&job, &command, self.interrupt, self.work, &mut |_, _| ())? {
-            Answer::Measured(m, _) => {
-                let time = m.corrected_ns().unwrap_or(m.wall_ns);
-                Ok(time as f64 / m.operations.max(1) as f64)
-            }
-            other => Err(out_of_turn(&other)),
-        }
-    }
-
-    fn job(&self, cell: &Cell, paths: &CellPaths, task: Task) -> Result<Job, HarnessError> {
+    fn job(&self, cell: &Cell, paths: &CellPaths) -> Result<Job, HarnessError> {
         let kind = self.drivers.kind(&cell.store)?;
         Ok(Job {
             cell: cell.id.clone(),
@@ -261,18 +209,7 @@ impl<'a> Blocks<'a> {
             persistent: cell.capabilities.persistent,
             keeps_nothing: kind.keeps_nothing,
             parts: kind.parts,
-            task,
         })
-    }
-
-    fn perform(
-        &self,
-        job: &Job,
-        cell: &Cell,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Answer, HarnessError> {
-        let command = self.command(&cell.driver)?;
-        job::perform(job, &command, self.interrupt, self.work, progress)
     }
 }
 
@@ -292,10 +229,6 @@ fn under_strace(strace: &Path, written: &Path, command: &WorkerCommand) -> Worke
         arguments,
         ..command.clone()
     }
-}
-
-fn out_of_turn(answer: &Answer) -> HarnessError {
-    HarnessError::worker(&format!("another task was done: {answer:?}"), "")
 }
 
 #[cfg(test)]

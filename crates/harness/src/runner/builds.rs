@@ -111,7 +111,7 @@ impl Runner<'_> {
         let mut fits = true;
         for on in plan::file_systems_of(&left).into_iter().chain([""]) {
             // Of one that could not be made nothing is built.
-            if let Ok(root) = self.instances.root_on(on) {
+            if let Ok(root) = self.pool.root_on(on) {
                 let both = plan::bytes_on(&left, self.options.keep, 2, on);
                 fits &= both <= room::free_bytes(root)?;
             }
@@ -136,7 +136,7 @@ impl Runner<'_> {
         cell: &Cell,
         checks: &mut Checks,
     ) -> Result<(), HarnessError> {
-        let takes_long = self.instances.took(cell) > LONGEST_TWICE;
+        let takes_long = self.pool.of(cell).took > LONGEST_TWICE;
         if !self.two_builds || takes_long || !has_builds(cell) {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl Runner<'_> {
         match self.prepare_instance(&second) {
             Err(error) if error.is_lack_of_room() => {
                 self.two_builds = false;
-                self.instances.forget(&second)?;
+                self.pool.forget(&second)?;
                 Ok(())
             }
             Err(error) => Err(error),
@@ -154,7 +154,7 @@ impl Runner<'_> {
 
     /// A cell on its store, and on the second build where there is one.
     pub(super) fn builds_of(&self, cell: &Cell) -> Vec<Cell> {
-        let second = Some(on_second(cell)).filter(|second| self.instances.is_built(second));
+        let second = Some(on_second(cell)).filter(|second| self.pool.of(second).is_there);
         [Some(cell.clone()), second].into_iter().flatten().collect()
     }
 
@@ -166,7 +166,7 @@ impl Runner<'_> {
             let mut others = self.plan.cells();
             self.two_builds
                 && cell.shares_writes()
-                && self.instances.took(cell) <= LONGEST_TWICE
+                && self.pool.of(cell).took <= LONGEST_TWICE
                 && others.any(|other| other.instance == cell.instance && has_builds(other))
         };
         for cell in &mut comparison.cells {
@@ -181,7 +181,7 @@ impl Runner<'_> {
     pub(super) fn on_build(&self, comparison: &Comparison, cell: &Cell, round: u32) -> Cell {
         let second = on_second(cell);
         match place(comparison, cell, round) {
-            Place::Second if has_builds(cell) && self.instances.is_built(&second) => second,
+            Place::Second if has_builds(cell) && self.pool.of(&second).is_there => second,
             _ => cell.clone(),
         }
     }
@@ -218,7 +218,7 @@ impl Runner<'_> {
         cells
             .flat_map(|cell| [cell.clone(), on_second(cell)])
             .filter(|cell| seen.insert(cell.instance.clone()))
-            .map(|cell| self.instances.took(&cell))
+            .map(|cell| self.pool.of(&cell).took)
             .sum()
     }
 
@@ -238,7 +238,8 @@ impl Runner<'_> {
         let mut done = BTreeSet::new();
         let mut checks = Checks::default();
         for cell in active {
-            let fresh = first && self.instances.is_as_built(cell);
+            let build = self.pool.of(cell);
+            let fresh = first && build.is_there && !build.is_written;
             let stays = fresh || self.skipped(cell) || !self.is_rebuilt(comparison, cell);
             if stays || !done.insert(&cell.instance) {
                 continue;
@@ -255,7 +256,7 @@ impl Runner<'_> {
     /// Whether a cell's store is built anew when others are: not one that takes long, or that is large and
     /// has one build for that, unless the study says so.
     fn is_rebuilt(&self, comparison: &Comparison, cell: &Cell) -> bool {
-        let soon = self.instances.took(cell) <= LONGEST_TWICE;
+        let soon = self.pool.of(cell).took <= LONGEST_TWICE;
         comparison.rebuild_every.is_some() || soon && has_builds(cell)
     }
 
@@ -268,12 +269,10 @@ impl Runner<'_> {
     }
 
     fn build_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        self.instances.forget(cell)?;
+        self.pool.forget(cell)?;
         self.during(Phase::Stores, |runner| {
-            runner
-                .instances
-                .build(cell, &runner.blocks, &mut |_, _| ())?;
-            runner.instances.warm_one(cell)
+            runner.pool.build(cell, &runner.blocks, &mut |_, _| ())?;
+            runner.pool.warm_one(cell)
         })
     }
 

@@ -1,93 +1,16 @@
 //! Counting what an operation does, and looking where values lie: of cells that a ladder or a claim is
 //! about, or that read from storage.
 
-use super::pass::Pass;
-use super::{Runner, Sequences};
+use super::{Event, Runner, Sequences};
 use crate::block_size::BlockSize;
 use crate::counting;
 use crate::{HarnessError, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use stowplan_model::{BlockKind, Cell, CellId, Comparison, Record, Role, Study};
+use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Record, Role, Study};
 
 /// A round that is none: its keys are no other round's.
 const ROUND: u32 = u32::MAX - 1;
-
-/// One block of each cell whose system calls are counted.
-struct Counting {
-    sequences: Sequences,
-    /// The first step of the next block.
-    first: u64,
-}
-
-impl Pass for Counting {
-    const DOES: &'static str = "counting system calls";
-
-    fn wants(&mut self, runner: &Runner<'_>, cell: &Cell) -> bool {
-        let counted = runner.earlier.counted(cell);
-        let is_one = cell.role != Role::Control && cell.workload.threads == 1;
-        is_one && !counted && !runner.time_is_over()
-    }
-
-    fn examine(
-        &mut self,
-        runner: &mut Runner<'_>,
-        cell: &Cell,
-        size: BlockSize,
-    ) -> Result<Option<Record>, HarnessError> {
-        let size = match cell.workload.changes_keys() {
-            true => size,
-            false => size.at_most(runner.most_counted(cell)),
-        };
-        let first = self.first;
-        self.first += size.steps();
-        let task = runner.task(cell, &self.sequences, BlockKind::Counting, size, first);
-        let paths = runner.instances.paths(cell);
-        let Some(strace) = runner.strace()? else {
-            let (counted, _) = runner.blocks.measure(cell, &paths, task)?;
-            return Ok(Some(Record::Measurement(counted)));
-        };
-        let (counted, lost) = runner.blocks.traced(&strace, cell, &paths, task)?;
-        if let Some(why) = lost {
-            let message = format!("System calls of {} are not counted: {why}.", cell.id);
-            runner.remark(message, "Its times stand.")?;
-        }
-        Ok(Some(Record::Measurement(counted)))
-    }
-
-    fn lacking(cell: &Cell) -> String {
-        format!("What {} does could not be counted", cell.id)
-    }
-}
-
-/// Where the values of each store lie.
-#[derive(Default)]
-struct Placement {
-    /// The stores that were looked at.
-    seen: BTreeSet<String>,
-}
-
-impl Pass for Placement {
-    const DOES: &'static str = "looking where values lie";
-
-    fn wants(&mut self, _: &Runner<'_>, cell: &Cell) -> bool {
-        !cell.workload.changes_keys() && self.seen.insert(cell.instance.clone())
-    }
-
-    fn examine(
-        &mut self,
-        runner: &mut Runner<'_>,
-        cell: &Cell,
-        _: BlockSize,
-    ) -> Result<Option<Record>, HarnessError> {
-        let placement = runner.instances.placement(cell, &runner.blocks)?;
-        Ok(placement.map(Record::Placement))
-    }
-
-    fn lacking(cell: &Cell) -> String {
-        format!("Where the values of {} lie is not known", cell.id)
-    }
-}
 
 impl Runner<'_> {
     /// Counts what an operation of each cell does, and looks where its values lie, where the study
@@ -101,12 +24,92 @@ impl Runner<'_> {
             return Ok(());
         }
         let seed = sequence::seed(self.options.seed, &format!("{}/count", comparison.id), 0);
-        let counting = Counting {
-            sequences: self.write_sequences(comparison, ROUND, sizes)?,
-            first: seed % self.count(&comparison.cells[0].dataset).max(1),
+        let sequences = self.write_sequences(comparison, ROUND, sizes)?;
+        let mut first = seed % self.count(&comparison.cells[0].dataset).max(1);
+        let cells: Vec<(&Cell, BlockSize)> = comparison
+            .cells
+            .iter()
+            .filter(|cell| !self.skipped(cell))
+            .filter_map(|cell| Some((cell, *sizes.get(&cell.id)?)))
+            .collect();
+        let is_counted = |(cell, _): &&(&Cell, BlockSize)| {
+            let is_one = cell.role != Role::Control && cell.workload.threads == 1;
+            is_one && !self.earlier.counted(cell) && !self.time_is_over()
         };
-        self.pass(comparison, sizes, counting)?;
-        self.pass(comparison, sizes, Placement::default())
+        let counted: Vec<_> = cells.iter().filter(is_counted).copied().collect();
+        for (done, (cell, size)) in (0..).zip(&counted) {
+            self.tell_of("counting system calls", cell, done, counted.len());
+            let size = match cell.workload.changes_keys() {
+                true => *size,
+                false => size.at_most(self.most_counted(cell)),
+            };
+            let block = self.counted(cell, &sequences, size, first);
+            first += size.steps();
+            let lacking = format!("What {} does could not be counted", cell.id);
+            self.note(
+                block.map(|block| Some(Record::Measurement(block))),
+                &lacking,
+            )?;
+        }
+        let mut seen = BTreeSet::new();
+        let placed = cells
+            .iter()
+            .filter(|(cell, _)| !cell.workload.changes_keys() && seen.insert(&cell.instance));
+        let placed: Vec<_> = placed.collect();
+        for (done, (cell, _)) in (0..).zip(&placed) {
+            self.tell_of("looking where values lie", cell, done, placed.len());
+            let placement = self.pool.placement(cell, &self.blocks);
+            let lacking = format!("Where the values of {} lies is not known", cell.id);
+            self.note(
+                placement.map(|found| found.map(Record::Placement)),
+                &lacking,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn tell_of(&mut self, does: &str, cell: &Cell, done: u64, total: usize) {
+        self.observer.event(Event::Preparing {
+            what: &format!("{does}: {}", cell.label),
+            done,
+            total: total as u64,
+        });
+    }
+
+    /// Records what was found out. What cannot be is a warning: what was measured of the cell stands. A disk
+    /// without room ends the run, which can go on later.
+    fn note(
+        &mut self,
+        found: Result<Option<Record>, HarnessError>,
+        lacking: &str,
+    ) -> Result<(), HarnessError> {
+        match found {
+            Ok(found) => self.log.append_all(found),
+            Err(_) if self.options.interrupt.raised() => Err(HarnessError::Interrupted),
+            Err(error) if error.is_lack_of_room() => Err(error),
+            Err(error) => self.remark(format!("{lacking}: {error}"), "Its times stand."),
+        }
+    }
+
+    /// A block whose system calls are counted, as far as they can be.
+    fn counted(
+        &mut self,
+        cell: &Cell,
+        sequences: &Sequences,
+        size: BlockSize,
+        first: u64,
+    ) -> Result<Measurement, HarnessError> {
+        let task = self.task(cell, sequences, BlockKind::Counting, size, first);
+        let paths = self.pool.paths(cell);
+        let Some(strace) = self.strace()? else {
+            return Ok(self.blocks.measure(cell, &paths, &task)?.0);
+        };
+        let (counted, lost) = self.blocks.traced(&strace, cell, &paths, &task)?;
+        if let Some(why) = lost {
+            let message = format!("System calls of {} are not counted: {why}.", cell.id);
+            self.remark(message, "Its times stand.")?;
+        }
+        Ok(counted)
     }
 
     /// What counts system calls; says once where there is no such thing.

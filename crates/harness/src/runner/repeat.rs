@@ -3,7 +3,6 @@
 
 use super::blocks::{Blocks, CellPaths};
 use super::spoiled::{ATTEMPTS, attempt};
-use crate::block_size::BlockSize;
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
 use crate::job::BlockTask;
@@ -87,12 +86,18 @@ pub fn repeat(
             interrupted: false,
         },
     };
+    if what.cell.workload.cache == CacheState::Warm {
+        warm(what.instance)?;
+    }
     let began = Instant::now();
     for round in 0..what.rounds {
         if round > 0 && what.budget.is_some_and(|budget| began.elapsed() >= budget) {
             break;
         }
-        match rounds.round(round) {
+        let latencies = what.latency && round < LATENCY_ROUNDS;
+        let kinds = [BlockKind::Ratio, BlockKind::Latency].into_iter();
+        let mut kinds = kinds.take(1 + usize::from(latencies));
+        match kinds.try_for_each(|kind| rounds.block(kind, round)) {
             Ok(()) => progress(round + 1, what.rounds),
             Err(HarnessError::Interrupted) if round > 0 => {
                 rounds.found.interrupted = true;
@@ -114,27 +119,7 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    fn round(&mut self, round: u32) -> Result<(), HarnessError> {
-        if round == 0 && self.what.cell.workload.cache == CacheState::Warm {
-            warm(self.what.instance)?;
-        }
-        let what = self.what;
-        let size = BlockSize::exactly(what.cell, what.lead_in, what.operations);
-        self.block(BlockKind::Ratio, size, round)?;
-        if what.latency && round < LATENCY_ROUNDS {
-            self.block(BlockKind::Latency, size, round)?;
-        }
-        Ok(())
-    }
-
-    /// Whether a block visits what the one before it visited: percentiles stand beside the time, so they
-    /// are of the same visits. As found, the page cache would hold what the first of both read from
-    /// storage.
-    fn visits_again(&self, kind: BlockKind) -> bool {
-        kind == BlockKind::Latency && self.what.cell.workload.cache != CacheState::AsFound
-    }
-
-    fn block(&mut self, kind: BlockKind, size: BlockSize, round: u32) -> Result<(), HarnessError> {
+    fn block(&mut self, kind: BlockKind, round: u32) -> Result<(), HarnessError> {
         let what = self.what;
         let paths = CellPaths {
             instance: what.instance.to_owned(),
@@ -142,13 +127,17 @@ impl Rounds<'_> {
             versions: None,
         };
         let sequence = what.work.join("sequence.bin");
+        // Percentiles stand beside the time, so they are of the same visits; but as found, the page cache would
+        // hold what the first of both read from storage.
+        let visits_again =
+            kind == BlockKind::Latency && what.cell.workload.cache != CacheState::AsFound;
         let attempted = attempt(
             what.cell,
             |_| {
-                if !self.visits_again(kind) {
+                if !visits_again {
                     // There is room for one list, not for the last one beside the next.
                     let _ = std::fs::remove_file(&sequence);
-                    (self.write_sequence)(&sequence, size.lead_in, size.operations)?;
+                    (self.write_sequence)(&sequence, what.lead_in, what.operations)?;
                 }
                 self.begun += 1;
                 let task = BlockTask {
@@ -156,34 +145,30 @@ impl Rounds<'_> {
                     latencies: kind == BlockKind::Latency,
                     sequence: sequence.clone(),
                     first: 0,
-                    lead_in: size.lead_in,
-                    operations: size.operations,
+                    lead_in: what.lead_in,
+                    operations: what.operations,
                     version: version(self.begun),
                     payloads: what.payloads,
                     round,
                     position: 0,
                 };
-                self.blocks.measure(what.cell, &paths, task)
+                self.blocks.measure(what.cell, &paths, &task)
             },
             || warm(what.instance),
         )?;
         if attempted.read_from_storage {
-            self.warn_of_storage(round);
+            self.found.warnings.push(Warning {
+                kind: WarningKind::Repeated,
+                message: format!(
+                    "Round {} read from storage {ATTEMPTS} times in a row, so it is not one of reads from the page cache.",
+                    round + 1
+                ),
+                advice: "Free some memory, or measure with --cache-state as-found or cold.".to_owned(),
+            });
         }
         self.found.effective = attempted.effective;
         self.found.measurements.push(attempted.measurement);
         Ok(())
-    }
-
-    fn warn_of_storage(&mut self, round: u32) {
-        self.found.warnings.push(Warning {
-            kind: WarningKind::Repeated,
-            message: format!(
-                "Round {} read from storage {ATTEMPTS} times in a row, so it is not one of reads from the page cache.",
-                round + 1
-            ),
-            advice: "Free some memory, or measure with --cache-state as-found or cold.".to_owned(),
-        });
     }
 }
 

@@ -1,8 +1,10 @@
 //! Servers of a run: started before the first store is built, and rid of what the run made on others.
 
 use super::Runner;
+use crate::HarnessError;
+use crate::interrupt::Interrupt;
+use crate::job::Host;
 use crate::worker_process::{self, Servers};
-use crate::{HarnessError, job};
 use std::collections::BTreeMap;
 use stowplan_model::{At, Cell, StoreSpec};
 
@@ -53,8 +55,12 @@ impl Runner<'_> {
                 place: self.options.work.clone(),
             };
             let kind = at.store.kind.clone();
-            let command = drivers.command_of(&driver)?;
-            if let Err(error) = job::remove_below(at, command, &self.options.work) {
+            let host = Host {
+                command: drivers.command_of(&driver)?.clone(),
+                interrupt: Interrupt::never(),
+                work: self.options.work.clone(),
+            };
+            if let Err(error) = host.remove_below(at) {
                 left.push(format!(
                     "What {kind} made on its server may be there still: {error}."
                 ));

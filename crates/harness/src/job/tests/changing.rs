@@ -40,13 +40,11 @@ pub(super) fn in_round_0(mut job: Job) -> Job {
 
 /// The answer of a toy to a job.
 pub(super) fn played(job: &Job, flaw: &str) -> Result<Measurement, HarnessError> {
-    let job = Job {
-        store: format!("toy:flaw={flaw}").parse().unwrap(),
-        persistent: true,
-        ..job.clone()
-    };
+    let mut job = job.clone();
+    job.store = format!("toy:flaw={flaw}").parse().unwrap();
+    job.persistent = true;
     match answered(&job)? {
-        Answer::Measured(measurement, _) => Ok(*measurement),
+        Answer::Measured(measurement) => Ok(*measurement),
         other => panic!("{other:?}"),
     }
 }

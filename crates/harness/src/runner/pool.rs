@@ -18,33 +18,51 @@ use stowplan_model::{
     Settings, Want, built_alike,
 };
 
-pub(super) struct Instances {
+/// What a run has on the disk.
+pub(super) struct Pool {
     work: PathBuf,
     /// Where the stores of cells lie that are not below the work directory.
     pub(super) file_systems: FileSystems,
     datasets: BTreeMap<String, Dataset>,
-    built: BTreeSet<String>,
-    /// Those whose footprint after building is known: one of all that are built alike.
+    builds: BTreeMap<String, Build>,
+    /// What is known of a build that never was.
+    none: Build,
+    /// Stores whose footprint after building is known: one of all that are built alike.
     weighed: BTreeSet<String>,
-    versions: BTreeMap<String, u32>,
-    /// Those whose data was read in again since they were built (R9).
-    read_in_again: BTreeSet<String>,
-    /// The number that each build has within the run.
-    numbers: BTreeMap<String, u32>,
-    /// That of the next one.
+    /// The number of the next build.
     next: u32,
-    /// What building each took.
-    took: BTreeMap<String, Duration>,
-    /// How each was read and compared since it was built, or written to.
-    checked: BTreeMap<String, BTreeSet<String>>,
-    /// Those that were written to since they were built.
-    written: BTreeSet<String>,
-    /// Those that were evicted from memory since they were built.
-    evicted: BTreeSet<String>,
-    /// Bytes of the values of each.
-    bytes: BTreeMap<String, f64>,
-    /// The same of all that was made.
-    made: f64,
+    /// Bytes of the values of all that was made in this session, datasets included.
+    pub(super) made_bytes: f64,
+}
+
+/// A copy of a store.
+#[derive(Debug, Default)]
+pub(super) struct Build {
+    pub(super) is_there: bool,
+    /// Its number within the run; nothing where the store is not built beforehand.
+    pub(super) number: Option<u32>,
+    /// What building it took the last time.
+    pub(super) took: Duration,
+    /// Bytes of its values.
+    bytes: f64,
+    /// The version that was written to it last.
+    version: Option<u32>,
+    /// How it was read and compared since it was built, or written to.
+    checked: BTreeSet<String>,
+    /// Whether it was written to since it was built.
+    pub(super) is_written: bool,
+    /// Whether it was evicted from memory since it was built.
+    pub(super) is_evicted: bool,
+    /// Whether its data was read in again since it was built, in order (R9): its pages no longer lie in memory
+    /// as building left them.
+    pub(super) is_read_in_again: bool,
+}
+
+impl Build {
+    /// Forgets how it was compared, for it was found wrong; returns whether it was.
+    pub(super) fn doubt(&mut self) -> bool {
+        !std::mem::take(&mut self.checked).is_empty()
+    }
 }
 
 /// What building a store gave.
@@ -55,31 +73,33 @@ pub(super) struct Built {
     pub(super) footprint: Option<FootprintRecord>,
 }
 
-impl Instances {
-    /// None yet; of `weighed` the footprint after building is known.
-    pub(super) fn new(work: &Path, weighed: BTreeSet<String>) -> Self {
+impl Pool {
+    /// None yet; of `weighed` the footprint after building is known, and builds are numbered from `next` on.
+    pub(super) fn new(
+        work: &Path,
+        file_systems: FileSystems,
+        weighed: BTreeSet<String>,
+        next: u32,
+    ) -> Self {
         Self {
             work: work.to_owned(),
-            file_systems: FileSystems::default(),
+            file_systems,
             datasets: BTreeMap::new(),
-            built: BTreeSet::new(),
+            builds: BTreeMap::new(),
+            none: Build::default(),
             weighed,
-            versions: BTreeMap::new(),
-            read_in_again: BTreeSet::new(),
-            numbers: BTreeMap::new(),
-            next: 0,
-            took: BTreeMap::new(),
-            checked: BTreeMap::new(),
-            written: BTreeSet::new(),
-            evicted: BTreeSet::new(),
-            bytes: BTreeMap::new(),
-            made: 0.0,
+            next,
+            made_bytes: 0.0,
         }
     }
 
-    /// The same with builds that are numbered from `next` on.
-    pub(super) fn numbered_from(self, next: u32) -> Self {
-        Self { next, ..self }
+    /// The build that a cell is on.
+    pub(super) fn of(&self, cell: &Cell) -> &Build {
+        self.builds.get(&cell.instance).unwrap_or(&self.none)
+    }
+
+    pub(super) fn of_mut(&mut self, cell: &Cell) -> &mut Build {
+        self.builds.entry(cell.instance.clone()).or_default()
     }
 
     /// The directory in which the store of a cell lies.
@@ -96,16 +116,6 @@ impl Instances {
             "" => Ok(&self.work),
             on => self.file_systems.root(on),
         }
-    }
-
-    /// The number of the build that a cell is on; nothing where its store is not built beforehand.
-    pub(super) fn number(&self, cell: &Cell) -> Option<u32> {
-        self.numbers.get(&cell.instance).copied()
-    }
-
-    /// Whether the store of a cell is there.
-    pub(super) fn is_built(&self, cell: &Cell) -> bool {
-        self.built.contains(&cell.instance)
     }
 
     /// Writes a dataset unless it is there; returns how long it took.
@@ -136,7 +146,7 @@ impl Instances {
             values: dataset.count(),
         };
         self.datasets.insert(name.to_owned(), dataset);
-        self.made += record.bytes as f64;
+        self.made_bytes += record.bytes as f64;
         Ok(Some(record))
     }
 
@@ -147,15 +157,15 @@ impl Instances {
             .ok_or_else(|| HarnessError::invalid(format!("dataset '{name}' was not prepared")))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     /// Builds a cell's store unless it is there.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn build(
         &mut self,
         cell: &Cell,
         blocks: &Blocks<'_>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Option<Built>, HarnessError> {
-        if self.built.contains(&cell.instance) {
+        if self.of(cell).is_there {
             return Ok(None);
         }
         let began = Instant::now();
@@ -163,7 +173,7 @@ impl Instances {
         place::make_directory(self.root(cell)?, &paths.instance)?;
         // Where keys come and go, each block makes a store of its own within the directory.
         if !cell.capabilities.persistent || cell.workload.changes_keys() {
-            self.built.insert(cell.instance.clone());
+            self.of_mut(cell).is_there = true;
             return Ok(None);
         }
         self.give_names(cell, &paths.instance)?;
@@ -177,19 +187,24 @@ impl Instances {
                 return Err(error);
             }
         };
-        self.built.insert(cell.instance.clone());
-        self.made += bytes as f64;
-        self.bytes.insert(cell.instance.clone(), bytes as f64);
-        self.took.insert(cell.instance.clone(), began.elapsed());
-        self.numbers.insert(cell.instance.clone(), self.next);
+        self.made_bytes += bytes as f64;
+        let number = Some(self.next);
         self.next = self.next.saturating_add(1);
+        let build = self.of_mut(cell);
+        *build = Build {
+            is_there: true,
+            number,
+            took: began.elapsed(),
+            bytes: bytes as f64,
+            version: build.version,
+            ..Build::default()
+        };
         // A second build takes as much, and so does what is built alike.
         let first = !is_second(&cell.instance)
             && self.weighed.insert(built_alike(&cell.instance).to_owned());
-        let footprint = if first {
-            self.footprint(cell, blocks, false)?
-        } else {
-            None
+        let footprint = match first {
+            true => self.footprint(cell, blocks, false)?,
+            false => None,
         };
         Ok(Some(Built {
             preparation: PreparationRecord {
@@ -216,11 +231,6 @@ impl Instances {
             .map_err(HarnessError::io("copy names to", &beside))
     }
 
-    /// What building a cell's store took the last time; nothing where it was not built.
-    pub(super) fn took(&self, cell: &Cell) -> Duration {
-        self.took.get(&cell.instance).copied().unwrap_or_default()
-    }
-
     /// How many values of a cell's store are still to be read and compared as the cell reads them, if any:
     /// from now on none are, until something changes. The first time it is all of a build; whether
     /// another way of reading is right is seen by some, and of a second build by the first one's.
@@ -229,7 +239,7 @@ impl Instances {
             true => String::new(),
             false => format!("{}{}", cell.settings, cell.workload.delivery),
         };
-        let checked = self.checked.entry(cell.instance.clone()).or_default();
+        let checked = &mut self.of_mut(cell).checked;
         let extent = match checked.is_empty() {
             true => Extent::All,
             false => Extent::Sample,
@@ -237,58 +247,29 @@ impl Instances {
         checked.insert(how).then_some(extent)
     }
 
-    /// Forgets how a cell's store was compared, for it was found wrong; returns whether it was known.
-    pub(super) fn doubt(&mut self, cell: &Cell) -> bool {
-        self.checked.remove(&cell.instance).is_some()
-    }
-
-    /// Whether a cell's store is as it was built: nothing was written to it.
-    pub(super) fn is_as_built(&self, cell: &Cell) -> bool {
-        self.is_built(cell) && !self.written.contains(&cell.instance)
-    }
-
     /// Whether a cell's store is there as the cell is to find it: what is to be warm was never evicted, for
     /// how pages came into memory matters, and what is to be read there was never written to.
     pub(super) fn serves(&self, cell: &Cell) -> bool {
-        let used = self.evicted.contains(&cell.instance)
-            || !cell.workload.writes() && self.written.contains(&cell.instance);
-        self.is_built(cell) && !(cell.workload.cache == CacheState::Warm && used)
+        let build = self.of(cell);
+        let used = build.is_evicted || !cell.workload.writes() && build.is_written;
+        build.is_there && !(cell.workload.cache == CacheState::Warm && used)
     }
 
     /// Bytes of the values of stores that are there.
     pub(super) fn there_bytes(&self) -> f64 {
-        self.bytes.values().sum()
-    }
-
-    /// Bytes of the values of all that was made in this session, datasets included.
-    pub(super) fn made_bytes(&self) -> f64 {
-        self.made
-    }
-
-    /// Notes that a cell's store was evicted from memory.
-    pub(super) fn note_evicted(&mut self, cell: &Cell) {
-        self.evicted.insert(cell.instance.clone());
+        self.builds.values().map(|build| build.bytes).sum()
     }
 
     /// Removes a store that can no longer be trusted; returns whether there was one.
     pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool, HarnessError> {
         self.remove(&[self.paths(cell).instance])?;
-        Ok(self.clear(&cell.instance))
-    }
-
-    /// Forgets what was noted of a store that is gone; returns whether it had been built.
-    fn clear(&mut self, instance: &str) -> bool {
-        for noted in [
-            &mut self.read_in_again,
-            &mut self.written,
-            &mut self.evicted,
-        ] {
-            noted.remove(instance);
-        }
-        self.checked.remove(instance);
-        self.bytes.remove(instance);
-        self.numbers.remove(instance);
-        self.built.remove(instance)
+        let build = self.of_mut(cell);
+        let gone = Build {
+            took: build.took,
+            version: build.version,
+            ..Build::default()
+        };
+        Ok(std::mem::replace(build, gone).is_there)
     }
 
     /// Removes the stores of cells, as far as they are there, and the lists of their versions: nothing
@@ -298,8 +279,11 @@ impl Instances {
         let stores: Vec<PathBuf> = cells.iter().map(|cell| self.paths(cell).instance).collect();
         self.remove(&stores)?;
         for cell in cells {
-            self.clear(&cell.instance);
-            self.versions.remove(&cell.instance);
+            let build = self.of_mut(cell);
+            *build = Build {
+                took: build.took,
+                ..Build::default()
+            };
             if let Some(versions) = self.paths(cell).versions
                 && versions.exists()
             {
@@ -355,14 +339,14 @@ impl Instances {
 
     /// The version that a writing cell gives next: no two blocks write the same bytes.
     pub(super) fn next_version(&mut self, cell: &Cell) -> u32 {
-        let built = cell.workload.age;
-        let version = self.versions.entry(cell.instance.clone()).or_insert(built);
+        let build = self.of_mut(cell);
+        let version = build.version.get_or_insert(cell.workload.age);
         if cell.workload.operation.writes() {
             *version += 1;
         }
         if cell.workload.writes() {
-            self.written.insert(cell.instance.clone());
-            self.checked.remove(&cell.instance);
+            build.is_written = true;
+            build.checked.clear();
         }
         *version
     }
@@ -416,26 +400,15 @@ impl Instances {
             .cells
             .iter()
             .filter(|cell| cell.workload.cache != CacheState::AllCold)
-            .filter(|cell| self.is_built(cell) && seen.insert(&cell.instance))
+            .filter(|cell| self.of(cell).is_there && seen.insert(&cell.instance))
             .flat_map(|cell| [cell.clone(), on_second(cell)])
-            .filter(|cell| self.is_built(cell))
+            .filter(|cell| self.of(cell).is_there)
             .try_for_each(|cell| self.warm_one(&cell))
     }
 
     /// Reads a cell's store into the page cache.
     pub(super) fn warm_one(&self, cell: &Cell) -> Result<(), HarnessError> {
         page_cache::warm(&[self.paths(cell).instance]).map(|_| ())
-    }
-
-    /// Notes that a cell's store was read into the page cache again, in order: its pages no longer lie
-    /// there as building left them.
-    pub(super) fn note_read_in_again(&mut self, cell: &Cell) {
-        self.read_in_again.insert(cell.instance.clone());
-    }
-
-    /// Whether a cell's store was read in again since it was built.
-    pub(super) fn was_read_in_again(&self, cell: &Cell) -> bool {
-        self.read_in_again.contains(&cell.instance)
     }
 
     fn dataset_directory(&self, name: &str) -> PathBuf {
@@ -492,40 +465,45 @@ mod tests {
     }
 
     /// Builds where no worker can be started.
-    fn build(instances: &mut Instances, cell: &Cell) -> Result<Option<Built>, HarnessError> {
+    fn build(pool: &mut Pool, cell: &Cell) -> Result<Option<Built>, HarnessError> {
         let command = WorkerCommand::new("/nowhere/worker", &[]);
         let interrupt = Interrupt::never();
         let drivers = Drivers::new(command, interrupt.clone());
-        let work = instances.work.clone();
+        let work = pool.work.clone();
         let blocks = Blocks::new(&drivers, &interrupt, &work);
-        instances.build(cell, &blocks, &mut |_, _| ())
+        pool.build(cell, &blocks, &mut |_, _| ())
     }
 
     #[test]
     fn a_dataset_is_written_once() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path(), BTreeSet::new());
-        let message = instances.opened("blobs").unwrap_err().to_string();
+        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let message = pool.opened("blobs").unwrap_err().to_string();
         assert_eq!(message, "dataset 'blobs' was not prepared");
         let mut last = (0, 0);
         let mut progress = |done, total| last = (done, total);
-        let record = instances
+        let record = pool
             .dataset("blobs", &spec(), &mut progress)
             .unwrap()
             .unwrap();
         assert_eq!(record.what, "dataset blobs");
         assert_eq!((record.values, record.bytes), (20, 20_000));
         assert!(last.0 <= last.1 && last.1 == 20_000, "{last:?}");
-        let directory = instances.opened("blobs").unwrap().directory().to_owned();
-        assert_eq!(Some(directory), instances.paths(&cell("files")).dataset);
-        let again = instances.dataset("blobs", &spec(), &mut |_, _| ());
+        let directory = pool.opened("blobs").unwrap().directory().to_owned();
+        assert_eq!(Some(directory), pool.paths(&cell("files")).dataset);
+        let again = pool.dataset("blobs", &spec(), &mut |_, _| ());
         assert_eq!(again.unwrap(), None);
     }
 
     #[test]
     fn cells_of_one_instance_have_one_place_and_others_another() {
-        let instances = Instances::new(Path::new("/work"), BTreeSet::new());
-        let at = |spec| instances.paths(&cell(spec));
+        let pool = Pool::new(
+            Path::new("/work"),
+            FileSystems::default(),
+            BTreeSet::new(),
+            0,
+        );
+        let at = |spec| pool.paths(&cell(spec));
         let (dir, stdio, tree) = (at("files"), at("files:read=stdio"), at("files:layout=tree"));
         assert_eq!(
             (&dir.instance, &dir.versions),
@@ -546,101 +524,94 @@ mod tests {
 
     #[test]
     fn each_writing_block_of_an_instance_gives_a_version_of_its_own() {
-        let mut instances = Instances::new(Path::new("/work"), BTreeSet::new());
+        let mut pool = Pool::new(
+            Path::new("/work"),
+            FileSystems::default(),
+            BTreeSet::new(),
+            0,
+        );
         let write = |spec| writing(spec, PerTransaction::All);
         let read = cell("files");
-        assert_eq!(instances.next_version(&read), 0);
-        assert_eq!(instances.next_version(&write("files")), 1);
-        assert_eq!(
-            instances.next_version(&write("files:write=rename")),
-            2,
-            "shared"
-        );
-        assert_eq!(instances.next_version(&read), 2);
-        assert_eq!(instances.next_version(&write("flat")), 1);
-        assert_eq!(instances.next_version(&write("files")), 3);
+        assert_eq!(pool.next_version(&read), 0);
+        assert_eq!(pool.next_version(&write("files")), 1);
+        assert_eq!(pool.next_version(&write("files:write=rename")), 2, "shared");
+        assert_eq!(pool.next_version(&read), 2);
+        assert_eq!(pool.next_version(&write("flat")), 1);
+        assert_eq!(pool.next_version(&write("files")), 3);
     }
 
     #[test]
     fn a_store_in_memory_needs_no_worker_to_be_built_and_has_no_footprint() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path(), BTreeSet::new());
+        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
         let cell = cell("sqlite:location=memory,journal=memory");
-        assert!(build(&mut instances, &cell).unwrap().is_none());
-        assert!(instances.paths(&cell).instance.is_dir());
-        assert!(build(&mut instances, &cell).unwrap().is_none());
-        assert!(instances.forget(&cell).unwrap());
-        assert!(!instances.paths(&cell).instance.exists());
-        assert!(!instances.forget(&cell).unwrap(), "it was forgotten before");
+        assert!(build(&mut pool, &cell).unwrap().is_none());
+        assert!(pool.paths(&cell).instance.is_dir());
+        assert!(build(&mut pool, &cell).unwrap().is_none());
+        assert!(pool.forget(&cell).unwrap());
+        assert!(!pool.paths(&cell).instance.exists());
+        assert!(!pool.forget(&cell).unwrap(), "it was forgotten before");
     }
 
     #[test]
     fn a_store_whose_building_failed_is_gone_and_can_be_tried_again() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path(), BTreeSet::new());
+        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
         let cell = cell("files");
         for _ in 0..2 {
-            let message = build(&mut instances, &cell).unwrap_err().to_string();
+            let message = build(&mut pool, &cell).unwrap_err().to_string();
             assert!(message.contains("/nowhere/worker"), "{message}");
-            assert!(!instances.paths(&cell).instance.exists());
-            assert!(!instances.forget(&cell).unwrap());
+            assert!(!pool.paths(&cell).instance.exists());
+            assert!(!pool.forget(&cell).unwrap());
         }
     }
 
     #[test]
     fn what_nothing_uses_any_more_is_removed_and_can_be_made_again() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path(), BTreeSet::new());
+        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
         let cell = writing("files", PerTransaction::All);
-        instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
-        let paths = instances.paths(&cell);
+        pool.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
+        let paths = pool.paths(&cell);
         fs::create_dir(&paths.instance).unwrap();
         fs::write(paths.versions.as_ref().unwrap(), "").unwrap();
-        instances.built.insert(cell.instance.clone());
-        assert_eq!(instances.next_version(&cell), 1);
+        pool.of_mut(&cell).is_there = true;
+        assert_eq!(pool.next_version(&cell), 1);
 
-        instances.release(std::slice::from_ref(&cell)).unwrap();
-        instances.release_dataset("blobs").unwrap();
+        pool.release(std::slice::from_ref(&cell)).unwrap();
+        pool.release_dataset("blobs").unwrap();
         assert_eq!(fs::read_dir(work.path()).unwrap().count(), 0);
-        assert!(instances.opened("blobs").is_err());
-        assert!(!instances.built.contains(&cell.instance));
-        assert_eq!(instances.next_version(&cell), 1, "it begins anew");
+        assert!(pool.opened("blobs").is_err());
+        assert!(!pool.of(&cell).is_there);
+        assert_eq!(pool.next_version(&cell), 1, "it begins anew");
 
-        instances.release(std::slice::from_ref(&cell)).unwrap();
-        instances.release_dataset("blobs").unwrap();
-        let again = instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
+        pool.release(std::slice::from_ref(&cell)).unwrap();
+        pool.release_dataset("blobs").unwrap();
+        let again = pool.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
         assert!(again.is_some());
     }
 
     #[test]
     fn a_store_that_was_read_in_again_is_known_until_it_is_built_anew() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path(), BTreeSet::new());
+        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
         let cells = [cell("files"), cell("files:read=stdio"), cell("flat")];
-        instances.note_read_in_again(&cells[0]);
-        let known =
-            |instances: &Instances| cells.each_ref().map(|c| instances.was_read_in_again(c));
-        assert_eq!(
-            known(&instances),
-            [true, true, false],
-            "those that share it"
-        );
-        instances.forget(&cells[1]).unwrap();
-        assert_eq!(known(&instances), [false; 3]);
+        pool.of_mut(&cells[0]).is_read_in_again = true;
+        let known = |pool: &Pool| cells.each_ref().map(|c| pool.of(c).is_read_in_again);
+        assert_eq!(known(&pool), [true, true, false], "those that share it");
+        pool.forget(&cells[1]).unwrap();
+        assert_eq!(known(&pool), [false; 3]);
     }
 
     #[test]
     fn only_stores_that_were_built_and_are_not_evicted_next_are_read_into_the_page_cache() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path(), BTreeSet::new());
+        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
         let (built, missing) = (cell("files"), cell("flat"));
-        assert!(
-            instances.warm_one(&missing).is_err(),
-            "there is nothing to read"
-        );
+        assert!(pool.warm_one(&missing).is_err(), "there is nothing to read");
         let mut evicted = cell("sqlite");
         evicted.workload.cache = CacheState::AllCold;
-        instances.built.insert(evicted.instance.clone());
+        pool.of_mut(&evicted).is_there = true;
         let comparison = Comparison {
             id: "c".to_owned(),
             title: "C".to_owned(),
@@ -652,13 +623,13 @@ mod tests {
             published_label: None,
             max_rounds: 10,
         };
-        instances.warm(&comparison).unwrap();
-        instances.built.insert(built.instance.clone());
+        pool.warm(&comparison).unwrap();
+        pool.of_mut(&built).is_there = true;
         assert!(
-            instances.warm(&comparison).is_err(),
+            pool.warm(&comparison).is_err(),
             "it counts as built and is not there"
         );
-        fs::create_dir(instances.paths(&built).instance).unwrap();
-        instances.warm(&comparison).unwrap();
+        fs::create_dir(pool.paths(&built).instance).unwrap();
+        pool.warm(&comparison).unwrap();
     }
 }
