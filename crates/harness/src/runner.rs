@@ -899,7 +899,7 @@ impl<'a> Runner<'a> {
         let cells = comparison.cells.iter();
         let stores: BTreeMap<_, _> = cells
             .flat_map(|cell| [cell.clone(), on_second(cell)])
-            .filter(|cell| self.instances.is_built(cell))
+            .filter(|cell| self.pool.of(cell).is_there)
             .map(|cell| (cell.instance.clone(), self.dataset_bytes(&cell)))
             .collect();
         stores.values().sum::<f64>() * self.building_pace()
