@@ -72,8 +72,8 @@ pub use ledger::{
 };
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{
-    BarOn, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Machine, MachinesError,
-    MachinesOutcome, MeasuredOtherwise, OnMachine, machines,
+    CellAcross, ComparisonAcross, Machine, MachinesError, MachinesOutcome, MeasuredOtherwise,
+    OnMachine, machines,
 };
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{

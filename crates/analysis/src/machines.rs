@@ -2,9 +2,8 @@
 //! machine's, and what several machines say together is on how many of them a verdict holds.
 
 use crate::{
-    Analysis, CellSummary, ChartOutcome, ClaimAcross, ComparisonOutcome, Interval, PublishedRatio,
-    RatioEstimate, Verdict, WorkDifference, cell_differences, claims_across, compare::same_run,
-    work_differences,
+    Analysis, CellSummary, ClaimAcross, ComparisonOutcome, Interval, RatioEstimate, Verdict,
+    WorkDifference, cell_differences, claims_across, compare::same_run, work_differences,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -52,8 +51,6 @@ pub struct MachinesOutcome {
     pub distinct: usize,
     /// One per comparison that any of them has, in running order.
     pub comparisons: Vec<ComparisonAcross>,
-    /// One per chart that any of them has, in reading order.
-    pub charts: Vec<ChartAcross>,
     /// One per claim of the study, in reading order.
     pub claims: Vec<ClaimAcross>,
     /// What was left out because it is not the same on all machines.
@@ -99,9 +96,6 @@ pub struct ComparisonAcross {
     /// Of each machine: whether it has every rival and each is what the first that has it
     /// measured.
     pub complete: Vec<bool>,
-    /// Of each machine: the cell that beats each rival there, if one does. Nothing where rivals are
-    /// missing: to beat fewer, or others, is not the same finding.
-    pub fastest: Vec<Option<CellId>>,
     /// Its cells, the baseline first, without the control.
     pub cells: Vec<CellAcross>,
 }
@@ -137,18 +131,6 @@ impl CellAcross {
             .map(|(place, _)| place)
             .collect()
     }
-
-    /// The least and the most of its ratios on these machines.
-    #[must_use]
-    pub fn range(&self, places: &[usize]) -> Option<(f64, f64)> {
-        let ratios = places
-            .iter()
-            .filter_map(|place| Some(self.on.get(*place)?.estimate?.ratio));
-        let (low, high) = ratios.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ratio| {
-            (low.min(ratio), high.max(ratio))
-        });
-        low.is_finite().then_some((low, high))
-    }
 }
 
 /// What was found of one cell on one machine.
@@ -168,52 +150,6 @@ impl OnMachine {
         verdict: Verdict::NoData,
         time_ns: None,
     };
-}
-
-/// One chart of the study with a bar per machine.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChartAcross {
-    /// Its name in the study file.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// Label of the cell that is 1.0 on every machine.
-    pub reference: String,
-    /// The places of the machines whose chart has another cell for its reference: their ratios are
-    /// none to this one.
-    pub other_reference: Vec<usize>,
-    /// One group per cell drawn.
-    pub groups: Vec<ChartGroup>,
-    /// The published ratios, by rising ratio.
-    pub published: Vec<PublishedRatio>,
-    /// What the published ratios compare, in words.
-    pub published_label: Option<String>,
-    /// How precisely the published bars could be read.
-    pub published_precision: Option<f64>,
-}
-
-/// The bars of one cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChartGroup {
-    /// The cell.
-    pub cell: CellId,
-    /// Its label.
-    pub label: String,
-    /// Whether it is the cheapest conceivable way and no store.
-    pub is_floor: bool,
-    /// The durability promise, where the bars are of writes.
-    pub durability: Option<String>,
-    /// Of each machine: the ratio and its verdict; nothing where it was not measured.
-    pub on: Vec<Option<BarOn>>,
-}
-
-/// One bar of one machine.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct BarOn {
-    /// Time of the cell over time of the chart's reference.
-    pub estimate: RatioEstimate,
-    /// The verdict of that machine's analysis.
-    pub verdict: Verdict,
 }
 
 /// A cell that one machine measured otherwise than the first that has it.
@@ -250,7 +186,6 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
         |analysis| analysis.comparisons.as_slice(),
         |c| &c.id,
     );
-    let charts = first_seen(analyses, |analysis| analysis.charts.as_slice(), |c| &c.id);
     Ok(MachinesOutcome {
         study: study.name.clone(),
         title: study.title.clone(),
@@ -261,10 +196,6 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
         comparisons: comparisons
             .into_iter()
             .filter_map(|id| comparison(id, analyses, &left_out))
-            .collect(),
-        charts: charts
-            .into_iter()
-            .filter_map(|id| chart(id, analyses, &left_out))
             .collect(),
         claims: claims_across(analyses),
         machines,
@@ -476,11 +407,6 @@ fn comparison(
             .iter()
             .map(|outcome| outcome.filter(|o| o.was_measured()).map(|o| o.reliable))
             .collect(),
-        fastest: outcomes
-            .iter()
-            .zip(&complete)
-            .map(|(outcome, complete)| outcome.filter(|_| *complete)?.fastest.clone())
-            .collect(),
         complete,
         cells: cells
             .into_iter()
@@ -552,69 +478,4 @@ fn on_machine(cell: &CellId, outcome: &ComparisonOutcome) -> OnMachine {
         verdict: contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
         time_ns,
     }
-}
-
-fn chart(
-    id: &str,
-    analyses: &[&Analysis],
-    left_out: &dyn Fn(usize, &CellId) -> bool,
-) -> Option<ChartAcross> {
-    let outcomes: Vec<Option<&ChartOutcome>> = analyses
-        .iter()
-        .map(|analysis| analysis.charts.iter().find(|chart| chart.id == id))
-        .collect();
-    let (place, first) = first_of(&outcomes)?;
-    let reference = reference_of(analyses[place], id)?;
-    let places = outcomes.iter().zip(analyses).enumerate();
-    let other_reference: Vec<usize> = places
-        .filter(|(_, (outcome, analysis))| {
-            outcome.is_some() && reference_of(analysis, id).as_ref() != Some(&reference)
-        })
-        .map(|(place, _)| place)
-        .collect();
-    let stays = |place: usize| !other_reference.contains(&place) && !left_out(place, &reference);
-    let outcomes: Vec<Option<&ChartOutcome>> = outcomes
-        .into_iter()
-        .enumerate()
-        .map(|(place, outcome)| outcome.filter(|_| stays(place)))
-        .collect();
-    let mut groups: Vec<ChartGroup> = Vec::new();
-    for bar in outcomes.iter().flatten().flat_map(|outcome| &outcome.bars) {
-        if bar.cell == reference || groups.iter().any(|group| group.cell == bar.cell) {
-            continue;
-        }
-        let on = outcomes.iter().enumerate().map(|(place, outcome)| {
-            let outcome = outcome.filter(|_| !left_out(place, &bar.cell))?;
-            let bar = outcome.bars.iter().find(|other| other.cell == bar.cell)?;
-            Some(BarOn {
-                estimate: bar.estimate?,
-                verdict: bar.verdict,
-            })
-        });
-        let mut summaries = analyses.iter().filter_map(|a| summary_of(a, &bar.cell));
-        groups.push(ChartGroup {
-            cell: bar.cell.clone(),
-            label: bar.label.clone(),
-            is_floor: summaries.any(|summary| summary.cell.role == Role::Floor),
-            durability: bar.durability.clone(),
-            on: on.collect(),
-        });
-    }
-    Some(ChartAcross {
-        id: id.to_owned(),
-        title: first.title.clone(),
-        reference: first.reference.clone(),
-        other_reference,
-        groups,
-        published: first.published.clone(),
-        published_label: first.published_label.clone(),
-        published_precision: first.published_precision,
-    })
-}
-
-/// The cell that is 1.0 in a chart.
-fn reference_of(analysis: &Analysis, chart: &str) -> Option<CellId> {
-    let charts = &analysis.run.plan.study.charts;
-    let spec = charts.iter().find(|spec| spec.id == chart)?;
-    Some(CellId(format!("{}/{}", spec.comparison, spec.reference)))
 }

@@ -1,8 +1,8 @@
 //! What the analysis recommends, in words. Nothing is decided here.
 
-use crate::format::NO_BREAK;
+use crate::value::NO_BREAK;
 use crate::wording::{self, list, quoted};
-use crate::{format, noise};
+use crate::{noise, value};
 use stowplan_analysis::{
     Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, NoFastest, Open,
     PreferredAs, PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED,
@@ -34,18 +34,18 @@ fn circumstance(cell: &Cell) -> Option<String> {
 
 /// `2.10 times as fast`, for a ratio of times below 1 (and, inverted, for any other).
 pub(crate) fn times_as_fast(ratio: &RatioEstimate) -> String {
-    format!("{} times as fast", format::ratio(1.0 / ratio.ratio))
+    format!("{} times as fast", value::ratio(1.0 / ratio.ratio))
 }
 
 /// `5.01× [3.78, 5.95]`
 fn told(factor: &RatioEstimate) -> String {
-    let ends = format::interval(factor.low, factor.high);
-    format!("{}× {ends}", format::ratio(factor.ratio))
+    let ends = value::interval(factor.low, factor.high);
+    format!("{}× {ends}", value::ratio(factor.ratio))
 }
 
 /// `(2.06 to 2.15)`: the interval of a factor, which stays on one line.
 pub(crate) fn ends(factor: &RatioEstimate) -> String {
-    let [low, high] = [factor.low, factor.high].map(format::ratio);
+    let [low, high] = [factor.low, factor.high].map(value::ratio);
     format!("({low}{NO_BREAK}to{NO_BREAK}{high})")
 }
 
@@ -198,7 +198,7 @@ impl<'a> Advice<'a> {
             Open::Unreliable => {
                 let control = self.comparison.control.as_ref();
                 let ratio = control.map_or(f64::NAN, |control| control.estimate.ratio);
-                let part = noise::by_how_much(noise::away_from_one(ratio));
+                let part = value::by_how_much(noise::away_from_one(ratio));
                 format!("{TWICE_DIFFERED} by {part}")
             }
             Open::ControlTooShort => "the control has too few rounds".to_owned(),
@@ -225,7 +225,7 @@ impl<'a> Advice<'a> {
             |(ratio, circumstance)| {
                 format!(
                     "{circumstance}, {of} takes {} times as long {}",
-                    format::ratio(ratio.ratio),
+                    value::ratio(ratio.ratio),
                     ends(&ratio)
                 )
             },
@@ -418,7 +418,7 @@ impl<'a> Advice<'a> {
         });
         let ends: Option<Vec<f64>> = ends.collect();
         let bound = ends?.into_iter().reduce(f64::max)?;
-        bound.is_finite().then(|| noise::by_how_much(bound - 1.0))
+        bound.is_finite().then(|| value::by_how_much(bound - 1.0))
     }
 
     /// What to do, where something is to be used, preferred or stayed with, or where it depends.
@@ -451,7 +451,7 @@ impl<'a> Advice<'a> {
         let gain = gains
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(cell, gain)| {
-                let (gain, label) = (format::percent(gain), self.label(&cell.cell));
+                let (gain, label) = (value::percent(gain), self.label(&cell.cell));
                 format!("a gain of up to {gain} by {label} is not ruled out")
             });
         let rest = (!rest.is_empty()).then(|| "some cells have no verdict yet".to_owned());
@@ -668,7 +668,7 @@ pub(crate) const FLUSH: &str = "including the final flush to disk";
 
 /// `5.18 µs against 12.2 µs`: times including the flush.
 fn totals(first: &CellSummary, second: &CellSummary) -> String {
-    let time = |cell: &CellSummary| cell.total_ns.map_or_else(String::new, format::time);
+    let time = |cell: &CellSummary| cell.total_ns.map_or_else(String::new, value::time);
     format!("{} against {}", time(first), time(second))
 }
 

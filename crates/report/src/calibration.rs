@@ -10,7 +10,7 @@ pub use verdict::{advice, verdict};
 use crate::document::{
     Block, Detail, Document, Look, Section, Tone, notice, paragraph, remark, strong,
 };
-use crate::{format, json, run, wording};
+use crate::{json, run, value, wording};
 use serde::Serialize;
 use stowplan_analysis::calibration::{Calibration, LimitStatus, metric_of};
 use stowplan_analysis::{Analysis, Metric};
@@ -97,7 +97,7 @@ fn place(analysis: &Analysis) -> String {
     let machine = &run.environment;
     let cpu = machine.cpu.as_ref().unwrap_or(&machine.architecture);
     let lasted = analysis.end.as_ref().map_or_else(String::new, |end| {
-        format!(", in {}", format::seconds(end.seconds))
+        format!(", in {}", value::seconds(end.seconds))
     });
     let time = match metric_of(analysis) {
         Metric::Corrected => "corrected time",

@@ -6,8 +6,8 @@ mod across;
 pub(crate) use across::items;
 pub use across::{CSV_START, Claims};
 
-use crate::document::{Item, Text, Tone, faint, plain, strong};
-use crate::{format, quantity, signed, wording};
+use crate::document::{Item, Text, Tone, Value, faint, plain, strong};
+use crate::{value, wording};
 use stowplan_analysis::{
     ClaimOutcome, ClaimVerdict, DifferenceOutcome, FigureCell, FigureOutcome, Interval, MissingCell,
 };
@@ -71,7 +71,7 @@ pub(crate) fn evidence(claim: &ClaimOutcome) -> String {
     let text = sentences.join("; ");
     match text.is_empty() {
         true => text,
-        false => format!("{}.", format::capital(text.trim_end_matches('.'))),
+        false => format!("{}.", value::capital(text.trim_end_matches('.'))),
     }
 }
 
@@ -134,23 +134,23 @@ fn is_share(figure: &FigureOutcome) -> bool {
 
 fn number(figure: &FigureOutcome, value: f64) -> String {
     match () {
-        () if is_share(figure) => format::percent(value),
+        () if is_share(figure) => value::percent(value),
         () if figure.to.is_empty() && figure.measure == ClaimMeasure::Throughput => {
-            quantity::rate(value)
+            value::rate(value)
         }
-        () => format::ratio(value),
+        () => value::ratio(value),
     }
 }
 
 /// `1.43 [1.40, 1.45]`
 fn value(figure: &FigureOutcome, estimate: &Interval) -> String {
     let number = |value| number(figure, value);
-    let ends = format::between(&number(estimate.low), &number(estimate.high));
+    let ends = value::between(&number(estimate.low), &number(estimate.high));
     let beside = figure
         .beside
         .filter(|_| figure.verdict == ClaimVerdict::Undecided);
     let beside = beside.map_or_else(String::new, |other| {
-        let ends = format::between(&number(other.low), &number(other.high));
+        let ends = value::between(&number(other.low), &number(other.high));
         format!(" (by corrected time {} {ends})", number(other.estimate))
     });
     format!("{} {ends}{beside}", number(estimate.estimate))
@@ -158,8 +158,8 @@ fn value(figure: &FigureOutcome, estimate: &Interval) -> String {
 
 fn bounds(figure: &FigureOutcome) -> String {
     let bound = |value: f64| match () {
-        () if is_share(figure) => format::percent(value),
-        () => format::ratio_tick(value),
+        () if is_share(figure) => value::percent(value),
+        () => value::ratio_tick(value),
     };
     match (figure.at_least, figure.at_most) {
         (Some(least), Some(most)) => format!("{} to {}", bound(least), bound(most)),
@@ -175,7 +175,7 @@ fn costs(claim: &ClaimOutcome) -> String {
         return String::new();
     };
     let difference = costs.difference.as_ref();
-    let difference = difference.map(|cost| signed::whole(&signed::of(cost)));
+    let difference = difference.map(|cost| Value::from(cost).whole());
     let with = |before: &str, after: &str| {
         let text = difference.as_ref();
         text.map_or_else(String::new, |text| format!("{before}{text}{after}"))
@@ -190,7 +190,7 @@ fn costs(claim: &ClaimOutcome) -> String {
         ClaimVerdict::Unreliable | ClaimVerdict::NoData => String::new(),
     };
     let whole = costs.of.as_ref();
-    let whole = whole.map(|(_, whole)| format!(" of {}", format::time(whole.estimate)));
+    let whole = whole.map(|(_, whole)| format!(" of {}", value::time(whole.estimate)));
     let larger = side(&costs.larger, &whole.unwrap_or_default());
     let sides = [larger, side(&costs.smaller, "")].into_iter();
     let untested = (claim.verdict == ClaimVerdict::NoData).then(|| {
@@ -206,7 +206,7 @@ fn costs(claim: &ClaimOutcome) -> String {
 fn side(difference: &DifferenceOutcome, of: &str) -> String {
     let label = &difference.label;
     match &difference.cost {
-        Some(cost) => format!("{label}: {}{of}", signed::whole(&signed::of(cost))),
+        Some(cost) => format!("{label}: {}{of}", Value::from(cost).whole()),
         None => label.clone(),
     }
 }
@@ -259,7 +259,7 @@ pub(crate) fn summary(verdicts: &[ClaimVerdict]) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let unmeasured = verdicts.len() - tested;
     let unmeasured = are(unmeasured, "was not measured", "were not measured");
-    let claims = format::counted(verdicts.len(), "claim");
+    let claims = value::counted(verdicts.len(), "claim");
     match (parts.is_empty(), unmeasured) {
         (true, _) => format!("Of {claims}, none was measured."),
         (false, None) => format!("Of {claims}, {}.", wording::list(&parts)),

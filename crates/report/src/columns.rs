@@ -2,7 +2,7 @@
 
 use crate::cells::label;
 use crate::document::{self, Cell, TableBuilder};
-use crate::format;
+use crate::value;
 use std::marker::PhantomData;
 use stowplan_analysis::CellSummary;
 use stowplan_model::DurabilityClaim;
@@ -75,7 +75,7 @@ impl<T> Columns<T> {
         title: impl Into<String>,
         time: impl Fn(&T) -> Option<f64> + 'a,
     ) -> TableBuilder<'a, T> {
-        self.formatted(format::time, title, time).in_unit("ns")
+        self.formatted(value::time, title, time).in_unit("ns")
     }
 
     /// Bytes.
@@ -84,7 +84,7 @@ impl<T> Columns<T> {
         title: impl Into<String>,
         bytes: impl Fn(&T) -> Option<f64> + 'a,
     ) -> TableBuilder<'a, T> {
-        self.formatted(format::bytes, title, bytes).in_unit("B")
+        self.formatted(value::bytes, title, bytes).in_unit("B")
     }
 
     /// Mean numbers of events per operation.
@@ -93,7 +93,7 @@ impl<T> Columns<T> {
         title: impl Into<String>,
         events: impl Fn(&T) -> Option<f64> + 'a,
     ) -> TableBuilder<'a, T> {
-        self.formatted(format::per_operation, title, events)
+        self.formatted(value::per_operation, title, events)
     }
 
     /// Whole numbers.
@@ -104,14 +104,8 @@ impl<T> Columns<T> {
     ) -> TableBuilder<'a, T> {
         self.number(title, move |row| {
             count(row).map_or_else(Cell::default, |count| {
-                Cell::number(float(count), format::count(count))
+                Cell::number(value::float(count), value::count(count))
             })
         })
     }
-}
-
-/// A whole number to be drawn, sorted by, or shown with three digits.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-pub(crate) fn float(count: u64) -> f64 {
-    count as f64
 }

@@ -4,7 +4,7 @@ use crate::document::{
     Align, Block, Cell, Column, Detail, Document, Item, Row, Section, Table, Text, Tone, chapter,
     facts, listed, notice, paragraph, plain, remark, strong, toned,
 };
-use crate::format::{count, time};
+use crate::value::{count, time};
 use stowplan_model::{
     CrashFinding, CrashModel, CrashRun, CrashSetting, Durability, Fate, ModelFound, Tally,
 };

@@ -1,6 +1,6 @@
 //! The run, the machine and the program as lists of names and values.
 
-use crate::{format, wording};
+use crate::{value, wording};
 use stowplan_analysis::Analysis;
 use stowplan_model::{FactOf, RunEnd, format_bytes};
 
@@ -26,21 +26,18 @@ pub(crate) fn environment(analysis: &Analysis) -> Facts {
 
 fn run_facts(analysis: &Analysis) -> Vec<(&'static str, String)> {
     let run = &analysis.run;
-    let duration = analysis
-        .end
-        .as_ref()
-        .map(|end| format::seconds(end.seconds));
+    let duration = analysis.end.as_ref().map(|end| value::seconds(end.seconds));
     let phases = analysis.end.as_ref().and_then(by_phase);
     let study = format!("{} (scale {})", run.plan.study.name, run.plan.scale);
     let datasets = run.plan.datasets.iter().map(|(name, dataset)| {
         let (size, content) = (&dataset.size, &dataset.content);
         format!(
             "{name}: {} values, {size}, {content}",
-            format::count(dataset.count)
+            value::count(dataset.count)
         )
     });
     let datasets = datasets.collect::<Vec<_>>().join("; ");
-    let precision = run.precision.map(format::percent);
+    let precision = run.precision.map(value::percent);
     let budget = format_bytes(run.plan.study.memory_budget);
     vec![
         ("started", run.started.clone()),
@@ -62,6 +59,6 @@ fn by_phase(end: &RunEnd) -> Option<String> {
     let known: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
     let rest = ("rest", (end.seconds - known).max(0.0));
     let all = phases.into_iter().chain([rest]);
-    let all = all.map(|(name, seconds)| format!("{name} {}", format::seconds(seconds)));
+    let all = all.map(|(name, seconds)| format!("{name} {}", value::seconds(seconds)));
     Some(all.collect::<Vec<_>>().join(", "))
 }

@@ -1,7 +1,7 @@
 //! What github-action-benchmark reads with `tool: customSmallerIsBetter`
 //! (<https://github.com/benchmark-action/github-action-benchmark>): names with a value each.
 
-use crate::{format, sanitise, wording};
+use crate::{sanitise, value, wording};
 use serde::Serialize;
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome};
 use stowplan_model::Role;
@@ -70,8 +70,8 @@ fn extra(
     if let (Some((Some(estimate), verdict)), Some(baseline)) = (ratio, comparison.baseline()) {
         lines.push(format!(
             "{} {} of {}: {}",
-            format::ratio(estimate.ratio),
-            format::interval(estimate.low, estimate.high).replace(format::NO_BREAK, " "),
+            value::ratio(estimate.ratio),
+            value::interval(estimate.low, estimate.high).replace(value::NO_BREAK, " "),
             baseline.cell.label,
             wording::verdict(verdict)
         ));

@@ -1,7 +1,7 @@
 //! What `stowplan kvtest run` says: kvtest's lines, and below them what kvtest does not say.
 
 use crate::document::{Block, Content, Detail, Document, facts, notice, remark};
-use crate::format::{count, time};
+use crate::value::{count, time};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_analysis::{LatencySummary, MIN_ROUNDS, Metric, Repeated};

@@ -16,24 +16,23 @@ pub mod csv;
 pub mod doctor;
 pub mod document;
 mod facts;
+mod figure;
 pub mod fleet;
-mod format;
 pub mod github_action;
 pub mod json;
 pub mod kvtest;
 mod noise;
-mod quantity;
 pub mod render;
 pub mod run;
 mod sanitise;
 pub mod shell;
-mod signed;
 pub mod stat;
 pub mod survey;
+mod value;
 pub mod wording;
 
-pub use format::{count, time};
 pub use sanitise::steers;
+pub use value::{count, time};
 
 /// Stands at the top of the Markdown and HTML reports: by it a report is told from a file that
 /// someone else wrote.

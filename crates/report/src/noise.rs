@@ -1,22 +1,13 @@
 //! What identical cells showed, in words: by how much measuring the same thing twice differed, and
 //! what follows for the ratios.
 
-use crate::{format, wording};
+use crate::{value, wording};
 use stowplan_analysis::{Builds, ComparisonOutcome, Kind, MIN_ROUNDS, TWICE_DIFFERED};
 use stowplan_model::Role;
 
 /// By how much the larger exceeds the smaller.
 pub(crate) fn away_from_one(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio) - 1.0
-}
-
-/// `4.2%`, or of what more than doubles, `15×`.
-pub(crate) fn by_how_much(part: f64) -> String {
-    if part.is_finite() && part >= 1.0 {
-        format!("{}×", format::ratio(part + 1.0))
-    } else {
-        format::percent(part)
-    }
 }
 
 /// By how much identical cells may differ, as far as the interval of the control reaches; above 0.
@@ -28,7 +19,10 @@ fn noise_of(comparison: &ComparisonOutcome) -> Option<f64> {
 
 /// The same in these comparisons, the quietest and the noisiest.
 pub(crate) fn range_of_noise(comparisons: &[&ComparisonOutcome]) -> Option<(String, String)> {
-    format::ends(comparisons.iter().filter_map(|c| noise_of(c)), by_how_much)
+    value::ends(
+        comparisons.iter().filter_map(|c| noise_of(c)),
+        value::by_how_much,
+    )
 }
 
 /// By how much identical cells may differ in the noisiest of these comparisons: `up to 1.3%`.
@@ -65,7 +59,7 @@ pub(crate) fn too_noisy(comparisons: &[&ComparisonOutcome]) -> &'static str {
 
 /// `0.2%`, `0.2% to 1.3%`
 pub(crate) fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
-    format::span(parts, by_how_much)
+    value::span(parts, value::by_how_much)
 }
 
 /// What the numbers of these comparisons rest on, in a line.
@@ -94,8 +88,8 @@ fn on_builds(comparisons: &[&ComparisonOutcome]) -> String {
         return String::new();
     };
     let count = match fewest == most {
-        true => format::counted(most, "build"),
-        false => format!("{fewest} to {}", format::counted(most, "build")),
+        true => value::counted(most, "build"),
+        false => format!("{fewest} to {}", value::counted(most, "build")),
     };
     let differing = builds.iter().filter(|builds| builds.differ);
     let most = differing
@@ -109,7 +103,7 @@ fn on_builds(comparisons: &[&ComparisonOutcome]) -> String {
 
 /// By how much builds differ that do, from the deviation of the logarithms of their times.
 pub(crate) fn of_builds(deviation: f64) -> String {
-    match by_how_much(deviation.exp_m1()) {
+    match value::by_how_much(deviation.exp_m1()) {
         zero if zero == "0%" => "less than their rounds show".to_owned(),
         share => format!("up to {share}"),
     }
@@ -134,7 +128,7 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
         return format!("Noise is unknown: {}.", too_few_rounds(comparison));
     };
     let estimate = &control.estimate;
-    let widened = by_how_much(comparison.noise_floor.exp() - 1.0);
+    let widened = value::by_how_much(comparison.noise_floor.exp() - 1.0);
     let consequence = if comparison.reliable {
         format!("; intervals include {widened} for noise")
     } else {
@@ -144,9 +138,9 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
     };
     format!(
         "Noise: {TWICE_DIFFERED} by {} (control {} {}){consequence}; {}{}.",
-        by_how_much(away_from_one(estimate.ratio)),
-        format::ratio(estimate.ratio),
-        format::interval(estimate.low, estimate.high),
+        value::by_how_much(away_from_one(estimate.ratio)),
+        value::ratio(estimate.ratio),
+        value::interval(estimate.low, estimate.high),
         wording::rounds_of(&[comparison]),
         on_builds(&[comparison])
     )
@@ -159,17 +153,5 @@ fn too_few_rounds(comparison: &ComparisonOutcome) -> String {
     match rounds.filter(|rounds| *rounds < MIN_ROUNDS) {
         Some(rounds) => format!("too few rounds ({rounds} of {MIN_ROUNDS}) to compare"),
         None => "the control has too few rounds".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::by_how_much;
-
-    #[test]
-    fn a_difference_that_doubles_is_a_factor() {
-        assert_eq!(by_how_much(0.013), "1.3%");
-        assert_eq!(by_how_much(0.5), "50%");
-        assert_eq!(by_how_much(14.2), "15.2×");
     }
 }

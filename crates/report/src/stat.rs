@@ -1,11 +1,11 @@
 //! What `stowplan stat` says: kvtest's lines, and below them what kvtest does not say.
 
 use crate::document::{
-    Axis, Block, ChartRow, Content, Detail, Document, Fill, RowGroup, Rows, Scale, Section, Shape,
-    facts, notice,
+    Axis, Block, ChartRow, Content, Detail, Document, Fill, RowGroup, Rows, Scale, Section, Unit,
+    Value, facts, notice,
 };
-use crate::format::{count, counted, percent};
 use crate::survey;
+use crate::value::{count, counted, percent};
 use serde::Serialize;
 use stowplan_model::{Footprint, Survey, format_bytes};
 
@@ -286,14 +286,8 @@ fn bar(row: &Bin) -> ChartRow {
         (from, to) if from == to => count(from),
         (from, to) => format!("{} to {}", count(from), count(to)),
     };
-    ChartRow {
-        tooltip: format!("{label} bytes: {}", counted(row.values, "value")),
-        label,
-        shape: Shape::bar(row.values as f64, Fill::Ours),
-        value: count(row.values),
-        number: Some(row.values as f64),
-        ..ChartRow::default()
-    }
+    let values = Value::new(row.values as f64, Unit::Count);
+    ChartRow::bar(label, Some(values), Fill::Ours)
 }
 
 #[cfg(test)]
@@ -421,7 +415,7 @@ Integrity-check:    ok
         assert!(ascii.is_ascii() && ascii.contains("####"), "{ascii}");
         let page = html::render(&document(&stat));
         assert!(
-            page.contains("<h1>x.db</h1>") && page.contains("8,000 to 8,499 bytes: 1 value<"),
+            page.contains("<h1>x.db</h1>") && page.contains("8,000 to 8,499: 1<"),
             "{page}"
         );
     }

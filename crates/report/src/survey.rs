@@ -1,8 +1,8 @@
 //! What a place of the user's holds: numbers, sizes, and what is odd about it.
 
 use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, plain};
-use crate::format::{count, counted};
 use crate::stat::{Bin, sizes_figure};
+use crate::value::{count, counted};
 use serde::Serialize;
 use stowplan_model::{Oddity, OddityKind, Origin, Survey, format_bytes};
 

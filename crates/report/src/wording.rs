@@ -1,13 +1,14 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
 use crate::cells::grouped;
-use crate::format;
+use crate::value;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
     work_differences as differences,
 };
 use stowplan_model::{
-    Action, CacheState, Delivery, Mix, Operation, PerTransaction, Role, RunOutcome, Workload,
+    Action, CacheState, Delivery, DurabilityClaim, Mix, Operation, PerTransaction, Role,
+    RunOutcome, Workload,
 };
 
 /// How the run ended, if that qualifies what it found.
@@ -16,7 +17,7 @@ pub fn ending(analysis: &Analysis) -> Option<String> {
     let Some(end) = &analysis.end else {
         return Some("The run was cut off; what it had measured until then is shown.".to_owned());
     };
-    let after = format::seconds(end.seconds);
+    let after = value::seconds(end.seconds);
     match end.outcome {
         RunOutcome::Complete => None,
         RunOutcome::Budget => {
@@ -48,10 +49,7 @@ fn cut(analysis: &Analysis) -> String {
     if left_out == 0 {
         return "cut some comparisons short".to_owned();
     }
-    format!(
-        "left {} unmeasured",
-        format::counted(left_out, "comparison")
-    )
+    format!("left {} unmeasured", value::counted(left_out, "comparison"))
 }
 
 /// A verdict in one or two words, for tables.
@@ -113,7 +111,7 @@ pub(crate) fn headline_time(cell: &CellSummary) -> f64 {
 
 /// The equivalence zone of the run as a percentage.
 pub(crate) fn zone(analysis: &Analysis) -> String {
-    format::percent(analysis.run.equivalence)
+    value::percent(analysis.run.equivalence)
 }
 
 /// The ratio of a cell to the baseline and the verdict on it, where it was asked for; of the
@@ -218,14 +216,14 @@ pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String>
         1 => Some("but for the last key".to_owned()),
         number => Some(format!(
             "but for the last {} keys",
-            format::count(number.into())
+            value::count(number.into())
         )),
     };
     let touch = workload
         .first_touch
         .then(|| "with the first touch of each mapped page".to_owned());
     let rate = workload.rate.map(|rate| {
-        let rate = format::count(rate.into());
+        let rate = value::count(rate.into());
         format!("with latencies at {rate} operations per second (open loop)")
     });
     [beside, age, after, omitted, touch, rate]
@@ -329,8 +327,8 @@ fn difference(difference: &WorkDifference) -> String {
         WorkDifference::Threads(both) => (threads(both.ours), threads(both.theirs)),
         WorkDifference::Order(both) => (format!("{} order", both.ours), both.theirs.to_string()),
         WorkDifference::RowsPerStatement(both) => (
-            format!("{} rows by each statement", format::count(both.ours.into())),
-            format::count(both.theirs.into()),
+            format!("{} rows by each statement", value::count(both.ours.into())),
+            value::count(both.theirs.into()),
         ),
         WorkDifference::Sample(both) => (sample_of(both.ours), sample_of(both.theirs)),
         other => {
@@ -344,7 +342,7 @@ fn difference(difference: &WorkDifference) -> String {
 fn sample_of(all: Option<u64>) -> String {
     all.map_or_else(
         || "all operations".to_owned(),
-        |all| format!("a sample out of {} operations", format::count(all)),
+        |all| format!("a sample out of {} operations", value::count(all)),
     )
 }
 
@@ -358,7 +356,7 @@ fn delivery(delivery: Delivery) -> &'static str {
 fn threads(number: u32) -> String {
     match number {
         1 => "one thread".to_owned(),
-        number => format!("{} threads", format::count(number.into())),
+        number => format!("{} threads", value::count(number.into())),
     }
 }
 
@@ -366,12 +364,12 @@ fn threads(number: u32) -> String {
 #[expect(clippy::cast_precision_loss, reason = "an extrapolation")]
 fn sample(cell: &CellSummary) -> Option<String> {
     let all = cell.cell.workload.sample_of?;
-    let measured = format::count(cell.cell.workload.operations?.into());
+    let measured = value::count(cell.cell.workload.operations?.into());
     let time = cell.time_ns.map_or(f64::NAN, |time| time.estimate);
     Some(format!(
         "a sample of {measured} operations, extrapolated: all {} would take {}",
-        format::count(all),
-        format::seconds(time * all as f64 / 1e9)
+        value::count(all),
+        value::seconds(time * all as f64 / 1e9)
     ))
 }
 
@@ -393,7 +391,7 @@ pub(crate) fn rounds_of(comparisons: &[&ComparisonOutcome]) -> String {
 pub(crate) fn range_of_rounds(counts: &[usize]) -> String {
     match (counts.iter().min(), counts.iter().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most} rounds"),
-        (_, most) => format::counted(most.copied().unwrap_or(0), "round"),
+        (_, most) => value::counted(most.copied().unwrap_or(0), "round"),
     }
 }
 
@@ -404,6 +402,17 @@ pub(crate) fn list(items: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// A class of durability with its code: `D3 durable, atomic`.
+pub(crate) fn class(claim: &DurabilityClaim) -> String {
+    format!("{} {claim}", claim.class.code())
+}
+
+/// The code of a class alone: `D2`, or `D3 late`.
+pub(crate) fn short_class(claim: &DurabilityClaim) -> String {
+    let late = if claim.delayed { " late" } else { "" };
+    format!("{}{late}", claim.class.code())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::verdict::unusable;
 use crate::document::{
     Block, Cell, Detail, Look, Section, Table, Tone, remark, text_column, toned,
 };
-use crate::format::{self, NOTHING, count, percent, time};
+use crate::value::{self, NOTHING, count, percent, time};
 use crate::wording;
 use stowplan_analysis::Verdict;
 use stowplan_analysis::calibration::{
@@ -105,8 +105,8 @@ pub(super) fn panels(calibration: &Calibration) -> Vec<Block> {
 
 fn clock(calibration: &Calibration) -> Block {
     let clock = &calibration.clock;
-    let reading = format::maybe(clock.reading_ns.as_ref(), nanoseconds);
-    let step = format::maybe(clock.step_ns, |step| format!("{step} ns, or less"));
+    let reading = value::maybe(clock.reading_ns.as_ref(), nanoseconds);
+    let step = value::maybe(clock.step_ns, |step| format!("{step} ns, or less"));
     let about = "Ratio blocks read it at their two ends, latency blocks once per operation.";
     let rows = [
         Row::fact("a reading takes", reading),
@@ -116,7 +116,7 @@ fn clock(calibration: &Calibration) -> Block {
 }
 
 fn cost(name: &str, cost: &CostFinding) -> Row {
-    let found = format::maybe(cost.found_ns, |found| {
+    let found = value::maybe(cost.found_ns, |found| {
         format!("{}, {} blocks", nanoseconds(&found), cost.blocks)
     });
     let limit = format!("may be {} ns", cost.budget_ns);
@@ -143,7 +143,7 @@ fn waited(busy: &KnownCosts) -> Option<Row> {
 fn known_row(cost: &KnownCost) -> Row {
     let share = cost.allowed_ns / cost.known_ns;
     let short = cost.known_ns < 1_000.0;
-    let found = format::maybe(cost.found_ns.zip(cost.error_ns()), |(found, error)| {
+    let found = value::maybe(cost.found_ns.zip(cost.error_ns()), |(found, error)| {
         let error = match short {
             true => format!("{} ns", signed(error.estimate)),
             false => signed_percent(error.estimate / cost.known_ns),
@@ -171,7 +171,7 @@ fn identical(series: &IdenticalSeries) -> Block {
     rows.extend(series.farthest.map(|farthest| {
         let found = format!(
             "{}, of {} sessions with {} rounds together",
-            format::difference(farthest),
+            value::difference(farthest),
             series.claims.of,
             count(series.rounds as u64)
         );
@@ -199,7 +199,7 @@ fn difference(series: &DifferentSeries) -> Row {
         "claimed in {}{}, found as {}, truth held by {} of {}, {reversed} the other way round; {}",
         proportion(&series.claimed),
         unusable(", ", &series.unusable),
-        format::maybe(series.median, |ratio| signed_percent(ratio - 1.0)),
+        value::maybe(series.median, |ratio| signed_percent(ratio - 1.0)),
         series.covered.count,
         series.covered.of,
         verdicts(&series.verdicts)
@@ -223,9 +223,9 @@ fn cold_and_warm(calibration: &Calibration) -> Block {
 }
 
 fn cold(found: &ColdFinding) -> Row {
-    let pages = |pages| format::maybe(pages, count);
+    let pages = |pages| value::maybe(pages, count);
     let measured = (found.blocks > 0).then_some(found);
-    let text = format::maybe(measured, |found| {
+    let text = value::maybe(measured, |found| {
         format!(
             "of {} pages, {} before eviction, {} after it, {} after the block; {} fetched ({} \
              blocks)",
@@ -233,7 +233,7 @@ fn cold(found: &ColdFinding) -> Row {
             pages(found.before_pages),
             count(found.evicted_pages),
             pages(found.after_pages),
-            format::maybe(found.storage_bytes, stowplan_model::format_bytes),
+            value::maybe(found.storage_bytes, stowplan_model::format_bytes),
             found.blocks
         )
     });

@@ -1,7 +1,7 @@
 //! Numbers of a calibration: finer than those of other reports, because errors of a few nanoseconds
 //! and of parts of a percent are what matters.
 
-use crate::format::count;
+use crate::value::count;
 use stowplan_analysis::Interval;
 
 /// `23.5 ns [23.4, 23.7]`, always in nanoseconds: differences of a few are what matters.

@@ -4,7 +4,7 @@ use crate::document::{
     Area, AreaKind, Axis, Block, Detail, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel,
     Plane, Point, PointShape, Scale, Section, remark,
 };
-use crate::format;
+use crate::value;
 use stowplan_analysis::RatioEstimate;
 use stowplan_analysis::calibration::Calibration;
 
@@ -29,7 +29,7 @@ pub(super) fn section(calibration: &Calibration, zone: f64) -> Option<Block> {
     let how = format!(
         "A point for each session: the interval of the ratio as it was reported, with its estimate. \
          The band is the zone of equivalence, ±{} around 1; the line across is what is true.",
-        format::percent(zone)
+        value::percent(zone)
     );
     let mut blocks = vec![remark(how)];
     blocks.extend(figures);
@@ -56,7 +56,7 @@ fn plane(title: &str, truth: f64, intervals: &[RatioEstimate], zone: f64) -> Pla
         "ratio",
         scale(truth, intervals, edge),
         upwards,
-        format::ratio_tick,
+        value::ratio_tick,
     );
     let summary = format!("{title}: intervals of {} sessions", intervals.len());
     let lines = vec![Line {
@@ -89,16 +89,11 @@ fn scale(truth: f64, intervals: &[RatioEstimate], edge: f64) -> Scale {
 }
 
 fn point(found: &RatioEstimate, number: u32) -> Point {
-    let value = format::ratio(found.ratio);
-    let spread = format::interval(found.low, found.high);
     Point {
         x: f64::from(number),
-        y: Some(found.ratio),
-        interval: Some((found.low, found.high)),
+        value: Some(found.into()),
         shape: Some(PointShape::Cross),
         label: format!("session {number}"),
-        tooltip: format!("session {number}: {value} {spread}"),
-        value,
-        spread,
+        help: String::new(),
     }
 }

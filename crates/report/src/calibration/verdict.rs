@@ -1,7 +1,7 @@
 //! What a calibration comes to, and what to do about what is off.
 
 use super::numbers::{fine_percent, significant};
-use crate::format::time;
+use crate::value::time;
 use stowplan_analysis::calibration::{
     Calibration, KnownCost, LimitStatus, Subject, UnusableSessions,
 };

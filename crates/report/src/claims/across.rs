@@ -4,7 +4,7 @@ use super::{evidence, item, quoted, reading, summary, tone};
 use crate::document::{
     Block, Detail, Document, Item, Section, Tone, faint, listed, paragraph, plain, remark, strong,
 };
-use crate::{csv, format, json as documents};
+use crate::{csv, json as documents, value};
 use serde::Serialize;
 use serde_json::{Value, json};
 use stowplan_analysis::{ClaimAcross, ClaimOutcome, ClaimVerdict, FigureCell, Ledger};
@@ -79,8 +79,8 @@ impl Claims {
             claims,
         } = &self.ledger;
         if machines.is_empty() {
-            let claims = format::counted(claims.len(), "claim");
-            let studies = format::counted(studies.len(), "study").replace("studys", "studies");
+            let claims = value::counted(claims.len(), "claim");
+            let studies = value::counted(studies.len(), "study").replace("studys", "studies");
             return vec![format!(
                 "{claims} of {studies}; 'stowplan study NAME --scale claims' tests those of one here."
             )];

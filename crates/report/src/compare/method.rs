@@ -3,7 +3,7 @@
 use super::Side;
 use super::sentences::{difference, interval, percent};
 use crate::document::{Block, bullets, folded};
-use crate::{format, noise};
+use crate::{noise, value};
 use stowplan_analysis::compare::{Changes, Decides, Turns, Unit};
 
 /// A commit is named by so many digits.
@@ -81,7 +81,7 @@ fn decider(changes: &Changes) -> String {
     let sign = if limit > 0.0 { "+" } else { "" };
     let regression = format!(
         "A regression is a cell whose whole interval lies above {sign}{}.",
-        format::percent(limit)
+        value::percent(limit)
     );
     let machines = if changes.same_machine {
         match changes.unit {
@@ -120,7 +120,7 @@ fn widening(changes: &Changes) -> Option<String> {
         format!(
             ", and on one side by how much the machine itself changed between the runs (times: up to \
              {}).",
-            format::percent(drift.reduce(f64::max)?)
+            value::percent(drift.reduce(f64::max)?)
         )
     };
     Some(format!(
@@ -145,7 +145,7 @@ fn by_sessions(changes: &Changes) -> String {
     let (base, new) = (changes.base_sessions, changes.new_sessions);
     let cells = changes.cells.iter();
     let drift = cells.map(|cell| cell.time.drift_slower.max(cell.time.drift_faster));
-    let drift = format::percent(drift.fold(0.0, f64::max).exp_m1());
+    let drift = value::percent(drift.fold(0.0, f64::max).exp_m1());
     let widened = match (changes.turns, changes.drift_assumed) {
         (Turns::Taken, _) => String::new(),
         (_, false) => format!(
@@ -177,7 +177,7 @@ fn by_chance(changes: &Changes) -> Option<String> {
             "{} decide. Where nothing changed, up to {expected} of their intervals are to be expected \
              to miss 0% by chance, half of them above it. So a regression has to stand by Holm's \
              method among all {}: of comparisons of unchanged cells at most 1 in 20 finds any{}.",
-            format::counted(cells, "cell"),
+            value::counted(cells, "cell"),
             changes.family,
             match changes.unit {
                 Unit::Round => BETWEEN_SESSIONS,

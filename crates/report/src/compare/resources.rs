@@ -4,7 +4,7 @@
 use super::sentences::name;
 use super::tables;
 use crate::document::{Block, Cell, Detail, Table, bullets, folded, number};
-use crate::format;
+use crate::value;
 use stowplan_analysis::compare::{CellChange, Changes, ResourceChange, Resources};
 
 /// Figures are told from this share on, unless everything is.
@@ -27,21 +27,21 @@ const FIGURES: [Figure; 3] = [
         weight: 7,
         what: "on disk",
         of: |resources| resources.allocated_bytes,
-        show: format::bytes,
+        show: value::bytes,
     },
     Figure {
         title: "sent per byte",
         weight: 6,
         what: "bytes sent to storage per byte written",
         of: |resources| resources.write_amplification,
-        show: format::ratio,
+        show: value::ratio,
     },
     Figure {
         title: "memory",
         weight: 5,
         what: "of memory at most",
         of: |resources| resources.peak_memory_bytes,
-        show: format::bytes,
+        show: value::bytes,
     },
 ];
 
@@ -73,7 +73,7 @@ impl Figure {
     /// `12.0 MB, +20%`
     fn field(&self, cell: &CellChange) -> Cell {
         (self.of)(&cell.resources).map_or_else(Cell::default, |change| {
-            let difference = format::difference(change.ratio);
+            let difference = value::difference(change.ratio);
             let text = format!("{}, {difference}", (self.show)(change.new));
             Cell::number(change.new, text)
         })
@@ -89,7 +89,7 @@ impl Figure {
             false => return None,
         };
         let [base, new] = [change.base, change.new].map(self.show);
-        let difference = format::difference(change.ratio);
+        let difference = value::difference(change.ratio);
         Some(format!(
             "{base} → {new} {} ({difference}{beyond})",
             self.what

@@ -3,7 +3,7 @@
 
 use super::Side;
 use crate::document::Tone;
-use crate::{format, wording};
+use crate::{value, wording};
 use std::cmp::Ordering;
 use stowplan_analysis::Interval;
 use stowplan_analysis::compare::{
@@ -19,10 +19,10 @@ pub(super) fn headline(changes: &Changes) -> String {
     if changes.cells.is_empty() {
         return "Nothing could be compared.".to_owned();
     }
-    let all = format::counted(changes.cells.len(), "cell");
+    let all = value::counted(changes.cells.len(), "cell");
     let regressed = changes.regressions().count();
     let more_than = changes.threshold.map_or_else(String::new, |threshold| {
-        format!(" by more than {}", format::percent(threshold))
+        format!(" by more than {}", value::percent(threshold))
     });
     let first = match (changes.decides, regressed) {
         (Decides::Nothing, _) => format!(
@@ -46,7 +46,7 @@ pub(super) fn headline(changes: &Changes) -> String {
 /// What the exit code says, too: without any cell that was checked, nothing passes.
 fn none_regressed(changes: &Changes, more_than: &str) -> String {
     let (checked, open) = (changes.checked(), changes.unresolved().count());
-    let all = format::counted(checked + open, "cell");
+    let all = value::counted(checked + open, "cell");
     match (checked, open) {
         (0, 0) => "Nothing was judged".to_owned(),
         (0, _) => {
@@ -143,7 +143,7 @@ pub(super) fn plain_verdict(verdict: ChangeVerdict) -> (&'static str, Tone) {
 }
 
 pub(super) fn time(time: Option<Interval>) -> String {
-    format::maybe(time, |time| format::time(time.estimate))
+    value::maybe(time, |time| value::time(time.estimate))
 }
 
 /// Its name in both, `read/sql` or `read/sql → read/blob`.
@@ -156,13 +156,13 @@ pub(super) fn name(cell: &CellChange) -> String {
 
 /// A change as a percentage: `+51%`.
 pub(super) fn percent(change: &Change) -> String {
-    format::difference(change.ratio)
+    value::difference(change.ratio)
 }
 
 /// `[+47%, +55%]`
 pub(super) fn interval(change: &Change) -> String {
-    let [low, high] = [change.low, change.high].map(format::difference);
-    format::between(&low, &high)
+    let [low, high] = [change.low, change.high].map(value::difference);
+    value::between(&low, &high)
 }
 
 /// Whether a cell changed, as far as that can be said, so that a sentence is due.
@@ -183,12 +183,12 @@ pub(super) fn statement(cell: &CellChange, decides: Decides) -> String {
     let found = match cell.ratio.filter(|_| decides == Decides::Ratio) {
         Some(ratio) => format!(
             "its ratio to the baseline is {} times what it was, {}; time per operation {was} → {is}",
-            format::ratio(ratio.ratio),
+            value::ratio(ratio.ratio),
             ends(&ratio)
         ),
         None => format!(
             "{is} per operation, {} times as long as before ({was}), {}",
-            format::ratio(cell.time.ratio),
+            value::ratio(cell.time.ratio),
             ends(&cell.time)
         ),
     };
@@ -211,7 +211,7 @@ fn by_chance(cell: &CellChange, decides: Decides) -> String {
         Some(p) if slower && !cell.regression => format!(
             " No regression: where nothing changed, one of so many cells lies so far off in up to {} \
              of comparisons.",
-            format::percent(p)
+            value::percent(p)
         ),
         _ => String::new(),
     }
@@ -219,7 +219,7 @@ fn by_chance(cell: &CellChange, decides: Decides) -> String {
 
 /// `interval 1.47 to 1.55`
 fn ends(change: &Change) -> String {
-    let [low, high] = [change.low, change.high].map(format::ratio);
+    let [low, high] = [change.low, change.high].map(value::ratio);
     format!("interval {low} to {high}")
 }
 
@@ -229,7 +229,7 @@ fn beside(cell: &CellChange, decides: Decides) -> String {
     let Some((ratio, verdict)) = found.filter(|_| decides != Decides::Ratio) else {
         return String::new();
     };
-    let factor = format::ratio(ratio.ratio);
+    let factor = value::ratio(ratio.ratio);
     let shown = format!("{factor}, {}", ends(&ratio));
     let alike = verdict == cell.time_verdict && side(&ratio) == side(&cell.time);
     match verdict {
@@ -289,7 +289,7 @@ pub(super) fn difference(difference: &Difference) -> String {
 /// A large number with its thousands grouped; any other text as it is.
 fn grouped(text: &str) -> String {
     match text.parse::<u64>() {
-        Ok(number) if number >= 10_000 => format::count(number),
+        Ok(number) if number >= 10_000 => value::count(number),
         _ => text.to_owned(),
     }
 }

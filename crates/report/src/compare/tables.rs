@@ -4,7 +4,7 @@ use super::sentences::{interval, name, plain_verdict, verdict};
 use crate::document::{
     Block, Cell, Detail, Table, TableBuilder, folded, number, text_column, toned,
 };
-use crate::format;
+use crate::value;
 use stowplan_analysis::Interval;
 use stowplan_analysis::compare::{CellChange, Changes, Decides, Unit};
 
@@ -82,7 +82,7 @@ pub(super) fn named<'a>(title: &str) -> TableBuilder<'a, CellChange> {
 fn timed<'a>(title: &str, of: fn(&CellChange) -> Option<Interval>) -> TableBuilder<'a, CellChange> {
     let cell = move |cell: &CellChange| {
         let time = of(cell).map_or(f64::NAN, |time| time.estimate);
-        Cell::number(time, format::time(time))
+        Cell::number(time, value::time(time))
     };
     number(title, "time per operation", cell).in_unit("ns")
 }
@@ -102,7 +102,7 @@ fn changed<'a>(by: Decides) -> [TableBuilder<'a, CellChange>; 2] {
 fn changed_by<'a>(title: &str, by: Decides) -> TableBuilder<'a, CellChange> {
     number(title, help(by), move |cell: &CellChange| {
         let change = cell.decisive(by).map(|(change, _)| change.ratio);
-        Cell::maybe(change, format::difference)
+        Cell::maybe(change, value::difference)
     })
 }
 

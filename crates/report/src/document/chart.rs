@@ -1,6 +1,6 @@
 //! Charts of two shapes: rows over one axis, and planes with two.
 
-use super::{LegendEntry, Scale, Sign};
+use super::{LegendEntry, Scale, Sign, Value};
 
 /// An axis: where values lie, and which are marked.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,61 +45,45 @@ pub struct RowGroup {
     pub rows: Vec<ChartRow>,
 }
 
-/// One row.
+/// One row: what it is of, its value, and how that is drawn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChartRow {
     /// What it is of.
     pub label: String,
     /// What else there is to know of that; shown where there is room; may be empty.
     pub detail: String,
-    /// What is drawn.
+    /// Its value; nothing where there is no data.
+    pub value: Option<Value>,
+    /// How the value is drawn.
     pub shape: Shape,
-    /// The interval.
-    pub interval: Option<(f64, f64)>,
-    /// The value as text.
-    pub value: String,
-    /// What follows the value where there is room: its interval or its error; may be empty.
-    pub spread: String,
-    /// The value itself, for those who read the page by program.
-    pub number: Option<f64>,
     /// Who is ahead.
     pub sign: Option<Sign>,
-    /// All of it in a sentence.
-    pub tooltip: String,
+    /// What else there is to know of the value, for those who point at it; may be empty.
+    pub help: String,
 }
 
-/// What a row draws.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Shape {
-    /// Nothing: there is no data.
-    #[default]
-    Nothing,
-    /// A bar from the origin of the axis to its value.
-    Bar(Bar),
-    /// A point at a value.
-    Point(f64),
-    /// Pieces one behind the other, and thinner ones below them.
-    Segments {
-        /// The pieces.
-        pieces: Vec<Segment>,
-        /// The thinner ones.
-        thin: Vec<Segment>,
-    },
-}
-
-/// A bar.
+/// How the value of a row is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bar {
-    /// Where it ends.
-    pub value: f64,
-    /// How it is filled.
-    pub fill: Fill,
+pub enum Shape {
+    /// A bar from the origin of the axis.
+    Bar(Fill),
+    /// A point.
+    Point,
+    /// A piece as long as the value, which begins here.
+    Piece(f64, Fill),
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self::Bar(Fill::default())
+    }
 }
 
 /// How a bar or a piece is filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fill {
     /// Measured here.
+    #[default]
     Ours,
     /// Measured here, without a claim.
     Uncertain,
@@ -109,29 +93,6 @@ pub enum Fill {
     Floor,
     /// Published.
     Published,
-    /// A step of several; neighbours differ.
-    Step(usize),
-    /// What no step explains.
-    Remainder,
-}
-
-/// A piece of a row.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Segment {
-    /// Where it begins.
-    pub from: f64,
-    /// Where it ends; before its beginning where it saves something, which is drawn as a mark.
-    pub to: f64,
-    /// How it is filled.
-    pub fill: Fill,
-    /// What it is and how much, for terminals, which draw each piece as a row of its own.
-    pub label: String,
-    /// Its value as text.
-    pub value: String,
-    /// The interval of that; may be empty.
-    pub spread: String,
-    /// All of it in a sentence.
-    pub tooltip: String,
 }
 
 /// A line over the whole height of rows, or the whole width of a plane.
@@ -223,19 +184,13 @@ pub struct Point {
     /// Across.
     pub x: f64,
     /// Upwards; nothing where there is no data, which interrupts the line.
-    pub y: Option<f64>,
-    /// Upwards, the interval.
-    pub interval: Option<(f64, f64)>,
+    pub value: Option<Value>,
     /// Its shape, where it is not that of its line.
     pub shape: Option<PointShape>,
-    /// Across, in words, for terminals, which draw each point as a row.
+    /// Across, in words; empty where nobody can point at it.
     pub label: String,
-    /// Upwards, as text.
-    pub value: String,
-    /// What follows the value; may be empty.
-    pub spread: String,
-    /// All of it in a sentence; empty where nobody can point at it.
-    pub tooltip: String,
+    /// What else there is to know of it; may be empty.
+    pub help: String,
 }
 
 /// The shape of a point: shapes differ, so that colour is not needed to tell them apart.
@@ -310,13 +265,58 @@ impl RowGroup {
 }
 
 impl ChartRow {
-    /// A row that says that there is nothing to draw.
-    pub fn without_data(label: impl Into<String>, tooltip: impl Into<String>) -> Self {
+    /// A bar, or that there is no data for one.
+    pub fn bar(label: impl Into<String>, value: Option<Value>, fill: Fill) -> Self {
         Self {
             label: label.into(),
-            value: "no data".to_owned(),
-            tooltip: tooltip.into(),
+            value,
+            shape: Shape::Bar(fill),
             ..Self::default()
+        }
+    }
+
+    /// All of it in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        sentence(&self.label, self.value, &self.help)
+    }
+
+    /// The label with its detail.
+    pub(crate) fn detailed(&self) -> String {
+        match self.detail.as_str() {
+            "" => self.label.clone(),
+            detail => format!("{} ({detail})", self.label),
+        }
+    }
+
+    /// The value as text.
+    pub(crate) fn text(&self) -> String {
+        self.value.map_or(NO_DATA.to_owned(), |value| value.text())
+    }
+
+    /// What follows the value where there is room.
+    pub(crate) fn spread(&self) -> String {
+        self.value.map_or_else(String::new, |value| value.spread())
+    }
+}
+
+/// What stands for a value that there is not.
+const NO_DATA: &str = "no data";
+
+/// What something is, and what else there is to know of it.
+fn sentence(label: &str, value: Option<Value>, help: &str) -> String {
+    let value = value.map_or(NO_DATA.to_owned(), |value| value.sentence());
+    let said = [value.as_str(), help];
+    let said: Vec<&str> = said.into_iter().filter(|text| !text.is_empty()).collect();
+    format!("{label}: {}", said.join(", "))
+}
+
+impl Point {
+    /// All of it in a sentence; empty where nobody can point at it.
+    pub(crate) fn sentence(&self, line: &str) -> String {
+        match (line, self.label.as_str()) {
+            (_, "") => self.help.clone(),
+            ("", label) => sentence(label, self.value, &self.help),
+            (line, label) => sentence(&format!("{line}, {label}"), self.value, &self.help),
         }
     }
 }
@@ -330,14 +330,6 @@ impl Mark {
             kind,
             sign: String::new(),
         }
-    }
-}
-
-impl Shape {
-    /// A bar from the origin of the axis.
-    #[must_use]
-    pub fn bar(value: f64, fill: Fill) -> Self {
-        Self::Bar(Bar { value, fill })
     }
 }
 

@@ -18,10 +18,6 @@ pub enum ListStyle {
     Bullets,
     /// Answers to questions: the question, the answer, why, and a figure set apart.
     Answers,
-    /// Lines that begin with a figure, which stand below each other.
-    Figures,
-    /// Steps in their order, each with its key and its figure.
-    Steps,
 }
 
 /// One item. Only `text` must be there.
@@ -29,8 +25,6 @@ pub enum ListStyle {
 pub struct Item {
     /// What was found, in a word.
     pub badge: Option<Badge>,
-    /// How it is drawn in the chart that it explains.
-    pub key: Option<Key>,
     /// What it is about.
     pub title: Text,
     /// What is said of it.

@@ -13,9 +13,10 @@ mod sign;
 mod table;
 mod text;
 
+pub use crate::value::{Spread, Unit, Value};
 pub use chart::{
-    Area, AreaKind, Axis, Bar, ChartRow, Fill, Line, LineKind, Mark, MarkKind, Panel, Plane, Point,
-    PointShape, RowGroup, Rows, Segment, Shape,
+    Area, AreaKind, Axis, ChartRow, Fill, Line, LineKind, Mark, MarkKind, Panel, Plane, Point,
+    PointShape, RowGroup, Rows, Shape,
 };
 pub use list::{Badge, Item, Key, LegendEntry, List, ListStyle};
 pub use scale::Scale;

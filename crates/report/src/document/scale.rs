@@ -25,6 +25,21 @@ impl Scale {
         }
     }
 
+    /// As [`Self::for_bars`], where the study may ask for the one or the other; logarithmic bars begin
+    /// at a power of ten.
+    #[must_use]
+    pub fn of_bars(bars: &[f64], ends: &[f64], logarithmic: Option<bool>) -> Self {
+        let suited = Self::for_bars(bars, ends);
+        let (low, high) = span(bars.iter().chain(ends).copied());
+        match logarithmic.unwrap_or(suited.logarithmic) {
+            false => Self::linear(high),
+            true if high > 0.0 => {
+                Self::logarithmic(10f64.powf(low.log10().floor()), high).with_bars_from_its_end()
+            }
+            true => suited,
+        }
+    }
+
     /// A logarithmic axis with some air at both ends.
     pub fn logarithmic(low: f64, high: f64) -> Self {
         let usable = low.is_finite() && low > 0.0 && high >= low;

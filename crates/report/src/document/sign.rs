@@ -1,5 +1,6 @@
 //! Who is ahead, as a sign that needs no colour: it points to where the ratio lies from 1.
 
+use super::{Key, LegendEntry};
 use stowplan_analysis::{RatioEstimate, Verdict};
 
 /// Where a ratio lies from 1, as far as its verdict claims.
@@ -90,9 +91,9 @@ impl Sign {
 }
 
 /// The signs that occur, each with what it says.
-pub fn legend(found: &[Sign], above: &str, below: &str, zone: &str) -> Vec<(Sign, String)> {
+pub fn legend(found: &[Sign], above: &str, below: &str, zone: &str) -> Vec<LegendEntry> {
     let signs = Sign::ALL.into_iter().filter(|sign| found.contains(sign));
     signs
-        .map(|sign| (sign, sign.words(above, below, zone)))
+        .map(|sign| LegendEntry::new(Key::Sign(sign), sign.words(above, below, zone)))
         .collect()
 }

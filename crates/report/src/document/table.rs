@@ -1,6 +1,6 @@
 //! Tables: columns, and rows of cells with the number to sort by.
 
-use super::{Sign, Text, Tone, plain, toned};
+use super::{Sign, Text, Tone, Value, plain, toned};
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -87,6 +87,23 @@ impl Cell {
             sort: value.is_finite().then_some(value),
             ..Self::text(plain(text))
         }
+    }
+
+    /// A value.
+    #[must_use]
+    pub fn value(value: Option<Value>) -> Self {
+        value.map_or_else(Self::default, |value| {
+            Self::number(value.number, value.text())
+        })
+    }
+
+    /// What follows a value: its interval or its error; sorted by its width.
+    #[must_use]
+    pub fn spread(value: Option<Value>) -> Self {
+        let ends = value.and_then(|value| Some((value.ends()?, value.spread())));
+        ends.map_or_else(Self::default, |((low, high), spread)| {
+            Self::number(high - low, spread)
+        })
     }
 
     /// A number, if there is one.

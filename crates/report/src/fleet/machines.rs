@@ -2,7 +2,7 @@
 
 use super::Fleet;
 use crate::document::{Block, Cell, Table, chapter, text_column};
-use crate::format;
+use crate::value;
 use stowplan_analysis::Machine;
 use stowplan_model::{Environment, format_bytes};
 
@@ -35,16 +35,6 @@ pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     chapter("machines", "Machines", blocks)
 }
 
-/// What a machine is, in short, for the bars: `AMD EPYC 9B14, 2 CPUs, Debian 12, ext4`.
-pub(super) fn in_short(machine: &Machine) -> String {
-    let environment = &machine.environment;
-    joined(&[
-        &processor(environment),
-        &environment.os,
-        &environment.file_system.kind,
-    ])
-}
-
 /// The parts that are known, separated by commas.
 fn joined(parts: &[&str]) -> String {
     let known = parts.iter().copied().filter(|part| !part.is_empty());
@@ -55,7 +45,7 @@ fn joined(parts: &[&str]) -> String {
 fn processor(environment: &Environment) -> String {
     let name = environment.cpu.as_ref();
     let name = name.unwrap_or(&environment.architecture);
-    let cpus = format::counted(environment.cpus, "CPU");
+    let cpus = value::counted(environment.cpus, "CPU");
     format!("{}, {cpus}", short_name(name))
 }
 
@@ -101,7 +91,7 @@ fn warnings(machine: &Machine) -> String {
         (0, 0) => String::new(),
         (warnings, 0) => warnings.to_string(),
         (warnings, failures) => {
-            format!("{warnings}, {}", format::counted(failures, "failed cell"))
+            format!("{warnings}, {}", value::counted(failures, "failed cell"))
         }
     }
 }

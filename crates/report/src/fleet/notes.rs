@@ -4,7 +4,7 @@
 use super::Fleet;
 use crate::cells::grouped;
 use crate::document::{Block, Detail, notice};
-use crate::{format, wording};
+use crate::{value, wording};
 use std::collections::BTreeMap;
 use stowplan_model::{CellId, WarningKind};
 
@@ -26,7 +26,7 @@ fn endings(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
 /// That verdicts are by different zones, if they are.
 fn zones(fleet: &Fleet<'_>) -> Option<String> {
     let zones = fleet.machines().iter();
-    let zones = zones.map(|m| format!("{} on {}", format::percent(m.equivalence), m.label));
+    let zones = zones.map(|m| format!("{} on {}", value::percent(m.equivalence), m.label));
     fleet.zone().is_none().then(|| {
         format!(
             "Verdicts are by different equivalence zones: {}.",

@@ -1,12 +1,12 @@
 //! A document as Markdown: what is drawn elsewhere is a table here.
 
-use super::{as_rows, carries_files, detailed, is_told};
+use super::{as_rows, carries_files, is_told};
 use crate::document::{
     Align, Block, Cell, ChartRow, Content, Document, Fold, Item, Key, LegendEntry, List, ListStyle,
-    PointShape, Row, RowGroup, Rows, Section, Shape, Table, Text, Tone,
+    PointShape, Row, RowGroup, Rows, Section, Table, Text, Tone,
 };
-use crate::format::NO_BREAK;
 use crate::steers;
+use crate::value::NO_BREAK;
 use maud::html;
 
 /// The document as Markdown.
@@ -181,7 +181,7 @@ impl Page {
             let titles = [&group.heading, &group.title].into_iter();
             let titles = titles.filter(|title| !title.is_empty());
             rows.extend(titles.map(|title| fields(bold(title), "", "", String::new())));
-            group.rows.iter().for_each(|row| chart_row(row, &mut rows));
+            rows.extend(group.rows.iter().map(chart_row));
             self.lines(said_of(group, &group.notices).map(|text| bold(&text)));
         }
         self.grid(&heads, &rows);
@@ -243,9 +243,6 @@ fn item(item: &Item, style: ListStyle) -> String {
             (inline(&item.title), joined(" ", [text, figure]))
         }
         ListStyle::Bullets => (bold(&item.title.text()), inline(&item.text)),
-        ListStyle::Figures | ListStyle::Steps => {
-            (String::new(), joined(" ", [figure, inline(&item.text)]))
-        }
     };
     let said = joined(": ", [title, badge.unwrap_or_default(), said]);
     joined("; ", [said, note])
@@ -259,22 +256,10 @@ fn cell(cell: Option<&Cell>) -> String {
     }
 }
 
-/// A row, or of what consists of pieces one for each and one for the whole.
-fn chart_row(row: &ChartRow, rows: &mut Vec<Vec<String>>) {
-    let (label, value) = (escape(&detailed(row)), &row.value);
+fn chart_row(row: &ChartRow) -> Vec<String> {
     let sign = row.sign.map(|sign| sign.glyph().to_string());
-    let sign = sign.unwrap_or_default();
-    let Shape::Segments { pieces, thin } = &row.shape else {
-        return rows.push(fields(label, value, &row.spread, sign));
-    };
-    rows.push(fields(bold(&detailed(row)), "", "", String::new()));
-    for (index, piece) in pieces.iter().enumerate() {
-        let alone = thin.get(index).filter(|thin| !thin.value.is_empty());
-        let alone = alone.map(|alone| format!("alone {}", escape(&alone.value)));
-        let (label, alone) = (escape(&piece.label), alone.unwrap_or_default());
-        rows.push(fields(label, &piece.value, &piece.spread, alone));
-    }
-    rows.push(fields("the whole".to_owned(), value, &row.spread, sign));
+    let label = escape(&row.detailed());
+    fields(label, &row.text(), &row.spread(), sign.unwrap_or_default())
 }
 
 fn fields(label: String, value: &str, spread: &str, aside: String) -> Vec<String> {

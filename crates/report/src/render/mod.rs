@@ -5,13 +5,13 @@ pub mod markdown;
 pub mod terminal;
 
 use crate::document::{
-    AreaKind, Block, ChartRow, Content, Fill, Fold, Line, LineKind, Mark, MarkKind, Plane, Point,
+    AreaKind, Block, ChartRow, Content, Fold, Line, LineKind, Mark, MarkKind, Plane, Point,
     PointShape, RowGroup, Rows, Shape,
 };
 
 /// A plane as text can show it: a row per point over the axis upwards. Points whose shapes are signs
 /// say on which side they are; of others, bars show the size.
-fn as_rows(plane: &Plane) -> Rows {
+pub(crate) fn as_rows(plane: &Plane) -> Rows {
     let mut groups = Vec::new();
     for panel in &plane.panels {
         // A heading is that of all groups behind it.
@@ -37,9 +37,8 @@ fn as_rows(plane: &Plane) -> Rows {
     }
 }
 
-/// A point that only a drawing can show has no name.
 fn is_named(point: &&Point) -> bool {
-    !(point.label.is_empty() && point.value.is_empty())
+    !point.label.is_empty()
 }
 
 fn point_row(point: &Point) -> ChartRow {
@@ -49,17 +48,13 @@ fn point_row(point: &Point) -> ChartRow {
     };
     ChartRow {
         label: point.label.clone(),
-        shape: match (point.y, sign) {
-            (None, _) => Shape::Nothing,
-            (Some(at), Some(_)) => Shape::Point(at),
-            (Some(value), None) => Shape::bar(value, Fill::Ours),
+        value: point.value,
+        shape: match sign {
+            Some(_) => Shape::Point,
+            None => Shape::default(),
         },
-        interval: point.interval,
-        value: point.value.clone(),
-        spread: point.spread.clone(),
-        number: point.y,
         sign,
-        tooltip: point.tooltip.clone(),
+        help: point.help.clone(),
         ..ChartRow::default()
     }
 }
@@ -80,12 +75,4 @@ fn is_told(before: &Content, fold: &Fold) -> bool {
     };
     let is_table = |block: &Block| matches!(block.content, Content::Table(_));
     is_drawn && !fold.is_heading && fold.blocks.iter().all(is_table)
-}
-
-/// What a row is of, with what else there is to know of that.
-fn detailed(row: &ChartRow) -> String {
-    match row.detail.as_str() {
-        "" => row.label.clone(),
-        detail => format!("{} ({detail})", row.label),
-    }
 }

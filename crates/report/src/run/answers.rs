@@ -5,7 +5,7 @@ use super::{crossover, screen};
 use crate::document::{
     Block, Item, List, ListStyle, Section, Text, anchor, faint, paragraph, plain, strong,
 };
-use crate::{constituents, format, noise, wording};
+use crate::{constituents, noise, value, wording};
 use stowplan_analysis::{
     Analysis, Answer, ComparisonOutcome, MatrixOutcome, SizeRange, SweepOutcome, TWICE_DIFFERED,
 };
@@ -47,7 +47,7 @@ impl Row {
     fn item(&self) -> Item {
         Item {
             title: plain(self.title.clone()).linked(&format!("#{}", self.target)),
-            text: strong(format::capital(&self.answer)),
+            text: strong(value::capital(&self.answer)),
             note: faint(&self.reason),
             ..Item::default()
         }
@@ -148,7 +148,7 @@ fn matrix_answer(
     let mut found = Vec::new();
     for (ranges, place) in [(inside, "inside"), (outside, "outside")] {
         let texts = ranges.iter();
-        let texts: Vec<String> = texts.map(|r| crossover::span(*r, format::size)).collect();
+        let texts: Vec<String> = texts.map(|r| crossover::span(*r, value::size)).collect();
         if !texts.is_empty() {
             found.push(format!("values of {} {place}", wording::list(&texts)));
         }
@@ -205,11 +205,11 @@ fn measured(outcome: &SweepOutcome) -> String {
         return String::new();
     };
     let (low, high) = (*low, *high);
-    let range = |from, to| crossover::span(SizeRange { from, to }, crossover::size);
+    let range = |from, to| crossover::span(SizeRange { from, to }, value::short_size);
     let (Some(from), Some(to)) = (figures.first(), figures.last()) else {
         return format!("measured: no size; planned: {}", range(low, high));
     };
-    let (first, last) = (crossover::size(low), crossover::size(high));
+    let (first, last) = (value::short_size(low), value::short_size(high));
     let more = match (low < *from, high > *to) {
         _ if figures.len() == planned.len() => String::new(),
         (true, true) => format!("; planned from {first} to {last}"),
@@ -217,7 +217,7 @@ fn measured(outcome: &SweepOutcome) -> String {
         (false, true) => format!("; planned up to {last}"),
         (false, false) => format!("; planned: {} sizes", planned.len()),
     };
-    let sizes = format::counted(figures.len(), "size");
+    let sizes = value::counted(figures.len(), "size");
     format!("measured: {sizes}, {}{more}", range(*from, *to))
 }
 
@@ -245,15 +245,15 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
     let verified = cells().filter_map(|cell| cell.verification.as_ref());
     let verified = sum(&mut verified.map(|found| found.values));
     if verified > 0 {
-        let verified = format::count(verified);
+        let verified = value::count(verified);
         reasons.push(format!("{verified} values were read back and compared"));
     }
     reasons.push(format!(
         "{} operations were timed",
-        format::count(operations)
+        value::count(operations)
     ));
     reasons.extend(unreliable_sessions(&comparisons));
-    Some(format!("{}.", format::capital(&reasons.join("; "))))
+    Some(format!("{}.", value::capital(&reasons.join("; "))))
 }
 
 /// `measuring the same thing twice differed by up to 2% in the quietest comparison and 16% in the

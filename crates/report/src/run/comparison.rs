@@ -11,7 +11,7 @@ use crate::cells::grouped;
 use crate::document::{
     Badge, Block, Fold, Tone, anchor, bullets, chapter, faint, paragraph, plain, remark, strong,
 };
-use crate::{format, noise, wording};
+use crate::{noise, value, wording};
 use stowplan_analysis::{Analysis, Basis, ComparisonOutcome, Kind};
 use stowplan_model::Statistic;
 
@@ -24,7 +24,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let fold = |comparison| fold(analysis, comparison);
     let mut blocks: Vec<Block> = singles.into_iter().map(fold).collect();
     if !parts.is_empty() {
-        let comparisons = format::counted(parts.len(), "comparison");
+        let comparisons = value::counted(parts.len(), "comparison");
         let title = format!("The {comparisons} that matrices and sweeps are made of");
         blocks.push(Fold::new(title, parts.into_iter().map(fold).collect()).into());
     }
@@ -97,7 +97,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome, advice: &Advice<'
 /// Which time the ratios are of, and how long blocks waited for a CPU.
 fn metric(comparison: &ComparisonOutcome) -> String {
     let delay = comparison.delay_share.map_or_else(String::new, |share| {
-        let share = format::percent(share);
+        let share = value::percent(share);
         format!(" Blocks waited for a CPU for {share} of their time.")
     });
     format!("Ratios are of {}.{delay}", wording::metric(comparison))
@@ -109,7 +109,7 @@ fn rounds_of_times(comparison: &ComparisonOutcome) -> Option<String> {
     let rounds = fewer.map(|cell| cell.time_rounds).max()?;
     Some(format!(
         "Times and what an operation takes are of the {} that all ratios rest on.",
-        format::counted(rounds, "round")
+        value::counted(rounds, "round")
     ))
 }
 
@@ -127,14 +127,14 @@ fn basis(comparison: &ComparisonOutcome) -> Option<String> {
     let basis = Basis::of(comparison, comparison.baseline()?)?;
     let beyond = match comparison.measure {
         Statistic::Max => String::new(),
-        _ => format!(", {} of them beyond it", format::count(basis.beyond)),
+        _ => format!(", {} of them beyond it", value::count(basis.beyond)),
     };
     Some(format!(
         "The ratios are of the {} of each block of {}: the median of rounds. {} of the baseline in \
          all{beyond}.",
         comparison.measure.in_words(),
-        format::counted(basis.of_a_block, "operation"),
-        format::counted(basis.operations, "operation"),
+        value::counted(basis.of_a_block, "operation"),
+        value::counted(basis.operations, "operation"),
     ))
 }
 

@@ -7,13 +7,15 @@ mod words;
 
 pub(crate) use words::{Context, rules, setting, settings, span, spans, unreliable};
 
-use super::ratios::{self, Figure, Ratio};
+use super::ratios::{self, Ratio};
 use super::sign_words::Sides;
 use crate::document::{
     Area, AreaKind, Axis, Block, Content, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel,
-    Plane, Point, PointShape, Scale, Section, Sign, anchor, notice, paragraph, remark, strong,
+    Plane, Point, PointShape, Scale, Section, Sign, Unit, Value, anchor, notice, paragraph, remark,
+    strong,
 };
-use crate::{constituents, format, noise, wording};
+use crate::value::{self, short_size as size};
+use crate::{constituents, noise, wording};
 use stowplan_analysis::{
     Analysis, ComparisonOutcome, Crossover, SweepOutcome, SweepPoint, Verdict,
 };
@@ -174,21 +176,16 @@ impl Frame<'_> {
 
     fn point(&self, point: &SweepPoint) -> Point {
         let sign = Sign::of(point.verdict, point.estimate.as_ref());
-        let (label, words) = (size(point.size), self.sides().words(sign));
-        let figure = point.estimate.as_ref().map(Figure::of);
-        let figures = figure.as_ref().map_or_else(String::new, |figure| {
-            format!("{}, {}: ", figure.ratio, figure.basis)
-        });
-        let spread = point.estimate.map(|e| format::interval(e.low, e.high));
+        let words = self.sides().words(sign);
         Point {
             x: bytes(point.size),
-            y: point.estimate.map(|e| e.ratio),
-            interval: point.estimate.map(|e| (e.low, e.high)),
+            value: point.estimate.as_ref().map(Value::from),
             shape: Some(PointShape::Sign(sign)),
-            tooltip: format!("{label}: {figures}{words}"),
-            label,
-            value: figure.map_or_else(|| "no data".to_owned(), |figure| figure.ratio),
-            spread: spread.unwrap_or_default(),
+            label: size(point.size),
+            help: match point.estimate {
+                Some(estimate) => format!("{} rounds: {words}", estimate.rounds),
+                None => String::new(),
+            },
         }
     }
 
@@ -198,7 +195,7 @@ impl Frame<'_> {
         let signs = points.map(|p| Sign::of(p.verdict, p.estimate.as_ref()));
         let signs: Vec<Sign> = signs.collect();
         let mut entries = self.sides().legend(&signs, key);
-        let (low, high) = (format::ratio(self.band.0), format::ratio(self.band.1));
+        let (low, high) = (value::ratio(self.band.0), value::ratio(self.band.1));
         let band = format!("{low} to {high}: too close to 1 to matter");
         entries.push(LegendEntry::new(Key::Interval, "interval"));
         entries.push(LegendEntry::new(Key::Band, band));
@@ -227,17 +224,13 @@ fn key(sign: Sign) -> Key {
     }
 }
 
-/// Where the line between points crosses 1; nothing is claimed of it.
 fn crossing(size: f64) -> Point {
     Point {
         x: size,
-        y: Some(1.0),
-        interval: None,
+        value: Some(Value::new(1.0, Unit::Ratio)),
         shape: Some(PointShape::Crossing),
-        label: String::new(),
-        value: String::new(),
-        spread: String::new(),
-        tooltip: "the line between points crosses 1 here; nothing is claimed of it".to_owned(),
+        help: "the line between points crosses 1 here; nothing is claimed of it".to_owned(),
+        ..Point::default()
     }
 }
 
@@ -277,29 +270,6 @@ fn worded(
         zone: &wording::zone(analysis),
     };
     word(&outcome.finding, &context)
-}
-
-/// A size with up to three significant digits, in the binary unit that fits: sizes that a sweep
-/// adds are round in no unit, and mixing units would hide their order.
-pub(crate) fn size(size: u64) -> String {
-    const UNITS: [(&str, f64); 3] = [
-        ("GiB", 1_073_741_824.0),
-        ("MiB", 1_048_576.0),
-        ("KiB", 1_024.0),
-    ];
-    let size = bytes(size);
-    let unit = UNITS.into_iter().find(|(_, unit)| size >= *unit);
-    let Some((name, unit)) = unit else {
-        return format!("{size} B");
-    };
-    let value = size / unit;
-    let digits = match value {
-        _ if value < 9.995 => format!("{value:.2}"),
-        _ if value < 99.95 => format!("{value:.1}"),
-        _ => return format!("{value:.0} {name}"),
-    };
-    let digits = digits.trim_end_matches('0').trim_end_matches('.');
-    format!("{digits} {name}")
 }
 
 /// The sizes of some of its points, rising.
@@ -407,7 +377,7 @@ fn ratio_axis(points: &[&SweepPoint], band: (f64, f64), title: String) -> Axis {
         ends().fold(f64::INFINITY, f64::min),
         ends().fold(0.0, f64::max),
     );
-    Axis::new(title, scale, scale.fine_ticks(), format::ratio_tick)
+    Axis::new(title, scale, scale.fine_ticks(), value::ratio_tick)
 }
 
 /// A tick of the axis of sizes; ticks are whole bytes.
@@ -417,38 +387,10 @@ fn ratio_axis(points: &[&SweepPoint], band: (f64, f64), title: String) -> Axis {
     reason = "a whole number"
 )]
 fn size_tick(tick: f64) -> String {
-    format::size(tick as u64)
+    value::size(tick as u64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "drawn")]
 fn bytes(size: u64) -> f64 {
     size as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_of_a_sweep_are_short_and_in_one_kind_of_unit() {
-        let shown = [
-            (512, "512 B"),
-            (1_024, "1 KiB"),
-            (2_432, "2.38 KiB"),
-            (2_880, "2.81 KiB"),
-            (10_000, "9.77 KiB"),
-            (10_240, "10 KiB"),
-            (19_456, "19 KiB"),
-            (23_600, "23 KiB"),
-            (102_400, "100 KiB"),
-            (128_000, "125 KiB"),
-            (1_000_000, "977 KiB"),
-            (1 << 20, "1 MiB"),
-            (3 << 19, "1.5 MiB"),
-            (1 << 30, "1 GiB"),
-        ];
-        for (bytes, text) in shown {
-            assert_eq!(size(bytes), text);
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The machine, the file system, the program and its engines.
 
 use crate::document::{Block, Section, Text, bullets, facts, folded, plain, remark};
-use crate::{facts as known, format};
+use crate::{facts as known, value};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::calibration::{LATENCY_BUDGET_NS, RATIO_BUDGET_NS};
 use stowplan_model::{HarnessCost, format_bytes};
@@ -15,7 +15,7 @@ pub(crate) fn section(analysis: &Analysis) -> Block {
         let text = format!(
             "measured with a store that does nothing, {} blocks of {} operations each",
             cost.blocks,
-            format::count(cost.operations)
+            value::count(cost.operations)
         );
         ("harness cost".to_owned(), text)
     }));
@@ -56,9 +56,9 @@ fn preparation(analysis: &Analysis) -> Option<Block> {
         format!(
             "{}: {} values, {}, in {}",
             record.what,
-            format::count(record.values),
+            value::count(record.values),
             format_bytes(record.bytes),
-            format::seconds(record.seconds)
+            value::seconds(record.seconds)
         )
     });
     let title = "What was prepared, and how long it took";
@@ -90,8 +90,8 @@ pub(crate) fn driver_costs(analysis: &Analysis) -> impl Iterator<Item = Block> {
 fn in_blocks(cost: &HarnessCost) -> String {
     format!(
         "{} in ratio blocks, {} in latency blocks",
-        format::time(cost.ratio_ns),
-        format::time(cost.latency_ns)
+        value::time(cost.ratio_ns),
+        value::time(cost.latency_ns)
     )
 }
 

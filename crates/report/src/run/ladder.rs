@@ -3,30 +3,30 @@
 
 mod cold;
 mod counts;
-mod pieces;
 #[cfg(test)]
 mod testing;
 
+use crate::columns::Columns;
 use crate::document::{
-    Axis, Block, ChartRow, Item, Key, List, ListStyle, RowGroup, Rows, Scale, Section, Segment,
-    Shape, bullets, faint, folded, notice, paragraph, remark, strong,
+    Axis, Block, Cell, ChartRow, Fill, RowGroup, Rows, Scale, Section, Shape, Table, Unit, Value,
+    bullets, folded, notice, paragraph, remark,
 };
-use crate::signed::{self as time, minus};
-use crate::{format, noise, quantity, wording};
-use pieces::{Piece, pieces, thin};
+use crate::figure::ticks;
+use crate::value::{self, minus};
+use crate::{noise, wording};
+use std::collections::BTreeMap;
 use stowplan_analysis::{
-    Agreement, Analysis, ComparisonOutcome, Interval, IsolatedSum, LadderOutcome,
+    Agreement, Analysis, ComparisonOutcome, Interval, Isolated, IsolatedSum, LadderOutcome, Step,
 };
-use stowplan_model::{CellId, Measure};
+use stowplan_model::CellId;
 
 const CAPTION: &str = "Time of one operation, from the bottom up: each piece is what a cell takes \
-                       more than the one below it, in the same rounds. The thin bar is what the \
-                       same steps take alone. Hatched: what is left of the whole.";
-
-/// Lines that a ladder takes beside its pieces.
+                       more than the one below it, in the same rounds. Pale: what is left of the \
+                       whole.";
+/// Lines of a ladder beside its pieces: its title, the whole and the axis.
 const LINES_BESIDE: usize = 3;
 
-/// The section; nothing if nothing explains anything.
+/// Why the cells of each comparison take as long as they do.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let comparisons = analysis.comparisons.iter();
     let groups: Vec<Block> = comparisons
@@ -45,11 +45,11 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
         .map(|outcome| Ladder::of(analysis, outcome))
         .collect();
     let mut blocks: Vec<Block> = Vec::new();
-    if !ladders.is_empty() && !comparison.reliable {
-        blocks.push(notice(noise::unreliable()));
-    }
     if !ladders.is_empty() {
-        blocks.push(figure(analysis, comparison, &ladders));
+        blocks.extend((!comparison.reliable).then(|| notice(noise::unreliable())));
+        let mut drawn = vec![paragraph(CAPTION), rows(&ladders).into()];
+        drawn.extend(ladders.iter().map(|ladder| ladder.explained(analysis)));
+        blocks.push(Section::figure(format!("ladder-{}", comparison.id), "", drawn).into());
     }
     let cold = analysis.cold.iter().find(|cold| of(&cold.comparison));
     let cold = cold.and_then(|cold| bullets(cold::sentences(comparison, cold)));
@@ -57,83 +57,48 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let cold = cold.map(|sentences| Block::from(Section::new(title, vec![sentences])));
     let title = "What each cell asked of the system, per operation, counted in a block of its own";
     let counts = counts::table(comparison).map(|table| folded(title, table));
-    let more = cold.into_iter().chain(counts);
-    blocks.extend(more);
+    blocks.extend(cold.into_iter().chain(counts));
     let has_any = !blocks.is_empty();
     let section = Section::new(&comparison.title, blocks);
     has_any.then(|| section.named(format!("why-{}", comparison.id)).into())
 }
 
-/// A ladder and what it is drawn as.
 struct Ladder<'a> {
     outcome: &'a LadderOutcome,
-    /// The cell that is taken apart.
+    /// The label of the topmost cell.
     top: Option<String>,
     pieces: Vec<Piece<'a>>,
-    thin: Vec<Segment>,
 }
 
 impl<'a> Ladder<'a> {
     fn of(analysis: &Analysis, outcome: &'a LadderOutcome) -> Self {
-        let pieces = pieces(outcome);
         Self {
             outcome,
             top: outcome.top().map(|cell| label_of(analysis, cell)),
-            thin: thin(outcome, &pieces),
-            pieces,
+            pieces: pieces(outcome),
         }
     }
 
-    fn row(&self) -> ChartRow {
-        let title = &self.outcome.title;
-        let (Some(top), Some(whole)) = (&self.top, &self.outcome.whole) else {
-            return ChartRow {
-                value: "no steps".to_owned(),
-                ..ChartRow::without_data(title, format!("{title}: no steps."))
-            };
-        };
-        let said: Vec<String> = self.pieces.iter().map(Piece::tooltip).collect();
-        ChartRow {
-            label: title.clone(),
-            shape: Shape::Segments {
-                pieces: self.pieces.iter().map(Piece::segment).collect(),
-                thin: self.thin.clone(),
-            },
-            interval: Some((whole.low, whole.high)),
-            value: time::text(whole),
-            spread: time::spread(whole),
-            number: Some(whole.estimate),
-            tooltip: format!(
-                "{title}: {top}, {}. {}.",
-                time::whole(whole),
-                said.join("; ")
-            ),
-            ..ChartRow::default()
-        }
+    fn rows(&self) -> RowGroup {
+        let whole = self.outcome.whole.as_ref().filter(|_| self.top.is_some());
+        let whole = ChartRow::bar("the whole", whole.map(Value::from), Fill::Reference);
+        let pieces = self.pieces.iter().map(Piece::row);
+        RowGroup::of(&self.outcome.title, pieces.chain([whole]).collect())
     }
 
-    /// Where its drawing ends.
     fn end(&self) -> f64 {
         let pieces = self.pieces.iter().map(Piece::end);
-        let thin = self.thin.iter().map(|piece| piece.to);
         let whole = self.outcome.whole.map(|whole| whole.high);
-        pieces.chain(thin).chain(whole).fold(0.0, f64::max)
+        pieces.chain(whole).fold(0.0, f64::max)
     }
 
-    /// What the pieces are, from the left, and what there is to know of them.
     fn explained(&self, analysis: &Analysis) -> Block {
-        let steps = List {
-            style: ListStyle::Steps,
-            items: self.pieces.iter().map(step).collect(),
-        };
         let title = &self.outcome.title;
         let name = |cell: &CellId| label_of(analysis, cell);
-        let table = pieces::table(title, &self.pieces, &name);
         let notes = notes(self.outcome, self.top.as_deref());
         let mut blocks: Vec<Block> = notes.into_iter().map(remark).collect();
         if !self.pieces.is_empty() {
-            blocks.insert(0, steps.into());
-            blocks.push(folded("All figures", table));
+            blocks.push(folded("All figures", table(title, &self.pieces, &name)));
         }
         let section = Section::new(title, blocks);
         section.named(format!("steps-{}", self.outcome.id)).into()
@@ -144,7 +109,7 @@ fn label_of(analysis: &Analysis, cell: &CellId) -> String {
     analysis.label_of(cell).unwrap_or(&cell.0).to_owned()
 }
 
-/// The first ladders, two at most, in so many rows.
+/// The first ladders that fit in so many lines, two at most.
 pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     let mut told = analysis
         .ladders
@@ -153,12 +118,10 @@ pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     let first = told.next()?;
     let mut left = rows;
     let same = told.filter(|ladder| ladder.comparison == first.comparison);
-    let ladders = [first].into_iter().chain(same);
-    let ladders: Vec<Ladder<'_>> = ladders
-        .map(|outcome| Ladder {
-            thin: Vec::new(),
-            ..Ladder::of(analysis, outcome)
-        })
+    let ladders: Vec<Ladder<'_>> = [first]
+        .into_iter()
+        .chain(same)
+        .map(|outcome| Ladder::of(analysis, outcome))
         .take_while(|ladder| {
             let needed = ladder.pieces.len() + LINES_BESIDE;
             let fits = needed <= left;
@@ -167,48 +130,152 @@ pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
         })
         .take(2)
         .collect();
-    let end = ladders.iter().map(Ladder::end).fold(0.0, f64::max);
-    (!ladders.is_empty()).then(|| self::rows(&ladders, Scale::linear(end)).into())
+    (!ladders.is_empty()).then(|| self::rows(&ladders).into())
 }
 
-/// The ladders of a comparison over one axis.
-fn figure(analysis: &Analysis, comparison: &ComparisonOutcome, ladders: &[Ladder<'_>]) -> Block {
-    let end = ladders.iter().map(Ladder::end).fold(0.0, f64::max);
-    let scale = Scale::linear(end);
-    let mut blocks = vec![paragraph(CAPTION), rows(ladders, scale).into()];
-    blocks.extend(ladders.iter().map(|ladder| ladder.explained(analysis)));
-    Section::figure(format!("ladder-{}", comparison.id), "", blocks).into()
+fn rows(ladders: &[Ladder<'_>]) -> Rows {
+    let scale = Scale::linear(ladders.iter().map(Ladder::end).fold(0.0, f64::max));
+    let titles: Vec<&str> = ladders.iter().map(|l| l.outcome.title.as_str()).collect();
+    let axis = Axis::new("", scale, ticks(&scale), |at| Unit::Time.tick(at));
+    let summary = format!("Time of one operation, taken apart: {}", titles.join("; "));
+    Rows::new(summary, axis, ladders.iter().map(Ladder::rows).collect())
 }
 
-fn titles(ladders: &[Ladder<'_>]) -> Vec<String> {
-    let ladders = ladders.iter();
-    ladders.map(|l| l.outcome.title.clone()).collect()
+/// A step, or what is left of the whole.
+struct Piece<'a> {
+    label: String,
+    /// Where it begins on the axis.
+    from: f64,
+    /// Its length; a piece that saves time has one below 0.
+    time: Interval,
+    /// Its share of the whole.
+    share: f64,
+    /// The step; nothing of what is left.
+    step: Option<&'a Step>,
 }
 
-fn rows(ladders: &[Ladder<'_>], scale: Scale) -> Rows {
-    let tick = |tick| quantity::tick(Measure::Time, tick);
-    let taken_apart = titles(ladders).join("; ");
-    let axis = Axis::new("", scale, quantity::ticks(&scale), tick);
-    let group = RowGroup::of("", ladders.iter().map(Ladder::row).collect());
-    let summary = format!("Time of one operation, taken apart: {taken_apart}");
-    Rows::new(summary, axis, vec![group])
-}
-
-/// A piece in the list of steps.
-fn step(piece: &Piece<'_>) -> Item {
-    let alone = piece.isolated();
-    let alone = alone.map(|i| format!("alone {}", time::text(&i.cost)));
-    let calls = Some(piece.calls()).filter(|calls| !calls.is_empty());
-    let calls = calls.map(|calls| format!("system calls: {calls}"));
-    let share = format!("{} of the whole", time::share(piece.share));
-    let more: Vec<String> = [share].into_iter().chain(alone).chain(calls).collect();
-    Item {
-        key: Some(Key::Fill(piece.fill)),
-        note: faint(more.join("; ")),
-        figure: strong(time::text(&piece.time))
-            .then(faint(format!(" {}", time::spread(&piece.time)))),
-        ..Item::of(&piece.label)
+impl Piece<'_> {
+    /// What its primitives take alone, if that is known.
+    fn isolated(&self) -> Option<&Isolated> {
+        self.step?.isolated.as_ref()
     }
+
+    /// The system calls that it adds.
+    fn calls(&self) -> String {
+        let calls = self.step.and_then(|step| step.calls.as_ref());
+        calls.map_or_else(String::new, calls_in_words)
+    }
+
+    /// Where the next one begins, which is at its own beginning where it saves time.
+    fn end(&self) -> f64 {
+        self.from + self.time.estimate.max(0.0)
+    }
+
+    fn row(&self) -> ChartRow {
+        let fill = match self.step {
+            Some(_) => Fill::Ours,
+            None => Fill::Uncertain,
+        };
+        let share = format!("{} of the whole", share(self.share));
+        let alone = self.isolated();
+        let alone = alone.map(|i| format!("alone {}", Value::from(&i.cost).text()));
+        let calls = Some(self.calls()).filter(|calls| !calls.is_empty());
+        let calls = calls.map(|calls| format!("system calls: {calls}"));
+        let more: Vec<String> = [share].into_iter().chain(alone).chain(calls).collect();
+        ChartRow {
+            shape: Shape::Piece(self.from, fill),
+            help: more.join("; "),
+            ..ChartRow::bar(&self.label, Some(Value::from(&self.time)), fill)
+        }
+    }
+}
+
+fn share(share: f64) -> String {
+    minus(&value::percent(share))
+}
+
+/// The steps, from the bottom up, and then the remainder; several that cannot be told apart are one.
+fn pieces(outcome: &LadderOutcome) -> Vec<Piece<'_>> {
+    let mut from = 0.0;
+    let mut piece = |label, time, share, step| {
+        let piece = Piece {
+            label,
+            from,
+            time,
+            share,
+            step,
+        };
+        from = piece.end();
+        piece
+    };
+    let mut pieces: Vec<Piece<'_>> = Vec::new();
+    for step in &outcome.steps {
+        let label = match step.steps.as_slice() {
+            [one] => one.clone(),
+            many => format!("{}, not separable here", wording::list(many)),
+        };
+        let cost = &step.cost;
+        let time = Interval {
+            estimate: cost.ns,
+            low: cost.low,
+            high: cost.high,
+        };
+        pieces.push(piece(label, time, step.share, Some(step)));
+    }
+    if let Some((left, whole)) = outcome.remainder.as_ref().zip(outcome.whole) {
+        let share = left.estimate / whole.estimate;
+        pieces.push(piece("remainder".to_owned(), *left, share, None));
+    }
+    pieces
+}
+
+/// Every figure.
+fn table(caption: &str, pieces: &[Piece<'_>], name: &dyn Fn(&CellId) -> String) -> Table {
+    let time = |row: &Piece<'_>| Some(Value::from(&row.time));
+    let alone = |row: &Piece<'_>| row.isolated().map(|found| Value::from(&found.cost));
+    let make = Columns::<Piece<'_>>::new();
+    let columns = vec![
+        make.text("step", |row| row.label.clone())
+            .help("what is done more than in the row above"),
+        make.text("cell", |row| {
+            row.step.map_or_else(String::new, |s| name(&s.cell))
+        })
+        .help("the cell that does it, beside everything above"),
+        make.number("costs", move |row| Cell::value(time(row)))
+            .help("time per operation that it adds, by ablation")
+            .in_unit("ns")
+            .weighing(10),
+        make.number("interval", move |row| Cell::spread(time(row)))
+            .help("interval of that, widened by the noise floor")
+            .in_unit("ns")
+            .weighing(6),
+        make.number("share", |row| Cell::number(row.share, share(row.share)))
+            .help("share of the whole")
+            .weighing(7),
+        make.number("alone", move |row| Cell::value(alone(row)))
+            .help("what its primitives take by themselves")
+            .in_unit("ns")
+            .weighing(5),
+        make.number("interval alone", move |row| Cell::spread(alone(row)))
+            .help("interval of that, its ends added up")
+            .in_unit("ns")
+            .weighing(3),
+        make.text("system calls", Piece::calls)
+            .help("those that it adds per operation")
+            .weighing(4),
+    ];
+    Table::of(caption, columns, pieces)
+}
+
+/// `close, openat, 3.04 pread64, −1 fstat`; `none` of none.
+fn calls_in_words(calls: &BTreeMap<String, f64>) -> String {
+    let mut calls: Vec<(&String, f64)> = calls.iter().map(|(n, often)| (n, *often)).collect();
+    calls.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    if calls.is_empty() {
+        return "none".to_owned();
+    }
+    let calls = calls.into_iter().map(|(name, often)| call(name, often));
+    calls.collect::<Vec<_>>().join(", ")
 }
 
 /// What must be said about a ladder, a sentence each.
@@ -242,7 +309,7 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
 fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
     let adds_up = remainder.low <= 0.0 && remainder.high >= 0.0;
     let top = top.map_or_else(|| "the topmost rung".to_owned(), wording::quoted);
-    let left = time::whole(remainder);
+    let left = Value::from(remainder).whole();
     (!adds_up).then(|| {
         format!(
             "The steps do not add up to {top}: a remainder of {left} is left, because the median of \
@@ -253,21 +320,22 @@ fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
 
 /// How much of the whole the primitives explain, which were measured apart from it.
 fn alone(isolated: &IsolatedSum) -> String {
-    let sum = time::whole(&isolated.sum);
+    let sum = Value::from(&isolated.sum).whole();
     let remainder = &isolated.remainder;
     if remainder.high < 0.0 {
-        let more = time::whole(&Interval {
+        let more = Value::from(&Interval {
             estimate: -remainder.estimate,
             low: -remainder.high,
             high: -remainder.low,
-        });
+        })
+        .whole();
         return format!("What steps cost alone adds up to {sum}, {more} more than the whole.");
     }
     let without = match isolated.without.as_slice() {
         [] => String::new(),
         steps => format!(" No primitive stands for: {}.", steps.join("; ")),
     };
-    let remainder = time::whole(remainder);
+    let remainder = Value::from(remainder).whole();
     format!(
         "What steps cost alone adds up to {sum}; {remainder} of the whole is not explained by \
          it.{without}"
@@ -281,7 +349,7 @@ fn call(name: &str, often: f64) -> String {
     match (often - whole).abs() < ROUNDING {
         true if (whole - 1.0).abs() < ROUNDING => name.to_owned(),
         true => minus(&format!("{whole:.0} {name}")),
-        false => minus(&format!("{} {name}", format::per_operation(often))),
+        false => minus(&format!("{} {name}", value::per_operation(often))),
     }
 }
 
@@ -298,7 +366,16 @@ mod tests {
         let left = said(300.0);
         assert!(left[0].starts_with("The steps do not add up to files: a remainder of 300 ns"));
         let alone = "What steps cost alone adds up to 2.50 µs [2.49, 2.51 µs]; 300 ns";
-        let said = left[1].replace(crate::format::NO_BREAK, " ");
+        let said = left[1].replace(crate::value::NO_BREAK, " ");
         assert!(said.starts_with(alone), "{said}");
+    }
+
+    #[test]
+    fn each_piece_begins_where_the_one_below_ends_and_a_saving_takes_no_room() {
+        let outcome = ladder(&[2_000.0, -150.0, 500.0], 0.0);
+        let pieces = pieces(&outcome);
+        let begin: Vec<f64> = pieces.iter().map(|piece| piece.from).collect();
+        assert_eq!(begin, [0.0, 2_000.0, 2_000.0, 2_500.0]);
+        assert_eq!(pieces[1].row().text(), "−150 ns");
     }
 }

@@ -9,7 +9,7 @@ use crate::document::{
     Align, Block, Cell, Column, Content, Key, LegendEntry, Row, Section, Sign, Table, Text, anchor,
     bullets, faint, notice, paragraph, plain, remark,
 };
-use crate::{constituents, format, noise, wording};
+use crate::{constituents, noise, value, wording};
 use std::iter::once;
 use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixCell, MatrixOutcome};
 use stowplan_model::{CellId, Operation};
@@ -52,7 +52,7 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     blocks.extend(evidence(outcome, &parts));
     let ratios = ratios_of(outcome);
     let title = &outcome.title;
-    blocks.push(ratios::folded(title, &ratios, sides, format::size));
+    blocks.push(ratios::folded(title, &ratios, sides, value::size));
     let id = anchor("matrix", &outcome.id);
     Section::figure(id, title, blocks).into()
 }
@@ -82,8 +82,7 @@ pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
         Content::Legend(sides.legend(&signs, Key::Sign)).into(),
     ];
     blocks.extend(bullets(rules.into_iter().take(shown)));
-    blocks
-        .extend((more > 0).then(|| remark(format!("and {}", format::counted(more, "more rule")))));
+    blocks.extend((more > 0).then(|| remark(format!("and {}", value::counted(more, "more rule")))));
     let title = format!("{}: time outside over inside", outcome.title);
     Some(Section::new(title, blocks).into())
 }
@@ -155,7 +154,7 @@ fn heat_map(outcome: &MatrixOutcome, title: &str, cell: &dyn Fn(&MatrixCell) -> 
         }
     });
     let head = outcome.row_setting.replace(['-', '_'], " ");
-    let sizes = outcome.columns.iter().map(|size| format::size(*size));
+    let sizes = outcome.columns.iter().map(|size| value::size(*size));
     let columns = once(head).chain(sizes).map(|title| Column {
         title,
         help: String::new(),
@@ -224,7 +223,7 @@ fn published(cell: &MatrixCell) -> Cell {
     let Some(ratio) = cell.published else {
         return Cell {
             help: "not published".to_owned(),
-            ..Cell::text(format::NOTHING)
+            ..Cell::text(value::NOTHING)
         };
     };
     Cell {
@@ -255,7 +254,7 @@ fn legends(outcome: &MatrixOutcome, sides: &Sides<'_>) -> [Block; 2] {
 fn evidence(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> [Block; 2] {
     let estimates = outcome.cells.iter().flatten().filter_map(|c| c.estimate);
     let rounds: Vec<usize> = estimates.map(|estimate| estimate.rounds).collect();
-    let comparisons = format::counted(parts.len(), "comparison");
+    let comparisons = value::counted(parts.len(), "comparison");
     let below = format!("Each column is a comparison of its own: {comparisons} below.");
     [remark(noise::evidence(parts, &rounds)), remark(below)]
 }
@@ -297,7 +296,7 @@ fn rules(outcome: &MatrixOutcome, sides: &Sides<'_>) -> Vec<String> {
         b: OUTSIDE,
         sizes: &outcome.measured,
         figures: &figures,
-        unit: format::size,
+        unit: value::size,
         same_durability: outcome.same_durability,
         complete: outcome.measured.len() == outcome.columns.len(),
         zone: sides.zone,
@@ -314,9 +313,9 @@ fn notes(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
     let missing: Vec<u64> = columns()
         .filter(|size| !outcome.measured.contains(size))
         .collect();
-    let missing = crossover::spans(&missing, &outcome.columns, format::size);
+    let missing = crossover::spans(&missing, &outcome.columns, value::size);
     let missing = missing.map(|sizes| format!("Not measured: {sizes}."));
-    let unreliable = crossover::unreliable(&unreliable, &outcome.measured, format::size);
+    let unreliable = crossover::unreliable(&unreliable, &outcome.measured, value::size);
     missing
         .into_iter()
         .chain(unreliable)

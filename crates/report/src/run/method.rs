@@ -1,7 +1,7 @@
 //! How it was measured, in notes.
 
 use crate::document::{Block, Fold, Section, facts};
-use crate::{format, wording};
+use crate::{value, wording};
 use stowplan_analysis::{Analysis, Claims, ERROR_OF_A_RATIO};
 
 /// One note: a heading and a paragraph.
@@ -150,23 +150,23 @@ fn notes(analysis: &Analysis) -> Vec<Note> {
 /// How many ratios were judged, and how many claims may be false.
 fn false_claims(analysis: &Analysis) -> String {
     let claims = Claims::of(analysis);
-    let ratios = format::counted(claims.ratios, "ratio");
+    let ratios = value::counted(claims.ratios, "ratio");
     format!(
         "Of {ratios} between stores, {} are claimed to differ and {} to be equivalent. Each errs in at \
          most {} of sessions, and no correction is made across them: if no store differed from \
          another, up to {} false claims of a difference were to be expected of so many. That noise \
          widens intervals keeps it far below in simulations of independent rounds (docs/method.md, \
          “How often it errs”).",
-        format::count(claims.differences as u64),
-        format::count(claims.equivalent as u64),
-        format::percent(ERROR_OF_A_RATIO),
-        format::ratio(claims.false_at_most),
+        value::count(claims.differences as u64),
+        value::count(claims.equivalent as u64),
+        value::percent(ERROR_OF_A_RATIO),
+        value::ratio(claims.false_at_most),
     )
 }
 
 fn verdict(analysis: &Analysis) -> String {
     let zone = wording::zone(analysis);
-    let factor = format::ratio(1.0 + analysis.run.equivalence);
+    let factor = value::ratio(1.0 + analysis.run.equivalence);
     format!(
         "The equivalence zone reaches from 1/{factor} to {factor}. Faster or slower: the whole \
          interval lies outside it. Equivalent within {zone}: the whole interval lies inside. Small \

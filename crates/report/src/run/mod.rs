@@ -5,14 +5,12 @@
 //! [`crate::render`]).
 
 pub(crate) mod answers;
-mod bars;
-pub(crate) mod charts;
 mod comparison;
 mod crossover;
 pub(crate) mod environment;
+mod figures;
 mod ladder;
 mod ledger;
-mod lines;
 mod matrix;
 pub(crate) mod method;
 mod percentiles;
@@ -36,7 +34,7 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     blocks.extend(warnings::notice(analysis));
     blocks.extend(place::section(analysis));
     blocks.extend(answers::section(analysis));
-    blocks.extend(figures(analysis));
+    blocks.extend(charts(analysis));
     blocks.extend(ladder::section(analysis));
     blocks.extend(published::section(analysis));
     blocks.extend(space::section(analysis));
@@ -66,13 +64,11 @@ pub fn circumstances(analysis: &Analysis) -> Vec<Block> {
 }
 
 /// Every drawing of the study, by size first: there the drawing is the answer.
-fn figures(analysis: &Analysis) -> Option<Block> {
+fn charts(analysis: &Analysis) -> Option<Block> {
     let blocks: Vec<Block> = matrix::figures(analysis)
         .into_iter()
         .chain(crossover::figures(analysis))
-        .chain(charts::figures(analysis))
-        .chain(bars::figures(analysis))
-        .chain(lines::figures(analysis))
+        .chain(figures::figures(analysis))
         .collect();
     let title = if blocks.len() == 1 { "Chart" } else { "Charts" };
     let section = Section::new(title, blocks);

@@ -1,14 +1,15 @@
 //! Latency percentiles of single operations: a line per cell, for means hide what is rare and slow.
 
 use crate::cells::{self, grouped};
-use crate::columns::{Columns, float};
+use crate::columns::Columns;
 use crate::document::{
-    Axis, Block, Cell, Line, LineKind, Panel, Plane, Point, Scale, Section, Table, anchor, folded,
-    paragraph,
+    Axis, Block, Cell, Line, LineKind, Panel, Plane, Point, Scale, Section, Table, Unit, Value,
+    anchor, folded, paragraph,
 };
-use crate::{format, quantity, wording};
+use crate::value::float;
+use crate::{value, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
-use stowplan_model::{Measure, Role};
+use stowplan_model::Role;
 
 /// The percentiles that are marked and labelled.
 const MARKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
@@ -52,7 +53,7 @@ fn plane(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Option<Plane
         scale: Scale::logarithmic(across(50.0), across(last)),
         ticks: marks.map(|at| (across(at), format!("{at}%"))).collect(),
     };
-    let y = Axis::new("", y, y.ticks(), |at| quantity::tick(Measure::Time, at));
+    let y = Axis::new("", y, y.ticks(), |at| Unit::Time.tick(at));
     let summary = format!("Latency percentiles: {}", comparison.title);
     Some(Plane::new(summary, x, y, panels(comparison, cells)))
 }
@@ -90,19 +91,20 @@ fn line(comparison: &ComparisonOutcome, cell: &CellSummary, index: usize) -> Opt
     let count = cell.latency.as_ref()?.count;
     let label = label(comparison, cell);
     let points = curve(cell)?.iter().map(|(percentile, ns)| {
-        let value = format::time(nanoseconds(*ns));
-        let tooltip = format!(
-            "{label}: {percentile}% of {} operations took at most {value}",
-            format::count(count)
-        );
         let is_marked = MARKS.contains(percentile);
         Point {
             x: across(*percentile),
-            y: Some(nanoseconds(*ns)),
-            label: format!("{percentile}%"),
-            value,
-            tooltip: if is_marked { tooltip } else { String::new() },
-            ..Point::default()
+            value: Some(Value::new(nanoseconds(*ns), Unit::Time)),
+            label: if is_marked {
+                format!("{percentile}%")
+            } else {
+                String::new()
+            },
+            help: match is_marked {
+                true => format!("of {} operations", value::count(count)),
+                false => String::new(),
+            },
+            shape: None,
         }
     });
     Some(Line {
@@ -120,7 +122,7 @@ fn label(comparison: &ComparisonOutcome, cell: &CellSummary) -> String {
         .promise()
         .filter(|_| differ && cell.cell.role != Role::Floor)
     {
-        Some(claim) => format!("{label} ({})", quantity::short_class(&claim)),
+        Some(claim) => format!("{label} ({})", wording::short_class(&claim)),
         None => label,
     }
 }
@@ -175,7 +177,7 @@ fn interval(latency: &LatencySummary, percentile: f64) -> Cell {
     let mut intervals = latency.intervals.iter();
     let found = intervals.find(|found| found.percentile.to_bits() == percentile.to_bits());
     found.map_or_else(Cell::default, |found| {
-        let ends = [found.low_ns, found.high_ns].map(|ns| format::time(float(ns)));
+        let ends = [found.low_ns, found.high_ns].map(|ns| value::time(float(ns)));
         Cell::number(float(found.low_ns), format!("[{}]", ends.join(", ")))
     })
 }

@@ -6,7 +6,7 @@ use crate::document::{
 };
 use crate::document::{Text, Tone};
 use crate::shell::quoted;
-use crate::{format, noise, wording};
+use crate::{noise, value, wording};
 use stowplan_analysis::{
     Advice, Analysis, Aspect, Choice, ComparisonOutcome, MIN_ROUNDS, RatioEstimate, Split, Verdict,
     What, deciding,
@@ -231,7 +231,7 @@ fn respects(analysis: &Analysis, advice: &Advice) -> Vec<(String, Text)> {
             "{} instead of {} as files ({})",
             format_bytes(ours),
             format_bytes(taken.files),
-            format::difference(share)
+            value::difference(share)
         );
         facts.push(("space of what was measured".to_owned(), plain(text)));
     }
@@ -241,7 +241,7 @@ fn respects(analysis: &Analysis, advice: &Advice) -> Vec<(String, Text)> {
 fn in_words(analysis: &Analysis, aspect: &Aspect) -> Text {
     let times = match (aspect.time_ns, aspect.files_ns) {
         (Some(ours), Some(files)) if aspect.gain.is_some() => {
-            format!(" ({}, files {})", format::time(ours), format::time(files))
+            format!(" ({}, files {})", value::time(ours), value::time(files))
         }
         _ => String::new(),
     };
@@ -268,13 +268,13 @@ fn claim(aspect: &Aspect) -> String {
         return "not measured".to_owned();
     };
     let with_ends = |factor: RatioEstimate, how: &str| {
-        let ends = format::interval(factor.low, factor.high);
-        format!("{}× {how} {ends}", format::ratio(factor.ratio))
+        let ends = value::interval(factor.low, factor.high);
+        format!("{}× {how} {ends}", value::ratio(factor.ratio))
     };
     match aspect.verdict {
         Verdict::Slower => with_ends(gain.inverse(), "slower"),
         Verdict::Faster => with_ends(gain, "faster"),
-        Verdict::Equivalent => format!("about the same {}", format::interval(gain.low, gain.high)),
+        Verdict::Equivalent => format!("about the same {}", value::interval(gain.low, gain.high)),
         Verdict::SmallDifference if gain.ratio < 1.0 => {
             with_ends(gain.inverse(), "slower, by little")
         }
@@ -287,11 +287,11 @@ fn claim(aspect: &Aspect) -> String {
 
 /// `not decided [0.97, 1.37]`, and where that does not say why, the time that disagrees.
 fn undecided(gain: &RatioEstimate, corrected: Option<&RatioEstimate>) -> String {
-    let ends = format::interval(gain.low, gain.high);
+    let ends = value::interval(gain.low, gain.high);
     let other = corrected
         .filter(|other| other.low < 1.0 && gain.low > 1.0 || other.high > 1.0 && gain.high < 1.0);
     let why = other.map(|other| {
-        let other = format::interval(other.low, other.high);
+        let other = value::interval(other.low, other.high);
         format!(" by the clock; without waiting for a CPU {other}")
     });
     format!("not decided {ends}{}", why.unwrap_or_default())
@@ -350,7 +350,7 @@ fn vacuum(asked: &AdviseSpec, advice: &Advice) -> String {
 }
 
 fn time(seconds: Seconds) -> String {
-    format::time(seconds.median * 1e9)
+    value::time(seconds.median * 1e9)
 }
 
 /// What work on all values takes, where it was measured and something is to be moved.

@@ -1,7 +1,7 @@
 //! What cells promise for what they write.
 
 use crate::cells::grouped;
-use crate::{quantity, wording};
+use crate::wording;
 use stowplan_analysis::{CellSummary, ComparisonOutcome};
 use stowplan_model::{DurabilityClaim, Role};
 
@@ -14,7 +14,7 @@ const ALL: &str = " (all cells)";
 pub(super) fn of(comparison: &ComparisonOutcome) -> Option<String> {
     let is_store = |cell: &&CellSummary| matches!(cell.cell.role, Role::Baseline | Role::Candidate);
     let groups = groups(comparison.cells.iter().filter(is_store))?;
-    let class = |claim: &DurabilityClaim| quantity::short_class(claim);
+    let class = |claim: &DurabilityClaim| wording::short_class(claim);
     let texts = groups.iter().map(|(claim, labels)| {
         let sharing = groups
             .iter()
@@ -24,7 +24,7 @@ pub(super) fn of(comparison: &ComparisonOutcome) -> Option<String> {
             (false, 1) => ALL.to_owned(),
             (false, _) => String::new(),
         };
-        format!("{}{labels}", quantity::class(claim))
+        format!("{}{labels}", wording::class(claim))
     });
     sentence(texts.collect())
 }
@@ -38,7 +38,7 @@ pub(super) fn of_cells<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> Opti
             1 => ALL.to_owned(),
             _ => format!(": {}", labels.join(", ")),
         };
-        format!("{}{labels}", quantity::class(claim))
+        format!("{}{labels}", wording::class(claim))
     });
     sentence(texts.collect())
 }

@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::document::{Block, Cell, Section, Table, TableBuilder, chapter, paragraph, remark};
-use crate::format;
+use crate::value;
 use stowplan_analysis::{Analysis, PublishedOutcome, PublishedTime};
 
 /// The section; nothing if none was measured here.
@@ -41,7 +41,7 @@ fn columns<'a>() -> Vec<TableBuilder<'a, &'a PublishedTime>> {
             .help("seconds of all operations, as published")
             .weighing(9),
         make.number("±", |row| {
-            Cell::maybe(row.error_seconds, |s| format::time(s * NS))
+            Cell::maybe(row.error_seconds, |s| value::time(s * NS))
         })
         .help("its standard error")
         .weighing(2),
@@ -51,12 +51,12 @@ fn columns<'a>() -> Vec<TableBuilder<'a, &'a PublishedTime>> {
         make.number("interval", |row| {
             let ends = row.ours_seconds.map(|time| (time.low, time.high));
             let text = |(low, high): (f64, f64)| {
-                format::between(&format::time(low * NS), &format::time(high * NS))
+                value::between(&value::time(low * NS), &value::time(high * NS))
             };
             Cell::text(ends.map(text).unwrap_or_default())
         })
         .weighing(3),
-        make.number("factor", |row| Cell::maybe(factor(row), format::ratio))
+        make.number("factor", |row| Cell::maybe(factor(row), value::ratio))
             .help("the published time over ours")
             .weighing(6),
         make.time("before commit", |row| {
@@ -80,9 +80,9 @@ fn ours(row: &PublishedTime) -> Cell {
     match row.ours_seconds {
         Some(time) => Cell::number(
             time.estimate,
-            format!("{}{mark}", format::time(time.estimate * 1e9)),
+            format!("{}{mark}", value::time(time.estimate * 1e9)),
         ),
-        None => Cell::text(format::NOTHING),
+        None => Cell::text(value::NOTHING),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The table of all ratios of a matrix or of a sweep.
 
 use super::sign_words::Sides;
-use crate::columns::{Columns, float};
+use crate::columns::Columns;
 use crate::document::{self, Block, Cell, Sign, Table};
-use crate::format;
+use crate::value;
+use crate::value::float;
 use stowplan_analysis::{RatioEstimate, Verdict};
 
 /// One ratio.
@@ -32,11 +33,11 @@ impl Figure {
     /// The texts of an estimate.
     pub(crate) fn of(estimate: &RatioEstimate) -> Self {
         Self {
-            ratio: format::ratio(estimate.ratio),
+            ratio: value::ratio(estimate.ratio),
             basis: format!(
                 "interval {} to {}, {} rounds",
-                format::ratio(estimate.low),
-                format::ratio(estimate.high),
+                value::ratio(estimate.low),
+                value::ratio(estimate.high),
                 estimate.rounds
             ),
         }
@@ -62,7 +63,7 @@ pub(crate) fn folded(
     let (above, below) = (sides.above, sides.below);
     let make = Columns::<Ratio>::new();
     let interval = |ratio: &Ratio| {
-        let interval = |e: RatioEstimate| Cell::number(e.low, format::interval(e.low, e.high));
+        let interval = |e: RatioEstimate| Cell::number(e.low, value::interval(e.low, e.high));
         ratio.estimate.map_or_else(Cell::default, interval)
     };
     let published = |ratio: &Ratio| Cell::text(ratio.published.clone().unwrap_or_default());
@@ -77,7 +78,7 @@ pub(crate) fn folded(
         .help("size of a value")
         .in_unit("B")
         .weighing(9),
-        make.formatted(format::ratio, format!("time vs {above}"), |ratio| {
+        make.formatted(value::ratio, format!("time vs {above}"), |ratio| {
             Some(ratio.estimate?.ratio)
         })
         .help(format!(

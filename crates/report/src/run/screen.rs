@@ -1,14 +1,14 @@
 //! A run on one screen: the table of answers, the main picture, what is not decided, and where the
 //! rest is. The whole report is [`super::document`].
 
-use super::{answers, bars, charts, crossover, ladder, matrix, place, warnings};
+use super::{answers, crossover, figures, ladder, matrix, place, warnings};
 use crate::advice::Advice;
 use crate::claims;
 use crate::document::{
     Block, Cell, Detail, Document, Section, Table, Text, anchor, bullets, faint, number, paragraph,
     plain, remark, strong, text_column,
 };
-use crate::{format, noise, wording};
+use crate::{noise, value, wording};
 use stowplan_analysis::{Analysis, Answer, ClaimVerdict, ComparisonOutcome};
 use stowplan_model::{Role, SizeDistribution, format_bytes};
 
@@ -67,14 +67,14 @@ fn context(analysis: &Analysis) -> String {
             }
             ref size => format!("of {}", format_bytes(size.mean())),
         };
-        format!("{} values {size}", format::count(set.count))
+        format!("{} values {size}", value::count(set.count))
     });
     let system = Some(run.environment.file_system.kind.clone());
     let took = analysis.end.as_ref().map(|end| end.seconds.round());
     let parts = [
         values,
         system.filter(|kind| !kind.is_empty()),
-        Some(format::counted(run.environment.cpus, "CPU")),
+        Some(value::counted(run.environment.cpus, "CPU")),
         Some(format!("scale {}", run.plan.scale)),
         took.map(duration),
     ];
@@ -130,7 +130,7 @@ pub(super) fn questions(analysis: &Analysis) -> Vec<Question> {
                     chosen: bytes(choice)?,
                     answer: plain(choice),
                     factor: next
-                        .map_or_else(String::new, |next| format::difference(1.0 / next.ratio)),
+                        .map_or_else(String::new, |next| value::difference(1.0 / next.ratio)),
                     baseline: None,
                 })
             }
@@ -145,7 +145,7 @@ fn compared(analysis: &Analysis, comparison: &ComparisonOutcome) -> Question {
     let baseline = comparison.baseline();
     let chosen = found.chosen(comparison);
     let chosen = chosen.filter(|chosen| chosen.cell.role != Role::Baseline);
-    let time = |cell| format::maybe(cell, |cell| format::time(wording::headline_time(cell)));
+    let time = |cell| value::maybe(cell, |cell| value::time(wording::headline_time(cell)));
     let phrase = advice.phrase_with(str::to_owned);
     Question {
         target: anchor("finding", &comparison.id),
@@ -185,8 +185,7 @@ pub(super) fn table(questions: &[Question], rows: usize, on_page: bool) -> Vec<B
     ];
     let more = questions.len() - shown.len();
     let table = (!shown.is_empty()).then(|| Table::of("", columns, shown).into());
-    let more =
-        (more > 0).then(|| remark(format!("and {}", format::counted(more, "more question"))));
+    let more = (more > 0).then(|| remark(format!("and {}", value::counted(more, "more question"))));
     table.into_iter().chain(more).collect()
 }
 
@@ -221,8 +220,7 @@ fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     ladder::picture(analysis, rows)
         .or_else(|| matrix::picture(analysis, rows))
         .or_else(|| crossover::picture(analysis, rows))
-        .or_else(|| charts::picture(analysis, rows))
-        .or_else(|| bars::picture(analysis, rows))
+        .or_else(|| figures::picture(analysis, rows))
 }
 
 /// `Noise: identical cells differed by 0.3% to 4%.`
@@ -235,7 +233,7 @@ fn noise_of_all(analysis: &Analysis) -> Option<String> {
     let open = comparisons.iter().filter(|found| !found.reliable).count();
     let open = match open {
         0 => String::new(),
-        open => format!("; too much in {}", format::counted(open, "comparison")),
+        open => format!("; too much in {}", value::counted(open, "comparison")),
     };
     Some(format!("Noise: identical cells differed by {noise}{open}."))
 }

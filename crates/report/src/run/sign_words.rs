@@ -21,11 +21,13 @@ impl Sides<'_> {
 
     /// The signs that occur, each with what it says.
     pub(crate) fn legend(&self, found: &[Sign], key: fn(Sign) -> Key) -> Vec<LegendEntry> {
-        let signs = legend(found, self.above, self.below, self.zone);
-        let entries = signs.into_iter();
+        let mut entries = legend(found, self.above, self.below, self.zone);
+        for entry in &mut entries {
+            if let Key::Sign(sign) = entry.key {
+                entry.key = key(sign);
+            }
+        }
         entries
-            .map(|(sign, says)| LegendEntry::new(key(sign), says))
-            .collect()
     }
 }
 

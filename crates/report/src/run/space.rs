@@ -1,11 +1,12 @@
 //! What stores take on disk.
 
-use crate::columns::{Columns, float};
+use crate::columns::Columns;
 use crate::document::{
-    Axis, Block, Cell, ChartRow, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale, Section, Shape,
-    Table, TableBuilder, chapter, paragraph,
+    Axis, Block, Cell, ChartRow, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale, Section, Table,
+    TableBuilder, Unit, Value, chapter, paragraph,
 };
-use crate::{constituents, format};
+use crate::value::float;
+use crate::{constituents, value};
 use stowplan_analysis::{Analysis, SpaceRow};
 use stowplan_model::format_bytes;
 
@@ -46,10 +47,10 @@ fn chart(analysis: &Analysis, rows: &[&SpaceRow]) -> Rows {
         ours.into_iter().chain(published)
     });
     let drawn: Vec<ChartRow> = drawn.collect();
-    let ratios = drawn.iter().filter_map(|row| row.number);
+    let ratios = drawn.iter().filter_map(|row| Some(row.value?.number));
     let ratios: Vec<f64> = ratios.chain([1.0]).collect();
     let scale = Scale::for_bars(&ratios, &[]);
-    let axis = Axis::new("", scale, scale.ticks(), format::ratio_tick);
+    let axis = Axis::new("", scale, scale.ticks(), |at| Unit::Ratio.tick(at));
     Rows {
         marks: vec![Mark::new(1.0, MarkKind::Reference)],
         ..Rows::new("Disk space", axis, vec![RowGroup::of("", drawn)])
@@ -57,18 +58,10 @@ fn chart(analysis: &Analysis, rows: &[&SpaceRow]) -> Rows {
 }
 
 fn drawn(label: &str, ratio: f64, fill: Fill) -> ChartRow {
-    let value = format!("{ratio:.3}");
+    let published = fill == Fill::Published;
     ChartRow {
-        label: label.to_owned(),
-        detail: match fill {
-            Fill::Published => "published".to_owned(),
-            _ => String::new(),
-        },
-        shape: Shape::bar(ratio, fill),
-        number: Some(ratio),
-        tooltip: format!("{label}: {value} bytes per byte of values"),
-        value,
-        ..ChartRow::default()
+        detail: if published { "published" } else { "" }.to_owned(),
+        ..ChartRow::bar(label, Some(Value::new(ratio, Unit::Thousandths)), fill)
     }
 }
 
@@ -137,7 +130,7 @@ const REFERENCE: u64 = 1.0_f64.to_bits();
 fn relative(ratio: f64) -> String {
     match ratio.to_bits() {
         REFERENCE => "reference".to_owned(),
-        _ => format::difference(ratio),
+        _ => value::difference(ratio),
     }
 }
 
@@ -147,10 +140,10 @@ fn published(row: &SpaceRow) -> Cell {
         return Cell::default();
     };
     let ratio = row.published_ratio.filter(|r| r.to_bits() != REFERENCE);
-    let relative = ratio.map(|ratio| format!(" ({})", format::difference(ratio)));
+    let relative = ratio.map(|ratio| format!(" ({})", value::difference(ratio)));
     let relative = relative.unwrap_or_default();
     let values = values.filter(|_| !row.published_of_as_many);
-    let values = values.map(|values| format!(" of {}", format::count(values)));
+    let values = values.map(|values| format!(" of {}", value::count(values)));
     let values = values.unwrap_or_default();
     let text = format!("{}{values}{relative}", format_bytes(*bytes));
     Cell::number(float(*bytes), text)
@@ -165,7 +158,7 @@ fn published_in_full(row: &SpaceRow) -> String {
         true => String::new(),
         false => format!("{what}: "),
     };
-    let values = values.map(|values| format!(", {} values", format::count(values)));
+    let values = values.map(|values| format!(", {} values", value::count(values)));
     let values = values.unwrap_or_default();
-    format!("{what}{} bytes{values}", format::count(*bytes))
+    format!("{what}{} bytes{values}", value::count(*bytes))
 }

@@ -3,7 +3,7 @@
 use crate::document::{
     self, Block, Content, Section, Tone, bullets, paragraph, plain, strong, toned,
 };
-use crate::{format, wording};
+use crate::{value, wording};
 use stowplan_analysis::{Analysis, RunWarning};
 use stowplan_model::CellFailure;
 
@@ -111,6 +111,6 @@ fn counts(analysis: &Analysis) -> Vec<String> {
     ];
     let found = counts.into_iter().filter(|(count, _)| *count > 0);
     found
-        .map(|(count, what)| format::counted(count, what))
+        .map(|(count, what)| value::counted(count, what))
         .collect()
 }

@@ -327,7 +327,7 @@ fn each_session_is_a_point_of_its_series_and_what_is_true_lies_on_the_plane() {
         let inside = |ratio: f64| (0.001..0.999).contains(&plane.y.scale.position(ratio));
         assert!(inside(plane.levels[0].at), "{}", plane.summary);
         let points = &plane.panels[0].lines[0].points;
-        let mut ends = points.iter().filter_map(|point| point.interval);
+        let mut ends = points.iter().filter_map(|point| point.value?.ends());
         assert!(ends.all(|(low, high)| inside(low) && inside(high)));
     }
 }

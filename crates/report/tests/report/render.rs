@@ -29,12 +29,7 @@ fn on_terminal(document: &Document, width: usize, unicode: bool, detail: Detail)
 fn nothing_of_a_document_is_cut_whatever_the_width() {
     for width in [60, 80, 120] {
         let text = on_terminal(&sample(), width, true, Detail::Full);
-        for whole in [
-            "[0.613, 0.793]",
-            "1.58× as long",
-            "[23.9, 31.1]",
-            "[2.62, 3.31]",
-        ] {
+        for whole in ["[0.613, 0.793]", "1.58× as long", "[2.62, 3.31]"] {
             assert!(text.contains(whole), "{whole} is not in\n{text}");
         }
     }
@@ -78,7 +73,6 @@ fn every_form_says_all_of_it() {
         // Of lists, tables, groups of rows, rows, pieces, legends, heat maps, planes and facts.
         for said in [
             "2.89 times as fast as files",
-            "27.6×",
             "1.58× as long",
             "Too noisy to decide.",
             "~ extrapolated from a sample.",
@@ -173,17 +167,15 @@ mod hostile_blocks {
     }
 
     fn list() -> impl Strategy<Value = Content> {
-        use ListStyle::{Answers, Bullets, Figures, Steps};
-        let key = option::of(Just(Key::Fill(Fill::Ours)));
-        let item = (badge(), key, vec(text(), 4)).prop_map(|(badge, key, mut texts)| Item {
+        use ListStyle::{Answers, Bullets};
+        let item = (badge(), vec(text(), 4)).prop_map(|(badge, mut texts)| Item {
             badge,
-            key,
             title: texts.remove(0),
             text: texts.remove(0),
             note: texts.remove(0),
             figure: texts.remove(0),
         });
-        let styles = select(&[Bullets, Answers, Figures, Steps][..]);
+        let styles = select(&[Bullets, Answers][..]);
         (styles, vec(item, 0..4)).prop_map(|(style, items)| Content::List(List { style, items }))
     }
 
@@ -214,26 +206,24 @@ mod hostile_blocks {
         })
     }
 
-    fn segment() -> impl Strategy<Value = Segment> {
-        let parts = (number(), number(), labels());
-        parts.prop_map(|(from, to, [label, value, spread, tooltip])| Segment {
-            from,
-            to,
-            fill: Fill::Step(0),
-            label,
-            value,
+    fn value() -> impl Strategy<Value = Value> {
+        let unit = select(&[Unit::Time, Unit::Rate, Unit::Ratio, Unit::Named("x")][..]);
+        let spread = prop_oneof![
+            Just(Spread::Unknown),
+            (number(), number()).prop_map(|(low, high)| Spread::Interval(low, high)),
+            number().prop_map(Spread::Error),
+        ];
+        (number(), spread, unit).prop_map(|(number, spread, unit)| Value {
             spread,
-            tooltip,
+            ..Value::new(number, unit)
         })
     }
 
     fn shape() -> impl Strategy<Value = Shape> {
-        let segments = || vec(segment(), 0..3);
         prop_oneof![
-            Just(Shape::Nothing),
-            number().prop_map(|value| Shape::bar(value, Fill::Uncertain)),
-            number().prop_map(Shape::Point),
-            (segments(), segments()).prop_map(|(pieces, thin)| Shape::Segments { pieces, thin }),
+            Just(Shape::Bar(Fill::Uncertain)),
+            Just(Shape::Point),
+            number().prop_map(|from| Shape::Piece(from, Fill::Ours)),
         ]
     }
 
@@ -269,22 +259,15 @@ mod hostile_blocks {
     }
 
     fn rows() -> impl Strategy<Value = Content> {
-        let interval = option::of((number(), number()));
-        let row =
-            (labels(), shape(), interval, sign()).prop_map(|(labels, shape, interval, sign)| {
-                let [label, detail, value, spread, tooltip] = labels;
-                ChartRow {
-                    label,
-                    detail,
-                    shape,
-                    interval,
-                    value,
-                    spread,
-                    number: Some(1.0),
-                    sign,
-                    tooltip,
-                }
-            });
+        let row = (labels(), shape(), option::of(value()), sign());
+        let row = row.prop_map(|([label, detail, help], shape, value, sign)| ChartRow {
+            label,
+            detail,
+            value,
+            shape,
+            sign,
+            help,
+        });
         let texts = || vec(label(), 0..2);
         let group = (labels(), texts(), texts(), vec(row, 0..4)).prop_map(
             |([heading, title], notices, remarks, rows)| RowGroup {
@@ -306,18 +289,14 @@ mod hostile_blocks {
     }
 
     fn plane() -> impl Strategy<Value = Content> {
-        let point = (labels(), option::of(number()), sign()).prop_map(
-            |([label, value, spread, tooltip], y, sign)| Point {
-                x: 1.0,
-                y,
-                interval: y.map(|y| (y / 2.0, y * 2.0)),
-                shape: sign.map(PointShape::Sign),
-                label,
-                value,
-                spread,
-                tooltip,
-            },
-        );
+        let point = (labels(), option::of(value()), sign());
+        let point = point.prop_map(|([label, help], value, sign)| Point {
+            x: 1.0,
+            value,
+            shape: sign.map(PointShape::Sign),
+            label,
+            help,
+        });
         let kind = select(&[LineKind::Series(0), LineKind::Behind][..]);
         let line = (label(), kind, vec(point, 0..4));
         let line = line.prop_map(|(label, kind, points)| Line {

@@ -103,7 +103,10 @@ impl Lines {
         for group in &rows.groups {
             self.line(&group.title);
             for row in &group.rows {
-                self.line(&format!("{} | {} {}", row.label, row.value, row.spread));
+                let value = row
+                    .value
+                    .map_or("no data".to_owned(), |value| value.whole());
+                self.line(&format!("{} | {value}", row.label));
             }
         }
         rows.legend.iter().for_each(|entry| self.line(&entry.text));
@@ -112,10 +115,8 @@ impl Lines {
     fn plane(&mut self, plane: &Plane) {
         for line in plane.panels.iter().flat_map(|panel| &panel.lines) {
             for point in &line.points {
-                self.line(&format!(
-                    "{} | {} {}",
-                    point.label, point.value, point.spread
-                ));
+                let value = point.value.map_or(String::new(), |value| value.whole());
+                self.line(&format!("{} | {value}", point.label));
             }
         }
     }

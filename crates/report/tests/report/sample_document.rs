@@ -80,7 +80,7 @@ fn overview() -> Vec<Block> {
         tone,
         ..Section::new(
             plain(title).then(faint(" 2 of 14")),
-            vec![list(ListStyle::Figures, items)],
+            vec![list(ListStyle::Bullets, items)],
         )
     };
     let line = |figure, text: &str| Item {
@@ -227,17 +227,11 @@ fn charts() -> Vec<Block> {
 }
 
 fn bar(label: &str, value: f64, half: f64, fill: Fill) -> ChartRow {
-    let (low, high) = (value - half, value + half);
+    let value = Value::new(value, Unit::Ratio).between(value - half, value + half);
     ChartRow {
-        label: label.to_owned(),
         detail: "process-crash".to_owned(),
-        shape: Shape::bar(value, fill),
-        interval: Some((low, high)),
-        value: format!("{value:.2}"),
-        spread: format!("[{low:.2}, {high:.2}]"),
-        number: Some(value),
-        tooltip: format!("{label}: {value:.2} times the time of files"),
-        ..ChartRow::default()
+        help: "10 rounds".to_owned(),
+        ..ChartRow::bar(label, Some(value), fill)
     }
 }
 
@@ -259,7 +253,7 @@ pub(crate) fn bars() -> Rows {
             signed,
             bar("SQLite SELECT", 1.1, 0.3, Fill::Uncertain),
             bar("open file", 0.48, 0.0, Fill::Floor),
-            ChartRow::without_data("redb", "redb: no data"),
+            ChartRow::bar("redb", None, Fill::Ours),
         ],
     };
     let published = RowGroup {
@@ -286,15 +280,10 @@ pub(crate) fn bars() -> Rows {
 }
 
 fn point(x: f64, y: f64) -> Point {
-    let (low, high) = (y / 1.2, y * 1.15);
     Point {
         x,
-        y: Some(y),
-        interval: Some((low, high)),
+        value: Some(Value::new(y, Unit::Ratio).between(y / 1.2, y * 1.15)),
         label: format!("{x} KiB"),
-        value: format!("{y:.2}"),
-        spread: format!("[{low:.2}, {high:.2}]"),
-        tooltip: format!("{x} KiB: {y:.2}"),
         ..Point::default()
     }
 }
@@ -379,16 +368,13 @@ fn heat_maps() -> Vec<Block> {
         "files",
         "5%",
     );
-    let signs = signs
-        .into_iter()
-        .map(|(sign, words)| LegendEntry::new(Key::Sign(sign), words));
     let shades = LegendEntry::new(Key::Shades, "each shade begins at its number");
     let rules = bullets([
         "Up to 20 KiB, SQLite is faster.",
         "From 100 KiB on, files are.",
     ]);
     let maps = vec![map("This machine"), map("Published: invented")];
-    let legend = Content::Legend(signs.chain([shades]).collect());
+    let legend = Content::Legend(signs.into_iter().chain([shades]).collect());
     let rules = Section::new("Rules of thumb", rules.into_iter().collect());
     vec![Content::Columns(maps).into(), legend.into(), rules.into()]
 }
@@ -410,13 +396,12 @@ pub(crate) fn sizes() -> Vec<Block> {
         ..point(x, y)
     });
     let mut points: Vec<Point> = points.collect();
-    (points[4].y, points[4].interval) = (None, None);
-    (points[4].value, points[4].spread) = ("no data".to_owned(), String::new());
+    points[4].value = None;
     let crossing = Point {
         x: 20.0,
-        y: Some(1.0),
+        value: Some(Value::new(1.0, Unit::Ratio)),
         shape: Some(PointShape::Crossing),
-        tooltip: "SQLite and files cross at 20 KiB".to_owned(),
+        help: "SQLite and files cross at 20 KiB".to_owned(),
         ..Point::default()
     };
     let (x, y) = (
@@ -479,63 +464,36 @@ pub(crate) fn sizes() -> Vec<Block> {
 }
 
 pub(crate) fn why() -> Section {
-    let segment = |from: f64, to: f64, fill, label: &str| Segment {
-        from,
-        to,
-        fill,
-        label: label.to_owned(),
-        value: format!("{:.2} µs", to - from),
-        spread: format!("[{:.1}, {:.1} µs]", to - from - 0.2, to - from + 0.2),
-        tooltip: format!("{label}: {:.2} µs", to - from),
+    let time = |ns: f64| Value::new(ns, Unit::Time).between(ns - 200.0, ns + 200.0);
+    let piece = |from: f64, to: f64, fill, label: &str| ChartRow {
+        shape: Shape::Piece(from, fill),
+        ..ChartRow::bar(label, Some(time(to - from)), fill)
     };
-    let pieces = vec![
-        segment(
+    let rows = vec![
+        piece(
             0.0,
-            2.9,
-            Fill::Step(0),
+            2_900.0,
+            Fill::Ours,
             "one read of a file that stays open",
         ),
-        segment(2.9, 6.5, Fill::Step(1), "open and close"),
-        segment(6.5, 6.3, Fill::Remainder, "what no step explains"),
+        piece(2_900.0, 6_500.0, Fill::Ours, "open and close"),
+        piece(6_500.0, 6_300.0, Fill::Uncertain, "what no step explains"),
+        ChartRow::bar("the whole", Some(time(6_300.0)), Fill::Reference),
     ];
-    let thin = vec![
-        segment(0.0, 3.0, Fill::Step(0), "alone"),
-        Segment {
-            value: String::new(),
-            ..segment(3.0, 3.0, Fill::Step(1), "not known")
-        },
-        segment(3.0, 5.0, Fill::Remainder, "together"),
-    ];
-    let row = ChartRow {
-        label: "A read of a file".to_owned(),
-        shape: Shape::Segments { thin, pieces },
-        interval: Some((6.1, 6.6)),
-        value: "6.30 µs".to_owned(),
-        spread: "[6.1, 6.6 µs]".to_owned(),
-        number: Some(6.3),
-        ..ChartRow::default()
-    };
     let group = RowGroup {
-        rows: vec![row],
+        title: "A read of a file".to_owned(),
+        rows,
         ..RowGroup::default()
     };
-    let scale = Scale::linear(6.6);
-    let axis = Axis::new("", scale, scale.ticks(), |tick| format!("{tick} µs"));
-    let step = Item {
-        key: Some(Key::Fill(Fill::Step(0))),
-        figure: strong("2.90 µs").then(faint(" [2.7, 3.1 µs]")),
-        note: plain("46% of the whole"),
-        ..Item::of("one read of a file that stays open")
-    };
+    let scale = Scale::linear(6_600.0);
+    let axis = Axis::new("", scale, scale.ticks(), |tick| Unit::Time.tick(tick));
     let holds = Item {
         title: plain("Opening costs more than reading"),
         note: plain("Open and close: 3.60 µs of 6.30 µs."),
         ..Item::of("the claim")
     };
     let claims = vec![holds.with_badge("holds", Tone::Good), Item::of("No badge")];
-    let steps = list(ListStyle::Steps, vec![step]);
-    let steps = Section::new("A read of a file", vec![steps]).named("steps-read");
-    let drawn = vec![Rows::new("Steps", axis, vec![group]).into(), steps.into()];
+    let drawn = vec![Rows::new("Steps", axis, vec![group]).into()];
     let figure = Section::figure("ladder", "Step by step", drawn);
     Section::new(
         "Reads",

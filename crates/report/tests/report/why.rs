@@ -82,50 +82,26 @@ fn json_has_ladders_claims_counts_and_what_explains_cold_reads() {
 fn the_page_draws_each_piece_where_the_one_below_ends() {
     let page = html(&analysis(), "");
     let figure = element(&page, "ladder-reads");
-    let pieces = |of: &str| -> Vec<(f64, f64, f64)> {
-        let row = figure
-            .split("<div class=\"row\"")
-            .find(|row| row.contains(of))
-            .unwrap();
-        let number = |text: &str, name: &str| -> f64 {
-            let start = text.find(name).unwrap() + name.len();
-            let end = start + text[start..].find(['"', '%']).unwrap();
-            text[start..end].parse().unwrap()
-        };
-        row.split("<svg class=\"part\"")
-            .skip(1)
-            .filter(|part| part.contains("height=\"20\""))
-            .map(|part| {
-                (
-                    number(part, " x=\""),
-                    number(part, " width=\""),
-                    number(part, "data-value=\""),
-                )
-            })
-            .collect()
+    let (_, files) = figure.split_once("<div class=\"group\">Files<").unwrap();
+    let (files, _) = files.split_once("<div class=\"label\">the whole<").unwrap();
+    let number = |text: &str, name: &str| -> f64 {
+        let start = text.find(name).unwrap() + name.len();
+        let end = start + text[start..].find(['"', '%']).unwrap();
+        text[start..end].parse().unwrap()
     };
-    let files = pieces("<div class=\"label\">Files<");
-    // The remainder is 0, and what has no length is not drawn.
-    assert_eq!(files.len(), 4);
-    let scale = files[0].1 / files[0].2;
-    for pair in files.windows(2) {
-        assert!(
-            (pair[0].0 + pair[0].1 - pair[1].0).abs() < 0.02,
-            "{files:?}"
-        );
-        assert!(
-            (pair[1].1 - scale * pair[1].2.max(0.0)).abs() < 0.02,
-            "{files:?}"
-        );
+    let rects = files.split("<rect").skip(1);
+    let rects: Vec<(f64, f64)> = rects
+        .map(|rect| (number(rect, " x=\""), number(rect, " width=\"")))
+        .collect();
+    assert_eq!(rects.len(), 5, "four steps and the remainder");
+    for pair in rects.windows(2) {
+        let begins = pair[0].0 + pair[0].1;
+        assert!((begins - pair[1].0).abs() < 0.02, "{rects:?}");
     }
-    // What saves time takes no room, and what follows begins where it stands.
-    let sqlite = pieces("<div class=\"label\">SQLite<");
-    assert!(sqlite[2].1 == 0.0 && sqlite[2].2 < 0.0, "{sqlite:?}");
     assert!(
-        (sqlite[0].1 / sqlite[0].2 - scale).abs() < 1e-6,
-        "one axis for both"
+        figure.contains("class=\"saving\""),
+        "what saves time takes no room"
     );
-    assert!(figure.contains("class=\"saving\""));
 }
 
 #[test]

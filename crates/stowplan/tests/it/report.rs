@@ -272,7 +272,7 @@ fn several_results_are_set_side_by_side_in_every_format() {
     shown.exits(0).prints("3 machines, scale standard");
     run(&["--verbose"])
         .exits(0)
-        .prints("On all 3 machines SQLite is");
+        .prints("SQLite: faster on all 3 machines");
     shown.prints("The report: stowplan-results/machines-small.html");
     assert_eq!(shown.stderr(), "");
     for line in shown.stdout().lines() {
@@ -294,7 +294,7 @@ fn several_results_are_set_side_by_side_in_every_format() {
     assert!(text(&bench, "all.html").contains("<!-- stowplan report -->"));
     let before = text(&bench, "stowplan-results/machines-small.html");
     let rebased = run(&["--verbose", "--baseline", "sql"]);
-    rebased.exits(0).prints("On all 3 machines files is");
+    rebased.exits(0).prints("files: slower on all 3 machines");
     rebased.prints("The baseline was chosen after the run: sql instead of dir");
     assert!(
         rebased

@@ -7,10 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use std::collections::HashSet;
 
 /// Names that the page itself needs.
-const TAKEN: [&str; 5] = ["main", "tip", "download", "raw-result", rows::HATCHING];
-
-/// So many figures that are not seen at once are listed behind the first.
-const MANY: usize = 2;
+const TAKEN: [&str; 4] = ["main", "tip", "download", "raw-result"];
 
 /// Where blocks lie.
 #[derive(Debug, Clone, Copy)]
@@ -46,15 +43,10 @@ pub(super) struct Writer {
 impl Writer {
     /// The blocks that the page shows.
     pub(super) fn blocks(&mut self, blocks: &[Block], place: Place) -> Markup {
-        let mut more: Vec<&Section> = blocks.iter().filter_map(figure).skip(1).collect();
-        more.retain(|figure| !figure.id.is_empty() && !figure.title.is_empty());
-        let mut page = String::new();
-        for block in blocks {
-            page.push_str(&self.content(&block.content, place).0);
-            if more.len() >= MANY && figure(block).is_some() {
-                page.push_str(&jump(&std::mem::take(&mut more)).0);
-            }
-        }
+        let blocks = blocks.iter();
+        let page: String = blocks
+            .map(|block| self.content(&block.content, place).0)
+            .collect();
         PreEscaped(page)
     }
 
@@ -216,26 +208,6 @@ fn summary(fold: &Fold, place: Place) -> Markup {
 fn title(section: &Section, place: Place) -> Markup {
     html! {
         @if !section.title.is_empty() { (heading(place.level, &text(&section.title))) }
-    }
-}
-
-/// The figure that a block is.
-fn figure(block: &Block) -> Option<&Section> {
-    match &block.content {
-        Content::Section(section) if section.look == Look::Figure => Some(section),
-        _ => None,
-    }
-}
-
-/// Links to figures.
-fn jump(figures: &[&Section]) -> Markup {
-    html! {
-        p.hint { "More charts:" }
-        ul.jump {
-            @for figure in figures {
-                li { a href={ "#" (in_address(&figure.id)) } { (figure.title.text()) } }
-            }
-        }
     }
 }
 

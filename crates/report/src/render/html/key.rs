@@ -3,16 +3,11 @@
 use super::table::shade_class;
 use crate::document::shade::{DEEPEST, begins};
 use crate::document::{Fill, Key, LegendEntry, LineKind, MarkKind, PointShape, Sign};
-use crate::format;
+use crate::value;
 use maud::{Markup, PreEscaped, html};
 
-/// Steps have as many colours; the next begins again, and their order tells them apart.
-const COLOURS: usize = 8;
 /// How many lines of a plane have a shape, a pattern and a colour of their own.
 const SERIES: usize = 10;
-
-/// The class of what no step explains, which is hatched.
-pub(super) const REMAINDER: &str = "piece rest";
 
 /// The legend; nothing without entries.
 pub(super) fn legend(entries: &[LegendEntry]) -> Markup {
@@ -59,17 +54,14 @@ fn line_sample(kind: LineKind) -> Markup {
 }
 
 /// How a bar or a piece of one is filled.
-pub(super) fn fill_class(fill: Fill) -> String {
-    let class = match fill {
+pub(super) fn fill_class(fill: Fill) -> &'static str {
+    match fill {
         Fill::Ours => "ours",
         Fill::Uncertain => "ours uncertain",
         Fill::Reference => "reference-bar",
         Fill::Floor => "floor-bar",
         Fill::Published => "published",
-        Fill::Step(index) => return format!("piece p{}", index % COLOURS),
-        Fill::Remainder => REMAINDER,
-    };
-    class.to_owned()
+    }
 }
 
 /// How a line over the whole drawing looks.
@@ -138,8 +130,8 @@ const POINTS: [&str; SERIES] = [
 fn shades() -> Markup {
     let label = |shade: i8| match (shade, begins(shade.abs())) {
         (0, _) => "≈ 1".to_owned(),
-        (1.., factor) => format::ratio(factor),
-        (_, factor) => format::ratio(1.0 / factor),
+        (1.., factor) => value::ratio(factor),
+        (_, factor) => value::ratio(1.0 / factor),
     };
     html! {
         span.scale {

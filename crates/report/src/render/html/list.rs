@@ -1,7 +1,6 @@
 //! Lists.
 
 use super::element::{badge, text, tone_class};
-use super::key::key;
 use crate::document::{Item, List, ListStyle, Text, Tone};
 use maud::{Markup, html};
 
@@ -13,8 +12,6 @@ pub(super) fn list(list: &List) -> Markup {
     }
     match list.style {
         ListStyle::Answers => html! { ol.answers { @for item in items { (answer(item)) } } "\n" },
-        ListStyle::Figures => html! { ul.figures { @for item in items { (line(item)) } } "\n" },
-        ListStyle::Steps => html! { ol.steps { @for item in items { (step(item)) } } "\n" },
         ListStyle::Bullets => {
             let has_badges = items.iter().any(|item| item.badge.is_some());
             html! {
@@ -46,26 +43,6 @@ fn figure(figure: &Text) -> Markup {
     html! {
         @for span in &figure.0 {
             @if span.tone == Tone::Strong { b { (span.text) } } @else { " " span { (span.text.trim()) } }
-        }
-    }
-}
-
-fn line(item: &Item) -> Markup {
-    html! {
-        @if item.figure.is_empty() {
-            li.plain { (text(&item.text)) }
-        } @else {
-            li { span.figure { (figure(&item.figure)) } span { (text(&item.text)) } }
-        }
-    }
-}
-
-fn step(item: &Item) -> Markup {
-    html! {
-        li {
-            @if let Some(found) = item.key { (key(found)) } @else { i {} }
-            span.cost { (figure(&item.figure)) }
-            span.step { (said(item)) }
         }
     }
 }

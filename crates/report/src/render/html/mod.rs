@@ -44,7 +44,6 @@ pub fn render(document: &Document) -> String {
                 a.skip href="#main" { "Skip to the content" }
                 (header(document)) "\n"
                 main #main tabindex="-1" {
-                    @if main.0.contains(key::REMAINDER) { (rows::hatching()) }
                     (main)
                 }
                 "\n" script { (PreEscaped(SCRIPT)) }

@@ -3,7 +3,9 @@
 
 use super::element::{heading, percent, with_room};
 use super::key::{key, legend, line_class, mark_class, point, point_of_line};
-use crate::document::{Area, AreaKind, Axis, Key, Line, LineKind, Panel, Plane, Point, Scale};
+use crate::document::{
+    Area, AreaKind, Axis, Key, Line, LineKind, Panel, Plane, Point, Scale, Value,
+};
 use maud::{Markup, html};
 use std::fmt::Write as _;
 
@@ -165,7 +167,7 @@ impl Drawing {
 
     /// The line through its points; a point without data interrupts it.
     fn curves(self, line: &Line) -> Markup {
-        let stretches = line.points.split(|point| point.y.is_none());
+        let stretches = line.points.split(|point| point.value.is_none());
         html! {
             @if line.kind != LineKind::Points {
                 @for points in stretches.filter(|points| points.len() > 1) {
@@ -181,7 +183,11 @@ impl Drawing {
         for point in points {
             let step = if path.is_empty() { 'M' } else { 'L' };
             let x = self.x.position(point.x) * 1e3;
-            let y = (1.0 - self.y.position(point.y.unwrap_or(f64::NAN))) * 1e3;
+            let y = (1.0
+                - self
+                    .y
+                    .position(point.value.map_or(f64::NAN, |value| value.number)))
+                * 1e3;
             // Writing to a text cannot fail.
             let _ = write!(path, "{step}{x:.1} {y:.1}");
         }
@@ -195,25 +201,27 @@ impl Drawing {
 
     /// The points at which one can point; those of pale lines are not drawn.
     fn points(self, line: &Line) -> Markup {
-        let points = line.points.iter();
-        let shown = points.filter(|point| !point.tooltip.is_empty());
         html! {
             @if line.kind != LineKind::Behind {
-                @for found in shown {
-                    @if let Some(y) = found.y { (self.point(found, y, line.kind)) }
+                @for found in &line.points {
+                    @let said = found.sentence(&line.label);
+                    @if let Some(value) = found.value.filter(|_| !said.is_empty()) {
+                        (self.point(found, value, line.kind, &said))
+                    }
                 }
             }
         }
     }
 
-    fn point(self, found: &Point, y: f64, kind: LineKind) -> Markup {
+    fn point(self, found: &Point, value: Value, kind: LineKind, said: &str) -> Markup {
         let shape = found.shape.map_or_else(|| point_of_line(kind), point);
+        let y = self.down(value.number);
         html! {
-            svg class="at" x=(self.across(found.x)) y=(self.down(y)) {
-                title { (found.tooltip) }
+            svg class="at" x=(self.across(found.x)) y=(y) {
+                title { (said) }
                 circle class="hit" r=(REACH) {}
-                @if let Some((low, high)) = found.interval {
-                    (whisker(self.down(low) - self.down(y), self.down(high) - self.down(y)))
+                @if let Some((low, high)) = value.ends() {
+                    (whisker(self.down(low) - y, self.down(high) - y))
                 }
                 (shape)
             }

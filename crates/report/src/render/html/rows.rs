@@ -4,19 +4,11 @@
 
 use super::element::{heading, percent, text_anchor, with_room};
 use super::key::{fill_class, legend, mark_class};
-use crate::document::{Bar, ChartRow, Mark, RowGroup, Rows, Scale, Segment, Shape};
+use crate::document::{ChartRow, Fill, Mark, RowGroup, Rows, Scale, Shape, Value};
 use maud::{Markup, html};
 
-/// The name of the pattern of remainders.
-pub(super) const HATCHING: &str = "hatching";
-
-/// What is drawn around the middle of a row: its upper end and its height, in pixels.
-type Lane = (f64, f64);
-const BAR: Lane = (-8.0, 16.0);
-const PIECES: Lane = (-10.0, 20.0);
-/// Where thinner pieces lie below them.
-const PIECES_ABOVE: Lane = (-15.0, 20.0);
-const THIN: Lane = (9.0, 8.0);
+/// Half the height of a bar in pixels.
+const HALF: f64 = 8.0;
 /// Half the height of the caps of a whisker, in pixels.
 const CAP: f64 = 5.0;
 /// Characters that the axis has room for on a phone.
@@ -35,20 +27,6 @@ pub(super) fn rows(rows: &Rows, level: u8) -> Markup {
     }
 }
 
-/// The pattern of remainders, which the style refers to.
-pub(super) fn hatching() -> Markup {
-    html! {
-        svg.defs aria-hidden="true" width="0" height="0" {
-            defs {
-                pattern id=(HATCHING) width="6" height="6" patternUnits="userSpaceOnUse"
-                    patternTransform="rotate(45)" {
-                    line class="hatch" x1="0" y1="0" x2="0" y2="6" {}
-                }
-            }
-        }
-    }
-}
-
 fn group(group: &RowGroup, rows: &Rows, level: u8) -> Markup {
     html! {
         @if !group.heading.is_empty() { (heading(level, &html! { (group.heading) })) }
@@ -60,7 +38,9 @@ fn group(group: &RowGroup, rows: &Rows, level: u8) -> Markup {
 }
 
 fn row(row: &ChartRow, rows: &Rows) -> Markup {
-    let number = row.number.filter(|number| number.is_finite());
+    let number = row.value.map(|value| value.number);
+    let number = number.filter(|number| number.is_finite());
+    let spread = row.spread();
     html! {
         div.row data-value=[number] {
             div.label {
@@ -69,8 +49,8 @@ fn row(row: &ChartRow, rows: &Rows) -> Markup {
             }
             div.drawing { (drawing(row, rows)) }
             div.value {
-                b { (row.value) }
-                @if !row.spread.is_empty() { " " span { (row.spread) } }
+                b { (row.text()) }
+                @if !spread.is_empty() { " " span { (spread) } }
                 @if let Some(sign) = row.sign {
                     " " i.sign aria-hidden="true" { (sign.glyph()) }
                 }
@@ -81,96 +61,63 @@ fn row(row: &ChartRow, rows: &Rows) -> Markup {
 
 fn drawing(row: &ChartRow, rows: &Rows) -> Markup {
     let scale = &rows.axis.scale;
-    let (shapes, lane) = match &row.shape {
-        Shape::Nothing => (html! {}, BAR),
-        Shape::Bar(found) => (bar(*found, scale), BAR),
-        Shape::Point(at) => (dot(scale.position(*at)), BAR),
-        Shape::Segments { pieces, thin } => {
-            let lane = if thin.is_empty() {
-                PIECES
-            } else {
-                PIECES_ABOVE
-            };
-            (segments(pieces, lane, thin, scale), lane)
-        }
-    };
-    // Pieces explain themselves, each by its own title.
-    let stacked = matches!(row.shape, Shape::Segments { .. });
-    let said = if row.tooltip.is_empty() {
-        format!("{}: {} {}", row.label, row.value, row.spread)
-    } else {
-        row.tooltip.clone()
-    };
     html! {
-        svg class={ "track" @if stacked { " stacked" } }
-            role=(if stacked { "group" } else { "img" }) aria-label=[stacked.then_some(&said)] {
-            @if !stacked { title { (said) } }
+        svg.track role="img" {
+            title { (row.sentence()) }
             @for (tick, _) in &rows.axis.ticks { (upright(scale.position(*tick), "grid")) }
-            svg y="50%" overflow="visible" {
-                (shapes)
-                @if let Some(interval) = row.interval {
-                    (whisker(interval, lane.0 + lane.1 / 2.0, scale))
-                }
+            @if let Some(value) = &row.value {
+                svg y="50%" overflow="visible" { (drawn(row.shape, value, scale)) }
             }
             @for mark in &rows.marks { (upright(scale.position(mark.at), mark_class(mark.kind))) }
         }
     }
 }
 
+/// A value with its interval.
+fn drawn(shape: Shape, value: &Value, scale: &Scale) -> Markup {
+    let at = scale.position(value.number);
+    let from = match shape {
+        Shape::Piece(from, _) => from,
+        _ => 0.0,
+    };
+    html! {
+        @match shape {
+            Shape::Bar(fill) => (bar(scale.position(scale.origin()), at, fill)),
+            Shape::Point => circle class="dot" cx=(percent(at)) r="4.5" {},
+            Shape::Piece(from, _) if value.number < 0.0 => (upright_at(scale.position(from))),
+            Shape::Piece(from, fill) => {
+                (bar(scale.position(from), scale.position(from + value.number), fill))
+            }
+        }
+        @if let Some((low, high)) = value.ends() { (whisker((from + low, from + high), scale)) }
+    }
+}
+
 /// A line over the whole height.
+/// Where something is saved: there is nothing else to draw of it.
+fn upright_at(at: f64) -> Markup {
+    let at = percent(at);
+    html! { line class="saving" x1=(at) x2=(at) y1=(-HALF - 3.0) y2=(HALF + 3.0) {} }
+}
+
 fn upright(at: f64, class: &str) -> Markup {
     let at = percent(at);
     html! { line class=(class) x1=(at) x2=(at) y1="0" y2="100%" {} }
 }
 
-fn bar(bar: Bar, scale: &Scale) -> Markup {
-    let (origin, end) = (scale.position(scale.origin()), scale.position(bar.value));
-    let width = percent((end - origin).abs());
+fn bar(from: f64, to: f64, fill: Fill) -> Markup {
     html! {
-        rect class=(fill_class(bar.fill)) x=(percent(origin.min(end))) width=(width) y=(BAR.0)
-            height=(BAR.1) {}
+        rect class=(fill_class(fill)) x=(percent(from.min(to))) width=(percent((to - from).abs()))
+            y=(-HALF) height=(2.0 * HALF) {}
     }
 }
 
-fn dot(at: f64) -> Markup {
-    html! { circle class="dot" cx=(percent(at)) r="4.5" {} }
-}
-
-fn whisker((low, high): (f64, f64), middle: f64, scale: &Scale) -> Markup {
+fn whisker((low, high): (f64, f64), scale: &Scale) -> Markup {
     let (low, high) = (percent(scale.position(low)), percent(scale.position(high)));
     html! {
-        line class="whisker" x1=(low) x2=(high) y1=(middle) y2=(middle) {}
+        line class="whisker" x1=(low) x2=(high) y1="0" y2="0" {}
         @for end in [&low, &high] {
-            line class="whisker" x1=(end) x2=(end) y1=(middle - CAP) y2=(middle + CAP) {}
-        }
-    }
-}
-
-fn segments(pieces: &[Segment], lane: Lane, thin: &[Segment], scale: &Scale) -> Markup {
-    html! {
-        @for found in pieces.iter().filter(has_length) { (piece(found, lane, scale)) }
-        @for found in thin.iter().filter(has_length) { (piece(found, THIN, scale)) }
-    }
-}
-
-/// At what has no length nobody can point.
-#[expect(clippy::float_cmp, reason = "the same value")]
-fn has_length(piece: &&Segment) -> bool {
-    piece.from != piece.to
-}
-
-/// A piece that saves something is not drawn as one: a mark says where.
-fn piece(piece: &Segment, (top, height): Lane, scale: &Scale) -> Markup {
-    let (from, to) = (scale.position(piece.from), scale.position(piece.to));
-    html! {
-        svg class="part" x=(percent(from)) width=(percent(to - from)) y=(top) height=(height)
-            overflow="visible" data-value=(piece.to - piece.from) {
-            title { (piece.tooltip) }
-            @if piece.to < piece.from {
-                line class="saving" x1="0" x2="0" y1="-3" y2=(height + 3.0) {}
-            } @else {
-                rect class=(fill_class(piece.fill)) width="100%" height=(height) {}
-            }
+            line class="whisker" x1=(end) x2=(end) y1=(-CAP) y2=(CAP) {}
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Unicode.
 
 use crate::document::{Sign, Text, Tone};
-use crate::format::NO_BREAK;
 use crate::steers;
+use crate::value::NO_BREAK;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar as _;
 
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn an_interval_stays_on_one_line_and_is_written_with_plain_spaces() {
         for unicode in [true, false] {
-            let text = format!("a {} b", crate::format::interval(2.06, 2.15));
+            let text = format!("a {} b", crate::value::interval(2.06, 2.15));
             assert_eq!(
                 written(&text, 12, unicode),
                 "a

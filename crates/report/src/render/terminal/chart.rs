@@ -4,9 +4,9 @@
 use super::canvas::{Canvas, FAINT, Line, OURS, PLAIN, PUBLISHED, STRONG, sign_style, style};
 use crate::document::{
     Axis, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, Plane, PointShape, RowGroup, Rows,
-    Segment, Shape, Tone,
+    Shape, Tone,
 };
-use crate::render::{as_rows, detailed};
+use crate::render::as_rows;
 use anstyle::Style;
 
 /// The least width of a plot beside spreads, and beside what else could be left out.
@@ -48,10 +48,10 @@ fn key(canvas: &Canvas, key: Key) -> Option<Line> {
 
 fn filling(fill: Fill) -> Ink {
     match fill {
-        Fill::Ours | Fill::Step(_) => ('█', OURS),
+        Fill::Ours => ('█', OURS),
         Fill::Uncertain => ('░', style(Tone::Warning)),
         Fill::Reference | Fill::Floor => ('█', FAINT),
-        Fill::Published | Fill::Remainder => ('▒', PUBLISHED),
+        Fill::Published => ('▒', PUBLISHED),
     }
 }
 
@@ -62,60 +62,46 @@ fn mark(kind: MarkKind) -> char {
     }
 }
 
-/// What stands in a chart, from top to bottom.
+/// A line of a chart.
 enum Part {
-    Blank,
     Text(Line),
     Strip(Strip),
 }
 
-/// A row.
+/// A row: what stands beside the plot, and what is drawn in it.
 struct Strip {
     label: Line,
     strokes: Vec<Stroke>,
     value: Line,
     spread: Line,
-    /// What stands behind the value.
-    aside: Line,
+    sign: Line,
 }
 
-/// Something that is drawn over what was drawn before.
+/// What is drawn in a plot.
 enum Stroke {
-    /// From the origin of the axis.
-    Bar(f64, Ink),
-    /// A piece, which ends where the next one begins.
-    Piece(f64, f64, Ink),
+    /// From one value to another.
+    Bar(f64, f64, Ink),
+    /// The ends of an interval.
     Interval(f64, f64, Style),
+    /// At one value.
     At(f64, Ink),
 }
 
-/// What a chart consists of: its titles, and its rows.
 fn parts(canvas: &Canvas, chart: &Rows) -> Vec<Part> {
     let mut parts = Vec::new();
     let is_nested = chart.groups.iter().any(|group| !group.heading.is_empty());
     let rows = chart.groups.iter().flat_map(|group| &group.rows);
-    let labels = rows.map(|row| canvas.ink(&detailed(row), PLAIN).width());
+    let labels = rows.map(|row| canvas.ink(&row.detailed(), PLAIN).width());
     let has_room = labels.max().unwrap_or(0) <= canvas.width / 3;
     for group in &chart.groups {
         parts.extend(texts(canvas, group, is_nested));
-        for row in &group.rows {
-            match &row.shape {
-                Shape::Segments { pieces, thin } => {
-                    parts.push(Part::Blank);
-                    parts.push(Part::Text(canvas.ink(&row.label, STRONG)));
-                    let thin = thin.iter().map(Some).chain(std::iter::repeat(None));
-                    let steps = pieces.iter().zip(thin);
-                    parts.extend(steps.map(|(piece, alone)| step(canvas, piece, alone)));
-                    parts.push(whole(canvas, row));
-                }
-                _ => parts.push(strip(canvas, row, has_room, &chart.marks)),
-            }
-        }
+        let strips = group.rows.iter();
+        let strips = strips.map(|row| Part::Strip(strip(canvas, row, has_room, chart)));
+        parts.extend(strips);
     }
     parts
 }
 
-/// What stands above the rows of a group.
 fn texts(canvas: &Canvas, group: &RowGroup, is_nested: bool) -> impl Iterator<Item = Part> {
     let title = if is_nested { FAINT } else { STRONG };
     let titles = [(&group.heading, STRONG), (&group.title, title)];
@@ -131,75 +117,45 @@ fn texts(canvas: &Canvas, group: &RowGroup, is_nested: bool) -> impl Iterator<It
         .map(Part::Text)
 }
 
-/// Marks lie over bars, which would hide them, and behind points.
-fn strip(canvas: &Canvas, row: &ChartRow, has_room: bool, marks: &[Mark]) -> Part {
+fn strip(canvas: &Canvas, row: &ChartRow, has_room: bool, chart: &Rows) -> Strip {
     let tone = row.sign.map_or(PLAIN, sign_style);
-    let marked = |at: &Mark| Stroke::At(at.at, (mark(at.kind), PLAIN));
-    let marked = marks.iter().map(marked);
-    let interval = row.interval;
-    let interval = interval.map(|(low, high)| Stroke::Interval(low, high, tone));
-    let strokes = match &row.shape {
-        Shape::Bar(bar) => {
-            let bar = Stroke::Bar(bar.value, filling(bar.fill));
-            [bar].into_iter().chain(interval).chain(marked).collect()
+    let marked = chart.marks.iter();
+    let marked = marked.map(|at| Stroke::At(at.at, (mark(at.kind), PLAIN)));
+    let mut strokes: Vec<Stroke> = Vec::new();
+    if let Some(value) = &row.value {
+        let ends = value.ends();
+        let ends = ends.map(|(low, high)| Stroke::Interval(low, high, tone));
+        let at = value.number;
+        match row.shape {
+            Shape::Bar(fill) => {
+                let bar = Stroke::Bar(chart.axis.scale.origin(), at, filling(fill));
+                strokes.extend([bar].into_iter().chain(ends).chain(marked));
+            }
+            Shape::Point => {
+                strokes.extend(marked.chain(ends).chain([Stroke::At(at, ('●', tone))]));
+            }
+            // It saves something: there is nothing to draw but where.
+            Shape::Piece(from, fill) if at < 0.0 => {
+                strokes.push(Stroke::At(from, ('┊', filling(fill).1)));
+            }
+            Shape::Piece(from, fill) => strokes.push(Stroke::Bar(from, from + at, filling(fill))),
         }
-        Shape::Point(at) => {
-            let point = Stroke::At(*at, ('●', tone));
-            marked.chain(interval).chain([point]).collect()
-        }
-        Shape::Nothing | Shape::Segments { .. } => marked.collect(),
-    };
-    let label = if has_room { &detailed(row) } else { &row.label };
-    let sign = row.sign.map(|sign| canvas.sign(sign));
-    part(
-        canvas,
-        [label, &row.value, &row.spread],
-        tone,
-        strokes,
-        sign,
-    )
-}
-
-/// A piece as a row, which begins where the one above ends.
-fn step(canvas: &Canvas, piece: &Segment, alone: Option<&Segment>) -> Part {
-    let (fill, style) = filling(piece.fill);
-    let alone = alone.filter(|alone| !alone.value.is_empty());
-    let alone = alone.map(|alone| canvas.ink(&format!("alone {}", alone.value), FAINT));
-    let stroke = if piece.to < piece.from {
-        // It saves something: there is nothing to draw but where.
-        Stroke::At(piece.from, ('┊', style))
     } else {
-        Stroke::Piece(piece.from, piece.to, (fill, style))
+        strokes.extend(marked);
+    }
+    let label = if has_room {
+        &row.detailed()
+    } else {
+        &row.label
     };
-    let texts = [piece.label.as_str(), &piece.value, &piece.spread];
-    part(canvas, texts, PLAIN, vec![stroke], alone)
-}
-
-/// What the pieces of a row add up to.
-fn whole(canvas: &Canvas, row: &ChartRow) -> Part {
-    let dots = row.number.map(|value| Stroke::Bar(value, ('·', FAINT)));
-    let ends = row.interval;
-    let ends = ends.map(|(low, high)| Stroke::Interval(low, high, PLAIN));
-    let strokes = dots.into_iter().chain(ends).collect();
-    let texts = ["the whole", &row.value, &row.spread];
-    part(canvas, texts, PLAIN, strokes, None)
-}
-
-/// A row of a label, a value in this tone, and its spread.
-fn part(
-    canvas: &Canvas,
-    [label, value, spread]: [&str; 3],
-    tone: Style,
-    strokes: Vec<Stroke>,
-    aside: Option<Line>,
-) -> Part {
-    Part::Strip(Strip {
+    let sign = row.sign.map(|sign| canvas.sign(sign));
+    Strip {
         label: canvas.ink(label, PLAIN),
         strokes,
-        value: canvas.ink(value, tone),
-        spread: canvas.ink(spread, tone),
-        aside: aside.unwrap_or_default(),
-    })
+        value: canvas.ink(&row.text(), tone),
+        spread: canvas.ink(&row.spread(), tone),
+        sign: sign.unwrap_or_default(),
+    }
 }
 
 /// What the rows of a chart share.
@@ -212,8 +168,6 @@ struct Frame<'a> {
     value: usize,
     /// Whether there is room for spreads.
     spread: bool,
-    /// Whether there is room for what stands behind the values.
-    aside: bool,
 }
 
 /// Draws rows.
@@ -221,17 +175,15 @@ pub(super) fn rows(canvas: &mut Canvas, chart: &Rows, right: bool) {
     let parts = parts(canvas, chart);
     let strips = parts.iter().filter_map(|part| match part {
         Part::Strip(strip) => Some(strip),
-        _ => None,
+        Part::Text(_) => None,
     });
     let strips: Vec<&Strip> = strips.collect();
     if strips.is_empty() {
         return;
     }
     let frame = Frame::of(canvas.width, &strips, &chart.axis, right);
-    for (index, part) in parts.iter().enumerate() {
+    for part in &parts {
         match part {
-            Part::Blank if index > 0 => canvas.blank(),
-            Part::Blank => {}
             Part::Text(text) => canvas.paragraph(text, 0),
             Part::Strip(strip) => frame.strip(canvas, strip),
         }
@@ -244,35 +196,31 @@ impl Frame<'_> {
     fn of<'a>(width: usize, strips: &[&Strip], axis: &'a Axis, right: bool) -> Frame<'a> {
         let widest = |of: fn(&Strip) -> usize| strips.iter().map(|s| of(s)).max().unwrap_or(0);
         let label = widest(|strip| strip.label.width()).min(width / 3);
-        let aside = match widest(|strip| strip.aside.width()) {
+        let sign = match widest(|strip| strip.sign.width()) {
             0 => 0,
-            aside => aside + GAP.len(),
+            sign => sign + GAP.len(),
         };
-        // A sign; anything longer is only added.
-        let is_sign = aside <= GAP.len() + 1;
-        let room = width - label - 2;
+        let room = width - label - 2 - sign;
         let whole = widest(|strip| strip.text(true).width());
         // The spread is left out where the plot would have no room beside it: there is a whisker.
-        let spread = whole + aside.min(GAP.len() + 1) + NARROWEST <= room;
+        let spread = whole + NARROWEST <= room;
         let value = if spread {
             whole
         } else {
             // What is wider stands below its row.
             widest(|strip| strip.value.width()).min(width * 2 / 5)
         };
-        let fits = is_sign || value + aside + NARROWEST <= room;
-        let aside = if fits { aside } else { 0 };
         Frame {
             axis,
             label,
             right,
-            plot: room.saturating_sub(value + aside).max(2),
+            plot: room.saturating_sub(value).max(2),
             value,
             spread,
-            aside: aside > 0,
         }
     }
 
+    /// A row; what has no room beside the plot stands below it.
     fn strip(&self, canvas: &mut Canvas, strip: &Strip) {
         let mut labels = strip.label.wrap(self.label).into_iter();
         let label = labels.next().unwrap_or_default();
@@ -280,13 +228,11 @@ impl Frame<'_> {
         let fits = value.width() <= self.value;
         let beside = if fits { value.clone() } else { Line::default() };
         let line = label.pad(self.label, self.right).then(Line::spaces(1));
-        let line = line.then(self.plot(canvas, &strip.strokes));
-        let mut line = line
+        let line = line
+            .then(self.plot(canvas, &strip.strokes))
             .then(Line::spaces(1))
-            .then(beside.pad(self.value, false));
-        if self.aside {
-            line = line.joined(GAP, strip.aside.clone());
-        }
+            .then(beside.pad(self.value, false))
+            .joined(GAP, strip.sign.clone());
         canvas.line(&line);
         labels.for_each(|label| canvas.line(&label.pad(self.label, self.right)));
         if !fits {
@@ -298,13 +244,9 @@ impl Frame<'_> {
         let mut cells = vec![(' ', PLAIN); self.plot];
         for stroke in strokes {
             match *stroke {
-                Stroke::Bar(to, ink) => {
-                    let ends = [self.column(self.axis.scale.origin()), self.column(to)];
+                Stroke::Bar(from, to, ink) => {
+                    let ends = [self.column(from), self.column(to)];
                     cells[ends[0].min(ends[1])..=ends[0].max(ends[1])].fill(ink);
-                }
-                Stroke::Piece(from, to, ink) => {
-                    let from = self.column(from);
-                    cells[from..self.column(to).max(from + 1)].fill(ink);
                 }
                 Stroke::Interval(low, high, style) => {
                     let (low, high) = (self.column(low), self.column(high));

@@ -8,7 +8,6 @@ pub(super) fn draw(canvas: &mut Canvas, list: &List) {
     match list.style {
         ListStyle::Bullets => list.items.iter().for_each(|item| bullet(canvas, item)),
         ListStyle::Answers => list.items.iter().for_each(|item| answer(canvas, item)),
-        ListStyle::Figures | ListStyle::Steps => figures(canvas, &list.items),
     }
 }
 
@@ -40,23 +39,4 @@ fn answer(canvas: &mut Canvas, item: &Item) {
     canvas.hanging(sign(canvas, item), 2, &title);
     canvas.paragraph(&canvas.text(&item.text, STRONG), 2);
     canvas.paragraph(&canvas.text(why, FAINT), 2);
-}
-
-/// Figures below each other, and what they are of beside them.
-fn figures(canvas: &mut Canvas, items: &[Item]) {
-    let figure = |item: &Item| match item.figure.is_empty() {
-        true => Line::default(),
-        false => Line::spaces(2).then(canvas.text(&item.figure, FAINT)),
-    };
-    let figures: Vec<Line> = items.iter().map(figure).collect();
-    let widest = figures.iter().map(Line::width).max().unwrap_or(0);
-    // Longer figures stand above what they are of.
-    let indent = match widest + 2 {
-        indent if indent > canvas.width * 3 / 5 => 4,
-        indent => indent,
-    };
-    for (item, figure) in items.iter().zip(figures) {
-        canvas.hanging(figure, indent, &canvas.text(&item.text, PLAIN));
-        canvas.paragraph(&canvas.text(&item.note, FAINT), indent);
-    }
 }

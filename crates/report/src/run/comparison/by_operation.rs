@@ -1,7 +1,8 @@
 //! Latency by what the operations of a mix did.
 
-use crate::columns::{Columns, float};
+use crate::columns::Columns;
 use crate::document::{Block, Table, TableBuilder, paragraph};
+use crate::value::float;
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
 use stowplan_model::Action;
 

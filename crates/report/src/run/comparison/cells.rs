@@ -1,9 +1,10 @@
 //! The table of the cells of a comparison: everything that was measured of them, the most important
 //! columns with the highest weights.
 
-use crate::columns::{Columns, float};
+use crate::columns::Columns;
 use crate::document::{Cell, Table, TableBuilder, Tone};
-use crate::{format, quantity, wording};
+use crate::value::float;
+use crate::{value, wording};
 use stowplan_analysis::{
     CellDriverCost, CellSummary, ComparisonOutcome, LatencySummary, RatioEstimate, Verdict,
 };
@@ -54,7 +55,7 @@ fn class<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
         let claim = cell.promise().filter(|_| cell.cell.role != Role::Floor);
         claim.map_or_else(Cell::default, |claim| Cell {
             help: claim.to_string(),
-            ..Cell::text(quantity::short_class(&claim))
+            ..Cell::text(wording::short_class(&claim))
         })
     };
     let help = "what an acknowledged write survives, from D0, not even kill -9, to D3, power loss";
@@ -81,7 +82,7 @@ fn times<'a>() -> Vec<Column<'a>> {
         make.time("time/op", |cell| Some(wording::mean_time(cell)))
             .help("headline time of one operation, by the metric of the comparison")
             .weighing(8),
-        make.formatted(quantity::rate, "ops/s", |cell| rate(cell))
+        make.formatted(value::rate, "ops/s", |cell| rate(cell))
             .help("operations per second, all threads together")
             .weighing(6),
         make.time("+ flush", |cell| cell.total_ns)
@@ -115,11 +116,11 @@ fn driver_cost<'a>(comparison: &ComparisonOutcome) -> [Column<'a>; 2] {
         true => weight,
         false => 0,
     };
-    let ns = |cell: &&CellSummary| figure(cell, |cost| Some((cost.ns, format::time(cost.ns))));
+    let ns = |cell: &&CellSummary| figure(cell, |cost| Some((cost.ns, value::time(cost.ns))));
     let share = |cell: &&CellSummary| {
         figure(cell, |cost| {
             let share = cost.share?;
-            Some((share, format::share(share)))
+            Some((share, value::share(share)))
         })
     };
     [
@@ -160,13 +161,13 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
     };
     let interval = move |cell: &&CellSummary| {
         estimate(cell).map_or_else(Cell::default, |e| {
-            Cell::number(e.low, format::interval(e.low, e.high))
+            Cell::number(e.low, value::interval(e.low, e.high))
         })
     };
     let make = make();
     let (measure, words) = (comparison.measure, comparison.measure.in_words());
     vec![
-        make.formatted(format::ratio, format!("{measure} vs {title}"), move |c| {
+        make.formatted(value::ratio, format!("{measure} vs {title}"), move |c| {
             ratio(c)
         })
         .help(format!(
@@ -214,8 +215,8 @@ fn verdict(comparison: &ComparisonOutcome, cell: &CellSummary) -> Cell {
 /// The verdict, with the factor in the direction in which it is above 1.
 fn with_factor(verdict: Verdict, estimate: Option<RatioEstimate>) -> String {
     match (verdict, estimate) {
-        (Verdict::Faster, Some(e)) => format!("{}× as fast", format::ratio(1.0 / e.ratio)),
-        (Verdict::Slower, Some(e)) => format!("{}× as long", format::ratio(e.ratio)),
+        (Verdict::Faster, Some(e)) => format!("{}× as fast", value::ratio(1.0 / e.ratio)),
+        (Verdict::Slower, Some(e)) => format!("{}× as long", value::ratio(e.ratio)),
         _ => wording::verdict(verdict).to_owned(),
     }
 }
@@ -244,7 +245,7 @@ fn latencies<'a>() -> Vec<Column<'a>> {
             .help("99% of the operations took at most this")
             .weighing(4),
         latency("p99.9", |l| l.p999_ns).help("99.9% of the operations took at most this"),
-        make.formatted(format::ratio, "× floor", |cell| {
+        make.formatted(value::ratio, "× floor", |cell| {
             cell.multiple_of_floor.map(|e| e.ratio)
         })
         .help("time over the time of the cheapest conceivable way to do the same work")
@@ -284,7 +285,7 @@ fn resources<'a>() -> Vec<Column<'a>> {
             .help("bytes fetched from storage"),
         make.bytes("storage written/op", |cell| cell.storage_write_bytes)
             .help("bytes sent to storage"),
-        make.formatted(format::ratio, "write ampl.", |cell| {
+        make.formatted(value::ratio, "write ampl.", |cell| {
             cell.write_amplification
         })
         .help(
@@ -304,13 +305,13 @@ fn resources<'a>() -> Vec<Column<'a>> {
             )
         })
         .help("what others published for as many, with its standard error where they gave one"),
-        make.formatted(format::ratio, "bytes/value byte", |cell| {
+        make.formatted(value::ratio, "bytes/value byte", |cell| {
             cell.space_per_value_byte
         })
         .help("bytes allocated on disk per byte of the values"),
-        make.formatted(format::percent, "page fill", |cell| cell.page_fill)
+        make.formatted(value::percent, "page fill", |cell| cell.page_fill)
             .help("used share of leaf pages"),
-        make.formatted(format::percent, "index fill", |cell| cell.index_fill)
+        make.formatted(value::percent, "index fill", |cell| cell.index_fill)
             .help("used share of leaf pages of indexes"),
         make.bytes("peak memory", |cell| cell.peak_memory_bytes.map(float))
             .help("largest resident set of a worker"),
@@ -320,14 +321,14 @@ fn resources<'a>() -> Vec<Column<'a>> {
 
 /// `22.5 s ± 218 ms`
 fn with_error(ns: Option<f64>, error: Option<f64>) -> Cell {
-    let error = error.map_or_else(String::new, |error| format!(" ± {}", format::time(error)));
-    Cell::maybe(ns, |ns| format!("{}{error}", format::time(ns)))
+    let error = error.map_or_else(String::new, |error| format!(" ± {}", value::time(error)));
+    Cell::maybe(ns, |ns| format!("{}{error}", value::time(ns)))
 }
 
 fn kernel_share(cell: &CellSummary) -> Cell {
     match cell.kernel_share_resolution {
-        Some(_) if cell.kernel_share.is_nan() => Cell::text(format::BELOW_RESOLUTION),
-        _ => Cell::number(cell.kernel_share, format::percent(cell.kernel_share)),
+        Some(_) if cell.kernel_share.is_nan() => Cell::text(value::BELOW_RESOLUTION),
+        _ => Cell::number(cell.kernel_share, value::percent(cell.kernel_share)),
     }
 }
 
@@ -375,8 +376,8 @@ fn verified(cell: &CellSummary) -> Cell {
     };
     let overwritten = match found.overwritten {
         0 => String::new(),
-        count => format!(" ({} overwritten)", format::count(count)),
+        count => format!(" ({} overwritten)", value::count(count)),
     };
-    let text = format!("{}{overwritten}", format::count(found.values));
+    let text = format!("{}{overwritten}", value::count(found.values));
     Cell::number(float(found.values), text)
 }

@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::document::{Block, Cell, Table, Tone, folded};
-use crate::{format, wording};
+use crate::{value, wording};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, RatioEstimate,
 };
@@ -36,10 +36,10 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Option<Block> {
         cell.map_or_else(|| id.0.clone(), |cell| cell.cell.label.clone())
     };
     let told = |ratio: &RatioEstimate| {
-        let interval = format::interval(ratio.low, ratio.high);
+        let interval = value::interval(ratio.low, ratio.high);
         Cell::number(
             ratio.ratio,
-            format!("{} {interval}", format::ratio(ratio.ratio)),
+            format!("{} {interval}", value::ratio(ratio.ratio)),
         )
     };
     let maybe = move |ratio: Option<RatioEstimate>| ratio.as_ref().map(told).unwrap_or_default();
@@ -91,8 +91,8 @@ pub(super) fn remarks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Ve
         };
         let corrected = ratio.corrected.filter(|corrected| !corrected.agrees)?;
         let told = |ratio: &RatioEstimate| {
-            let interval = format::interval(ratio.low, ratio.high);
-            format!("{} {interval}", format::ratio(ratio.ratio))
+            let interval = value::interval(ratio.low, ratio.high);
+            format!("{} {interval}", value::ratio(ratio.ratio))
         };
         Some(format!(
             "{both}: nothing is claimed, because wall and corrected time do not agree: {} by wall \

@@ -1,7 +1,7 @@
 //! What sweeps and rows of matrices say as a whole, in sentences. Each claims what its finding
 //! claims and names only measured sizes; roots of interpolated ratios are no claims.
 
-use crate::format;
+use crate::value;
 use crate::wording::list;
 use stowplan_analysis::{Crossover, Finding, Rule, Side, SizeRange, Standing};
 
@@ -194,7 +194,7 @@ pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
             let open = context.left_open(stretches);
             let alone = context.alone(stretches);
             let open =
-                open.map_or_else(String::new, |o| format!(" {}{alone}.", format::capital(&o)));
+                open.map_or_else(String::new, |o| format!(" {}{alone}.", value::capital(&o)));
             format!("Faster {}.{open}", won.join("; "))
         }
     }
@@ -389,9 +389,7 @@ pub(crate) fn setting(name: &str, values: &[&str]) -> String {
 }
 
 fn page_size(value: &str) -> String {
-    value
-        .parse()
-        .map_or_else(|_| value.to_owned(), format::size)
+    value.parse().map_or_else(|_| value.to_owned(), value::size)
 }
 
 /// What tells one sweep from another, in words: `page_size=4096` is `pages of 4 KiB`.
@@ -421,7 +419,7 @@ mod tests {
             figures: &figures.map(|point| point.size).collect::<Vec<_>>(),
             complete: true,
             same_durability: true,
-            unit: format::size,
+            unit: value::size,
             zone: "5%",
         };
         in_short(&crossover(&points), &context)

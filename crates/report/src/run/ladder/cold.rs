@@ -1,6 +1,6 @@
 //! Why cold reads rank as they do, in sentences.
 
-use crate::{format, wording};
+use crate::{value, wording};
 use stowplan_analysis::{ColdCell, ColdOutcome, ComparisonOutcome};
 use stowplan_model::Role;
 
@@ -16,7 +16,7 @@ pub(super) fn sentences(comparison: &ComparisonOutcome, cold: &ColdOutcome) -> V
         format!(
             "The kernel reads ahead up to {} KiB of this device where reads look sequential, and around \
              each page that a mapping lacks.",
-            format::count(bytes / 1024)
+            value::count(bytes / 1024)
         )
     }));
     sentences
@@ -36,7 +36,7 @@ fn sentence(
     };
     let names = cell
         .metadata_bytes
-        .map(|bytes| format!(" ({} of names and inodes{unproved})", format::bytes(bytes)));
+        .map(|bytes| format!(" ({} of names and inodes{unproved})", value::bytes(bytes)));
     let against = baseline.filter(|baseline| baseline.cell != cell.cell);
     let read_ahead = match cell.ruled_by_read_ahead {
         true => {
@@ -48,10 +48,10 @@ fn sentence(
     format!(
         "{} fetches {} from storage{}{} per value of {}{}{}{read_ahead}.",
         wording::quoted(label),
-        format::bytes(cell.storage_bytes),
+        value::bytes(cell.storage_bytes),
         names.unwrap_or_default(),
         requests.unwrap_or_default(),
-        format::bytes(cell.value_bytes),
+        value::bytes(cell.value_bytes),
         placement(cell).unwrap_or_default(),
         against
             .and_then(|of| compared(cell, of))
@@ -79,7 +79,7 @@ fn things(count: f64, name: &str) -> String {
     match (count - count.round()).abs() < ROUNDING {
         true if (count - 1.0).abs() < ROUNDING => format!("one {name}"),
         true => format!("{count:.0} {name}s"),
-        false => format!("{} {name}s", format::per_operation(count)),
+        false => format!("{} {name}s", value::per_operation(count)),
     }
 }
 
@@ -90,11 +90,11 @@ fn compared(cell: &ColdCell, baseline: &ColdCell) -> Option<String> {
     let said = [(bytes, "bytes"), (requests, "requests")];
     let said = said.into_iter().filter_map(|(both, what)| {
         let (ours, theirs) = both.filter(|(_, theirs)| *theirs > 0.0)?;
-        Some(format!("{} times the {what}", format::ratio(ours / theirs)))
+        Some(format!("{} times the {what}", value::ratio(ours / theirs)))
     });
     let said: Vec<String> = said.collect();
     let took = cell.ratio.map_or_else(String::new, |e| {
-        let (ratio, interval) = (format::ratio(e.ratio), format::interval(e.low, e.high));
+        let (ratio, interval) = (value::ratio(e.ratio), value::interval(e.low, e.high));
         format!(", and it takes {ratio} times as long {interval}")
     });
     (!said.is_empty()).then(|| format!(": {} of the baseline{took}", wording::list(&said)))
