@@ -3,10 +3,11 @@
 
 mod across;
 
-pub(crate) use across::items;
+pub(crate) use across::articles;
 pub use across::{CSV_START, Claims};
 
-use crate::document::{Item, Text, Tone, Value, faint, plain, strong};
+use crate::cells::grouped;
+use crate::document::{Block, Detail, Fold, Item, Text, Tone, Value, faint, listed, plain, strong};
 use crate::{value, wording};
 use stowplan_analysis::{
     ClaimOutcome, ClaimVerdict, DifferenceOutcome, FigureCell, FigureOutcome, Interval, MissingCell,
@@ -33,10 +34,67 @@ pub(crate) fn item(claim: &ClaimOutcome) -> Item {
     .with_badge(claim.verdict.in_words(), tone(claim.verdict))
 }
 
-/// `“about 10 times or more slower” (seed 001, line 1408)`
+/// The words of the article, and where they stand in it.
 pub(crate) fn quoted(quote: &str, place: Option<&str>) -> Text {
+    let place = place.and_then(self::place).map(|place| parted(place).1);
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     plain(format!("“{}”", quote.trim())).then(faint(place))
+}
+
+/// A place as its article and section; nothing of one in a numbered file, as older results have them.
+pub(crate) fn place(place: &str) -> Option<&str> {
+    let number = place.split(':').next().unwrap_or_default();
+    let is_file = number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    (!is_file).then_some(place)
+}
+
+/// Stands for an article that a place does not name.
+const THE_ARTICLE: &str = "The article";
+
+/// The article that a place names, and the rest of the place.
+fn parted(place: &str) -> (&str, &str) {
+    place.split_once(", ").unwrap_or((THE_ARTICLE, place))
+}
+
+/// Whether a claim is of a published article, and not of this program's own documents.
+pub(crate) fn is_published(claim: &ClaimOutcome) -> bool {
+    let place = claim.place.as_deref().unwrap_or_default();
+    !["METHOD.md", "docs/"]
+        .iter()
+        .any(|ours| place.starts_with(ours))
+}
+
+/// Claims by their articles, each folded below what became of them.
+pub(crate) fn by_article<'a, T: 'a>(
+    claims: impl Iterator<Item = &'a T>,
+    stated: fn(&T) -> &ClaimOutcome,
+    verdict: impl Fn(&T) -> ClaimVerdict,
+    item: impl Fn(&'a T) -> Item,
+) -> Vec<Block> {
+    let published = claims.filter(|claim| is_published(stated(claim)));
+    let articles = grouped(published.map(|claim| {
+        let place = stated(claim).place.as_deref().and_then(place);
+        let article = place.map_or(THE_ARTICLE, |place| parted(place).0);
+        (article.to_owned(), claim)
+    }));
+    let articles = articles.into_iter().map(|(article, claims)| {
+        let verdicts: Vec<ClaimVerdict> = claims.iter().map(|claim| verdict(claim)).collect();
+        let found = match verdicts.iter().all(|v| *v == ClaimVerdict::NoData) {
+            true => value::counted(verdicts.len(), "claim"),
+            false => summary(&verdicts),
+        };
+        let items = claims.into_iter().map(&item).collect();
+        let fold = Fold {
+            found: plain(found),
+            blocks: listed(items)
+                .into_iter()
+                .map(|list| list.at(Detail::Full))
+                .collect(),
+            ..Fold::new(article, Vec::new())
+        };
+        fold.into()
+    });
+    articles.collect()
 }
 
 /// How its words were read, where they leave a choice.

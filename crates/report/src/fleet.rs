@@ -374,12 +374,8 @@ impl<'a> Fleet<'a> {
         let machines: Vec<&str> = self.machines().iter().map(|m| m.label.as_str()).collect();
         let claims = self.outcome.claims.iter();
         let tested = claims.filter(|claim| !claim.verdicts().is_empty());
-        let items = claims::items(tested, &machines);
-        chapter(
-            "claims",
-            "What the article says",
-            listed(items).into_iter().collect(),
-        )
+        let articles = claims::articles(tested, &machines);
+        chapter("claims", "What the article says", articles)
     }
 
     fn raw_results(&self, raw: &[&str]) -> Option<Block> {

@@ -377,7 +377,7 @@ fn show(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit,
 }
 
 fn print(document: &Document, options: &PrintOptions) {
-    screen::print(&terminal::render(
+    screen::print(&terminal::in_short(
         document,
         &screen::terminal(options.detail()),
     ));

@@ -160,7 +160,7 @@ impl<'a> Form<'a> {
         data: impl FnOnce(Format) -> Result<String, E>,
     ) -> Result<(), CliError> {
         let text = match self.format {
-            None => terminal::render(document, &screen::terminal(detail)),
+            None => terminal::in_short(document, &screen::terminal(detail)),
             Some(Format::Html) => html::render(document),
             Some(Format::Md) => markdown::render(document),
             Some(format) => as_text(data(format))?,

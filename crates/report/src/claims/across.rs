@@ -1,8 +1,8 @@
 //! The ledger of several studies and machines: what `stowplan claims` prints.
 
-use super::{evidence, item, quoted, reading, summary, tone};
+use super::{by_article, evidence, is_published, item, quoted, reading, summary, tone};
 use crate::document::{
-    Block, Detail, Document, Item, Section, Tone, faint, listed, paragraph, plain, remark, strong,
+    Block, Detail, Document, Item, Section, Tone, faint, paragraph, plain, remark, strong,
 };
 use crate::{csv, json as documents, value};
 use serde::Serialize;
@@ -34,18 +34,19 @@ impl Claims {
         let mut blocks: Vec<Block> = Vec::new();
         let totals = self.totals().into_iter();
         blocks.extend(totals.map(|text| paragraph(text).at(Detail::Answer)));
+        let published = || claims.iter().filter(|claim| is_published(&claim.stated));
         let mut left_out = Vec::new();
         for (name, title) in studies {
-            let of_it = || claims.iter().filter(|claim| claim.study == *name);
+            let of_it = || published().filter(|claim| claim.study == *name);
             let tested = of_it().any(|claim| !claim.verdicts().is_empty());
             if !machines.is_empty() && !tested {
                 left_out.push(format!("{} of {name}", of_it().count()));
                 continue;
             }
             let names: Vec<&str> = machines.iter().map(String::as_str).collect();
-            let list = listed(items(of_it(), &names));
+            let articles = articles(of_it(), &names);
             let title = format!("{name}: {title}");
-            let section = Section::new(&title, list.into_iter().collect());
+            let section = Section::new(&title, articles);
             blocks.push(
                 section
                     .named(format!("claims-{name}"))
@@ -78,15 +79,16 @@ impl Claims {
             studies,
             claims,
         } = &self.ledger;
+        let published = || claims.iter().filter(|claim| is_published(&claim.stated));
         if machines.is_empty() {
-            let claims = value::counted(claims.len(), "claim");
+            let claims = value::counted(published().count(), "claim");
             let studies = value::counted(studies.len(), "study").replace("studys", "studies");
             return vec![format!(
                 "{claims} of {studies}; 'stowplan study NAME --scale claims' tests those of one here."
             )];
         }
         let of_machine = machines.iter().enumerate().map(|(place, machine)| {
-            let verdicts = claims.iter().map(|claim| {
+            let verdicts = published().map(|claim| {
                 let outcome = claim.on.get(place).and_then(Option::as_ref);
                 outcome.map_or(ClaimVerdict::NoData, |outcome| outcome.verdict)
             });
@@ -178,13 +180,26 @@ fn rows(study: &str, machine: &str, claim: &ClaimOutcome) -> Vec<Value> {
     figures.collect()
 }
 
-/// Claims with what each machine says; of one machine as that machine's own report has them, and of
-/// none what would decide them.
-pub(crate) fn items<'a>(
+/// The claims of several results by their articles, each with what every machine says of it.
+pub(crate) fn articles<'a>(
     claims: impl Iterator<Item = &'a ClaimAcross>,
     machines: &[&str],
-) -> Vec<Item> {
-    let items = claims.map(|claim| match (machines, claim.on.as_slice()) {
+) -> Vec<Block> {
+    let verdict = |claim: &ClaimAcross| match claim.verdicts().as_slice() {
+        [] => ClaimVerdict::NoData,
+        [first, others @ ..] if others.iter().all(|other| other == first) => *first,
+        _ => ClaimVerdict::Undecided,
+    };
+    by_article(
+        claims,
+        |claim| &claim.stated,
+        verdict,
+        |claim| item_of(claim, machines),
+    )
+}
+
+fn item_of(claim: &ClaimAcross, machines: &[&str]) -> Item {
+    match (machines, claim.on.as_slice()) {
         ([], _) => stated(&claim.stated),
         ([_], [Some(outcome)]) if outcome.verdict != ClaimVerdict::NoData => item(outcome),
         // A run knows no labels of cells that its scale leaves out.
@@ -196,8 +211,7 @@ pub(crate) fn items<'a>(
             ..claim.stated.clone()
         }),
         _ => on_each(claim, machines),
-    });
-    items.collect()
+    }
 }
 
 /// A claim that nobody has tested.

@@ -152,6 +152,82 @@ pub struct File {
     pub content: String,
 }
 
+impl Document {
+    /// What one screen has room for: lists, tables and drawings with so many rows at most, what is
+    /// wrong first; with none, the answers alone.
+    #[must_use]
+    pub fn shortened(&self, rows: usize) -> Self {
+        let mut short = self.clone();
+        let mut is_cut = false;
+        shorten(&mut short.blocks, rows, &mut is_cut);
+        if is_cut {
+            let more = remark("More: --verbose.");
+            short.blocks.push(more.at(Detail::Answer));
+        }
+        short
+    }
+}
+
+fn shorten(blocks: &mut Vec<Block>, rows: usize, is_cut: &mut bool) {
+    const LEAST_OF_ANSWERS: usize = 6;
+    /// With fewer rows nothing is explained.
+    const EXPLAINED: usize = 3;
+    let kept = |block: &Block| rows > 0 || block.detail == Detail::Answer;
+    *is_cut |= blocks
+        .iter()
+        .any(|b| b.detail == Detail::Summary && !kept(b));
+    blocks.retain(kept);
+    for block in blocks {
+        let most = match block.detail {
+            Detail::Answer => rows.max(LEAST_OF_ANSWERS),
+            _ => rows,
+        };
+        let is_wrong = |tone: Tone| matches!(tone, Tone::Bad | Tone::Warning);
+        match &mut block.content {
+            Content::Section(section) => shorten(&mut section.blocks, rows, is_cut),
+            Content::Fold(fold) => shorten(&mut fold.blocks, rows, is_cut),
+            Content::Columns(sections) => {
+                let sections = sections.iter_mut();
+                sections.for_each(|section| shorten(&mut section.blocks, rows, is_cut));
+            }
+            Content::List(list) => {
+                truncate(&mut list.items, most, is_cut, |item| {
+                    let badge = item.badge.as_ref();
+                    badge.is_some_and(|badge| is_wrong(badge.tone))
+                });
+                if most < EXPLAINED {
+                    let items = list.items.iter_mut();
+                    items.for_each(|item| item.note = Text::default());
+                    *is_cut = true;
+                }
+            }
+            Content::Table(table) => truncate(&mut table.rows, most, is_cut, |row| {
+                let mut spans = row.cells.iter().flat_map(|cell| &cell.text.0);
+                spans.any(|span| is_wrong(span.tone))
+            }),
+            Content::Facts(facts) => truncate(facts, most, is_cut, |_| false),
+            Content::Rows(chart) => {
+                let drawn: usize = chart.groups.iter().map(|group| group.rows.len()).sum();
+                if drawn > most {
+                    *chart = chart.clone().first(most);
+                    *is_cut = true;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The first of them and all that matter, if there are more.
+fn truncate<T>(things: &mut Vec<T>, most: usize, is_cut: &mut bool, matters: impl Fn(&T) -> bool) {
+    if things.len() > most {
+        things.sort_by_key(|thing| !matters(thing));
+        let matter = things.iter().filter(|thing| matters(thing)).count();
+        things.truncate(most.max(matter));
+        *is_cut = true;
+    }
+}
+
 impl Block {
     /// The block from this level of detail on.
     #[must_use]

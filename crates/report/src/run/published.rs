@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::document::{Block, Cell, Section, Table, TableBuilder, chapter, paragraph, remark};
-use crate::value;
+use crate::{claims, value};
 use stowplan_analysis::{Analysis, PublishedOutcome, PublishedTime};
 
 /// The section; nothing if none was measured here.
@@ -18,7 +18,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 }
 
 fn table(outcome: &PublishedOutcome) -> Block {
-    let place = outcome.place.as_ref();
+    let place = outcome.place.as_deref().and_then(claims::place);
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     let rows: Vec<&PublishedTime> = outcome.rows.iter().collect();
     let title = format!("{}{place}", outcome.title);

@@ -1,7 +1,7 @@
 //! A run on one screen: the table of answers, the main picture, what is not decided, and where the
 //! rest is. The whole report is [`super::document`].
 
-use super::{answers, crossover, figures, ladder, matrix, place, warnings};
+use super::{answers, crossover, figures, ladder, ledger, matrix, place, warnings};
 use crate::advice::Advice;
 use crate::claims;
 use crate::document::{
@@ -209,7 +209,7 @@ fn shortened(text: &str, width: usize) -> String {
 
 /// What became of the claims of the article, in a line.
 fn article(analysis: &Analysis) -> Option<String> {
-    let verdicts: Vec<ClaimVerdict> = analysis.claims.iter().map(|claim| claim.verdict).collect();
+    let verdicts = ledger::verdicts(analysis);
     let mut tested = verdicts.iter().filter(|v| **v != ClaimVerdict::NoData);
     tested.next()?;
     Some(format!("The article: {}", claims::summary(&verdicts)))

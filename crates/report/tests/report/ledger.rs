@@ -41,7 +41,7 @@ fn claim(id: &str, verdict: ClaimVerdict, figures: Vec<FigureOutcome>) -> ClaimO
     ClaimOutcome {
         id: id.to_owned(),
         quote: "about 10 times or more slower than writes to SQLite".to_owned(),
-        place: Some("001:1408".to_owned()),
+        place: Some("35% Faster Than The Filesystem, 2.2. Writes".to_owned()),
         source: None,
         note: Some("About 10: 8 or more".to_owned()),
         verdict,
@@ -217,7 +217,8 @@ fn ledger(machines: &[&str]) -> Claims {
 
 #[test]
 fn the_ledger_says_what_would_decide_a_claim_and_what_each_machine_says() {
-    let shown = |machines: &[&str]| render::terminal::render(&ledger(machines).document(), &PLAIN);
+    let shown =
+        |machines: &[&str]| render::terminal::render(&ledger(machines).document(), &VERBOSE);
     insta::assert_snapshot!("ledger_of_none", shown(&[]));
     let one = shown(&["here"]);
     assert!(one.contains("Of 8 claims, 4 hold here"), "{one}");

@@ -36,7 +36,9 @@ fn a_calibration_is_a_run_like_any_other_and_says_everywhere_the_same() {
     everything_was_measured(&bench, &document);
 
     let verdict = document["verdict"].as_str().unwrap();
-    let report = bench.run(&["report", "out"]);
+    let short = bench.run(&["report", "out"]).exits(0).stdout();
+    assert!(short.lines().count() <= 40, "{short}");
+    let report = bench.run(&["report", "out", "--verbose"]);
     let text = report.exits(0).stdout();
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (title, first) = text.split_once('\n').unwrap();

@@ -53,7 +53,8 @@ fn claims_are_measured_by_a_study_and_told_in_every_form() {
     assert!(text.contains("What the article says"), "{text}");
     assert!(text.contains("“a store takes no time”"), "{text}");
 
-    let told = bench.run(&asked).exits(0).stdout();
+    let told = bench.run(&[&asked[..], &["--verbose"]].concat());
+    let told = told.exits(0).stdout();
     assert!(told.contains("“a store takes its time” (line 7)"), "{told}");
     assert!(
         told.lines().all(|line| line.chars().count() <= 80),
@@ -99,14 +100,17 @@ fn a_result_of_a_study_that_had_no_claims_yet_is_asked_those_of_now_where_cells_
 #[test]
 fn without_results_every_claim_is_listed_with_what_would_decide_it() {
     let bench = Bench::new();
-    let text = bench.run(&["claims"]).exits(0).stdout();
+    let short = bench.run(&["claims"]).exits(0).stdout();
+    assert!(short.lines().count() <= 40, "{short}");
+    let text = bench.run(&["claims", "--verbose"]).exits(0).stdout();
     for words in [
         "fasterthanfs: ",
         "intern-v-extern: ",
         "in-memory: ",
         "crud: ",
         "about 35% faster",
-        "(003:29)",
+        "Internal Versus External BLOBs in SQLite",
+        "(2.2. Write Performance Measurements)",
         "said to be 5 to 15",
     ] {
         assert!(text.contains(words), "{words}: {text}");

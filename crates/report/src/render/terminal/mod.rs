@@ -63,6 +63,15 @@ pub fn on_one_screen(document: impl Fn(usize) -> Document, options: &TerminalOpt
     String::new()
 }
 
+/// A document that has room on a screen, or all of it to those who ask.
+#[must_use]
+pub fn in_short(document: &Document, options: &TerminalOptions) -> String {
+    match options.detail {
+        Detail::Summary => on_one_screen(|rows| document.shortened(rows), options),
+        Detail::Answer | Detail::Full => render(document, options),
+    }
+}
+
 /// The report as far as it is written.
 struct Writer {
     canvas: Canvas,
