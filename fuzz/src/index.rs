@@ -13,9 +13,9 @@ pub(crate) fn look(data: &[u8]) {
 }
 
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
-    let entry = |key: u64| [key, 10 * key, 10].into_iter().flat_map(u64::to_le_bytes);
-    let entries: Vec<u8> = [1, 2, 5, 1 << 21].into_iter().flat_map(entry).collect();
-    let index = [&b"stowidx\x01"[..], &(1u64 << 40).to_le_bytes(), &entries].concat();
+    let place = |key: u64| [10 * key, 10].into_iter().flat_map(u64::to_le_bytes);
+    let places: Vec<u8> = (0..5).flat_map(place).collect();
+    let index = [&b"stowidx\x02"[..], &(1u64 << 40).to_le_bytes(), &places].concat();
     vec![
         index,
         b"000001".to_vec(),

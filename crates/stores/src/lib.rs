@@ -25,16 +25,14 @@ pub mod kv;
 mod ladder;
 mod lmdb;
 mod names;
-mod null;
 pub mod options;
-mod primitive;
+mod probe;
 #[cfg(test)]
 mod properties;
 mod redb;
 pub mod registry;
 pub mod remote;
 mod shared;
-mod spin;
 mod sqlite;
 mod sqlite_buffered;
 mod store;

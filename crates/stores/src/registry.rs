@@ -10,7 +10,7 @@ use thiserror::Error;
 /// The stores that are built in. A new store gets its line here, among those that are listed.
 pub static BUILT_IN: Kinds<'static> = Kinds {
     listed: &[
-        &crate::files::Files,
+        crate::files::KIND,
         &crate::composite::Composite::Indexed,
         &crate::sqlite::Sqlite,
         &crate::sqlite_buffered::SqliteBuffered,
@@ -19,12 +19,12 @@ pub static BUILT_IN: Kinds<'static> = Kinds {
         crate::redb::KIND,
         crate::fjall::KIND,
         crate::document::KIND,
-        &crate::flat::Flat,
+        crate::flat::KIND,
     ],
     hidden: &[
-        &crate::null::Null,
-        &crate::primitive::Primitive,
-        &crate::spin::Spin,
+        crate::probe::NULL,
+        crate::probe::PRIMITIVE,
+        crate::probe::SPIN,
     ],
 };
 
@@ -93,7 +93,7 @@ impl<'k> Kinds<'k> {
     pub const fn of(listed: &'k [&'static dyn StoreKind]) -> Self {
         Self {
             listed,
-            hidden: &[&crate::null::Null],
+            hidden: &[crate::probe::NULL],
         }
     }
 

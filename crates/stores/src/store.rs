@@ -77,6 +77,67 @@ pub trait StoreKind: Sync {
     }
 }
 
+/// A kind of store as a table of its parts.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) settings: &'static [Setting],
+    pub(crate) engine: Option<fn() -> (&'static str, String)>,
+    pub(crate) keeps_values: bool,
+    pub(crate) capabilities: fn(&Settings) -> Result<Capabilities>,
+    /// Opens a store, or makes it if it is to be new.
+    pub(crate) open: fn(&Path, &Settings, bool) -> Result<Box<dyn Store>>,
+    pub(crate) ladder: fn(&Settings, &Workload) -> Vec<Rung>,
+}
+
+/// Where nobody has described the steps.
+pub(crate) fn no_ladder(_: &Settings, _: &Workload) -> Vec<Rung> {
+    Vec::new()
+}
+
+impl StoreKind for Kind {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        self.settings
+    }
+
+    fn engine(&self) -> Option<(&'static str, String)> {
+        self.engine.map(|engine| engine())
+    }
+
+    /// Those that have an engine are made of SQLite.
+    fn cache_per_connection(&self) -> bool {
+        self.engine.is_some()
+    }
+
+    fn keeps_values(&self) -> bool {
+        self.keeps_values
+    }
+
+    fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
+        (self.ladder)(settings, workload)
+    }
+
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        (self.capabilities)(settings)
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        (self.open)(directory, settings, true)
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        (self.open)(directory, settings, false)
+    }
+}
+
 /// A cell of an ablation ladder ([`StoreKind::ladder`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
@@ -353,9 +414,9 @@ pub(crate) struct Plain<'s, F> {
     pub(crate) session: F,
 }
 
-impl<'s, S: Session + 's, F: Fn() -> Result<S>> Connection for Plain<'s, F> {
+impl<'s, F: Fn() -> Result<Box<dyn Session + 's>>> Connection for Plain<'s, F> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new((self.session)()?))
+        (self.session)()
     }
 
     fn effective_settings(&self) -> Result<Settings> {

@@ -4,7 +4,7 @@ pub use super::name::Layout;
 
 use super::Options;
 use super::name::{Name, parse_number};
-use super::store::FileStore;
+use super::store::{FileStore, entries};
 use crate::options::{OptionValue as _, StoreOptions as _};
 use crate::{Key, Result, StoreError};
 use rustix::fs::{AtFlags, FileType};
@@ -20,8 +20,8 @@ use stowplan_model::Settings;
 /// There is no file of ours, or there are files of both layouts.
 pub fn layout(path: &Path) -> Result<Layout> {
     let (mut dir, mut tree) = (false, false);
-    for entry in fs::read_dir(path).map_err(StoreError::io("list", path))? {
-        let entry = entry.map_err(StoreError::io("list", path))?;
+    for entry in entries(path)? {
+        let entry = entry?;
         match layout_of(&entry)? {
             Some(Layout::Dir) => dir = true,
             // One file below is enough to know; looking on would only cost.
@@ -74,8 +74,8 @@ fn has_leaf(top: &Path) -> Result<bool> {
 /// The entries named by two digits.
 fn numbered(path: &Path) -> Result<Vec<std::path::PathBuf>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(path).map_err(StoreError::io("list", path))? {
-        let entry = entry.map_err(StoreError::io("list", path))?;
+    for entry in entries(path)? {
+        let entry = entry?;
         let name = entry.file_name();
         if name.len() == 2 && parse_number(name.as_bytes(), 2).is_some() {
             found.push(entry.path());
@@ -123,8 +123,8 @@ pub fn values(
 /// by its name, before it is opened.
 fn check_entries(path: &Path, layout: Layout) -> Result<()> {
     let tree = layout == Layout::Tree;
-    for entry in fs::read_dir(path).map_err(StoreError::io("list", path))? {
-        let entry = entry.map_err(StoreError::io("list", path))?;
+    for entry in entries(path)? {
+        let entry = entry?;
         let digits = if tree { 2 } else { 6 };
         if parse_number(entry.file_name().as_bytes(), digits).is_none() {
             continue;

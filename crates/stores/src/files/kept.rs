@@ -1,122 +1,70 @@
-//! Files that stay open.
-//!
-//! All files of the store are opened with the first session and closed with the last one, so that
-//! none is opened within a timed window; one that is added later is opened on first use. A file that
-//! another process replaces is not noticed.
+//! Files that stay open: all of the store, opened with the session, so that none is opened within a timed
+//! window; one that is added later is opened on first use. A file that another process replaces is not
+//! noticed.
 
 use super::STORE;
 use super::name::Name;
 use super::named::NamedFiles;
-use crate::{Found, Key, Result, StoreError};
+use crate::{Key, Result, StoreError};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
 
 /// Descriptors beyond those of the files and of what is open already: the engine of another cell's
 /// store, temporary ones.
 const SPARE: u64 = 64;
-/// Keys below this are looked up by position: at most 4 MiB.
+
+/// Keys below this are looked up by position, at most 4 MiB; those above share the last place.
 const DENSE: u64 = 1 << 20;
 
-/// See the module.
-#[derive(Debug)]
-pub(super) struct Kept(RwLock<Descriptors>);
-
 /// By key.
-#[derive(Debug, Default)]
-struct Descriptors {
-    dense: Vec<Option<File>>,
-    sparse: BTreeMap<u64, File>,
-}
+#[derive(Default)]
+pub(super) struct Kept(Vec<Option<File>>);
 
-impl Descriptors {
-    fn get(&self, key: Key) -> Option<&File> {
-        match usize::try_from(key.0) {
-            Ok(position) if key.0 < DENSE => self.dense.get(position)?.as_ref(),
-            _ => self.sparse.get(&key.0),
-        }
-    }
-
-    fn set(&mut self, key: Key, file: Option<File>) {
-        match usize::try_from(key.0) {
-            Ok(position) if key.0 < DENSE => {
-                if position >= self.dense.len() {
-                    self.dense.resize_with(position + 1, || None);
-                }
-                self.dense[position] = file;
-            }
-            _ => {
-                self.sparse.remove(&key.0);
-                self.sparse.extend(file.map(|file| (key.0, file)));
-            }
-        }
-    }
+fn position(key: Key) -> usize {
+    usize::try_from(key.0.min(DENSE)).unwrap_or(0)
 }
 
 impl Kept {
     /// Opens every file of the store, for reading and writing.
     pub(super) fn of(files: &NamedFiles<'_>) -> Result<Self> {
-        let store = files.store;
         // A directory that was dropped has no files.
-        let keys = match store.keys(Key(0)) {
+        let keys = match files.store.keys(Key(0)) {
             Err(error) if error.is_no_table() => Vec::new(),
             keys => keys?,
         };
         make_room_for(keys.len() as u64)?;
-        let mut descriptors = Descriptors::default();
+        let mut kept = Self::default();
         for key in keys {
-            let name = store.name(key);
-            descriptors.set(key, open(files, &name)?);
+            kept.file(key, &files.store.name(key), files)?;
         }
-        Ok(Self(RwLock::new(descriptors)))
+        Ok(kept)
     }
 
-    /// Does something to the file of `key`, which is opened if it is not open yet.
-    pub(super) fn at(
-        &self,
+    /// The file of `key`, which is opened if it is not open yet.
+    pub(super) fn file(
+        &mut self,
         key: Key,
         name: &Name,
         files: &NamedFiles<'_>,
-        work: impl FnOnce(&File) -> Result<Found>,
-    ) -> Result<Found> {
-        {
-            let open = self.0.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(file) = open.get(key) {
-                return work(file);
-            }
+    ) -> Result<Option<&File>> {
+        let position = position(key);
+        if position >= self.0.len() {
+            self.0.resize_with(position + 1, || None);
         }
-        // Nobody removes it between its opening and its being noted.
-        let mut descriptors = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if descriptors.get(key).is_none() {
-            descriptors.set(key, open(files, name)?);
+        let place = &mut self.0[position];
+        if place.is_none() || key.0 >= DENSE {
+            *place = files.open(name, OFlags::RDWR)?.map(File::from);
         }
-        match descriptors.get(key) {
-            Some(file) => work(file),
-            None => Ok(Found::Missing),
-        }
+        Ok(place.as_ref())
     }
 
-    /// Has a file removed, and closes it.
-    pub(super) fn remove(&self, key: Key, remove: impl FnOnce() -> Result<bool>) -> Result<bool> {
-        let mut descriptors = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let removed = remove();
-        descriptors.set(key, None);
-        removed
+    /// Closes the file of `key`.
+    pub(super) fn close(&mut self, key: Key) {
+        self.0.get_mut(position(key)).map(Option::take);
     }
-
-    /// Closes every file.
-    pub(super) fn close_all(&self) {
-        let mut descriptors = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        *descriptors = Descriptors::default();
-    }
-}
-
-fn open(files: &NamedFiles<'_>, name: &Name) -> Result<Option<File>> {
-    Ok(files.open(name, OFlags::RDWR)?.map(File::from))
 }
 
 /// Sees to it that so many more files can be open at once: raises this process's own limit as far as
@@ -158,21 +106,6 @@ fn open_now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn descriptors_of_any_key_are_found_until_they_are_closed() {
-        let mut descriptors = Descriptors::default();
-        let keys = [0, 7, DENSE - 1, DENSE, u64::MAX].map(Key);
-        for key in keys {
-            assert!(descriptors.get(key).is_none());
-            descriptors.set(key, Some(File::open("/dev/null").unwrap()));
-            assert!(descriptors.get(key).is_some(), "{key}");
-        }
-        for key in keys {
-            descriptors.set(key, None);
-            assert!(descriptors.get(key).is_none(), "{key}");
-        }
-    }
 
     #[test]
     fn more_files_than_may_be_open_are_refused_with_the_number_that_is_needed() {

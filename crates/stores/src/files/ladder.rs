@@ -1,7 +1,7 @@
 //! A read and an overwrite of a file, step by step.
 
 use super::name::Layout;
-use super::{Files, Memory, Opening, Options, ReadMode, Sizing, WriteMode};
+use super::{KIND, Memory, Opening, Options, ReadMode, Sizing, WriteMode};
 use crate::Rung;
 use crate::ladder::{Climb, Isolated};
 use crate::options::StoreOptions as _;
@@ -25,7 +25,7 @@ fn reads(settings: &Settings, options: Options) -> Vec<Rung> {
     let lowest = "one read of a file that stays open";
     let mut climb = Climb::from(
         ("flat", &[("read", "pread")], lowest, &[("pread", 1.0)]),
-        &Files,
+        KIND,
         settings,
     );
     climb.set(&[
@@ -69,7 +69,7 @@ fn overwrites(settings: &Settings, options: Options) -> Vec<Rung> {
     let lowest = "one write into a file that stays open";
     let mut climb = Climb::from(
         ("flat", &[("read", "pread")], lowest, &[("pwrite", 1.0)]),
-        &Files,
+        KIND,
         settings,
     );
     climb.set(&[

@@ -27,19 +27,15 @@ pub(crate) mod store;
 
 use crate::names::NAMES;
 use crate::options::{Described, StoreOptions as _};
-use crate::{Result, Rung, Store, StoreError, StoreKind, choice, options};
+use crate::store::Kind;
+use crate::{Result, StoreError, choice, options};
 use name::Layout;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::Path;
-use stowplan_model::{
-    Capabilities, Durability, DurabilityClaim, Operation, Setting, Settings, Workload,
-};
+use store::FileStore;
+use stowplan_model::{Capabilities, Durability, DurabilityClaim, Operation, Settings};
 
 const STORE: &str = "files";
-
-/// One file per value.
-pub(crate) struct Files;
 
 choice! {
     /// How a file is opened.
@@ -103,7 +99,7 @@ pub(crate) const LAYOUT: Described<Layout> = Layout::setting(
 
 const OPEN: Described<Opening> = Opening::setting(
     Opening::Directory,
-    "how the file of a value that is read or overwritten is opened: by its name in a directory that is kept open, by its whole path, or once for all (as many descriptors as files; see 'ulimit -n')",
+    "how the file of a value that is read or overwritten is opened: by its name in a directory that is kept open, by its whole path, or once for all, by one thread (as many descriptors as files; see 'ulimit -n')",
 );
 
 /// Of files that a database names.
@@ -126,12 +122,12 @@ pub(crate) const READ: Described<ReadMode> = ReadMode::setting(
 
 pub(crate) const BUFFER: Described<Memory> = Memory::setting(
     Memory::Reused,
-    "where the bytes go: into one buffer on a page boundary, or into memory newly allocated for each read, wherever that lies; reads only",
+    "where the bytes go: into one buffer on a page boundary, or with read=stdio into memory newly allocated for each read, wherever that lies; reads only",
 );
 
 pub(crate) const WRITE: Described<WriteMode> = WriteMode::setting(
     WriteMode::Truncate,
-    "how a value is replaced: truncate and write; the same by fopen (or fdopen), fwrite and fclose (kvtest's way is open=path,write=stdio); write over it; or a temporary file renamed over it; writes only",
+    "how a value is replaced: truncate and write; the same by fopen, fwrite and fclose (kvtest's way is open=path,write=stdio); write over it; or a temporary file renamed over it; writes only",
 );
 
 pub(crate) const FSYNC: Described<Fsync> = Fsync::setting(
@@ -157,71 +153,60 @@ impl Options {
     /// # Errors
     /// Settings that exclude each other.
     pub(crate) fn go_together(&self) -> Result<()> {
-        let Some((pair, why)) = self.objection() else {
-            return Ok(());
-        };
-        let pair = pair.map(|(name, word)| format!("{name}={word}"));
-        let what = format!("combine {}", pair.join(" with "));
-        Err(StoreError::unsupported(STORE, what, why))
-    }
-
-    /// Two settings that do not go together, and why.
-    fn objection(&self) -> Option<([(&'static str, &'static str); 2], &'static str)> {
         let kept = self.open == Opening::Kept;
-        match self {
-            Self {
-                names: true,
-                layout: Layout::Tree,
-                ..
-            } => Some((
-                [("names", "on"), ("layout", self.layout.word())],
+        let stream = self.read == ReadMode::Stdio;
+        let renames = self.write == WriteMode::Rename;
+        let writing = format!("write={}", self.write.word());
+        let rules = [
+            (
+                self.names && self.layout == Layout::Tree,
+                "names=on with layout=tree".to_owned(),
                 "the names say in which directories the files lie; use layout=dir",
-            )),
-            Self {
-                fsync: Fsync::Directory,
-                write: WriteMode::Truncate | WriteMode::Stdio | WriteMode::InPlace,
-                ..
-            } => Some((
-                [("fsync", self.fsync.word()), ("write", self.write.word())],
+            ),
+            (
+                self.fsync == Fsync::Directory && !renames,
+                format!("fsync=directory with {writing}"),
                 "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename",
-            )),
-            Self {
-                read: ReadMode::Stdio,
-                ..
-            } if kept => Some((
-                [("read", self.read.word()), ("open", self.open.word())],
+            ),
+            (
+                stream && kept,
+                "read=stdio with open=kept".to_owned(),
                 "fclose closes the file, and a stream that is kept would deliver what it has buffered; use read=plain or another open",
-            )),
-            Self {
-                write: WriteMode::Stdio,
-                ..
-            } if kept => Some((
-                [("write", self.write.word()), ("open", self.open.word())],
-                "fclose closes the file; use write=truncate or another open",
-            )),
-            Self {
-                stat: Sizing::Stat, ..
-            } if kept => Some((
-                [("stat", self.stat.word()), ("open", self.open.word())],
+            ),
+            (
+                stream && self.stat == Sizing::None,
+                "read=stdio with stat=none".to_owned(),
+                "a stream is asked for as much as there is, as kvtest does; use stat=stat or stat=fstat",
+            ),
+            (
+                self.write == WriteMode::Stdio && self.open != Opening::Path,
+                format!("{writing} with open={}", self.open.word()),
+                "fopen takes a path; use open=path",
+            ),
+            (
+                self.stat == Sizing::Stat && kept,
+                "stat=stat with open=kept".to_owned(),
                 "a file that is open need not be looked up by its name; use stat=fstat or stat=none",
-            )),
-            Self {
-                write: WriteMode::Rename,
-                ..
-            } if kept => Some((
-                [("write", self.write.word()), ("open", self.open.word())],
+            ),
+            (
+                renames && kept,
+                format!("{writing} with open=kept"),
                 "a rename leaves the descriptor with the file that was replaced; use write=in-place or write=truncate",
-            )),
-            Self {
-                buffer: Memory::Fresh,
-                stat: Sizing::None,
-                ..
-            } => Some((
-                [("buffer", self.buffer.word()), ("stat", self.stat.word())],
-                "to allocate memory for a value its size must be known; use stat=fstat or stat=stat",
-            )),
-            _ => None,
-        }
+            ),
+            (
+                self.buffer == Memory::Fresh && !stream,
+                "buffer=fresh with read=plain".to_owned(),
+                "memory is allocated for each value as kvtest does; use read=stdio",
+            ),
+        ];
+        let broken = rules.into_iter().find(|(broken, ..)| *broken);
+        broken.map_or(Ok(()), |(_, pair, why)| {
+            Err(StoreError::unsupported(
+                STORE,
+                format!("combine {pair}"),
+                why,
+            ))
+        })
     }
 
     /// METHOD "Durability classes": only a rename replaces a value as a whole; the file's sync
@@ -250,58 +235,46 @@ impl Options {
     }
 }
 
-impl StoreKind for Files {
-    fn name(&self) -> &'static str {
-        STORE
-    }
-
-    fn about(&self) -> &'static str {
-        "one file per value, in one directory or a tree, as kvtest lays them out"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        Options::SETTINGS
-    }
-
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        let options = Options::from_settings(settings)?;
-        let mut operations = Operation::SINGLE.to_vec();
-        // Which directories are part of it, nobody says.
-        let tables = [Operation::CreateTable, Operation::DropTable];
-        operations.retain(|operation| !(options.names && tables.contains(operation)));
-        Ok(Capabilities {
-            operations,
-            durability: options.durability(),
-            threads: true,
-            parallel_writers: true,
-            syncs_per_commit: options.syncs_per_overwrite(),
-            ..Capabilities::default()
-        })
-    }
-
-    fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
-        ladder::of(settings, workload)
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let mut entries = fs::read_dir(directory).map_err(StoreError::io("read", directory))?;
-        if entries.next().is_some() {
-            let taken = io::Error::from(ErrorKind::DirectoryNotEmpty);
-            return Err(StoreError::io("create a store of files in", directory)(
-                taken,
-            ));
+/// One file per value.
+pub(crate) const KIND: &Kind = &Kind {
+    name: STORE,
+    about: "one file per value, in one directory or a tree, as kvtest lays them out",
+    settings: Options::SETTINGS,
+    engine: None,
+    keeps_values: true,
+    capabilities,
+    open: |directory, settings, new| {
+        if new {
+            let mut entries = fs::read_dir(directory).map_err(StoreError::io("read", directory))?;
+            if entries.next().is_some() {
+                let taken = io::Error::from(ErrorKind::DirectoryNotEmpty);
+                return Err(StoreError::io("create a store of files in", directory)(
+                    taken,
+                ));
+            }
         }
-        self.open(directory, settings)
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
         let options = Options::from_settings(settings)?;
-        Ok(Box::new(store::FileStore::open(
-            directory,
-            options,
-            settings.clone(),
-        )?))
-    }
+        let store = FileStore::open(directory, options, settings.clone())?;
+        Ok(Box::new(store))
+    },
+    ladder: ladder::of,
+};
+
+fn capabilities(settings: &Settings) -> Result<Capabilities> {
+    let options = Options::from_settings(settings)?;
+    let mut operations = Operation::SINGLE.to_vec();
+    // Which directories are part of it, nobody says.
+    let tables = [Operation::CreateTable, Operation::DropTable];
+    operations.retain(|operation| !(options.names && tables.contains(operation)));
+    Ok(Capabilities {
+        operations,
+        durability: options.durability(),
+        // What one session keeps open, another could replace.
+        threads: options.open != Opening::Kept,
+        parallel_writers: true,
+        syncs_per_commit: options.syncs_per_overwrite(),
+        ..Capabilities::default()
+    })
 }
 
 #[cfg(test)]

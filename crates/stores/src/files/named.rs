@@ -115,23 +115,6 @@ impl<'s> NamedFiles<'s> {
         retry_on_intr(|| rustix::fs::openat(root, name.as_c_str(), flags, mode))
     }
 
-    fn write_all(&self, file: &OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
-        let mut rest = value;
-        while !rest.is_empty() {
-            match retry_on_intr(|| rustix::io::write(file, rest)) {
-                Ok(0) => return Err(self.error("write", name, Errno::IO)),
-                Ok(n) => rest = &rest[n..],
-                Err(errno) => return Err(self.error("write", name, errno)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Syncs the file if the settings say so, and closes it.
-    fn finish(&self, file: OwnedFd, name: &Name) -> Result<()> {
-        self.sync(&File::from(file), name)
-    }
-
     /// Syncs the file if the settings say so.
     fn sync(&self, file: &File, name: &Name) -> Result<()> {
         if self.store.options.fsync != Fsync::Off {
@@ -160,14 +143,6 @@ impl<'s> NamedFiles<'s> {
         synced.map_err(|e| self.error("sync", name, e))
     }
 
-    fn overwrite_truncated(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
-        let Some(file) = self.open_value(name, OFlags::WRONLY | OFlags::TRUNC)? else {
-            return Ok(Found::Missing);
-        };
-        self.write_and_close(file, name, value)?;
-        Ok(Found::Bytes(value.len()))
-    }
-
     /// As kvtest does: the file is looked up by its path and then opened by it. As `fopen` would make
     /// what is missing, nobody may remove the file in between.
     fn overwrite_by_path(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
@@ -185,16 +160,6 @@ impl<'s> NamedFiles<'s> {
         Ok(Found::Bytes(value.len()))
     }
 
-    /// Writes a file that is open and empty, syncs it if the settings say so, and closes it.
-    fn write_and_close(&self, file: OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
-        if self.store.options.write == WriteMode::Stdio {
-            let stream = Stream::writing(file).map_err(|e| self.error("open", name, e))?;
-            return self.write_stream(stream, name, value);
-        }
-        self.write_all(&file, name, value)?;
-        self.finish(file, name)
-    }
-
     /// What is synced has left the stream's buffer.
     fn write_stream(&self, mut stream: Stream, name: &Name, value: &[u8]) -> Result<()> {
         let write_failed = |e| self.error("write", name, e);
@@ -206,38 +171,29 @@ impl<'s> NamedFiles<'s> {
         stream.close().map_err(write_failed)
     }
 
-    /// The same with a file that is open already.
+    /// Replaces the content of a file that stays open.
     pub(super) fn overwrite_kept(&self, name: &Name, file: &File, value: &[u8]) -> Result<Found> {
         let truncates = self.store.options.write == WriteMode::Truncate;
-        let shorten = |len: usize| {
-            rustix::fs::ftruncate(file, len as u64).map_err(|e| self.error("shorten", name, e))
-        };
-        let before = if truncates {
-            shorten(0)?;
-            0
-        } else {
-            self.size_of(file, name)?
-        };
-        file.write_all_at(value, 0)
-            .map_err(|e| self.error("write", name, e))?;
-        if before > value.len() {
-            shorten(value.len())?;
+        if truncates {
+            let emptied = file.set_len(0);
+            emptied.map_err(|e| self.error("shorten", name, e))?;
         }
-        self.sync(file, name)?;
-        Ok(Found::Bytes(value.len()))
+        self.write_over(name, file, value, truncates)
     }
 
-    fn overwrite_in_place(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
-        let Some(file) = self.open_value(name, OFlags::WRONLY)? else {
-            return Ok(Found::Missing);
+    /// Writes over what a file has, if it has something, and syncs it if the settings say so.
+    fn write_over(&self, name: &Name, file: &File, value: &[u8], is_empty: bool) -> Result<Found> {
+        let before = match is_empty {
+            true => 0,
+            false => self.size_of(file, name)?,
         };
-        let before = self.size_of(&file, name)?;
-        self.write_all(&file, name, value)?;
+        let written = file.write_all_at(value, 0);
+        written.map_err(|e| self.error("write", name, e))?;
         if before > value.len() {
-            rustix::fs::ftruncate(&file, value.len() as u64)
-                .map_err(|e| self.error("shorten", name, e))?;
+            let shortened = file.set_len(value.len() as u64);
+            shortened.map_err(|e| self.error("shorten", name, e))?;
         }
-        self.finish(file, name)?;
+        self.sync(file, name)?;
         Ok(Found::Bytes(value.len()))
     }
 
@@ -295,11 +251,11 @@ impl<'s> NamedFiles<'s> {
     /// Writes what was just created, and syncs it if the settings say so. What could not be
     /// completed is removed.
     fn complete(&self, file: OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
-        let written = self.write_and_close(file, name, value);
+        let written = self.write_over(name, &File::from(file), value, true);
         if written.is_err() {
             self.discard(name);
         }
-        written
+        written.map(drop)
     }
 
     /// Removes what could not be completed, or has another name now. A caller with an error to
@@ -408,10 +364,8 @@ impl<'s> NamedFiles<'s> {
     /// There is such a file, or the file system refuses; then nothing is left behind.
     pub(crate) fn insert(&self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
         let added = match self.store.options.write {
-            WriteMode::Truncate | WriteMode::Stdio | WriteMode::InPlace => {
-                self.insert_directly(name, value)?
-            }
             WriteMode::Rename => self.insert_by_rename(name, value)?,
+            _ => self.insert_directly(name, value)?,
         };
         if !added {
             return Err(StoreError::key_exists(STORE, key));
@@ -421,13 +375,15 @@ impl<'s> NamedFiles<'s> {
 
     /// Replaces the content of a file in the way that the settings say.
     pub(crate) fn overwrite(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
-        match self.store.options.write {
-            WriteMode::Stdio if self.store.options.open == Opening::Path => {
-                self.overwrite_by_path(name, value)
-            }
-            WriteMode::Truncate | WriteMode::Stdio => self.overwrite_truncated(name, value),
-            WriteMode::InPlace => self.overwrite_in_place(name, value),
-            WriteMode::Rename => self.overwrite_by_rename(name, value),
+        let (flags, is_empty) = match self.store.options.write {
+            WriteMode::Stdio => return self.overwrite_by_path(name, value),
+            WriteMode::Rename => return self.overwrite_by_rename(name, value),
+            WriteMode::Truncate => (OFlags::TRUNC, true),
+            WriteMode::InPlace => (OFlags::empty(), false),
+        };
+        match self.open_value(name, OFlags::WRONLY | flags)? {
+            Some(file) => self.write_over(name, &File::from(file), value, is_empty),
+            None => Ok(Found::Missing),
         }
     }
 
@@ -447,16 +403,15 @@ impl<'s> NamedFiles<'s> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Options;
     use super::super::name::Layout;
-    use super::super::{Files, Options};
     use super::*;
-    use crate::StoreKind;
     use crate::options::StoreOptions as _;
     use stowplan_model::Settings;
 
     fn rename_store(directory: &std::path::Path) -> FileStore {
         let given = [("write".to_owned(), "rename".to_owned())].into();
-        let settings = Settings::resolve(Files.settings(), &given).unwrap();
+        let settings = Settings::resolve(Options::SETTINGS, &given).unwrap();
         let options = Options::from_settings(&settings).unwrap();
         FileStore::open(directory, options, settings).unwrap()
     }

@@ -5,7 +5,6 @@ use super::named::NamedFiles;
 use super::stdio::Stream;
 use super::{Memory, Opening, ReadMode, STORE, Sizing};
 use crate::{Buffer, Found, Key, Result, StoreError};
-use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
@@ -36,16 +35,8 @@ impl NamedFiles<'_> {
         file: &File,
         buffer: &mut Buffer,
     ) -> Result<Found> {
-        let announced = self.size_if_asked(file, name)?;
-        let at = |target: Target<'_>, offset: usize| match target {
-            Target::Room(room) => {
-                retry_on_intr(|| rustix::io::pread(file, &mut *room, offset as u64))
-            }
-            Target::New(new) => {
-                retry_on_intr(|| rustix::io::pread(file, spare_capacity(new), offset as u64))
-            }
-        };
-        self.deliver(key, name, announced, buffer, at)
+        let read = |room: &mut [u8], before| rustix::io::pread(file, room, before as u64);
+        self.deliver(key, name, self.announced(None, file, name)?, buffer, read)
     }
 
     /// By default exactly open, fstat, read and close.
@@ -59,15 +50,9 @@ impl NamedFiles<'_> {
         let Some(file) = self.open_value(name, OFlags::RDONLY)? else {
             return Ok(Found::Missing);
         };
-        let announced = match announced {
-            None => self.size_if_asked(&file, name)?,
-            announced => announced,
-        };
-        let at = |target: Target<'_>, _| match target {
-            Target::Room(room) => retry_on_intr(|| rustix::io::read(&file, &mut *room)),
-            Target::New(new) => retry_on_intr(|| rustix::io::read(&file, spare_capacity(new))),
-        };
-        self.deliver(key, name, announced, buffer, at)
+        let announced = self.announced(announced, &file, name)?;
+        let read = |room: &mut [u8], _| rustix::io::read(&file, room);
+        self.deliver(key, name, announced, buffer, read)
     }
 
     /// By the C library's functions, which are called as they are, so that what they cost (a second
@@ -79,41 +64,26 @@ impl NamedFiles<'_> {
         announced: Option<usize>,
         buffer: &mut Buffer,
     ) -> Result<Found> {
-        let Some(mut stream) = self.open_stream(name)? else {
-            return Ok(Found::Missing);
-        };
-        let announced = match announced {
-            None => self.size_if_asked(stream.descriptor(), name)?,
-            announced => announced,
-        };
-        let failed = |error| self.error("read", name, error);
-        let found = match (announced, self.store.options.buffer) {
-            (Some(bytes), memory) => {
-                let read = match memory {
-                    Memory::Reused => stream.read(buffer.room(bytes)?),
-                    Memory::Fresh => stream.read_new(buffer.new_memory(bytes)?),
-                };
-                whole(key, read.map_err(failed)?, bytes)?
-            }
-            (None, _) => self.until_the_end(name, buffer, |room, _| {
-                stream.read(room).map_err(|_| Errno::IO)
-            })?,
-        };
-        stream.close().map_err(failed)?;
-        Ok(found)
-    }
-
-    fn open_stream(&mut self, name: &Name) -> Result<Option<Stream>> {
         let opened = if self.store.options.open == Opening::Path {
             self.aim(name);
             Stream::open(self.place(name)?.1)
         } else {
-            match self.open_value(name, OFlags::RDONLY)? {
-                Some(file) => Stream::of(file).map(Some),
-                None => Ok(None),
-            }
+            let file = self.open_value(name, OFlags::RDONLY)?;
+            file.map(Stream::of).transpose()
         };
-        opened.map_err(|e| self.error("open", name, e))
+        let Some(mut stream) = opened.map_err(|e| self.error("open", name, e))? else {
+            return Ok(Found::Missing);
+        };
+        let announced = self.announced(announced, stream.descriptor(), name)?;
+        let bytes = announced.unwrap_or_default();
+        let read = match self.store.options.buffer {
+            Memory::Reused => stream.read(buffer.room(bytes)?),
+            Memory::Fresh => stream.read_new(buffer.new_memory(bytes)?),
+        };
+        let failed = |error| self.error("read", name, error);
+        let found = whole(key, read.map_err(failed)?, bytes)?;
+        stream.close().map_err(failed)?;
+        Ok(found)
     }
 
     /// Reads the whole file by calls of `read`, which are given what is left of the room and how
@@ -124,73 +94,34 @@ impl NamedFiles<'_> {
         name: &Name,
         announced: Option<usize>,
         buffer: &mut Buffer,
-        mut read: impl FnMut(Target<'_>, usize) -> std::result::Result<usize, Errno>,
+        read: impl Fn(&mut [u8], usize) -> std::result::Result<usize, Errno>,
     ) -> Result<Found> {
-        let Some(announced) = announced else {
-            return self.until_the_end(name, buffer, |room, before| {
-                read(Target::Room(room), before)
-            });
+        let read = |room: &mut [u8], before| {
+            let read = retry_on_intr(|| read(room, before));
+            read.map_err(|errno| self.error("read", name, errno))
         };
-        // One byte more than was announced is asked for, so that a file that grew meanwhile is
-        // noticed by the same call.
         let mut done = 0;
-        match self.store.options.buffer {
-            Memory::Reused => {
-                let room = buffer.room(announced + 1)?;
-                self.fill(name, announced, &mut done, |before| {
-                    read(Target::Room(&mut room[before..]), before)
-                })?;
-                buffer.truncate(announced);
-            }
-            Memory::Fresh => {
-                let new = buffer.new_memory(announced + 1)?;
-                self.fill(name, announced, &mut done, |before| {
-                    read(Target::New(new), before)
-                })?;
-            }
-        }
-        whole(key, done, announced)
-    }
-
-    /// Reads until as much has come as was announced, or the file ends.
-    fn fill(
-        &self,
-        name: &Name,
-        announced: usize,
-        done: &mut usize,
-        mut read: impl FnMut(usize) -> std::result::Result<usize, Errno>,
-    ) -> Result<()> {
-        loop {
-            match read(*done) {
-                Ok(0) => return Ok(()),
-                Ok(n) => *done += n,
-                Err(errno) => return Err(self.error("read", name, errno)),
-            }
-            if *done >= announced {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Reads until less comes than there is room for. A buffer that a value has just filled is
-    /// larger from then on, so that the next such value takes one call.
-    fn until_the_end(
-        &self,
-        name: &Name,
-        buffer: &mut Buffer,
-        mut read: impl FnMut(&mut [u8], usize) -> std::result::Result<usize, Errno>,
-    ) -> Result<Found> {
-        let mut room = buffer.whole_room();
-        let mut done = 0;
-        loop {
-            let left = room.len() - done;
-            match read(&mut room[done..], done) {
-                Ok(n) if n < left => {
-                    done += n;
+        if let Some(announced) = announced {
+            // One byte more than was announced is asked for, so that a file that grew meanwhile is
+            // noticed by the same call.
+            let room = buffer.room(announced + 1)?;
+            loop {
+                let more = read(&mut room[done..], done)?;
+                done += more;
+                if more == 0 || done >= announced {
                     break;
                 }
-                Ok(n) => done += n,
-                Err(errno) => return Err(self.error("read", name, errno)),
+            }
+            buffer.truncate(announced);
+            return whole(key, done, announced);
+        }
+        // Until less comes than there is room for. A buffer that a value has just filled is larger from
+        // then on, so that the next such value takes one call.
+        let mut room = buffer.whole_room();
+        loop {
+            done += read(&mut room[done..], done)?;
+            if done < room.len() {
+                break;
             }
             room = buffer.grow()?;
         }
@@ -198,11 +129,16 @@ impl NamedFiles<'_> {
         Ok(Found::Bytes(done))
     }
 
-    /// The size of an open file, unless the settings do without or have looked it up before.
-    fn size_if_asked(&self, file: impl AsFd, name: &Name) -> Result<Option<usize>> {
+    /// The size of an open file, unless the settings do without or it was looked up before.
+    fn announced(
+        &self,
+        before: Option<usize>,
+        file: impl AsFd,
+        name: &Name,
+    ) -> Result<Option<usize>> {
         match self.store.options.stat {
             Sizing::Fstat => self.size_of(file, name).map(Some),
-            Sizing::Stat | Sizing::None => Ok(None),
+            Sizing::Stat | Sizing::None => Ok(before),
         }
     }
 
@@ -230,14 +166,6 @@ impl NamedFiles<'_> {
     }
 }
 
-/// Where a call reads to.
-enum Target<'b> {
-    /// What is left of a buffer.
-    Room(&'b mut [u8]),
-    /// The end of newly allocated memory.
-    New(&'b mut Vec<u8>),
-}
-
 /// A value that has the size that its file announced.
 fn whole(key: Key, read: usize, announced: usize) -> Result<Found> {
     if read == announced {
@@ -249,25 +177,19 @@ fn whole(key: Key, read: usize, announced: usize) -> Result<Found> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Options;
     use super::super::store::FileStore;
-    use super::super::{Files, Options};
     use super::*;
-    use crate::StoreKind;
     use crate::files::name::Layout;
     use crate::options::StoreOptions as _;
     use stowplan_model::Settings;
 
     #[test]
     fn a_file_that_changed_size_since_it_announced_it_is_damaged() {
-        for (read, memory) in [
-            ("plain", "reused"),
-            ("plain", "fresh"),
-            ("stdio", "reused"),
-            ("stdio", "fresh"),
-        ] {
-            let given = [("read", read), ("buffer", memory)]
+        for (read, memory) in [("plain", "reused"), ("stdio", "reused"), ("stdio", "fresh")] {
+            let given = [("read", read), ("buffer", memory), ("stat", "stat")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()));
-            let settings = Settings::resolve(Files.settings(), &given.into()).unwrap();
+            let settings = Settings::resolve(Options::SETTINGS, &given.into()).unwrap();
             let options = Options::from_settings(&settings).unwrap();
             let directory = tempfile::tempdir().unwrap();
             let store = FileStore::open(directory.path(), options, settings).unwrap();

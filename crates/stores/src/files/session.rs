@@ -5,13 +5,13 @@ use super::kept::Kept;
 use super::name::Name;
 use super::named::NamedFiles;
 use super::store::FileStore;
-use crate::{Buffer, Found, Key, Lent, Result, Session};
+use crate::{Buffer, Found, Key, Result, Session};
 
 pub(super) struct FileSession<'s> {
     store: &'s FileStore,
     files: NamedFiles<'s>,
     /// With `open=kept`.
-    kept: Option<Lent<'s, Kept>>,
+    kept: Option<Kept>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
 }
@@ -19,14 +19,11 @@ pub(super) struct FileSession<'s> {
 impl<'s> FileSession<'s> {
     pub(super) fn new(store: &'s FileStore) -> Result<Self> {
         let files = NamedFiles::new(store)?;
-        let kept = match store.options.open {
-            Opening::Kept => Some(store.kept.get(|| Kept::of(&files))?),
-            Opening::Directory | Opening::Path => None,
-        };
+        let keeps = store.options.open == Opening::Kept;
         Ok(Self {
             store,
+            kept: keeps.then(|| Kept::of(&files)).transpose()?,
             files,
-            kept,
             scanned: Buffer::with_capacity(0)?,
         })
     }
@@ -39,13 +36,13 @@ impl<'s> FileSession<'s> {
 impl Session for FileSession<'_> {
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let name = self.name(key);
-        let Some(kept) = &self.kept else {
+        let Some(kept) = &mut self.kept else {
             return self.files.read(key, &name, buffer);
         };
-        let files = &self.files;
-        kept.at(key, &name, files, |file| {
-            files.read_kept(key, &name, file, buffer)
-        })
+        match kept.file(key, &name, &self.files)? {
+            Some(file) => self.files.read_kept(key, &name, file, buffer),
+            None => Ok(Found::Missing),
+        }
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
@@ -54,21 +51,20 @@ impl Session for FileSession<'_> {
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
         let name = self.name(key);
-        let Some(kept) = &self.kept else {
+        let Some(kept) = &mut self.kept else {
             return self.files.overwrite(&name, value);
         };
-        let files = &self.files;
-        kept.at(key, &name, files, |file| {
-            files.overwrite_kept(&name, file, value)
-        })
+        match kept.file(key, &name, &self.files)? {
+            Some(file) => self.files.overwrite_kept(&name, file, value),
+            None => Ok(Found::Missing),
+        }
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        let name = self.name(key);
-        match &self.kept {
-            None => self.files.remove(&name),
-            Some(kept) => kept.remove(key, || self.files.remove(&name)),
+        if let Some(kept) = &mut self.kept {
+            kept.close(key);
         }
+        self.files.remove(&self.name(key))
     }
 
     fn scan(
@@ -98,8 +94,8 @@ impl Session for FileSession<'_> {
     }
 
     fn drop_table(&mut self) -> Result<()> {
-        if let Some(kept) = &self.kept {
-            kept.close_all();
+        if let Some(kept) = &mut self.kept {
+            *kept = Kept::default();
         }
         self.store.remove()
     }

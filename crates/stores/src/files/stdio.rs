@@ -30,13 +30,14 @@ impl Stream {
     }
 
     /// By `fdopen`, around a file that is open.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn of(file: OwnedFd) -> Result<Self> {
-        Self::around(file, c"rb")
-    }
-
-    /// The same to write to a file that is open and empty.
-    pub(super) fn writing(file: OwnedFd) -> Result<Self> {
-        Self::around(file, c"wb")
+        // SAFETY: the descriptor is open, and the mode ends in NUL.
+        let stream = unsafe { libc::fdopen(file.as_raw_fd(), c"rb".as_ptr()) };
+        let stream = NonNull::new(stream).ok_or_else(Error::last_os_error)?;
+        // It is the stream's from here on.
+        let _ = file.into_raw_fd();
+        Ok(Self(stream))
     }
 
     /// By `fopen`, as kvtest does: the file is made if it is missing, and emptied.
@@ -47,16 +48,6 @@ impl Stream {
         NonNull::new(stream)
             .map(Self)
             .ok_or_else(Error::last_os_error)
-    }
-
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
-    fn around(file: OwnedFd, mode: &CStr) -> Result<Self> {
-        // SAFETY: the descriptor is open, and the mode ends in NUL.
-        let stream = unsafe { libc::fdopen(file.as_raw_fd(), mode.as_ptr()) };
-        let stream = NonNull::new(stream).ok_or_else(Error::last_os_error)?;
-        // It is the stream's from here on.
-        let _ = file.into_raw_fd();
-        Ok(Self(stream))
     }
 
     #[expect(unsafe_code, reason = "a stream tells its descriptor as a number")]

@@ -1,12 +1,11 @@
 //! The store's directory: opening, listing, adding up.
 
-use super::kept::Kept;
 use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
 use crate::names::Names;
 use crate::store::Plain;
-use crate::{Connection, Key, Pieces, Result, Shared, Store, StoreError, disk};
+use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, disk};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
 use std::io::ErrorKind;
@@ -25,8 +24,6 @@ pub(crate) struct FileStore {
     /// Whether a directory is synced after a file was made in it or removed from it.
     pub(super) syncs_names: bool,
     settings: Settings,
-    /// With `open=kept`, the files that the sessions have open: each is open once.
-    pub(super) kept: Shared<Kept>,
     /// Held while a file is replaced by a rename or removed, by a number made from its name: a
     /// rename must not bring back what another thread has removed since it looked. Never held over
     /// a write or a sync.
@@ -54,7 +51,6 @@ impl FileStore {
             own_names,
             syncs_names: options.fsync == Fsync::Directory,
             settings,
-            kept: Shared::new(),
             names: [const { Mutex::new(()) }; 64],
         };
         if store.own_names.is_none() {
@@ -206,7 +202,7 @@ fn open_directory(path: &Path) -> std::io::Result<File> {
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-fn entries(path: &Path) -> Result<impl Iterator<Item = Result<DirEntry>>> {
+pub(super) fn entries(path: &Path) -> Result<impl Iterator<Item = Result<DirEntry>>> {
     let entries = fs::read_dir(path).map_err(StoreError::io("list", path))?;
     Ok(entries.map(move |entry| entry.map_err(StoreError::io("list", path))))
 }
@@ -265,7 +261,7 @@ impl Store for FileStore {
         Ok(Box::new(Plain {
             store: self,
             settings: &self.settings,
-            session: || FileSession::new(self),
+            session: || Ok(Box::new(FileSession::new(self)?) as Box<dyn Session>),
         }))
     }
 

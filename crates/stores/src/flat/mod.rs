@@ -11,8 +11,8 @@ mod index;
 mod session;
 
 use crate::options::StoreOptions as _;
-use crate::store::Plain;
-use crate::{Connection, Key, Pieces, Result, Store, StoreError, StoreKind, choice, disk, options};
+use crate::store::{Kind, Plain, no_ladder};
+use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, choice, disk, options};
 use commits::Commits;
 use index::Index;
 pub(crate) use index::Span;
@@ -24,7 +24,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings};
+use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Settings};
 
 const STORE: &str = "flat";
 const VALUES_FILE: &str = "values.bin";
@@ -37,12 +37,9 @@ const ROOM_AHEAD: u64 = 1 << 20;
 /// The least that a file which grows is mapped ahead, in bytes of addresses.
 const LEAST_MAPPED: u64 = 1 << 20;
 
-/// One flat file. See the module.
-pub(crate) struct Flat;
-
 choice! {
     /// How values are read.
-    enum ReadMode {
+    pub(crate) enum ReadMode {
         Pread = "pread",
         Mmap = "mmap",
     }
@@ -58,7 +55,7 @@ choice! {
 
 options! {
     /// The settings, typed.
-    struct Options {
+    pub(crate) struct Options {
         read: ReadMode = ReadMode::setting(
             ReadMode::Pread,
             "pread from the open file, or a mapping of it into memory",
@@ -71,6 +68,14 @@ options! {
 }
 
 impl Options {
+    /// Reading by `pread`, and syncing each commit or never.
+    pub(crate) fn to_read(sync: bool) -> Self {
+        Self {
+            read: ReadMode::Pread,
+            sync: if sync { Sync::Commit } else { Sync::Off },
+        }
+    }
+
     fn syncs(&self) -> bool {
         match self.sync {
             Sync::Off => false,
@@ -79,93 +84,48 @@ impl Options {
     }
 }
 
-impl StoreKind for Flat {
-    fn name(&self) -> &'static str {
-        STORE
-    }
-
-    fn about(&self) -> &'static str {
-        "the floor: one open file of concatenated values, their places in memory"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        Options::SETTINGS
-    }
-
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+/// One flat file. See the module. Values never share bytes; whoever reads a value while another thread
+/// overwrites it may find both mixed.
+pub(crate) const KIND: &Kind = &Kind {
+    name: STORE,
+    about: "the floor: one open file of concatenated values, their places in memory",
+    settings: Options::SETTINGS,
+    engine: None,
+    keeps_values: true,
+    capabilities,
+    open: |directory, settings, new| {
         let options = Options::from_settings(settings)?;
-        Ok(Capabilities {
-            operations: vec![
-                Operation::Read,
-                Operation::Overwrite,
-                Operation::Insert,
-                Operation::Delete,
-                Operation::Scan,
-            ],
-            deliveries: match options.read {
-                ReadMode::Pread => vec![Delivery::Copy],
-                ReadMode::Mmap => vec![Delivery::Copy, Delivery::InPlace],
-            },
-            resizes: false,
-            // Values never share bytes. Whoever reads a value while another thread overwrites it may
-            // find both mixed.
-            threads: true,
-            parallel_writers: true,
-            mapped: options.read == ReadMode::Mmap,
-            syncs_per_commit: u32::from(options.syncs()),
-            ..Capabilities::default()
-        })
-    }
+        let store = FlatStore::open(STORE, directory, settings, options, new)?;
+        Ok(Box::new(store))
+    },
+    ladder: no_ladder,
+};
 
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        Ok(Box::new(Self::make(directory, settings)?))
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        Ok(Box::new(Self::reopen(directory, settings)?))
-    }
-}
-
-impl Flat {
-    /// As [`StoreKind::create`] does.
-    pub(crate) fn make(directory: &Path, settings: &Settings) -> Result<FlatStore> {
-        let path = directory.join(VALUES_FILE);
-        let values = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(StoreError::io("create", &path))?;
-        FlatStore::of(directory, values, settings, Index::default())
-    }
-
-    /// As [`StoreKind::open`] does.
-    pub(crate) fn reopen(directory: &Path, settings: &Settings) -> Result<FlatStore> {
-        let path = directory.join(VALUES_FILE);
-        let values = File::options()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&path)
-            .map_err(StoreError::io("open", &path))?;
-        let metadata = values.metadata().map_err(StoreError::io("stat", &path))?;
-        let index = Index::load(&directory.join(INDEX_FILE))?;
-        if index.end() > metadata.len() {
-            return Err(StoreError::Engine {
-                store: STORE,
-                action: format!("open {}", path.display()),
-                detail: format!(
-                    "it has {} bytes, where its index knows of {}",
-                    metadata.len(),
-                    index.end()
-                ),
-            });
-        }
-        FlatStore::of(directory, values, settings, index)
-    }
+pub(crate) fn capabilities(settings: &Settings) -> Result<Capabilities> {
+    let options = Options::from_settings(settings)?;
+    let mut deliveries = vec![Delivery::Copy];
+    deliveries.extend((options.read == ReadMode::Mmap).then_some(Delivery::InPlace));
+    Ok(Capabilities {
+        operations: vec![
+            Operation::Read,
+            Operation::Overwrite,
+            Operation::Insert,
+            Operation::Delete,
+            Operation::Scan,
+        ],
+        deliveries,
+        resizes: false,
+        threads: true,
+        parallel_writers: true,
+        mapped: options.read == ReadMode::Mmap,
+        syncs_per_commit: u32::from(options.syncs()),
+        ..Capabilities::default()
+    })
 }
 
 pub(crate) struct FlatStore {
+    /// In messages.
+    name: &'static str,
     directory: PathBuf,
     values: File,
     options: Options,
@@ -186,22 +146,49 @@ struct Tail {
 }
 
 impl FlatStore {
-    fn of(directory: &Path, values: File, settings: &Settings, index: Index) -> Result<Self> {
+    /// One that is part of the store `name`, or is that store.
+    pub(crate) fn open(
+        name: &'static str,
+        directory: &Path,
+        settings: &Settings,
+        options: Options,
+        new: bool,
+    ) -> Result<Self> {
+        let path = directory.join(VALUES_FILE);
+        let mut opening = File::options();
+        opening.read(true).write(true);
+        let (action, opening) = match new {
+            true => ("create", opening.create_new(true)),
+            false => ("open", opening.custom_flags(libc::O_NOFOLLOW)),
+        };
+        let values = opening.open(&path).map_err(StoreError::io(action, &path))?;
+        let mut index = Index::default();
+        if !new {
+            index = Index::load(&directory.join(INDEX_FILE))?;
+            let metadata = values.metadata().map_err(StoreError::io("stat", &path))?;
+            let (bytes, end) = (metadata.len(), index.end());
+            if end > bytes {
+                let detail = format!("it has {bytes} bytes, where its index knows of {end}");
+                return Err(StoreError::engine(
+                    name,
+                    format!("open {}", path.display()),
+                    detail,
+                ));
+            }
+        }
+        let end = index.end();
         let store = Self {
+            name,
             directory: directory.to_owned(),
             values,
-            options: Options::from_settings(settings)?,
+            options,
             settings: settings.clone(),
-            tail: Mutex::new(Tail {
-                end: index.end(),
-                written: index.end(),
-            }),
+            tail: Mutex::new(Tail { end, written: end }),
             index: RwLock::new(index),
             commits: Commits::default(),
             map: Mutex::new(None),
         };
-        let end = store.end();
-        if store.options.read == ReadMode::Mmap && end > 0 {
+        if options.read == ReadMode::Mmap && end > 0 {
             store.mapped_to(end)?;
         }
         Ok(store)
@@ -313,7 +300,7 @@ impl Store for FlatStore {
         Ok(Box::new(Plain {
             store: self,
             settings: &self.settings,
-            session: || FlatSession::of(self),
+            session: || Ok(Box::new(FlatSession::of(self)?) as Box<dyn Session>),
         }))
     }
 

@@ -1,7 +1,7 @@
 //! Operations on the flat file.
 
-use super::index::Span;
-use super::{FlatStore, ReadMode, STORE};
+use super::index::{MOST_KEYS, Span};
+use super::{FlatStore, ReadMode};
 use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
 use memmap2::Mmap;
 use rustix::io::retry_on_intr;
@@ -53,18 +53,18 @@ impl<'s> FlatSession<'s> {
             .ok()
             .zip(usize::try_from(span.end()).ok());
         let value = place.and_then(|(start, end)| map.get(start..end));
-        value.ok_or_else(|| short(key, span, 0))
+        value.ok_or_else(|| self.short(key, span, 0))
     }
 
     fn pread(&self, key: Key, span: Span, buffer: &mut Buffer) -> Result<()> {
-        let len = usize::try_from(span.len).map_err(|_| short(key, span, 0))?;
+        let len = usize::try_from(span.len).map_err(|_| self.short(key, span, 0))?;
         let room = buffer.room(len)?;
         let mut read = 0;
         while read < len {
             let target = &mut room[read..];
             let offset = span.offset + read as u64;
             match retry_on_intr(|| rustix::io::pread(&self.store.values, &mut *target, offset)) {
-                Ok(0) => return Err(short(key, span, read)),
+                Ok(0) => return Err(self.short(key, span, read)),
                 Ok(n) => read += n,
                 Err(errno) => return Err(StoreError::io("read", &self.store.path())(errno)),
             }
@@ -92,11 +92,11 @@ impl<'s> FlatSession<'s> {
     fn span(&self, key: Key) -> Option<Span> {
         self.store.index().get(key)
     }
-}
 
-fn short(key: Key, span: Span, present: usize) -> StoreError {
-    let detail = format!("the file ends after {present} of its {} bytes", span.len);
-    StoreError::damaged(STORE, key, detail)
+    fn short(&self, key: Key, span: Span, present: usize) -> StoreError {
+        let detail = format!("the file ends after {present} of its {} bytes", span.len);
+        StoreError::damaged(self.store.name, key, detail)
+    }
 }
 
 fn found(span: Span) -> Found {
@@ -131,7 +131,7 @@ impl Session for FlatSession<'_> {
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
         if self.mode == ReadMode::Pread {
             return Err(StoreError::unsupported(
-                STORE,
+                self.store.name,
                 "deliver in place",
                 "pread copies; use read=mmap, or delivery \"copy\"",
             ));
@@ -144,9 +144,18 @@ impl Session for FlatSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let name = self.store.name;
+        if key.0 >= MOST_KEYS {
+            let why = "where its values lie is looked up by position, for keys below 2^28";
+            return Err(StoreError::unsupported(
+                name,
+                format!("insert key {key}"),
+                why,
+            ));
+        }
         let span = self.store.append(value)?;
         if !self.store.index_mut().add(key, span) {
-            return Err(StoreError::key_exists(STORE, key));
+            return Err(StoreError::key_exists(name, key));
         }
         self.written()
     }
@@ -157,7 +166,7 @@ impl Session for FlatSession<'_> {
         };
         if span.len != value.len() as u64 {
             return Err(StoreError::unsupported(
-                STORE,
+                self.store.name,
                 format!("overwrite {} bytes by {}", span.len, value.len()),
                 "a flat file has no room to grow into; overwrite with the same size",
             ));

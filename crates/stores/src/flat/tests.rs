@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Buffer, Found};
+use crate::{Buffer, Found, StoreKind as _};
 use stowplan_model::Value;
 
 fn settings(read: &str) -> Settings {
@@ -10,7 +10,7 @@ fn settings(read: &str) -> Settings {
 
 /// A store of the keys 1 and 2, closed.
 fn built(directory: &Path) {
-    let store = Flat.create(directory, &settings("pread")).unwrap();
+    let store = KIND.create(directory, &settings("pread")).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.insert(Key(1), &[1; 5000]).unwrap();
@@ -23,7 +23,7 @@ fn built(directory: &Path) {
 fn a_file_that_was_shortened_is_refused_when_opened_and_told_when_read() {
     let directory = tempfile::tempdir().unwrap();
     built(directory.path());
-    let store = Flat.open(directory.path(), &settings("pread")).unwrap();
+    let store = KIND.open(directory.path(), &settings("pread")).unwrap();
     let values = File::options()
         .write(true)
         .open(directory.path().join(VALUES_FILE));
@@ -35,7 +35,7 @@ fn a_file_that_was_shortened_is_refused_when_opened_and_told_when_read() {
     assert_eq!(found, Found::Bytes(5000));
     let error = session.read_into(Key(2), &mut buffer).unwrap_err();
     assert!(error.to_string().contains("1000 of its 5000"), "{error}");
-    let error = Flat
+    let error = KIND
         .open(directory.path(), &settings("mmap"))
         .err()
         .unwrap();
@@ -46,7 +46,7 @@ fn a_file_that_was_shortened_is_refused_when_opened_and_told_when_read() {
 fn a_mapping_follows_a_file_that_grows() {
     let directory = tempfile::tempdir().unwrap();
     built(directory.path());
-    let store = Flat.open(directory.path(), &settings("mmap")).unwrap();
+    let store = KIND.open(directory.path(), &settings("mmap")).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.insert(Key(3), &[3; 9000]).unwrap();
@@ -61,7 +61,7 @@ fn a_mapping_follows_a_file_that_grows() {
 fn an_empty_value_at_the_end_of_the_file_is_a_value() {
     for read in ["pread", "mmap"] {
         let directory = tempfile::tempdir().unwrap();
-        let store = Flat.create(directory.path(), &settings(read)).unwrap();
+        let store = KIND.create(directory.path(), &settings(read)).unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         session.insert(Key(1), b"").unwrap();
@@ -76,7 +76,7 @@ fn a_deleted_value_leaves_its_key_in_the_file_and_is_gone_when_it_is_opened_agai
     let directory = tempfile::tempdir().unwrap();
     built(directory.path());
     let bytes = || File::open(directory.path().join(VALUES_FILE)).unwrap();
-    let store = Flat.open(directory.path(), &settings("pread")).unwrap();
+    let store = KIND.open(directory.path(), &settings("pread")).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     assert!(session.delete(Key(2)).unwrap());
@@ -88,7 +88,7 @@ fn a_deleted_value_leaves_its_key_in_the_file_and_is_gone_when_it_is_opened_agai
     drop(session);
     connection.close().unwrap();
     drop(store);
-    let store = Flat.open(directory.path(), &settings("pread")).unwrap();
+    let store = KIND.open(directory.path(), &settings("pread")).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     let mut buffer = Buffer::with_capacity(16).unwrap();
@@ -101,7 +101,7 @@ fn what_is_synced_lies_in_blocks_that_the_file_has_and_nothing_is_lost_by_that()
     let directory = tempfile::tempdir().unwrap();
     let mut settings = settings("mmap");
     settings.set("sync", Value::Word("commit".to_owned()));
-    let store = Flat.create(directory.path(), &settings).unwrap();
+    let store = KIND.create(directory.path(), &settings).unwrap();
     let value = |key: u64| vec![u8::try_from(key % 251).unwrap(); 10_000];
     // Some have room, some begin where room is made, and one is larger than any room.
     let large = vec![7; 3 << 20];
@@ -123,7 +123,7 @@ fn what_is_synced_lies_in_blocks_that_the_file_has_and_nothing_is_lost_by_that()
     let length = path.metadata().unwrap().len();
     assert!(length > 4 * (40 * 10_000 + (3 << 20)), "{length}");
     drop(store);
-    let store = Flat.open(directory.path(), &settings).unwrap();
+    let store = KIND.open(directory.path(), &settings).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     let mut buffer = Buffer::with_capacity(16).unwrap();

@@ -39,7 +39,7 @@ fn specs() -> Vec<String> {
         "primitive:call=fdatasync".to_owned(),
     ];
     for layout in ["dir", "tree"] {
-        for write in ["truncate", "stdio", "in-place", "rename"] {
+        for write in ["truncate", "stdio,open=path", "in-place", "rename"] {
             for fsync in ["off", "file", "directory"] {
                 specs.push(format!("files:layout={layout},write={write},fsync={fsync}"));
                 // However the database syncs, an overwrite leaves it alone.

@@ -104,7 +104,7 @@ fn documents() -> Vec<String> {
 fn files_that_sync(store: &str) -> Vec<String> {
     let mut specs = Vec::new();
     for layout in ["dir", "tree"] {
-        for write in ["truncate", "stdio", "in-place", "rename"] {
+        for write in ["truncate", "stdio,open=path", "in-place", "rename"] {
             for fsync in ["off", "file", "directory"] {
                 if write == "rename" || fsync != "directory" {
                     specs.push(format!(
@@ -132,9 +132,12 @@ fn files_that_stay_open() -> Vec<String> {
 fn files_read_by_streams() -> Vec<String> {
     let mut specs = Vec::new();
     for store in ["files", "files-indexed"] {
-        for other in ["stat=stat,buffer=fresh", "stat=none"] {
-            specs.push(format!("{store}:open=path,read=stdio,{other}"));
-            specs.push(format!("{store}:open=path,write=stdio,{other}"));
+        for other in [
+            "read=stdio,stat=stat,buffer=fresh",
+            "read=stdio",
+            "write=stdio,stat=none",
+        ] {
+            specs.push(format!("{store}:open=path,{other}"));
         }
     }
     specs

@@ -1,6 +1,6 @@
 //! Memory to copy from, and memory whose pages are touched for the first time.
 
-use super::STORE;
+use super::primitive::STORE;
 use crate::{Key, Result, StoreError};
 use memmap2::{Mmap, MmapMut};
 use std::fs::File;

@@ -17,23 +17,16 @@
 //! lost its CPU. An overshoot of more than a few turns is such a wait, or an interrupt, and is not
 //! made up for.
 
-use crate::flat::{Flat, FlatSession, FlatStore};
-use crate::null::{Null, NullSession};
-use crate::options::{Described, StoreOptions as _, number};
-use crate::store::Plain;
-use crate::{
-    Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind, choice, options,
-};
+use super::{NullSession, ProbeStore};
+use crate::flat::{FlatSession, FlatStore};
+use crate::options::{Described, number};
+use crate::{Buffer, Found, Key, Result, Session, StoreError, choice, options};
 use std::fs::File;
 use std::hint::{black_box, spin_loop};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use stowplan_model::{Capabilities, Footprint, Setting, Settings};
 
-const STORE: &str = "spin";
-
-/// See the module. Never listed: its figures are those it was told.
-pub(crate) struct Spin;
+pub(super) const STORE: &str = "spin";
 
 /// Up to a second: what is longer was meant as another unit.
 const fn nanoseconds(help: &'static str) -> Described<u64> {
@@ -42,7 +35,7 @@ const fn nanoseconds(help: &'static str) -> Described<u64> {
 
 choice! {
     /// The store that does the work.
-    enum Below {
+    pub(super) enum Below {
         Flat = "flat",
         Null = "null",
     }
@@ -50,7 +43,7 @@ choice! {
 
 options! {
     /// The settings, typed.
-    struct Options if Self::go_together {
+    pub(super) struct Options if Self::go_together {
         base: u64 =
             nanoseconds("nanoseconds that every read and overwrite lasts, whatever the value's size"),
         per_kib: u64 = nanoseconds(
@@ -71,8 +64,12 @@ options! {
 }
 
 impl Options {
+    pub(super) fn is_flat(&self) -> bool {
+        self.on == Below::Flat
+    }
+
     fn go_together(&self) -> Result<()> {
-        if self.opens == 0 || self.on != Below::Null {
+        if self.opens == 0 || self.is_flat() {
             return Ok(());
         }
         Err(StoreError::unsupported(
@@ -163,7 +160,7 @@ impl Wait {
     #[inline]
     fn call(&self, cost: Cost, work: impl FnOnce() -> Result<Found>) -> Result<Seen> {
         let started = Instant::now();
-        let found = work().map_err(ours)?;
+        let found = work()?;
         let bytes = match found {
             Found::Bytes(bytes) => bytes,
             Found::Missing => 0,
@@ -196,86 +193,6 @@ fn least(call: impl Fn() -> Duration) -> Duration {
     batches.min().unwrap_or_default()
 }
 
-/// An error of the store below, under this store's name.
-fn ours(error: StoreError) -> StoreError {
-    error.of(STORE)
-}
-
-impl StoreKind for Spin {
-    fn name(&self) -> &'static str {
-        STORE
-    }
-
-    fn about(&self) -> &'static str {
-        "the flat store, made to last a known time; calibrates the harness and tests searches"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        Options::SETTINGS
-    }
-
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        let below: &dyn StoreKind = match Options::from_settings(settings)?.on {
-            Below::Flat => &Flat,
-            Below::Null => &Null,
-        };
-        below.capabilities(&Settings::default()).map_err(ours)
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        SpinStore::boxed(settings, || Flat::make(directory, settings))
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        SpinStore::boxed(settings, || Flat::reopen(directory, settings))
-    }
-}
-
-struct SpinStore {
-    /// None where nothing is done.
-    flat: Option<FlatStore>,
-    cost: Cost,
-    opens: Opens,
-    settings: Settings,
-}
-
-impl SpinStore {
-    fn boxed(
-        settings: &Settings,
-        flat: impl FnOnce() -> Result<FlatStore>,
-    ) -> Result<Box<dyn Store>> {
-        let options = Options::from_settings(settings)?;
-        let flat = match options.on {
-            Below::Flat => Some(flat().map_err(ours)?),
-            Below::Null => None,
-        };
-        Ok(Box::new(Self {
-            cost: Cost {
-                base: options.base,
-                per_kib: options.per_kib,
-            },
-            opens: Opens {
-                times: options.opens,
-                file: flat.as_ref().map(FlatStore::path),
-            },
-            flat,
-            settings: settings.clone(),
-        }))
-    }
-
-    fn session(&self) -> Result<SpinSession<'_>> {
-        Ok(SpinSession {
-            below: match &self.flat {
-                Some(flat) => Box::new(FlatSession::of(flat).map_err(ours)?),
-                None => Box::new(NullSession::of_empty_values()),
-            },
-            cost: self.cost,
-            opens: &self.opens,
-            wait: Wait::measured(),
-        })
-    }
-}
-
 /// Openings that nobody needs, as a known step more.
 struct Opens {
     times: u64,
@@ -294,35 +211,35 @@ impl Opens {
     }
 }
 
-impl Store for SpinStore {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(Plain {
-            store: self,
-            settings: &self.settings,
-            session: || self.session(),
-        }))
-    }
-
-    fn footprint(&self) -> Result<Footprint> {
-        let footprint = self.flat.as_ref().map(Store::footprint);
-        footprint.unwrap_or_else(|| Ok(Footprint::default()))
-    }
-
-    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        self.opens.file.iter().cloned().collect()
-    }
-
-    fn checkpoint(&self) -> Result<()> {
-        let flat = self.flat.as_ref().map_or(Ok(()), Store::checkpoint);
-        flat.map_err(ours)
-    }
-}
-
-struct SpinSession<'s> {
+pub(super) struct SpinSession<'s> {
     below: Box<dyn Session + 's>,
     cost: Cost,
-    opens: &'s Opens,
+    opens: Opens,
     wait: Wait,
+}
+
+impl<'s> SpinSession<'s> {
+    pub(super) fn new(store: &'s ProbeStore, options: Options) -> Result<Self> {
+        let empty = NullSession {
+            value: Vec::new(),
+            readings: 0,
+        };
+        Ok(Self {
+            below: match &store.flat {
+                Some(flat) => Box::new(FlatSession::of(flat)?),
+                None => Box::new(empty),
+            },
+            cost: Cost {
+                base: options.base,
+                per_kib: options.per_kib,
+            },
+            opens: Opens {
+                times: options.opens,
+                file: store.flat.as_ref().map(FlatStore::path),
+            },
+            wait: Wait::measured(),
+        })
+    }
 }
 
 impl Session for SpinSession<'_> {
@@ -340,7 +257,7 @@ impl Session for SpinSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        self.below.insert(key, value).map_err(ours)
+        self.below.insert(key, value)
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -350,7 +267,7 @@ impl Session for SpinSession<'_> {
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        self.below.delete(key).map_err(ours)
+        self.below.delete(key)
     }
 
     fn scan(
@@ -359,20 +276,22 @@ impl Session for SpinSession<'_> {
         limit: usize,
         visit: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<usize> {
-        self.below.scan(from, limit, visit).map_err(ours)
+        self.below.scan(from, limit, visit)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry;
+    use crate::probe::SPIN;
+    use crate::{StoreKind as _, registry};
+    use std::path::Path;
 
     /// Runs `test` on a session of a store of `spec`, with 10,240 bytes under key 1.
     fn with_session(spec: &str, test: impl FnOnce(&mut dyn Session)) {
         let resolved = registry::resolve(&spec.parse().unwrap(), 0).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let store = Spin.create(directory.path(), &resolved.settings).unwrap();
+        let store = SPIN.create(directory.path(), &resolved.settings).unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         session.insert(Key(1), &[1; 10_240]).unwrap();
@@ -479,7 +398,7 @@ mod tests {
     #[test]
     fn on_the_store_that_does_nothing_values_are_empty_and_last_as_long() {
         let resolved = registry::resolve(&"spin:base=200000,on=null".parse().unwrap(), 0).unwrap();
-        let store = Spin
+        let store = SPIN
             .create(Path::new("/nowhere"), &resolved.settings)
             .unwrap();
         let mut connection = store.connect().unwrap();

@@ -1,6 +1,9 @@
 use super::*;
-use crate::Session;
+use crate::StoreKind as _;
+use crate::options::{OptionValue as _, StoreOptions as _};
+use crate::probe::PRIMITIVE;
 use crate::{Access, Buffer, Found, registry, sync_calls};
+use std::fs;
 use stowplan_model::{SettingKind, Value};
 
 const KEYS: u64 = 100;
@@ -10,7 +13,7 @@ const BYTES: usize = 10_000;
 fn with_session(call: &str, test: impl FnOnce(&Path, &mut dyn Session)) {
     let directory = tempfile::tempdir().unwrap();
     let resolved = registry::resolve(&"primitive".parse().unwrap(), 0).unwrap();
-    let store = Primitive
+    let store = PRIMITIVE
         .create(directory.path(), &resolved.settings)
         .unwrap();
     let mut connection = store.connect().unwrap();
@@ -22,7 +25,7 @@ fn with_session(call: &str, test: impl FnOnce(&Path, &mut dyn Session)) {
     connection.close().unwrap();
     let spec = format!("primitive:call={call}").parse().unwrap();
     let resolved = registry::resolve(&spec, 0).unwrap();
-    let store = Primitive
+    let store = PRIMITIVE
         .open(directory.path(), &resolved.settings)
         .unwrap();
     let mut connection = store.connect().unwrap();
