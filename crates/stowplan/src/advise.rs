@@ -2,7 +2,7 @@
 //!
 //! It makes a study of what a place holds, and runs it as any other.
 
-use crate::cli::{DurabilityArgument, MeasureOptions};
+use crate::cli::{DURABILITIES, MeasureOptions};
 use crate::error::{CliError, Exit};
 use crate::kvtest::ColumnOptions;
 use crate::places::Drawn;
@@ -23,8 +23,8 @@ use stowplan_harness::environment::examine;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::AsPlanned;
 use stowplan_model::{
-    AdviseSpec, OddityKind, PythonReads, Study, Survey, WholeSet, format_bytes, format_count,
-    format_size,
+    AdviseSpec, Durability, OddityKind, PythonReads, Study, Survey, WholeSet, format_bytes,
+    format_count, format_size,
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -102,8 +102,8 @@ pub(crate) struct AdviseOptions {
     #[arg(long)]
     cold: bool,
     /// What a replacement survives once it is acknowledged.
-    #[arg(long, value_enum, value_name = "CLASS", default_value = "durable")]
-    durability: DurabilityArgument,
+    #[arg(long, value_parser = crate::values::one_of(DURABILITIES, Durability::name), value_name = "CLASS", default_value = "durable")]
+    durability: Durability,
     /// Write the study to this file, which must not exist.
     #[arg(long, value_name = "FILE.toml")]
     save_study: Option<PathBuf>,
@@ -508,12 +508,10 @@ impl<'a> Made<'a> {
     /// are read in the same journal mode.
     fn promises(&self) -> (&'static str, &'static str) {
         match self.options.durability {
-            DurabilityArgument::None => ("write=truncate", "journal=off,synchronous=off"),
-            DurabilityArgument::ProcessCrash => ("write=rename", "journal=wal,synchronous=off"),
-            DurabilityArgument::Consistent => {
-                ("write=rename,fsync=file", "journal=wal,synchronous=normal")
-            }
-            DurabilityArgument::Durable => (
+            Durability::None => ("write=truncate", "journal=off,synchronous=off"),
+            Durability::ProcessCrash => ("write=rename", "journal=wal,synchronous=off"),
+            Durability::Consistent => ("write=rename,fsync=file", "journal=wal,synchronous=normal"),
+            Durability::Durable => (
                 "write=rename,fsync=directory",
                 "journal=wal,synchronous=full",
             ),
@@ -574,7 +572,7 @@ impl<'a> Made<'a> {
 
     /// All promise what was asked for; two parts that are each consistent are not so together.
     fn replacements(&self) -> String {
-        let splits = !matches!(self.options.durability, DurabilityArgument::Consistent);
+        let splits = !matches!(self.options.durability, Durability::Consistent);
         comparison(
             (AdviseSpec::REPLACE, self.replaced()),
             "Replacing one value",

@@ -3,7 +3,7 @@
 use crate::drivers::DriverArgument;
 use crate::examples;
 use crate::form::Format;
-use crate::values::{duration, named_directory, percent};
+use crate::values::{duration, named_directory, one_of, percent};
 use anstream::ColorChoice;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -126,13 +126,13 @@ pub(crate) struct StudyOptions {
     ///
     /// Cold is proved by looking into the cache, and means cold in this guest: a host's own
     /// cache cannot be seen.
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub(crate) cache_state: Option<CacheStateArgument>,
+    #[arg(long, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE")]
+    pub(crate) cache_state: Option<CacheState>,
     /// Only writes that promise at least this.
     ///
     /// What each store promises with which settings: 'stowplan list stores NAME'.
-    #[arg(long, value_enum, value_name = "CLASS")]
-    pub(crate) durability: Option<DurabilityArgument>,
+    #[arg(long, value_parser = one_of(DURABILITIES, Durability::name), value_name = "CLASS")]
+    pub(crate) durability: Option<Durability>,
     /// Only this comparison (read) or cell (read/sql); may be repeated.
     ///
     /// The baseline of a comparison always comes along; --dry-run lists them all.
@@ -341,53 +341,33 @@ impl Colour {
     }
 }
 
-/// The state of the page cache.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum CacheStateArgument {
-    /// In the page cache.
-    Warm,
-    /// Data not in memory, names still are.
-    Cold,
-    /// Nothing in memory, as after a reboot; for the whole machine, so it takes root.
-    AllCold,
-    /// As it happens to be; nothing is checked.
-    AsFound,
-}
-
-impl From<CacheStateArgument> for CacheState {
-    fn from(argument: CacheStateArgument) -> Self {
-        match argument {
-            CacheStateArgument::Warm => Self::Warm,
-            CacheStateArgument::Cold => Self::Cold,
-            CacheStateArgument::AllCold => Self::AllCold,
-            CacheStateArgument::AsFound => Self::AsFound,
-        }
-    }
-}
+/// States of the page cache that can be asked for.
+pub(crate) const CACHE_STATES: &[(CacheState, &str)] = &[
+    (CacheState::Warm, "In the page cache"),
+    (CacheState::Cold, "Data not in memory, names still are"),
+    (
+        CacheState::AllCold,
+        "Nothing in memory, as after a reboot; for the whole machine, so it takes root",
+    ),
+    (
+        CacheState::AsFound,
+        "As it happens to be; nothing is checked",
+    ),
+];
 
 /// What an acknowledged write survives.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum DurabilityArgument {
-    /// Nothing is promised.
-    None,
-    /// It survives the end of the process.
-    ProcessCrash,
-    /// Power loss leaves a consistent state.
-    Consistent,
-    /// It survives power loss.
-    Durable,
-}
-
-impl From<DurabilityArgument> for Durability {
-    fn from(argument: DurabilityArgument) -> Self {
-        match argument {
-            DurabilityArgument::None => Self::None,
-            DurabilityArgument::ProcessCrash => Self::ProcessCrash,
-            DurabilityArgument::Consistent => Self::Consistent,
-            DurabilityArgument::Durable => Self::Durable,
-        }
-    }
-}
+pub(crate) const DURABILITIES: &[(Durability, &str)] = &[
+    (Durability::None, "Nothing is promised"),
+    (
+        Durability::ProcessCrash,
+        "It survives the end of the process",
+    ),
+    (
+        Durability::Consistent,
+        "Power loss leaves a consistent state",
+    ),
+    (Durability::Durable, "It survives power loss"),
+];
 
 #[cfg(test)]
 mod tests {

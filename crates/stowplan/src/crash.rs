@@ -3,14 +3,14 @@
 mod parts;
 mod settings;
 
-use crate::cli::PrintOptions;
+use crate::cli::{DURABILITIES, PrintOptions};
 use crate::error::{CliError, Exit};
 use crate::form::{DOCUMENT, Form, Format};
 use crate::output::{Output, Written, write_report};
 use crate::progress::Steps;
 use crate::screen;
-use crate::values::{duration, size};
-use clap::{Args, ValueEnum};
+use crate::values::{duration, one_of, size};
+use clap::Args;
 pub(crate) use parts::{CrashStoreOptions, CrashfsOptions, crashfs, judge, workload};
 use settings::subjects;
 use std::fs;
@@ -23,7 +23,7 @@ use stowplan_crashlab::{Limits, Log, Options, Replayed, Subject};
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_model::{CrashFinding, CrashModel, CrashRun, CrashSetting};
+use stowplan_model::{CrashFinding, CrashModel, CrashRun, CrashSetting, Durability};
 use stowplan_report::crash::{document, json};
 use stowplan_report::document::Document;
 use stowplan_report::render::{html, markdown, terminal};
@@ -76,12 +76,12 @@ pub(crate) struct CrashOptions {
     /// What the program promises.
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of(DURABILITIES, Durability::name),
         value_name = "CLASS",
         default_value = "durable",
         requires = "program"
     )]
-    promise: crate::cli::DurabilityArgument,
+    promise: Durability,
     /// What the program is called in reports [default: the beginning of the command].
     #[arg(long, value_name = "NAME", requires = "program")]
     name: Option<String>,
@@ -95,8 +95,8 @@ pub(crate) struct CrashOptions {
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = size)]
     most_written: u64,
     /// Which states a power cut may leave; may be repeated [default: ordered, strict, torn].
-    #[arg(long, value_enum, value_name = "MODEL")]
-    model: Vec<ModelArgument>,
+    #[arg(long, value_parser = one_of(MODELS, CrashModel::name), value_name = "MODEL")]
+    model: Vec<CrashModel>,
     /// Different states of each setting under each model that chance makes, besides those at each sync and
     /// acknowledgement.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -127,25 +127,14 @@ pub(crate) struct CrashOptions {
 }
 
 /// Which states a power cut may leave.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ModelArgument {
-    /// Metadata as a journal keeps it, any subset of unsynced data.
-    Ordered,
-    /// The least that POSIX promises.
-    Strict,
-    /// One write is torn.
-    Torn,
-}
-
-impl From<ModelArgument> for CrashModel {
-    fn from(argument: ModelArgument) -> Self {
-        match argument {
-            ModelArgument::Ordered => Self::Ordered,
-            ModelArgument::Strict => Self::Strict,
-            ModelArgument::Torn => Self::Torn,
-        }
-    }
-}
+const MODELS: &[(CrashModel, &str)] = &[
+    (
+        CrashModel::Ordered,
+        "Metadata as a journal keeps it, any subset of unsynced data",
+    ),
+    (CrashModel::Strict, "The least that POSIX promises"),
+    (CrashModel::Torn, "One write is torn"),
+];
 
 /// Cuts the power, many times; a failure if a promise was broken, or nothing can be claimed.
 pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
@@ -241,7 +230,7 @@ impl<'o> Campaign<'o> {
         scratch: &WorkDirectory,
         interrupt: Interrupt,
     ) -> Self {
-        let models: Vec<CrashModel> = options.model.iter().map(|model| (*model).into()).collect();
+        let models = options.model.clone();
         let usual = [CrashModel::Ordered, CrashModel::Strict, CrashModel::Torn];
         Self {
             options,

@@ -1,12 +1,13 @@
 //! `stowplan crossover`: at which size of values the order of two stores changes.
 
-use crate::cli::{CacheStateArgument, DurabilityArgument, MeasureOptions};
+use crate::cli::{CACHE_STATES, DURABILITIES, MeasureOptions};
 use crate::drivers;
 use crate::error::{CliError, Exit};
 use crate::places::Drawn;
 use crate::screen::{print, warn};
 use crate::study::carry_out;
-use clap::{Args, ValueEnum};
+use crate::values::one_of;
+use clap::Args;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use stowplan_harness::crossover::{Question, Refining};
 use stowplan_harness::plan::{duration, needs};
 use stowplan_harness::runner::Extender;
 use stowplan_model::{
-    AccessOrder, Durability, Operation, PerTransaction, Plan, Role, Sought, StoreSpec,
+    AccessOrder, CacheState, Durability, Operation, PerTransaction, Plan, Role, Sought, StoreSpec,
     WorkloadSpec, format_bytes, format_size, parse_size,
 };
 
@@ -64,11 +65,11 @@ pub(crate) struct CrossoverOptions {
     #[arg(long, value_name = "BYTES", value_parser = size)]
     page_size: Vec<u64>,
     /// What is done.
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "read")]
-    operation: OperationArgument,
+    #[arg(long, value_parser = one_of(OPERATIONS, Operation::name), value_name = "WHAT", default_value = "read")]
+    operation: Operation,
     /// In which order keys are visited.
-    #[arg(long, value_enum, value_name = "ORDER", default_value = "random")]
-    order: OrderArgument,
+    #[arg(long, value_parser = one_of(ORDERS, AccessOrder::name), value_name = "ORDER", default_value = "random")]
+    order: AccessOrder,
     /// Operations that share a transaction: a number, or 'all' of a block.
     #[arg(
         long,
@@ -78,11 +79,11 @@ pub(crate) struct CrossoverOptions {
     )]
     per_transaction: PerTransaction,
     /// The state of the page cache.
-    #[arg(long, value_enum, value_name = "STATE", default_value = "warm")]
-    cache_state: CacheStateArgument,
+    #[arg(long, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE", default_value = "warm")]
+    cache_state: CacheState,
     /// Refuse stores whose writes promise less than this.
-    #[arg(long, value_enum, value_name = "CLASS")]
-    durability: Option<DurabilityArgument>,
+    #[arg(long, value_parser = one_of(DURABILITIES, Durability::name), value_name = "CLASS")]
+    durability: Option<Durability>,
     /// Compare writes although the stores do not promise the same.
     #[arg(long)]
     unlike_promises: bool,
@@ -100,23 +101,21 @@ pub(crate) struct CrossoverOptions {
     measure: MeasureOptions,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OperationArgument {
-    /// Read one value whole.
-    Read,
-    /// Replace one value by another of its size.
-    Overwrite,
-}
+/// What can be done.
+const OPERATIONS: &[(Operation, &str)] = &[
+    (Operation::Read, "Read one value whole"),
+    (
+        Operation::Overwrite,
+        "Replace one value by another of its size",
+    ),
+];
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OrderArgument {
-    /// A random permutation of all keys.
-    Random,
-    /// By rising key.
-    Ascending,
-    /// By falling key.
-    Descending,
-}
+/// In which orders.
+const ORDERS: &[(AccessOrder, &str)] = &[
+    (AccessOrder::Random, "A random permutation of all keys"),
+    (AccessOrder::Ascending, "By rising key"),
+    (AccessOrder::Descending, "By falling key"),
+];
 
 fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|error| error.to_string())
@@ -191,8 +190,8 @@ fn check_names(question: &Question) -> Result<(), CliError> {
 
 /// Each store promises what was required of both.
 fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(), CliError> {
-    let writes = matches!(options.operation, OperationArgument::Overwrite);
-    let Some(least) = options.durability.map(Durability::from).filter(|_| writes) else {
+    let writes = matches!(options.operation, Operation::Overwrite);
+    let Some(least) = options.durability.filter(|_| writes) else {
         return Ok(());
     };
     for spec in [&question.sought.a, &question.sought.b] {
@@ -274,17 +273,10 @@ fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
 
 fn workload(options: &CrossoverOptions) -> WorkloadSpec {
     WorkloadSpec {
-        operation: Some(match options.operation {
-            OperationArgument::Read => Operation::Read,
-            OperationArgument::Overwrite => Operation::Overwrite,
-        }),
-        order: Some(match options.order {
-            OrderArgument::Random => AccessOrder::Random,
-            OrderArgument::Ascending => AccessOrder::Ascending,
-            OrderArgument::Descending => AccessOrder::Descending,
-        }),
+        operation: Some(options.operation),
+        order: Some(options.order),
         per_transaction: Some(options.per_transaction),
-        cache: Some(options.cache_state.into()),
+        cache: Some(options.cache_state),
         ..WorkloadSpec::default()
     }
 }
@@ -314,7 +306,7 @@ fn check_pairs(plan: &Plan, options: &CrossoverOptions) -> Result<(), CliError> 
             cell.map(|cell| cell.capabilities.durability)
         };
         let (a, b) = (promise(Role::Baseline), promise(Role::Candidate));
-        let writes = matches!(options.operation, OperationArgument::Overwrite);
+        let writes = matches!(options.operation, Operation::Overwrite);
         if let (Some(a), Some(b)) = (a, b)
             && writes
             && a != b

@@ -380,8 +380,8 @@ fn plan_options(options: &StudyOptions) -> PlanOptions {
     PlanOptions {
         scale: options.scale.clone(),
         only: options.only.clone(),
-        cache_state: options.cache_state.map(Into::into),
-        durability: options.durability.map(Into::into),
+        cache_state: options.cache_state,
+        durability: options.durability,
         rounds: options.measure.run.rounds,
         why: options.why,
         on: absolute(&options.on),

@@ -1,5 +1,6 @@
 //! Values of options: times, shares, sizes, counts. Nothing but the text is needed to read them.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use std::time::Duration;
 use stowplan_model::{parse_count, parse_size};
@@ -140,6 +141,19 @@ pub(crate) fn page_size(text: &str) -> Result<u64, String> {
     } else {
         Err("it must be a power of two from 512 to 65536".to_owned())
     }
+}
+
+/// Reads one of these values by its name; help lists them with what each means.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+    values: &'static [(T, &'static str)],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let shown =
+        move |(value, help): &(T, &'static str)| PossibleValue::new(name(*value)).help(*help);
+    PossibleValuesParser::new(values.iter().map(shown)).try_map(move |typed| {
+        let found = values.iter().find(|(value, _)| name(*value) == typed);
+        found.map(|(value, _)| *value).ok_or("it is none of them")
+    })
 }
 
 /// `xfs=/mnt/xfs`. The name of a file system may have an equals sign itself: behind the one that ends it a

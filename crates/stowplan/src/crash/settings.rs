@@ -18,7 +18,7 @@ pub(super) fn subjects(options: &CrashOptions) -> Result<Vec<Subject>, CliError>
         return Ok(vec![of_program(
             (name, program),
             check,
-            options.promise.into(),
+            options.promise,
         )]);
     }
     let all: Vec<String> = MATRIX.lines().map(str::to_owned).collect();

@@ -1,14 +1,14 @@
 //! What can be typed behind `kvtest init`, `stat`, `export` and `run`: kvtest's options with kvtest's
 //! meaning, and ours beside them.
 
-use crate::cli::CacheStateArgument;
+use crate::cli::CACHE_STATES;
 use crate::form::DocumentOptions;
-use crate::values::{Cache, blob_size, cache, count, duration, page_size, size};
+use crate::values::{Cache, blob_size, cache, count, duration, one_of, page_size, size};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use stowplan_model::Origin;
+use stowplan_model::{CacheState, Origin};
 
 /// Options of `init`.
 #[derive(Debug, Args)]
@@ -187,8 +187,8 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
     /// The state of the page cache before a round; 'cold' evicts the data [default: warm].
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub(crate) cache_state: Option<CacheStateArgument>,
+    #[arg(long, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE")]
+    pub(crate) cache_state: Option<CacheState>,
     /// Seed of the random order and of the bytes that are written.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

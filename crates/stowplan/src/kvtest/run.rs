@@ -313,7 +313,7 @@ fn workload(
 /// Warm unless asked otherwise, where the data fits into the memory that is free.
 fn cache_state(options: &RunOptions, keys: &Keys, machine: &Environment) -> CacheState {
     match options.cache_state {
-        Some(state) => state.into(),
+        Some(state) => state,
         None if options.as_kvtest => CacheState::AsFound,
         None if keys.bytes > machine.memory_available_bytes / 10 * 9 => CacheState::AsFound,
         None => CacheState::Warm,
