@@ -72,7 +72,8 @@ pub use study::{
     Across, AdviseSpec, Axis, BarsSpec, BestSpec, CellSpec, ChartSpec, ClaimMeasure, ClaimSpec,
     ComparisonSpec, Deciding, DifferenceSpec, DriverSpec, LadderSpec, LinesSpec, MOST_ROUNDS,
     MatrixScale, MatrixSpec, Measure, PublishedBar, PublishedMatrix, PublishedRow, PublishedSpace,
-    PublishedSpec, Reading, RungSpec, ScaleSpec, Study, StudyError, TestSpec, server_variable,
+    PublishedSpec, Reading, RungSpec, ScaleSpec, Study, StudyError, StudyFile, TestSpec,
+    server_variable,
 };
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, PythonReads, Seconds, Survey, Took, WholeSet};

@@ -1,33 +1,29 @@
 //! Study files: TOML that names datasets, comparisons, charts and published figures.
 
 mod charts;
+mod check;
 mod claim;
-mod fault;
-mod finite;
+mod file;
 mod ladder;
 mod like;
 mod matrix;
 mod published;
-mod shape;
-mod strict;
+mod read;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
 pub use claim::{BestSpec, ClaimMeasure, ClaimSpec, Deciding, TestSpec};
-use fault::Fault;
+pub use file::{Reading, StudyError, StudyFile};
 pub use ladder::{DifferenceSpec, LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 pub use published::{PublishedRow, PublishedSpec};
 
 use crate::size::size_or_text;
 use crate::{
-    CellId, DatasetSpec, PythonReads, Scanned, SizeDistribution, Statistic, StoreSpec, WholeSet,
-    WorkloadSpec, parse_size, suggestion,
+    CellId, DatasetSpec, PythonReads, Scanned, Statistic, StoreSpec, WholeSet, WorkloadSpec,
 };
 use serde::{Deserialize, Serialize};
-use shape::{MOST_TOLD, Shape};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use thiserror::Error;
 
 /// The most rounds that a comparison can have: the stopping rule ends there.
 pub const MOST_ROUNDS: u32 = 40;
@@ -349,154 +345,19 @@ pub struct PublishedSpace {
     pub count: Option<u64>,
 }
 
-/// What is wrong with a study file.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum StudyError {
-    /// The text is not TOML, or not of the study's shape.
-    #[error("{file}:{line}:{column}: {message}{suggestion}")]
-    Parse {
-        /// The file's name.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-        /// What is wrong.
-        message: String,
-        /// `; did you mean …?` or empty.
-        suggestion: String,
-    },
-    /// A name refers to nothing.
-    #[error("{file}: {place}: unknown {what} '{name}'{suggestion}")]
-    UnknownName {
-        /// The file's name.
-        file: String,
-        /// Where it stands.
-        place: String,
-        /// What the name should be of.
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// `; did you mean …?` or empty.
-        suggestion: String,
-    },
-    /// A value makes no sense.
-    #[error("{file}: {place}: {message}")]
-    Invalid {
-        /// The file's name.
-        file: String,
-        /// Where it stands.
-        place: String,
-        /// What is wrong.
-        message: String,
-    },
-    /// Several mistakes, a line each.
-    #[error("{}", lines(.0))]
-    Several(Vec<StudyError>),
-}
-
-fn lines(errors: &[StudyError]) -> String {
-    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    lines.join("\n")
-}
-
-impl StudyError {
-    /// One error for all mistakes.
-    #[must_use]
-    pub fn of_all(mistakes: Vec<Self>) -> Self {
-        match &mistakes[..] {
-            [one] => one.clone(),
-            _ => Self::Several(mistakes),
-        }
-    }
-
-    /// Each mistake by itself.
-    #[must_use]
-    pub fn each(&self) -> &[Self] {
-        match self {
-            Self::Several(all) => all,
-            one => std::slice::from_ref(one),
-        }
-    }
-
-    /// A mistake under these keys of a study file, with line and column of the innermost that is there;
-    /// a number picks an entry of a list.
-    #[must_use]
-    pub fn at(path: &[&str], place: String, message: String, text: &str, file: &str) -> Self {
-        let path = path.iter().map(|key| (*key).to_owned()).collect();
-        let fault = Fault {
-            path,
-            place,
-            message,
-        };
-        fault.located_in(text, file)
-    }
-
-    /// The same error with line and column, where the name can be found in the text.
-    fn located_in(mut self, text: &str) -> Self {
-        if let Self::UnknownName { file, name, .. } = &mut self {
-            let quoted = text.find(&format!("\"{name}\"")).map(|at| at + 1);
-            if let Some(offset) = quoted.or_else(|| text.find(&*name)) {
-                let (line, column) = line_and_column(text, offset);
-                *file = format!("{file}:{line}:{column}");
-            }
-        }
-        self
-    }
-}
-
-/// A study file as far as it could be read.
-#[derive(Debug)]
-pub struct Reading {
-    /// All of it that has the shape of a study, where enough is left: without mistakes the whole.
-    pub study: Option<Study>,
-    /// What is wrong, each with file, line and column.
-    pub mistakes: Vec<StudyError>,
-    /// Names that may stand in what was left out.
-    lost: Vec<String>,
-}
-
-impl Reading {
-    /// Reads a study from TOML, checks that its names refer to something, and goes on behind each mistake.
-    #[must_use]
-    pub fn of(text: &str, file: &str) -> Self {
-        let Shape {
-            mut study,
-            mut mistakes,
-            lost,
-        } = Shape::read(text, file);
-        if let Some(study) = &mut study {
-            study.name_drivers();
-            mistakes.extend(study.check(&lost, text, file));
-        }
-        mistakes.extend(refuse_what_is_no_number(text, file));
-        Self {
-            study,
-            mistakes,
-            lost,
-        }
-    }
-
-    /// Whether nobody can say of a name that it is missing: what could not be read may give it.
-    #[must_use]
-    pub fn may_give(&self, name: &str) -> bool {
-        self.lost.iter().any(|lost| lost == name)
-    }
-}
-
 impl Study {
     /// Reads a study from TOML and checks that its names refer to something.
     ///
     /// # Errors
     /// Its mistakes, each with file, line and column.
     pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
-        match Reading::of(text, file) {
+        match StudyFile::of(text, file).read() {
             Reading {
                 study: Some(study),
                 mistakes,
                 ..
             } if mistakes.is_empty() => Ok(study),
-            reading => Err(StudyError::of_all(reading.mistakes)),
+            reading => Err(StudyError(reading.mistakes)),
         }
     }
 
@@ -533,381 +394,12 @@ impl Study {
             }
         }
     }
-
-    /// Names become parts of file names and of cell names, so they are plain.
-    fn check_names(&self, text: &str, file: &str) -> Vec<StudyError> {
-        let mut found = Vec::new();
-        let mut check = |what: &str, name: &str, path: &[&str]| {
-            if !is_plain(name) && found.len() < MOST_TOLD {
-                let place = format!("{what} '{}'", name.escape_debug());
-                let message =
-                    "a name must consist of letters, digits, '-' and '_', at most 64 of them";
-                found.push(StudyError::at(path, place, message.to_owned(), text, file));
-            }
-        };
-        check("study", &self.name, &["name"]);
-        for name in self.datasets.keys() {
-            check("dataset", name, &["datasets", name]);
-        }
-        for name in self.drivers.keys() {
-            check("driver", name, &["drivers", name]);
-        }
-        for (index, matrix) in self.matrices.iter().enumerate() {
-            let path = ["matrix", &index.to_string(), "row_setting"];
-            check("row_setting", &matrix.row_setting, &path);
-        }
-        for (index, comparison) in self.comparisons.iter().enumerate() {
-            let index = index.to_string();
-            check("comparison", &comparison.id, &["comparison", &index, "id"]);
-            for name in comparison.cells.keys() {
-                check("cell", name, &["comparison", &index, "cells", name]);
-            }
-        }
-        for (index, chart) in self.charts.iter().enumerate() {
-            check("chart", &chart.id, &["chart", &index.to_string(), "id"]);
-        }
-        for name in self.scales.keys() {
-            check("scale", name, &["scales", name]);
-        }
-        found
-    }
-
-    /// The mistakes of a study of the right shape. Of names that are `lost`, nothing is known.
-    fn check(&self, lost: &[String], text: &str, file: &str) -> Vec<StudyError> {
-        let mut found = self.check_names(text, file);
-        if self.comparisons.is_empty() && self.matrices.is_empty() && lost.is_empty() {
-            found.push(StudyError::Invalid {
-                file: file.to_owned(),
-                place: format!("study '{}'", self.name.escape_debug()),
-                message: "it compares nothing: give it a [[comparison]] or a [[matrix]]".to_owned(),
-            });
-        }
-        self.check_datasets(lost, text, file, &mut found);
-        let mut named = Vec::new();
-        self.check_comparisons(file, &mut named);
-        self.check_charts(file, &mut named);
-        self.check_scales(file, &mut named);
-        named.retain(
-            |error| !matches!(error, StudyError::UnknownName { name, .. } if lost.contains(name)),
-        );
-        let named = named.into_iter().take(MOST_TOLD);
-        found.extend(named.map(|error| error.located_in(text)));
-        self.check_comparison_ids(text, file, &mut found);
-        let mut faults = self.check_rounds();
-        faults.extend(self.check_optional());
-        faults.extend(self.check_matrices());
-        if lost.is_empty() {
-            faults.extend(self.check_bars_and_lines());
-            faults.extend(self.check_ladders());
-            faults.extend(self.check_claims());
-            faults.extend(self.check_published());
-        }
-        let faults = faults.into_iter().take(MOST_TOLD);
-        found.extend(faults.map(|fault| fault.located_in(text, file)));
-        found
-    }
-
-    /// Caps that are none. A scale, or the command line, must not hide them.
-    fn check_rounds(&self) -> Vec<Fault> {
-        let comparisons = self.comparisons.iter().enumerate();
-        let comparisons = comparisons.map(|(index, comparison)| {
-            let path = vec!["comparison".to_owned(), index.to_string()];
-            (
-                path,
-                format!("comparison '{}'", comparison.id.escape_debug()),
-                comparison.max_rounds,
-            )
-        });
-        let matrices = self.matrices.iter().enumerate().map(|(index, matrix)| {
-            let path = vec!["matrix".to_owned(), index.to_string()];
-            (
-                path,
-                format!("matrix '{}'", matrix.id.escape_debug()),
-                matrix.max_rounds,
-            )
-        });
-        let scales = self.scales.iter().map(|(name, scale)| {
-            let path = vec!["scales".to_owned(), name.clone()];
-            (
-                path,
-                format!("scales.{}", name.escape_debug()),
-                scale.max_rounds,
-            )
-        });
-        let caps = comparisons.chain(matrices).chain(scales);
-        let wrong = caps.filter_map(|(mut path, place, cap)| {
-            let rounds = cap.filter(|rounds| !(1..=MOST_ROUNDS).contains(rounds))?;
-            path.push("max_rounds".to_owned());
-            Some(Fault {
-                path,
-                place,
-                message: format!("max_rounds must be from 1 to {MOST_ROUNDS}, not {rounds}"),
-            })
-        });
-        wrong.collect()
-    }
-
-    /// Baselines that may be left out: without one there is nothing to compare with.
-    fn check_optional(&self) -> Vec<Fault> {
-        let comparisons = self.comparisons.iter().enumerate();
-        let compared = comparisons.filter_map(|(index, comparison)| {
-            let key = &comparison.baseline;
-            let cell = comparison.cells.get(key)?;
-            let path = ["comparison", &index.to_string(), "cells", key].map(str::to_owned);
-            let place = format!(
-                "comparison '{}', cell '{key}'",
-                comparison.id.escape_debug()
-            );
-            Some((cell, path.to_vec(), place))
-        });
-        let crossed = self.matrices.iter().enumerate().map(|(index, matrix)| {
-            let path = ["matrix", &index.to_string(), "external"].map(str::to_owned);
-            let place = format!("matrix '{}', external", matrix.id.escape_debug());
-            (&matrix.external, path.to_vec(), place)
-        });
-        let baselines = compared.chain(crossed);
-        let optional = baselines.filter(|(cell, ..)| cell.optional);
-        let faults = optional.map(|(_, mut path, place)| {
-            path.push("optional".to_owned());
-            Fault {
-                path,
-                place,
-                message: "a baseline cannot be optional: every other cell is compared with it"
-                    .to_owned(),
-            }
-        });
-        faults.collect()
-    }
-
-    fn check_datasets(&self, lost: &[String], text: &str, file: &str, found: &mut Vec<StudyError>) {
-        let is_lost = |key: &str| lost.iter().any(|name| name == key);
-        for (name, dataset) in &self.datasets {
-            if found.len() >= MOST_TOLD {
-                return;
-            }
-            let at = |key: &str, message: String| {
-                let path = ["datasets", name.as_str(), key];
-                StudyError::at(&path, format!("datasets.{name}"), message, text, file)
-            };
-            found.extend(dataset.size.check().err().map(|why| at("size", why)));
-            if dataset.from.is_some() {
-                continue;
-            }
-            if dataset.size == SizeDistribution::AsFound && !is_lost("size") {
-                let lacks = "it needs sizes: size = { distribution = … }, size = { like = \"DIR\" }, or values: from = \"DIR\"";
-                found.push(at("size", lacks.to_owned()));
-            }
-            if dataset.count == 0 && !is_lost("count") {
-                found.push(at("count", "count must be at least 1".to_owned()));
-            }
-        }
-    }
-
-    fn check_comparison_ids(&self, text: &str, file: &str, found: &mut Vec<StudyError>) {
-        let mut seen = BTreeSet::new();
-        for (index, comparison) in self.comparisons.iter().enumerate() {
-            if !seen.insert(&comparison.id) && found.len() < MOST_TOLD {
-                found.push(StudyError::at(
-                    &["comparison", &index.to_string(), "id"],
-                    format!("comparison '{}'", comparison.id),
-                    "this id is used twice".to_owned(),
-                    text,
-                    file,
-                ));
-            }
-        }
-    }
-
-    fn check_comparisons(&self, file: &str, found: &mut Vec<StudyError>) {
-        for comparison in &self.comparisons {
-            let place = format!("comparison '{}'", comparison.id);
-            let (dataset, datasets) = (&comparison.dataset, self.datasets.keys());
-            let known = self.known(file, &place, "dataset", dataset, datasets);
-            found.extend(known.err());
-            let cells = comparison.cells.keys();
-            let known = self.known(file, &place, "cell", &comparison.baseline, cells);
-            found.extend(known.err());
-        }
-    }
-
-    fn check_charts(&self, file: &str, found: &mut Vec<StudyError>) {
-        for chart in &self.charts {
-            let place = format!("chart '{}'", chart.id);
-            let ids = self.comparisons.iter().map(|c| &c.id);
-            let known = self.known(file, &place, "comparison", &chart.comparison, ids);
-            found.extend(known.err());
-            for cells in self.comparisons.iter().filter(|c| c.id == chart.comparison) {
-                for cell in chart.bars.iter().chain([&chart.reference]) {
-                    let known = self.known(file, &place, "cell", cell, cells.cells.keys());
-                    found.extend(known.err());
-                }
-            }
-            for system in chart.published.keys() {
-                let known = self.known(file, &place, "system", system, self.systems.keys());
-                found.extend(known.err());
-            }
-        }
-    }
-
-    fn check_scales(&self, file: &str, found: &mut Vec<StudyError>) {
-        for (name, scale) in &self.scales {
-            let place = format!("scales.{name}");
-            for dataset in scale.count.keys() {
-                let known = self.known(file, &place, "dataset", dataset, self.datasets.keys());
-                found.extend(known.err());
-            }
-            let ids = || self.comparisons.iter().map(|c| &c.id);
-            let matrices = || self.matrices.iter().map(|matrix| &matrix.id);
-            for comparison in scale.operations.keys() {
-                found.extend(
-                    self.known(file, &place, "comparison", comparison, ids())
-                        .err(),
-                );
-            }
-            let cells = self.cells_that_can_be_left_out();
-            for skipped in &scale.skip {
-                let all = ids().chain(matrices()).chain(&cells);
-                let what = "comparison, matrix or cell";
-                found.extend(self.known(file, &place, what, skipped, all).err());
-            }
-            for matrix in scale.matrix.keys() {
-                found.extend(self.known(file, &place, "matrix", matrix, matrices()).err());
-            }
-        }
-    }
-
-    /// Every cell of a comparison but its baseline, as `comparison/cell`.
-    fn cells_that_can_be_left_out(&self) -> Vec<String> {
-        let cells = self.comparisons.iter().flat_map(|comparison| {
-            let others = comparison.cells.keys();
-            let others = others.filter(|key| **key != comparison.baseline);
-            others.map(|key| comparison.cell_name(key))
-        });
-        cells.collect()
-    }
-
-    #[expect(clippy::unused_self, reason = "reads as a question to the study")]
-    fn known<'a>(
-        &self,
-        file: &str,
-        place: &str,
-        what: &'static str,
-        name: &str,
-        known: impl Iterator<Item = &'a String> + Clone,
-    ) -> Result<(), StudyError> {
-        if known.clone().any(|candidate| candidate == name) {
-            return Ok(());
-        }
-        Err(StudyError::UnknownName {
-            file: file.to_owned(),
-            place: place.to_owned(),
-            what,
-            name: name.to_owned(),
-            suggestion: suggestion(name, known.map(String::as_str)),
-        })
-    }
-}
-
-/// Whether a name is fit for names of files and cells.
-fn is_plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    // Names of files have an end.
-    (1..=64).contains(&name.len()) && name.chars().all(plain)
-}
-
-/// The study stands in the first line of its result, which could not be read then.
-fn refuse_what_is_no_number<'a>(
-    text: &'a str,
-    file: &'a str,
-) -> impl Iterator<Item = StudyError> + 'a {
-    let wrong = finite::no_numbers(text).into_iter().take(MOST_TOLD);
-    wrong.map(move |(offset, written)| {
-        let message = format!("{written} is no number that a result can hold");
-        parse_error_at(&message, offset, text, file)
-    })
-}
-
-fn parse_error(error: &toml::de::Error, text: &str, file: &str) -> StudyError {
-    let offset = error.span().map_or(0, |span| span.start);
-    // Of a key that stands there under both of its names only the whole table is told.
-    let older = renamed_twice(error.message()).map(|(_, older)| format!("[[{older}]]"));
-    let of_older = older.and_then(|older| text.find(&older));
-    parse_error_at(error.message(), of_older.unwrap_or(offset), text, file)
-}
-
-/// The key that stands somewhere under both of its names: otherwise TOML refuses one that is there twice.
-fn renamed_twice(message: &str) -> Option<&'static (&'static str, &'static str)> {
-    let name = message.strip_prefix("duplicate field `")?;
-    let name = name.split('`').next()?;
-    fault::RENAMED.iter().find(|(known, _)| *known == name)
-}
-
-fn parse_error_at(message: &str, offset: usize, text: &str, file: &str) -> StudyError {
-    let (line, column) = line_and_column(text, offset);
-    let message = in_words(
-        &message.trim().replace('\n', "; "),
-        &text[offset.min(text.len())..],
-    );
-    StudyError::Parse {
-        file: file.to_owned(),
-        line,
-        column,
-        suggestion: suggestion_for(&message),
-        message,
-    }
-}
-
-/// What the parser says, for people who do not program in its language. `at` is the text from the
-/// mistake on.
-fn in_words(message: &str, at: &str) -> String {
-    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-    let value = at.split(|c| !word(c)).next().unwrap_or_default();
-    if message.starts_with("string values must be quoted") && parse_size(value).is_ok() {
-        return format!(
-            "'{value}' is no number; a size with a unit stands in quotes (\"{value}\"), other numbers \
-             are written out"
-        );
-    }
-    if let Some((name, older)) = renamed_twice(message) {
-        return format!(
-            "'{name}' and '{older}' are one key, which older files call '{older}': write '{name}' throughout"
-        );
-    }
-    let types = ["u64", "u32", "u16", "u8", "usize"];
-    match message.rsplit_once("expected ") {
-        Some((said, wanted)) if types.contains(&wanted) => {
-            format!("{said}expected a whole number, 0 or more")
-        }
-        Some((said, "f64" | "f32")) => format!("{said}expected a number"),
-        _ => message.to_owned(),
-    }
-}
-
-/// Line and column, from 1, of a byte of the text.
-fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text[..offset.min(text.len())];
-    let line_start = before.rfind('\n').map_or(0, |index| index + 1);
-    (
-        before.matches('\n').count() + 1,
-        before[line_start..].chars().count() + 1,
-    )
-}
-
-/// serde lists what it expected between back quotes; the first quoted word is the wrong one.
-fn suggestion_for(message: &str) -> String {
-    if !message.starts_with("unknown ") {
-        return String::new();
-    }
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    quoted
-        .next()
-        .map(|wrong| suggestion(wrong, quoted))
-        .unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SizeDistribution;
     use proptest::prelude::*;
 
     const STUDY: &str = r#"
@@ -1076,7 +568,7 @@ sql = { store = "sqlite" }
     fn a_name_that_refers_to_nothing_is_reported_with_the_nearest_one() {
         let text = STUDY.replace("baseline = \"dir\"", "baseline = \"dri\"");
         let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
-        assert!(message.starts_with("t.toml:12:13:"), "{message}");
+        assert!(message.starts_with("t.toml:12:12:"), "{message}");
         assert!(
             message.contains("unknown cell 'dri'; did you mean 'dir'?"),
             "{message}"
@@ -1094,8 +586,8 @@ sql = { store = "sqlite" }
         are_told(
             &message,
             [
-                "t.toml:11:12: ",
-                "t.toml:12:13: ",
+                "t.toml:11:11: ",
+                "t.toml:12:12: ",
                 "t.toml:6:9: ",
                 "t.toml:7:8: ",
             ],
@@ -1146,7 +638,7 @@ sql = { store = "sqlite" }
         are_told(
             &message,
             [
-                "t.toml:12:13: ",
+                "t.toml:12:12: ",
                 "t.toml:13:14: comparison 'reads': max_rounds must be from 1 to 40, not 500",
                 "t.toml:6:9: ",
             ],

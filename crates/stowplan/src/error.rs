@@ -58,7 +58,7 @@ pub(crate) enum CliError {
     },
     /// A study file has a mistake.
     #[error(transparent)]
-    Study(Box<StudyError>),
+    Study(#[from] StudyError),
     /// A result cannot be analysed.
     #[error("{}: {error}", path.display())]
     Analysis {
@@ -113,17 +113,11 @@ impl From<KvtestError> for CliError {
     }
 }
 
-impl From<StudyError> for CliError {
-    fn from(error: StudyError) -> Self {
-        Self::Study(Box::new(error))
-    }
-}
-
 impl CliError {
     /// What to say, a line for each mistake.
     pub(crate) fn lines(&self) -> Vec<String> {
         match self {
-            Self::Study(mistakes) => mistakes.each().iter().map(ToString::to_string).collect(),
+            Self::Study(mistakes) => mistakes.0.clone(),
             other => vec![other.to_string()],
         }
     }

@@ -8,12 +8,12 @@ use std::path::Path;
 use stowplan_harness::HarnessError;
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::plan::{self, Extent, StudyFault};
-use stowplan_model::{Reading, Study, StudyError, suggestion};
+use stowplan_model::{Reading, Study, StudyError, StudyFile, suggestion};
 
 /// More than any study has; a device such as `/dev/zero` has no end.
 const TEXT_BYTES: u64 = 16 << 20;
 
-/// More of what stores say is not told at once: finding the place of each takes time.
+/// More of what stores say is not told at once.
 const MOST_TOLD: usize = 100;
 
 /// Name and text of each built-in study.
@@ -63,7 +63,8 @@ pub(crate) fn find(name: &str, typed: &[DriverArgument]) -> Result<Study, CliErr
     let path = Path::new(name);
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         let text = text_of(path)?;
-        let mut reading = Reading::of(&text, name);
+        let file = StudyFile::of(&text, name);
+        let mut reading = file.read();
         let mut study = reading.study.take();
         let directory = path.parent().unwrap_or(Path::new(""));
         let commands = study.iter_mut().flat_map(|study| {
@@ -80,7 +81,7 @@ pub(crate) fn find(name: &str, typed: &[DriverArgument]) -> Result<Study, CliErr
         }
         return match study {
             Some(study) if reading.mistakes.is_empty() => Ok(study),
-            study => Err(all_mistakes(reading, study, &text, name, typed).into()),
+            study => Err(all_mistakes(reading, study, &file, typed).into()),
         };
     }
     if path.exists() {
@@ -114,9 +115,9 @@ pub(crate) fn located(
     if !faults.iter().any(|fault| fault.refusal == told) {
         return refusal.into();
     }
-    let told = faults.into_iter().take(MOST_TOLD);
-    let located = told.map(|fault| at(fault, &text, name));
-    StudyError::of_all(located.collect()).into()
+    let file = StudyFile::of(&text, name);
+    let told = faults.iter().take(MOST_TOLD);
+    StudyError(told.map(|fault| at(fault, &file)).collect()).into()
 }
 
 /// The mistakes of a file, and those of the stores in what could be read of it: the study, if that is enough
@@ -124,8 +125,7 @@ pub(crate) fn located(
 fn all_mistakes(
     reading: Reading,
     study: Option<Study>,
-    text: &str,
-    name: &str,
+    file: &StudyFile<'_>,
     typed: &[DriverArgument],
 ) -> StudyError {
     let asked = study.and_then(|mut study| {
@@ -133,19 +133,18 @@ fn all_mistakes(
         Some(plan::faults(&study, Extent::Part, &drivers))
     });
     // The driver of a store may stand in what could not be read.
-    let known = |fault: &StudyFault| {
+    let known = |fault: &&StudyFault| {
         let named = fault.message.split('\'').nth(1);
         !named.is_some_and(|name| reading.may_give(name))
     };
-    let asked = asked.into_iter().flatten().filter(known).take(MOST_TOLD);
-    let asked: Vec<StudyError> = asked.map(|fault| at(fault, text, name)).collect();
-    StudyError::of_all(reading.mistakes.iter().cloned().chain(asked).collect())
+    let asked = asked.iter().flatten().filter(known).take(MOST_TOLD);
+    let asked = asked.map(|fault| at(fault, file));
+    StudyError(reading.mistakes.iter().cloned().chain(asked).collect())
 }
 
 /// A fault with line and column.
-fn at(fault: StudyFault, text: &str, name: &str) -> StudyError {
-    let keys: Vec<&str> = fault.keys.iter().map(String::as_str).collect();
-    StudyError::at(&keys, fault.place, fault.message, text, name)
+fn at(fault: &StudyFault, file: &StudyFile<'_>) -> String {
+    file.mistake(&fault.keys, &fault.place, &fault.message)
 }
 
 /// The text of a study file, which may be a pipe as well.

@@ -1,8 +1,7 @@
 //! Claims: what a published study states, in its own words, and what would decide it.
 
-use super::ladder::Place;
-use super::{DifferenceSpec, Fault, Study};
-use crate::{CellId, suggestion};
+use super::{DifferenceSpec, Study};
+use crate::CellId;
 use serde::de::{SeqAccess, Visitor, value::SeqAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
@@ -208,135 +207,6 @@ impl BestSpec {
             rows.map(|row| matrix.cell_id(*row, *size))
         });
         cells.collect()
-    }
-}
-
-impl Study {
-    /// Claims name cells of the study, and say what decides them.
-    pub(super) fn check_claims(&self) -> Vec<Fault> {
-        let known = self.names_of_cells();
-        let mut seen = BTreeSet::new();
-        let claims = self.claims.iter().enumerate();
-        let claims = claims.map(|(index, claim)| {
-            let place = Place::of("claim", index, &claim.id);
-            place.check_id(&mut seen)?;
-            self.check_claim(&place, claim, &known)
-        });
-        claims.filter_map(Result::err).collect()
-    }
-
-    /// The names of all cells, those of matrices among them.
-    pub(super) fn names_of_cells(&self) -> BTreeSet<String> {
-        let compared = self.comparisons.iter().flat_map(|comparison| {
-            let keys = comparison.cells.keys();
-            keys.map(|key| format!("{}/{key}", comparison.id))
-        });
-        let crossed = self.matrices.iter().flat_map(|matrix| {
-            matrix.sizes.iter().flat_map(|size| {
-                let comparison = matrix.comparison_id(*size);
-                let beside = matrix.beside.keys();
-                let beside = beside.map(move |key| format!("{comparison}/{key}"));
-                let rows = matrix.rows.iter().map(|row| matrix.cell_id(*row, *size).0);
-                rows.chain([matrix.external_id(*size).0]).chain(beside)
-            })
-        });
-        compared.chain(crossed).collect()
-    }
-
-    fn check_claim(
-        &self,
-        place: &Place<'_>,
-        claim: &ClaimSpec,
-        known: &BTreeSet<String>,
-    ) -> Result<(), Fault> {
-        if claim.quote.trim().is_empty() {
-            return Err(place.fault("quote", "give the words of the source"));
-        }
-        let Some(deciding) = claim.deciding() else {
-            let wanted = "say what decides it: one of 'test', 'order', 'best', and 'larger' with \
-                          'smaller' and 'comparison'";
-            return Err(place.fault("id", wanted));
-        };
-        match deciding {
-            Deciding::Tests(tests) => tests.iter().try_for_each(|test| test.check(place, known)),
-            Deciding::Order([_]) => Err(place.fault("order", "an order has two cells at least")),
-            Deciding::Order(cells) => are_known(place, "order", cells.iter(), known),
-            Deciding::Best(best) => self.check_best(place, best),
-            Deciding::Larger(comparison, larger, smaller) => {
-                let cells = larger.cells().into_iter().chain(smaller.cells());
-                self.check_cells(place, comparison, cells.chain(&claim.of))
-            }
-        }
-    }
-
-    fn check_best(&self, place: &Place<'_>, best: &BestSpec) -> Result<(), Fault> {
-        let fault = |message: &str| Err(place.fault("best", message));
-        let Some(matrix) = self.matrices.iter().find(|m| m.id == best.matrix) else {
-            let ids = self.matrices.iter().map(|m| m.id.as_str());
-            let near = suggestion(&best.matrix, ids);
-            return fault(&format!("unknown matrix '{}'{near}", best.matrix));
-        };
-        let within = |numbers: &[u64], all: &[u64]| {
-            !numbers.is_empty() && numbers.iter().all(|number| all.contains(number))
-        };
-        if !within(&best.rows, &matrix.rows) || !within(&best.among, &matrix.rows) {
-            return fault("'rows' and 'among' must be rows of the matrix");
-        }
-        if best.among.iter().all(|row| best.rows.contains(row)) {
-            return fault("'among' must have rows that are not the best");
-        }
-        if !within(&best.sizes, &matrix.sizes) {
-            return fault("'sizes' must be sizes of the matrix");
-        }
-        Ok(())
-    }
-}
-
-impl TestSpec {
-    fn check(&self, place: &Place<'_>, known: &BTreeSet<String>) -> Result<(), Fault> {
-        let fault = |message: &str| Err(place.fault("test", message));
-        if self.of.is_empty() {
-            return fault("'of' needs a cell");
-        }
-        if self.to.is_empty() && !self.measure.stands_alone() {
-            return fault("give 'to', the cells that it is compared with");
-        }
-        if self.to.is_empty() && self.of.len() > 1 {
-            return fault("without 'to' it is of one cell");
-        }
-        let bounds = [self.at_least, self.at_most];
-        let is_bound = |bound: &f64| bound.is_finite() && *bound >= 0.0;
-        if !bounds.iter().flatten().all(is_bound) {
-            return fault("a bound is a number, 0 or more");
-        }
-        match bounds {
-            [None, None] => return fault("give 'at_least', 'at_most' or both"),
-            [Some(least), Some(most)] if least > most => {
-                return fault("'at_least' is above 'at_most'");
-            }
-            _ => {}
-        }
-        are_known(place, "test", self.cells(), known)
-    }
-}
-
-fn are_known<'a>(
-    place: &Place<'_>,
-    key: &str,
-    mut cells: impl Iterator<Item = &'a CellId>,
-    known: &BTreeSet<String>,
-) -> Result<(), Fault> {
-    match cells.find(|cell| !known.contains(&cell.0)) {
-        None => Ok(()),
-        Some(cell) => {
-            let near = suggestion(&cell.0, known.iter().map(String::as_str));
-            let whole = match cell.0.contains('/') {
-                true => "",
-                false => " (a cell is called COMPARISON/CELL)",
-            };
-            let name = cell.0.escape_debug();
-            Err(place.fault(key, &format!("unknown cell '{name}'{near}{whole}")))
-        }
     }
 }
 

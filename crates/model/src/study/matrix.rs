@@ -1,8 +1,6 @@
 //! Matrices of a study: one store at several values of a setting, at several sizes of values,
 //! against one other store. A matrix is a short way to write datasets and comparisons.
 
-mod check;
-
 use super::{CellSpec, ComparisonSpec, Study};
 use crate::size::{size_or_text, sizes_or_texts};
 use crate::{CellId, DatasetSpec, SizeDistribution, Statistic, StoreSpec, WorkloadSpec};
@@ -10,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the baseline in each comparison of a matrix.
-const EXTERNAL: &str = "external";
+pub(super) const EXTERNAL: &str = "external";
 
 /// A matrix as a study file gives it: rows are values of a setting, columns are sizes of values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -154,7 +152,7 @@ impl MatrixSpec {
 
     /// The dataset of a column: its name tells the number and the size of its values, so that
     /// matrices which agree in both share it.
-    fn dataset_name(&self, size: u64) -> String {
+    pub(super) fn dataset_name(&self, size: u64) -> String {
         let name = format!("{}x{}", self.count(size), short(size));
         match self.spread_percent {
             0 => name,
@@ -184,7 +182,7 @@ impl MatrixSpec {
         }
     }
 
-    fn comparison(&self, size: u64) -> ComparisonSpec {
+    pub(super) fn comparison(&self, size: u64) -> ComparisonSpec {
         let rows = self
             .rows
             .iter()
@@ -235,7 +233,7 @@ impl MatrixSpec {
     }
 
     /// The name of the rows' setting as store specs have it.
-    fn setting(&self) -> String {
+    pub(super) fn setting(&self) -> String {
         self.row_setting.replace('-', "_")
     }
 }

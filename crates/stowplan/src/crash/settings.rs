@@ -15,11 +15,7 @@ const MATRIX: &str = include_str!("matrix.txt");
 pub(super) fn subjects(options: &CrashOptions) -> Result<Vec<Subject>, CliError> {
     if let (Some(program), Some(check)) = (&options.program, &options.check) {
         let name = options.name.clone().unwrap_or_else(|| short(program));
-        return Ok(vec![of_program(
-            (name, program),
-            check,
-            options.promise,
-        )]);
+        return Ok(vec![of_program((name, program), check, options.promise)]);
     }
     let all: Vec<String> = MATRIX.lines().map(str::to_owned).collect();
     let named = match options.stores.is_empty() {

@@ -165,7 +165,7 @@ fn what_makes_no_sense_is_refused() {
         (
             "published_error_seconds = 0.2",
             "published_error_seconds = nan",
-            "no number of seconds",
+            "nan is no number that a result can hold",
         ),
     ];
     for (wrong, instead, expected) in cases {

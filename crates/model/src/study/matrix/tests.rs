@@ -287,7 +287,7 @@ fn mistakes_are_reported_with_line_and_column_of_the_value() {
         (
             "[scales.quick.matrix.read]",
             "[scales.quick.matrix.raed]",
-            "m.toml:6:22: scales.quick: unknown matrix 'raed'; did you mean 'read'?",
+            "m.toml:6:1: scales.quick: unknown matrix 'raed'; did you mean 'read'?",
         ),
         (
             "[scales.quick.matrix.read]",

@@ -1,0 +1,229 @@
+//! A study file as TOML: its document, in which what is written in short is spelled out, and the places of
+//! what is wrong with it.
+
+use super::like::{Unlike, spell_out};
+use super::read::{Shape, read};
+use super::{Study, check};
+use crate::{parse_size, suggestion};
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value of the document, with its place.
+pub(super) type Entry<'t> = Spanned<DeValue<'t>>;
+
+/// More mistakes are not told at once.
+pub(super) const MOST_TOLD: usize = 100;
+
+/// Keys that have another name in older files, which is read as well: the types say so to serde.
+const RENAMED: [(&str, &str); 2] = [("claim", "hypothesis"), ("quote", "claim")];
+
+/// The mistakes of a study file, a line each; at least one.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", .0.join("\n"))]
+pub struct StudyError(pub Vec<String>);
+
+/// The text of a study file.
+#[derive(Debug)]
+pub struct StudyFile<'t> {
+    text: &'t str,
+    name: &'t str,
+    document: Entry<'t>,
+    /// Comparisons that should be like one that is not there.
+    unlike: Vec<Unlike>,
+    /// What is no TOML.
+    broken: Vec<toml::de::Error>,
+}
+
+/// A study file as far as it could be read.
+#[derive(Debug)]
+pub struct Reading {
+    /// All of it that has the shape of a study, where enough is left: without mistakes the whole.
+    pub study: Option<Study>,
+    /// What is wrong, each with file, line and column.
+    pub mistakes: Vec<String>,
+    /// Names that may stand in what was left out.
+    lost: Vec<String>,
+}
+
+impl Reading {
+    /// Whether nobody can say of a name that it is missing: what could not be read may give it.
+    #[must_use]
+    pub fn may_give(&self, name: &str) -> bool {
+        self.lost.iter().any(|lost| lost == name)
+    }
+}
+
+impl<'t> StudyFile<'t> {
+    /// The file of this name.
+    #[must_use]
+    pub fn of(text: &'t str, name: &'t str) -> Self {
+        let (document, broken) = DeTable::parse_recoverable(text);
+        let span = document.span();
+        let mut document = document.into_inner();
+        let unlike = spell_out(&mut document);
+        let document = Spanned::new(span, DeValue::Table(document));
+        Self {
+            text,
+            name,
+            document,
+            unlike,
+            broken,
+        }
+    }
+
+    /// Reads the study, checks that its names refer to something, and goes on behind each mistake.
+    #[must_use]
+    pub fn read(&self) -> Reading {
+        if !self.broken.is_empty() {
+            let mistakes = self.no_toml();
+            let (study, lost) = (None, Vec::new());
+            return Reading {
+                study,
+                mistakes,
+                lost,
+            };
+        }
+        let Shape {
+            mut study,
+            mistakes,
+            lost,
+        } = read(&self.document, &self.unlike);
+        let told = mistakes.iter();
+        let mut mistakes: Vec<String> = Vec::new();
+        for told in told.map(|(at, message)| self.mistake_at(*at, message)) {
+            // What several comparisons have from one is there several times.
+            if !mistakes.contains(&told) {
+                mistakes.push(told);
+            }
+        }
+        if let Some(study) = &mut study {
+            study.name_drivers();
+            mistakes.extend(check::all(study, &lost, self));
+        }
+        mistakes.truncate(MOST_TOLD);
+        Reading {
+            study,
+            mistakes,
+            lost,
+        }
+    }
+
+    /// What follows a mistake on its line is mostly no other one.
+    fn no_toml(&self) -> Vec<String> {
+        let at = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        let line = |error: &toml::de::Error| self.line_and_column(at(error)).0;
+        let mut told = Vec::new();
+        let mut errors = self.broken.iter().take(MOST_TOLD).collect::<Vec<_>>();
+        errors.retain(|error| {
+            let is_first = !told.contains(&line(error));
+            told.push(line(error));
+            is_first
+        });
+        let mistakes = errors.into_iter();
+        mistakes
+            .map(|error| self.mistake_at(at(error), error.message()))
+            .collect()
+    }
+
+    /// A mistake under these keys, with line and column of the innermost that is there; a number picks an
+    /// entry of a list. `place` is where it stands in words.
+    #[must_use]
+    pub fn mistake(&self, keys: &[String], place: &str, message: &str) -> String {
+        let mut found = &self.document;
+        for key in keys {
+            let inner = match found.get_ref() {
+                DeValue::Array(entries) => key.parse().ok().and_then(|at: usize| entries.get(at)),
+                DeValue::Table(table) => under(table, key),
+                _ => None,
+            };
+            match inner {
+                Some(inner) => found = inner,
+                None => break,
+            }
+        }
+        let file = self.name;
+        if std::ptr::eq(found, &raw const self.document) {
+            return format!("{file}: {place}: {message}");
+        }
+        let (line, column) = self.line_and_column(found.span().start);
+        format!("{file}:{line}:{column}: {place}: {message}")
+    }
+
+    /// A mistake at a byte of the text.
+    fn mistake_at(&self, offset: usize, message: &str) -> String {
+        let message = message.trim().replace('\n', "; ");
+        // Of a key that stands there under both of its names only the whole table is told.
+        let older = renamed_twice(&message).and_then(|(_, older)| {
+            let header = format!("[[{older}]]");
+            self.text.find(&header)
+        });
+        let offset = older.unwrap_or(offset).min(self.text.len());
+        let (line, column) = self.line_and_column(offset);
+        let said = in_words(&message, &self.text[offset..]);
+        let near = suggestion_for(&said);
+        format!("{}:{line}:{column}: {said}{near}", self.name)
+    }
+
+    /// Line and column, from 1, of a byte of the text.
+    fn line_and_column(&self, offset: usize) -> (usize, usize) {
+        let before = &self.text[..offset.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |index| index + 1);
+        (
+            before.matches('\n').count() + 1,
+            before[line_start..].chars().count() + 1,
+        )
+    }
+}
+
+/// What stands under a key, or under the name that the key has in older files.
+fn under<'d, 't>(table: &'d DeTable<'t>, key: &str) -> Option<&'d Entry<'t>> {
+    let renamed = RENAMED.iter().find(|(name, _)| *name == key);
+    let older = || renamed.and_then(|(_, older)| table.get(*older));
+    table.get(key).or_else(older)
+}
+
+/// The key that stands somewhere under both of its names: otherwise TOML refuses one that is there twice.
+fn renamed_twice(message: &str) -> Option<&'static (&'static str, &'static str)> {
+    let name = message.strip_prefix("duplicate field `")?;
+    let name = name.split('`').next()?;
+    RENAMED.iter().find(|(known, _)| *known == name)
+}
+
+/// What the parser says, for people who do not program in its language. `at` is the text from the
+/// mistake on.
+fn in_words(message: &str, at: &str) -> String {
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let value = at.split(|c| !word(c)).next().unwrap_or_default();
+    if message.starts_with("string values must be quoted") && parse_size(value).is_ok() {
+        return format!(
+            "'{value}' is no number; a size with a unit stands in quotes (\"{value}\"), other numbers \
+             are written out"
+        );
+    }
+    if let Some((name, older)) = renamed_twice(message) {
+        return format!(
+            "'{name}' and '{older}' are one key, which older files call '{older}': write '{name}' throughout"
+        );
+    }
+    let types = ["u64", "u32", "u16", "u8", "usize"];
+    match message.rsplit_once("expected ") {
+        Some((said, wanted)) if types.contains(&wanted) => {
+            format!("{said}expected a whole number, 0 or more")
+        }
+        Some((said, "f64" | "f32")) => format!("{said}expected a number"),
+        _ => message.to_owned(),
+    }
+}
+
+/// serde lists what it expected between back quotes; the first quoted word is the wrong one.
+fn suggestion_for(message: &str) -> String {
+    if !message.starts_with("unknown ") {
+        return String::new();
+    }
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    quoted
+        .next()
+        .map(|wrong| suggestion(wrong, quoted))
+        .unwrap_or_default()
+}

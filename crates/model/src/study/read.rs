@@ -1,0 +1,507 @@
+//! A document as a study: what of it has the shape of one, and all that has not.
+//!
+//! The types of a study stand in results, too, which must be readable when a later version gave
+//! them a field more; so they accept what they do not know. In a study file that is a mistake of the
+//! user, which is told with all others: what is wrong is left out, and the rest read again.
+
+use super::Study;
+use super::file::{Entry, MOST_TOLD};
+use super::like::{LIKE, Unlike};
+use crate::dataset::TAGGED;
+use crate::suggestion;
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess,
+    Unexpected, Visitor,
+};
+use serde::forward_to_deserialize_any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::LazyLock;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The type of which one may be like another one.
+const COMPARISON: &str = "ComparisonSpec";
+
+/// Texts that are taken to be empty where they are missing, so that what stands beside them can be judged.
+const TEXTS: [&str; 3] = ["title", "question", "baseline"];
+static EMPTY: LazyLock<Entry<'static>> =
+    LazyLock::new(|| Spanned::new(0..0, DeValue::String("".into())));
+
+/// A study file as far as it has the shape of one.
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    /// What has the shape of a study, if enough is left; with all of it where nothing is wrong.
+    pub(super) study: Option<Study>,
+    /// All that has not: bytes from the start of the text, and what is wrong there.
+    pub(super) mistakes: Vec<(usize, String)>,
+    /// Names that may stand in what was left out, so that nobody can say of them that they are missing.
+    pub(super) lost: Vec<String>,
+}
+
+/// Reads a document, and leaves out what is wrong until the rest has the shape of a study.
+pub(super) fn read(document: &Entry<'_>, unlike: &[Unlike]) -> Shape {
+    let mut left = Left::of(unlike);
+    let mut mistakes: Vec<(usize, String)> = unlike.iter().map(no_such).collect();
+    let mut lost: Vec<String> = unlike.iter().map(|unlike| unlike.name.clone()).collect();
+    let study = loop {
+        let walk = Walk {
+            left: &left,
+            key: "",
+            value: document,
+        };
+        let Stop { message, at } = match Study::deserialize(walk) {
+            Ok(study) => break Some(study),
+            Err(stop) => stop,
+        };
+        let (key, value) = at.unwrap_or(("", document));
+        let lacks = |text: &&str| message.starts_with(&format!("missing field `{text}`"));
+        let text = TEXTS.into_iter().find(lacks);
+        if !(message.starts_with("missing field") && left.is_robbed(value)) {
+            mistakes.push((value.span().start, message));
+        }
+        if let Some(text) = text {
+            left.filled.push((value, text));
+            lost.push(String::new());
+            continue;
+        }
+        if std::ptr::eq(value, document) || mistakes.len() >= MOST_TOLD {
+            break None;
+        }
+        add_names(key, value.get_ref(), &mut lost);
+        left.out.push(value);
+    };
+    let unknown = left.unknown.into_inner();
+    for key in unknown.values() {
+        add_names(key.name, key.value.get_ref(), &mut lost);
+    }
+    let unknown = unknown.into_iter().map(|(at, key)| (at, key.message));
+    Shape {
+        study,
+        mistakes: unknown.chain(mistakes).collect(),
+        lost,
+    }
+}
+
+fn no_such(unlike: &Unlike) -> (usize, String) {
+    let Unlike {
+        name, known, at, ..
+    } = unlike;
+    let near = suggestion(name, known.iter().map(String::as_str));
+    let message = match name.as_str() {
+        "" => "like names a comparison that stands before, by its id".to_owned(),
+        name => format!(
+            "unknown comparison '{}' (it must stand before){near}",
+            name.escape_debug()
+        ),
+    };
+    (at.start, message)
+}
+
+/// The names that a key and what is below it give: keys of tables, and what stands at `id`.
+fn add_names(key: &str, value: &DeValue<'_>, names: &mut Vec<String>) {
+    names.push(key.to_owned());
+    match value {
+        DeValue::String(id) if key == "id" => names.push(id.to_string()),
+        DeValue::Array(entries) => {
+            for entry in entries.iter() {
+                add_names(key, entry.get_ref(), names);
+            }
+        }
+        DeValue::Table(table) => {
+            for (key, value) in table {
+                add_names(key.get_ref(), value.get_ref(), names);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What is left of a document.
+struct Left<'d> {
+    /// What is wrong and not read any more.
+    out: Vec<&'d Entry<'d>>,
+    /// Tables, and a text that each lacks.
+    filled: Vec<(&'d Entry<'d>, &'static str)>,
+    /// Comparisons that lack what they should have from another one.
+    robbed: Vec<Range<usize>>,
+    /// Keys that mean nothing, by where they stand.
+    unknown: RefCell<BTreeMap<usize, UnknownKey<'d>>>,
+}
+
+struct UnknownKey<'d> {
+    table: &'d Entry<'d>,
+    name: &'d str,
+    value: &'d Entry<'d>,
+    message: String,
+}
+
+impl<'d> Left<'d> {
+    fn of(unlike: &[Unlike]) -> Self {
+        let robbed = unlike.iter().map(|unlike| unlike.comparison.clone());
+        Self {
+            out: Vec::new(),
+            filled: Vec::new(),
+            robbed: robbed.collect(),
+            unknown: RefCell::default(),
+        }
+    }
+
+    fn has(&self, value: &Entry<'_>) -> bool {
+        !self.out.iter().any(|out| std::ptr::eq(*out, value))
+    }
+
+    /// Whether a field may only be missing because it was left out, or has another name.
+    fn is_robbed(&self, table: &Entry<'_>) -> bool {
+        let unknown = self.unknown.borrow();
+        let values = table
+            .get_ref()
+            .as_table()
+            .into_iter()
+            .flat_map(DeTable::values);
+        unknown.values().any(|key| std::ptr::eq(key.table, table))
+            || self.robbed.contains(&table.span())
+            || values.into_iter().any(|value| !self.has(value))
+    }
+}
+
+/// Something is not of its type's shape.
+#[derive(Debug)]
+struct Stop<'d> {
+    message: String,
+    /// The innermost value that is not, and its key.
+    at: Option<(&'d str, &'d Entry<'d>)>,
+}
+
+impl fmt::Display for Stop<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Stop<'_> {}
+
+impl Error for Stop<'_> {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self {
+            message: message.to_string(),
+            at: None,
+        }
+    }
+}
+
+/// A value of the document, walked by the type that it is to become.
+#[derive(Clone, Copy)]
+struct Walk<'l, 'd> {
+    left: &'l Left<'d>,
+    key: &'d str,
+    value: &'d Entry<'d>,
+}
+
+impl<'l, 'd> Walk<'l, 'd> {
+    fn of(self, key: &'d str, value: &'d Entry<'d>) -> Self {
+        Self { key, value, ..self }
+    }
+
+    /// Notes the keys of a table that are none of `fields`, in the words of serde, which takes only lists
+    /// that are known to the compiler.
+    fn check(self, table: &'d DeTable<'d>, fields: &[&str], known: &[&str]) {
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            if fields.contains(&name) {
+                continue;
+            }
+            let message = format!(
+                "unknown field `{name}`, expected one of `{}`",
+                known.join("`, `")
+            );
+            let unknown = UnknownKey {
+                table: self.value,
+                name,
+                value,
+                message,
+            };
+            let mut all = self.left.unknown.borrow_mut();
+            all.insert(key.span().start, unknown);
+        }
+    }
+
+    /// A table whose other keys depend on the value of one of them.
+    fn check_tagged(self, table: &'d DeTable<'d>) {
+        let is = |tag: &str, value: &str| {
+            let found = table.get(tag).and_then(|found| found.get_ref().as_str());
+            found == Some(value)
+        };
+        if let Some((tag, _, fields)) = TAGGED.iter().find(|(tag, value, _)| is(tag, value)) {
+            self.check(table, &[&[*tag][..], fields].concat(), fields);
+        }
+    }
+
+    fn walk_table<'de, V: Visitor<'de>>(
+        self,
+        table: &'d DeTable<'d>,
+        is_known: impl Fn(&str) -> bool,
+        visitor: V,
+    ) -> Result<V::Value, Stop<'d>> {
+        let entries = table.iter();
+        let entries = entries.map(|(key, value)| (key.get_ref().as_ref(), value));
+        let entries = entries.filter(|(key, value)| is_known(key) && self.left.has(value));
+        let filled = self.left.filled.iter();
+        let filled = filled.filter(|(table, _)| std::ptr::eq(*table, self.value));
+        let filled = filled.map(|(_, text)| (*text, &*EMPTY));
+        let walks = entries.chain(filled);
+        let walks = walks.map(|(key, value)| self.of(key, value)).collect();
+        visitor.visit_map(Inner::of(walks))
+    }
+}
+
+/// What is in a table or a list.
+struct Inner<'l, 'd> {
+    walks: std::vec::IntoIter<Walk<'l, 'd>>,
+    /// Whose key was read.
+    value: Option<Walk<'l, 'd>>,
+}
+
+impl<'l, 'd> Inner<'l, 'd> {
+    fn of(walks: Vec<Walk<'l, 'd>>) -> Self {
+        Self {
+            walks: walks.into_iter(),
+            value: None,
+        }
+    }
+
+    /// The next value; an error is its own unless it is one of a value in it.
+    fn next<'de, S: DeserializeSeed<'de>>(
+        walk: Option<Walk<'_, 'd>>,
+        seed: S,
+    ) -> Result<Option<S::Value>, Stop<'d>> {
+        let read = walk.map(|walk| {
+            seed.deserialize(walk).map_err(|stop| Stop {
+                at: stop.at.or(Some((walk.key, walk.value))),
+                ..stop
+            })
+        });
+        read.transpose()
+    }
+}
+
+impl<'de, 'd> SeqAccess<'de> for Inner<'_, 'd> {
+    type Error = Stop<'d>;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Stop<'d>> {
+        Self::next(self.walks.next(), seed)
+    }
+}
+
+impl<'de, 'd> MapAccess<'de> for Inner<'_, 'd> {
+    type Error = Stop<'d>;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Stop<'d>> {
+        self.value = self.walks.next();
+        let key = self.value.map(|walk| walk.key.into_deserializer());
+        key.map(|key: StrDeserializer<'_, Stop<'d>>| seed.deserialize(key))
+            .transpose()
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Stop<'d>> {
+        let read = Self::next(self.value.take(), seed)?;
+        read.ok_or_else(|| Stop::custom("a value without a key"))
+    }
+}
+
+impl<'de, 'd> Deserializer<'de> for Walk<'_, 'd> {
+    type Error = Stop<'d>;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop<'d>> {
+        match self.value.get_ref() {
+            DeValue::String(text) => visitor.visit_str(text),
+            DeValue::Boolean(on) => visitor.visit_bool(*on),
+            DeValue::Integer(number) => {
+                let (digits, radix) = (number.as_str(), number.radix());
+                let signed = i64::from_str_radix(digits, radix);
+                match (u64::from_str_radix(digits, radix), signed) {
+                    (Ok(number), _) => visitor.visit_u64(number),
+                    (_, Ok(number)) => visitor.visit_i64(number),
+                    _ => Err(Stop::custom(format_args!("{digits} is too large a number"))),
+                }
+            }
+            DeValue::Float(number) => match number.as_str().parse() {
+                Ok(number) if f64::is_finite(number) => visitor.visit_f64(number),
+                // TOML knows it, and results, which are JSON, do not.
+                _ => Err(Stop::custom(format_args!(
+                    "{} is no number that a result can hold",
+                    number.as_str()
+                ))),
+            },
+            DeValue::Datetime(_) => Err(Stop::invalid_type(Unexpected::Other("date"), &visitor)),
+            DeValue::Array(entries) => {
+                let entries = entries.iter().filter(|entry| self.left.has(entry));
+                let walks = entries.map(|entry| self.of("", entry)).collect();
+                visitor.visit_seq(Inner::of(walks))
+            }
+            DeValue::Table(table) => {
+                self.check_tagged(table);
+                self.walk_table(table, |_| true, visitor)
+            }
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Stop<'d>> {
+        let Some(table) = self.value.get_ref().as_table() else {
+            return self.deserialize_any(visitor);
+        };
+        // Which is spelled out before the type is asked.
+        let short: &[&str] = if name == COMPARISON { &[LIKE] } else { &[] };
+        self.check(table, fields, &[fields, short].concat());
+        self.walk_table(table, |key| fields.contains(&key), visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop<'d>> {
+        match self.value.get_ref().as_table() {
+            Some(table) => self.walk_table(table, |_| true, visitor),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop<'d>> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Stop<'d>> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Stop<'d>> {
+        match self.value.get_ref().as_str() {
+            Some(word) => visitor.visit_enum(word.into_deserializer()),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str = r#"
+name = "t"
+title = "T"
+question = "?"
+[datasets.blobs]
+count = 3_000
+size = { distribution = "kvtest", size = 2, variance = 1 }
+content = { kind = "compressible", ratio = 0.5 }
+[[comparison]]
+id = "reads"
+title = "reads"
+dataset = "blobs"
+baseline = "dir"
+workload = { mix = { read = 1, overwrite = 0 }, per_transaction = 10 }
+[comparison.cells]
+dir = { store = "files:layout=dir" }
+[scales.quick]
+count = { blobs = 0x10 }
+"#;
+
+    /// The words at which the study is refused, and what is said of each.
+    fn refused(text: &str) -> Vec<(String, String)> {
+        let document = DeTable::parse(text).unwrap();
+        let document = Spanned::new(document.span(), DeValue::Table(document.into_inner()));
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let told = read(&document, &[]).mistakes.into_iter();
+        let told = told.map(|(offset, message)| {
+            let at = &text[offset..];
+            let end = at.find(|c| !word(c)).unwrap_or(at.len());
+            (at[..end].to_owned(), message)
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn a_key_that_means_nothing_is_found_wherever_it_stands() {
+        assert_eq!(refused(STUDY), []);
+        let spoiled = [
+            ("name = \"t\"", "nam = \"t\"", "nam"),
+            ("count = 3_000", "count = 3\ncuont = 1", "cuont"),
+            ("variance = 1", "varianc = 1", "varianc"),
+            ("ratio = 0.5", "raito = 0.5", "raito"),
+            ("overwrite = 0", "overwriet = 0", "overwriet"),
+            ("{ store = ", "{ lable = 1, store = ", "lable"),
+            ("per_transaction", "per_transacton", "per_transacton"),
+            ("[scales.quick]", "[scales.quick]\nabuot = 1", "abuot"),
+        ];
+        for (right, wrong, key) in spoiled {
+            let text = STUDY.replace(right, wrong);
+            assert_ne!(text, STUDY);
+            let found = refused(&text);
+            assert_eq!(found.len(), 1, "{wrong}: {found:?}");
+            let (found, message) = &found[0];
+            assert_eq!(found, key);
+            let begins = format!("unknown field `{key}`, expected ");
+            assert!(message.starts_with(&begins), "{message}");
+        }
+    }
+
+    #[test]
+    fn all_keys_that_mean_nothing_are_found_at_once_and_nothing_is_asked_below_one() {
+        let text = STUDY
+            .replace(
+                "count = 3_000",
+                "count = 3\ncuont = { kind = \"guid\", x = 1 }",
+            )
+            .replace("{ store = ", "{ lable = 1, store = ")
+            .replace("[scales.quick]", "[scales.quick]\nabuot = 1");
+        let found: Vec<String> = refused(&text).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(found, ["cuont", "lable", "abuot"]);
+    }
+
+    #[test]
+    fn a_number_of_the_wrong_kind_is_told_at_its_place() {
+        for (right, wrong, told) in [
+            ("0x10", "-1", "invalid value: integer `-1`, expected u64"),
+            ("0x10", "1979-05-27", "invalid type: date, expected u64"),
+            (
+                "ratio = 0.5",
+                "ratio = inf",
+                "inf is no number that a result can hold",
+            ),
+            (
+                "0x10",
+                "99999999999999999999",
+                "99999999999999999999 is too large a number",
+            ),
+        ] {
+            let found = refused(&STUDY.replace(right, wrong));
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].1.contains(told), "{found:?}");
+        }
+    }
+}
