@@ -1,38 +1,26 @@
 //! What the power-loss lab finds: which states a power cut could have left, and what was lost in them.
 
+use crate::words::words;
 use crate::{Durability, DurabilityClaim};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// Which states a power cut may leave: what of the operations since the last sync is on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CrashModel {
-    /// Names, sizes and truncations as a journal keeps them: a prefix. Of unsynced data any subset, in
-    /// pieces of 4 KiB.
-    Ordered,
-    /// The least that POSIX promises: a file's sync keeps its data and size, a directory's its names;
-    /// of all else any subset.
-    Strict,
-    /// As `ordered`, but writes are kept or lost whole, except one, of which any subset of its sectors
-    /// of 512 bytes is on the disk.
-    Torn,
+words! {
+    /// Which states a power cut may leave: what of the operations since the last sync is on the disk.
+    #[derive(PartialOrd, Ord)]
+    pub enum CrashModel {
+        /// Names, sizes and truncations as a journal keeps them: a prefix. Of unsynced data any subset, in
+        /// pieces of 4 KiB.
+        Ordered = "ordered",
+        /// The least that POSIX promises: a file's sync keeps its data and size, a directory's its names;
+        /// of all else any subset.
+        Strict = "strict",
+        /// As `ordered`, but writes are kept or lost whole, except one, of which any subset of its sectors
+        /// of 512 bytes is on the disk.
+        Torn = "torn",
+    }
 }
 
 impl CrashModel {
-    /// Every model, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Ordered, Self::Strict, Self::Torn];
-
-    /// The name used in options and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ordered => "ordered",
-            Self::Strict => "strict",
-            Self::Torn => "torn",
-        }
-    }
-
     /// What it takes for possible, in a sentence.
     #[must_use]
     pub fn about(self) -> &'static str {
@@ -50,12 +38,6 @@ impl CrashModel {
                  sectors of 512 bytes is on the disk"
             }
         }
-    }
-}
-
-impl fmt::Display for CrashModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

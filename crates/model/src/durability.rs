@@ -1,35 +1,26 @@
 //! What survives which failure (docs/method.md, "Durability classes").
 
+use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The promise a store keeps for an acknowledged write. Ordered: a later class promises more.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Durability {
-    /// D0: killing the process can damage committed data.
-    #[default]
-    None,
-    /// D1: acknowledged writes survive `kill -9`; power loss may corrupt.
-    ProcessCrash,
-    /// D2: power loss leaves a consistent state; recent acknowledgements may vanish.
-    Consistent,
-    /// D3: acknowledged means it survives power loss.
-    Durable,
+words! {
+    /// The promise a store keeps for an acknowledged write. Ordered: a later class promises more.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Durability {
+        /// D0: killing the process can damage committed data.
+        #[default]
+        None = "none",
+        /// D1: acknowledged writes survive `kill -9`; power loss may corrupt.
+        ProcessCrash = "process-crash",
+        /// D2: power loss leaves a consistent state; recent acknowledgements may vanish.
+        Consistent = "consistent",
+        /// D3: acknowledged means it survives power loss.
+        Durable = "durable",
+    }
 }
 
 impl Durability {
-    /// Every class, weakest first.
-    pub const ALL: [Self; 4] = [
-        Self::None,
-        Self::ProcessCrash,
-        Self::Consistent,
-        Self::Durable,
-    ];
-
     /// What two stores promise that hold a part of the data each: what the weaker one does. Where that
     /// takes back what it acknowledged, in an order of its own, both together are no state that ever was:
     /// nothing is promised of a power loss then (`stowplan crash`, model `strict`).
@@ -38,17 +29,6 @@ impl Durability {
         match self.min(other) {
             Self::Consistent => Self::ProcessCrash,
             class => class,
-        }
-    }
-
-    /// The name used in files, flags and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::ProcessCrash => "process-crash",
-            Self::Consistent => "consistent",
-            Self::Durable => "durable",
         }
     }
 
@@ -61,12 +41,6 @@ impl Durability {
             Self::Consistent => "D2",
             Self::Durable => "D3",
         }
-    }
-}
-
-impl fmt::Display for Durability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -29,6 +29,7 @@ mod statistic;
 mod study;
 mod suggest;
 mod survey;
+mod words;
 mod workload;
 
 pub use capabilities::{Capabilities, Footprint};

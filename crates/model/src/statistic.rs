@@ -1,44 +1,28 @@
 //! What of the times of operations a comparison is about.
 
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use crate::words::words;
 
-/// The figure of each block whose ratios are a comparison's verdicts.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Statistic {
-    /// The time of all operations: their mean.
-    #[default]
-    Time,
-    /// The median of the operations of a block.
-    P50,
-    /// What one operation in ten exceeds.
-    P90,
-    /// What one operation in a hundred exceeds.
-    P99,
-    /// What one operation in a thousand exceeds.
-    P999,
-    /// The slowest operation of a block.
-    Max,
+words! {
+    /// The figure of each block whose ratios are a comparison's verdicts.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Statistic {
+        /// The time of all operations: their mean.
+        #[default]
+        Time = "time",
+        /// The median of the operations of a block.
+        P50 = "p50",
+        /// What one operation in ten exceeds.
+        P90 = "p90",
+        /// What one operation in a hundred exceeds.
+        P99 = "p99",
+        /// What one operation in a thousand exceeds.
+        P999 = "p999",
+        /// The slowest operation of a block.
+        Max = "max",
+    }
 }
 
 impl Statistic {
-    /// Its name in study files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
-            Self::P999 => "p999",
-            Self::Max => "max",
-        }
-    }
-
     /// Its name for people.
     #[must_use]
     pub fn in_words(self) -> &'static str {
@@ -82,11 +66,5 @@ impl Statistic {
             Self::P99 => 100,
             Self::P999 => 1_000,
         }
-    }
-}
-
-impl fmt::Display for Statistic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }

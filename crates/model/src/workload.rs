@@ -1,42 +1,32 @@
 //! What is done to a store.
 
+use crate::words::words;
 use crate::{NeighbourKind, Neighbours};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-macro_rules! word_display {
-    ($type:ty) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-    };
-}
-
-/// What one operation does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Operation {
-    /// Read one value whole.
-    Read,
-    /// Replace one value by another of the same size.
-    Overwrite,
-    /// Add one value to a store that is empty before the block, and thrown away after it.
-    Insert,
-    /// Remove one value from a store that holds the whole dataset before the block, and is thrown
-    /// away after it.
-    Delete,
-    /// Visit values by rising key, from one key on.
-    Scan,
-    /// Several of these, in the proportion that the workload says.
-    Mix,
-    /// Make an empty table (a store that names its collections otherwise: what it has instead) in
-    /// a store that has none.
-    CreateTable,
-    /// Remove the table with everything in it.
-    DropTable,
+words! {
+    /// What one operation does.
+    pub enum Operation {
+        /// Read one value whole.
+        Read = "read",
+        /// Replace one value by another of the same size.
+        Overwrite = "overwrite",
+        /// Add one value to a store that is empty before the block, and thrown away after it.
+        Insert = "insert",
+        /// Remove one value from a store that holds the whole dataset before the block, and is thrown
+        /// away after it.
+        Delete = "delete",
+        /// Visit values by rising key, from one key on.
+        Scan = "scan",
+        /// Several of these, in the proportion that the workload says.
+        Mix = "mix",
+        /// Make an empty table (a store that names its collections otherwise: what it has instead) in
+        /// a store that has none.
+        CreateTable = "create-table",
+        /// Remove the table with everything in it.
+        DropTable = "drop-table",
+    }
 }
 
 impl Operation {
@@ -51,21 +41,6 @@ impl Operation {
         Self::DropTable,
     ];
 
-    /// Its name in files and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Overwrite => "overwrite",
-            Self::Insert => "insert",
-            Self::Delete => "delete",
-            Self::Scan => "scan",
-            Self::Mix => "mix",
-            Self::CreateTable => "create-table",
-            Self::DropTable => "drop-table",
-        }
-    }
-
     /// Whether it changes the store. A mix does by definition: its proportions need not be asked.
     #[must_use]
     pub fn writes(self) -> bool {
@@ -73,60 +48,33 @@ impl Operation {
     }
 }
 
-/// What one step of a mix does.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Action {
-    /// Read one value whole.
-    #[default]
-    Read,
-    /// Replace one value by another of the same size.
-    Overwrite,
-    /// Read one value, then replace it, in the same transaction (YCSB's read-modify-write).
-    Modify,
-    /// Add one value under a new key, above all others.
-    Insert,
-    /// Remove one value.
-    Delete,
-    /// Visit values by rising key, from one key on.
-    Scan,
+words! {
+    /// What one step of a mix does.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Action {
+        /// Read one value whole.
+        #[default]
+        Read = "read",
+        /// Replace one value by another of the same size.
+        Overwrite = "overwrite",
+        /// Read one value, then replace it, in the same transaction (YCSB's read-modify-write).
+        Modify = "modify",
+        /// Add one value under a new key, above all others.
+        Insert = "insert",
+        /// Remove one value.
+        Delete = "delete",
+        /// Visit values by rising key, from one key on.
+        Scan = "scan",
+    }
 }
 
 impl Action {
-    /// All of them, in the order of their codes in a sequence.
-    pub const ALL: [Self; 6] = [
-        Self::Read,
-        Self::Overwrite,
-        Self::Modify,
-        Self::Insert,
-        Self::Delete,
-        Self::Scan,
-    ];
-
-    /// Its name in files and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Overwrite => "overwrite",
-            Self::Modify => "modify",
-            Self::Insert => "insert",
-            Self::Delete => "delete",
-            Self::Scan => "scan",
-        }
-    }
-
     /// Whether it writes a value.
     #[must_use]
     pub fn puts(self) -> bool {
         matches!(self, Self::Overwrite | Self::Modify | Self::Insert)
     }
 }
-
-word_display!(Action);
 
 /// The proportions of a mix: of as many operations as the parts add up to, so many are of each
 /// kind. They lie at distances as equal as can be, so that blocks differ in nothing but their
@@ -209,45 +157,31 @@ impl Mix {
     }
 }
 
-/// In which order keys are visited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum AccessOrder {
-    /// A random permutation of all keys.
-    #[default]
-    Random,
-    /// By rising key.
-    Ascending,
-    /// By falling key.
-    Descending,
-    /// Random keys, drawn with replacement.
-    Uniform,
-    /// Random keys, a few of them most of the time: rank n with a probability proportional to
-    /// n^-0.99, the ranks scattered over the keys (YCSB's distribution, after Gray et al. 1994).
-    Zipfian,
-    /// As zipfian, but the newest keys are the popular ones.
-    Latest,
-    /// Each key lives within the block: it is inserted, then overwritten and read as often as the
-    /// mix says, then deleted, before the next one comes.
-    Lifecycle,
+words! {
+    /// In which order keys are visited.
+    #[derive(Default)]
+    pub enum AccessOrder {
+        /// A random permutation of all keys.
+        #[default]
+        Random = "random",
+        /// By rising key.
+        Ascending = "ascending",
+        /// By falling key.
+        Descending = "descending",
+        /// Random keys, drawn with replacement.
+        Uniform = "uniform",
+        /// Random keys, a few of them most of the time: rank n with a probability proportional to
+        /// n^-0.99, the ranks scattered over the keys (YCSB's distribution, after Gray et al. 1994).
+        Zipfian = "zipfian",
+        /// As zipfian, but the newest keys are the popular ones.
+        Latest = "latest",
+        /// Each key lives within the block: it is inserted, then overwritten and read as often as the
+        /// mix says, then deleted, before the next one comes.
+        Lifecycle = "lifecycle",
+    }
 }
 
 impl AccessOrder {
-    /// Its name in files and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Ascending => "ascending",
-            Self::Descending => "descending",
-            Self::Uniform => "uniform",
-            Self::Zipfian => "zipfian",
-            Self::Latest => "latest",
-            Self::Lifecycle => "lifecycle",
-        }
-    }
-
     /// Whether a key may come more than once.
     #[must_use]
     pub fn repeats(self) -> bool {
@@ -258,51 +192,40 @@ impl AccessOrder {
     }
 }
 
-/// How a value reaches the caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Delivery {
-    /// The bytes arrive in a page-aligned buffer of the caller.
-    #[default]
-    Copy,
-    /// The store lends a slice; every cache line of it is touched.
-    InPlace,
-}
-
-impl Delivery {
-    /// Its name in files and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Copy => "copy",
-            Self::InPlace => "in-place",
-        }
+words! {
+    /// How a value reaches the caller.
+    #[derive(Default)]
+    pub enum Delivery {
+        /// The bytes arrive in a page-aligned buffer of the caller.
+        #[default]
+        Copy = "copy",
+        /// The store lends a slice; every cache line of it is touched.
+        InPlace = "in-place",
     }
 }
 
-/// The state of the page cache before a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CacheState {
-    /// Everything the block reads is in the page cache; a block that read from storage is
-    /// discarded and repeated.
-    #[default]
-    Warm,
-    /// No page of the data the block reads is in the page cache, but names may be in memory:
-    /// directory entries, inodes, and the blocks of the file system that hold them. Verified
-    /// before the block.
-    Cold,
-    /// Only of earlier results: as cold, and inodes and directory entries were dropped, but the
-    /// blocks of the file system that hold them stayed in the page cache of its device. Nothing was
-    /// verified of it, and it is not measured any more: see all-cold.
-    MetadataCold,
-    /// Nothing is in memory, as after a reboot: neither data nor names. Verified by what the
-    /// storage delivered beside data. Takes root: names can only be dropped for the whole machine.
-    AllCold,
-    /// Whatever it is: nothing is done about it, and nothing is checked.
-    AsFound,
+words! {
+    /// The state of the page cache before a block.
+    #[derive(Default)]
+    pub enum CacheState {
+        /// Everything the block reads is in the page cache; a block that read from storage is
+        /// discarded and repeated.
+        #[default]
+        Warm = "warm",
+        /// No page of the data the block reads is in the page cache, but names may be in memory:
+        /// directory entries, inodes, and the blocks of the file system that hold them. Verified
+        /// before the block.
+        Cold = "cold",
+        /// Only of earlier results: as cold, and inodes and directory entries were dropped, but the
+        /// blocks of the file system that hold them stayed in the page cache of its device. Nothing was
+        /// verified of it, and it is not measured any more: see all-cold.
+        MetadataCold = "metadata-cold",
+        /// Nothing is in memory, as after a reboot: neither data nor names. Verified by what the
+        /// storage delivered beside data. Takes root: names can only be dropped for the whole machine.
+        AllCold = "all-cold",
+        /// Whatever it is: nothing is done about it, and nothing is checked.
+        AsFound = "as-found",
+    }
 }
 
 impl CacheState {
@@ -311,24 +234,7 @@ impl CacheState {
     pub fn is_cold(self) -> bool {
         matches!(self, Self::Cold | Self::MetadataCold | Self::AllCold)
     }
-
-    /// Its name in files, flags and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Warm => "warm",
-            Self::Cold => "cold",
-            Self::MetadataCold => "metadata-cold",
-            Self::AllCold => "all-cold",
-            Self::AsFound => "as-found",
-        }
-    }
 }
-
-word_display!(Operation);
-word_display!(AccessOrder);
-word_display!(Delivery);
-word_display!(CacheState);
 
 /// How many operations share a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -549,159 +455,154 @@ impl Workload {
     /// # Errors
     /// Parts that do not go together; the message names them.
     pub fn check(&self) -> Result<(), String> {
-        self.check_mix()?;
-        self.check_order()?;
-        self.check_after()?;
-        self.check_neighbours()?;
-        let operation = self.operation;
-        match () {
-            () if operation != Operation::Insert && self.rows_per_statement.is_some() => {
-                Err(format!(
-                    "rows_per_statement is for operation = \"insert\", and this one is \"{operation}\""
-                ))
-            }
-            () if self.rows_per_statement == Some(0) => {
-                Err("rows_per_statement must be at least 1".to_owned())
-            }
-            () if self.rows_per_statement.is_some() && self.threads > 1 => {
-                Err("rows_per_statement is for one thread".to_owned())
-            }
-            () if self.scan_rows.is_some() && !self.scans() => {
-                Err("scan_rows is for scans, and this workload has none".to_owned())
-            }
-            () if self.scan_rows == Some(0) => Err("scan_rows must be at least 1".to_owned()),
-            () if !(1..=Self::MOST_THREADS).contains(&self.threads) => Err(format!(
-                "threads must be from 1 to {}, not {}",
-                Self::MOST_THREADS,
-                self.threads
-            )),
-            () if self.is_about_tables() && (self.threads > 1 || self.operations.is_some()) => {
-                Err(format!(
-                    "operation = \"{operation}\" is one operation of one thread; leave out threads and operations"
-                ))
-            }
-            () if self.changes_keys() && (self.age > 0 || self.cache.is_cold()) => {
-                Err("what adds or removes values goes to a store of its own, which is neither old nor cold".to_owned())
-            }
-            () if self
-                .sample_of
-                .is_some_and(|all| self.operations.is_none_or(|n| u64::from(n) >= all)) =>
-            {
-                Err("sample_of needs operations, and fewer of them".to_owned())
-            }
-            () if self.operations == Some(0) => Err("operations must be at least 1".to_owned()),
-            () if self.rate.is_some() && (self.group() > 0 || self.rows_per_statement.is_some()) => {
-                Err("rate is for operations that are transactions of their own: write per_transaction = 1".to_owned())
-            }
-            () if self.rate == Some(0) => Err("rate must be at least 1 operation per second".to_owned()),
-            () => Ok(()),
+        let mut rules = self.rules_of_keys();
+        rules.extend(self.rules_of_what_is_before());
+        rules.extend(self.rules_of_blocks());
+        if let Some((_, broken)) = rules.into_iter().find(|(wrong, _)| *wrong) {
+            let parts = self.mix.unwrap_or_default().total();
+            return Err(broken
+                .replace("{operation}", self.operation.name())
+                .replace("{order}", self.order.name())
+                .replace("{threads}", &self.threads.to_string())
+                .replace("{parts}", &parts.to_string()));
         }
+        self.beside.map_or(Ok(()), Neighbours::check)
     }
 
-    fn check_after(&self) -> Result<(), String> {
-        let operation = self.operation;
-        match () {
-            () if self.first_touch && (operation.writes() || self.cache != CacheState::Warm) => {
-                Err(
-                    "first_touch is for warm reads: nowhere else are page tables filled before"
-                        .to_owned(),
-                )
-            }
-            () if self.after.is_none() => Ok(()),
-            () if self.begins_empty() => self.check_after_nothing(),
-            () if self.after.create_table != self.after.insert => Err(format!(
-                "before operation = \"{operation}\" there are values: after has \"create-table\" and \"insert\" together"
-            )),
-            () if self.threads > 1 => {
-                Err("after is for one thread, whose connection it is".to_owned())
-            }
-            () if self.cache.is_cold() => {
-                Err("what is after something else is not cold".to_owned())
-            }
-            () if self.after.delete && operation != Operation::DropTable => Err(format!(
-                "after = [\"delete\"] leaves no value, which is for operation = \"drop-table\", and this one is \"{operation}\""
-            )),
-            () => Ok(()),
-        }
+    /// Whether a rule about which keys are visited, and how often, is broken, and how that is said.
+    fn rules_of_keys(&self) -> Vec<(bool, &'static str)> {
+        let (operation, order) = (self.operation, self.order);
+        let is_mix = operation == Operation::Mix;
+        let mix = self.mix.unwrap_or_default();
+        let parts = 1..=Mix::MOST_PARTS;
+        let once = matches!(operation, Operation::Insert | Operation::Delete);
+        let lives = mix.insert == 1 && mix.delete == 1 && mix.scan == 0;
+        vec![
+            (
+                is_mix && self.mix.is_none(),
+                "a mix needs its proportions, such as mix = { read = 90, overwrite = 10 }",
+            ),
+            (
+                is_mix && !parts.contains(&mix.total()),
+                "the parts of a mix must add up to at least 1 and at most 1000, not {parts}",
+            ),
+            (
+                !is_mix && self.mix.is_some(),
+                "mix is for operation = \"mix\", and this one is \"{operation}\"; where 'like' names a comparison of \
+                 a mix, whose proportions come with it, write the workload out instead",
+            ),
+            (
+                self.omit_last > 0 && order != AccessOrder::Uniform,
+                "omit_last is for order = \"uniform\", and this one is \"{order}\"",
+            ),
+            (
+                self.omit_last > 0 && mix.delete > 0,
+                "omit_last is not for a mix that deletes: any key may be deleted, the last ones too",
+            ),
+            (
+                order == AccessOrder::Lifecycle && !lives,
+                "order = \"lifecycle\" needs a mix with insert = 1, delete = 1 and no scan",
+            ),
+            (
+                once && order.repeats(),
+                "a value is added or removed once, so order = \"{order}\" is not for operation = \"{operation}\"",
+            ),
+        ]
     }
 
-    /// Before inserts there is a table and nothing in it; before a table is made there is nothing.
-    fn check_after_nothing(&self) -> Result<(), String> {
-        let operation = self.operation;
+    /// The same of what a block finds.
+    fn rules_of_what_is_before(&self) -> Vec<(bool, &'static str)> {
+        let (operation, after) = (self.operation, self.after);
         let made = EarlierPhases {
             create_table: true,
             ..EarlierPhases::default()
         };
-        match operation {
-            Operation::Insert if self.after == made => Ok(()),
-            Operation::Insert => Err(
-                "before operation = \"insert\" there are no values: after can be [\"create-table\"] only"
-                    .to_owned(),
+        let (some, empty) = (!after.is_none(), self.begins_empty());
+        let inserts = operation == Operation::Insert;
+        vec![
+            (
+                self.first_touch && (operation.writes() || self.cache != CacheState::Warm),
+                "first_touch is for warm reads: nowhere else are page tables filled before",
             ),
-            _ => Err(format!(
-                "after is about what is there, and before operation = \"{operation}\" there is nothing"
-            )),
-        }
+            (
+                some && empty && inserts && after != made,
+                "before operation = \"insert\" there are no values: after can be [\"create-table\"] only",
+            ),
+            (
+                some && empty && !inserts,
+                "after is about what is there, and before operation = \"{operation}\" there is nothing",
+            ),
+            (
+                some && !empty && after.create_table != after.insert,
+                "before operation = \"{operation}\" there are values: after has \"create-table\" and \"insert\" together",
+            ),
+            (
+                some && !empty && self.threads > 1,
+                "after is for one thread, whose connection it is",
+            ),
+            (
+                some && !empty && self.cache.is_cold(),
+                "what is after something else is not cold",
+            ),
+            (
+                !empty && after.delete && operation != Operation::DropTable,
+                "after = [\"delete\"] leaves no value, which is for operation = \"drop-table\", and this one is \"{operation}\"",
+            ),
+        ]
     }
 
-    fn check_mix(&self) -> Result<(), String> {
-        match (self.operation, self.mix) {
-            (Operation::Mix, None) => Err(
-                "a mix needs its proportions, such as mix = { read = 90, overwrite = 10 }"
-                    .to_owned(),
-            ),
-            (Operation::Mix, Some(mix)) if !(1..=Mix::MOST_PARTS).contains(&mix.total()) => {
-                Err(format!(
-                    "the parts of a mix must add up to at least 1 and at most {}, not {}",
-                    Mix::MOST_PARTS,
-                    mix.total()
-                ))
-            }
-            (Operation::Mix, Some(_)) | (_, None) => Ok(()),
-            (operation, Some(_)) => Err(format!(
-                "mix is for operation = \"mix\", and this one is \"{operation}\"; where 'like' names a comparison of \
-                 a mix, whose proportions come with it, write the workload out instead"
-            )),
-        }
-    }
-
-    fn check_neighbours(&self) -> Result<(), String> {
-        match self.beside {
-            Some(beside) if beside.kind == NeighbourKind::Threads && self.threads > 1 => Err(
+    /// The same of how many operations there are, and of what begins them.
+    fn rules_of_blocks(&self) -> Vec<(bool, &'static str)> {
+        let (operations, rows) = (self.operations, self.rows_per_statement);
+        let several = self.threads > 1;
+        let beside = self.beside.map(|beside| beside.kind);
+        let enough = |all| operations.is_none_or(|n| u64::from(n) >= all);
+        vec![
+            (
+                several && beside == Some(NeighbourKind::Threads),
                 "beside several threads, neighbours that are threads of the same process could not be \
-                 told from them: write as = \"processes\""
-                    .to_owned(),
+                 told from them: write as = \"processes\"",
             ),
-            beside => beside.map_or(Ok(()), Neighbours::check),
-        }
-    }
-
-    fn check_order(&self) -> Result<(), String> {
-        let mix = self.mix.unwrap_or_default();
-        match self.order {
-            order if self.omit_last > 0 && order != AccessOrder::Uniform => Err(format!(
-                "omit_last is for order = \"uniform\", and this one is \"{}\"",
-                order.name()
-            )),
-            _ if self.omit_last > 0 && mix.delete > 0 => Err(
-                "omit_last is not for a mix that deletes: any key may be deleted, the last ones too"
-                    .to_owned(),
+            (
+                rows.is_some() && self.operation != Operation::Insert,
+                "rows_per_statement is for operation = \"insert\", and this one is \"{operation}\"",
             ),
-            AccessOrder::Lifecycle if mix.insert != 1 || mix.delete != 1 || mix.scan > 0 => Err(
-                "order = \"lifecycle\" needs a mix with insert = 1, delete = 1 and no scan"
-                    .to_owned(),
+            (rows == Some(0), "rows_per_statement must be at least 1"),
+            (
+                rows.is_some() && several,
+                "rows_per_statement is for one thread",
             ),
-            order
-                if order.repeats()
-                    && matches!(self.operation, Operation::Insert | Operation::Delete) =>
-            {
-                Err(format!(
-                    "a value is added or removed once, so order = \"{order}\" is not for operation = \"{}\"",
-                    self.operation
-                ))
-            }
-            _ => Ok(()),
-        }
+            (
+                self.scan_rows.is_some() && !self.scans(),
+                "scan_rows is for scans, and this workload has none",
+            ),
+            (self.scan_rows == Some(0), "scan_rows must be at least 1"),
+            (
+                !(1..=Self::MOST_THREADS).contains(&self.threads),
+                "threads must be from 1 to 1024, not {threads}",
+            ),
+            (
+                self.is_about_tables() && (several || operations.is_some()),
+                "operation = \"{operation}\" is one operation of one thread; leave out threads and operations",
+            ),
+            (
+                self.changes_keys() && (self.age > 0 || self.cache.is_cold()),
+                "what adds or removes values goes to a store of its own, which is neither old nor cold",
+            ),
+            (
+                self.sample_of.is_some_and(enough),
+                "sample_of needs operations, and fewer of them",
+            ),
+            (operations == Some(0), "operations must be at least 1"),
+            (
+                self.rate.is_some() && (self.group() > 0 || rows.is_some()),
+                "rate is for operations that are transactions of their own: write per_transaction = 1",
+            ),
+            (
+                self.rate == Some(0),
+                "rate must be at least 1 operation per second",
+            ),
+        ]
     }
 
     /// The actions of its steps, which repeat. What a table is made or dropped by is none.

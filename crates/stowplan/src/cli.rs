@@ -271,7 +271,7 @@ pub(crate) struct PrintOptions {
     /// Print what was found only, and no progress.
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Print every column and setting.
+    /// Print all that was found: each comparison, claims, method, machine.
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }

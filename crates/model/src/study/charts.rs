@@ -1,53 +1,27 @@
 //! Charts of measured quantities: bars over several comparisons, and lines over what cells differ in.
 
+use crate::words::words;
 use serde::{Deserialize, Serialize};
 
-/// What a chart shows of each cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// Headline time per operation, with its interval.
-    #[default]
-    Time,
-    /// Time of all operations of a block, as mean and standard error over the rounds.
-    BlockTime,
-    /// Operations per second, with their interval.
-    Throughput,
-    /// CPU time per operation.
-    Cpu,
-    /// Largest resident set of a worker.
-    PeakMemory,
-    /// Bytes allocated on disk.
-    Footprint,
-    /// Bytes sent to storage per byte that the operations wrote.
-    WriteAmplification,
-}
-
-impl Measure {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Time,
-        Self::BlockTime,
-        Self::Throughput,
-        Self::Cpu,
-        Self::PeakMemory,
-        Self::Footprint,
-        Self::WriteAmplification,
-    ];
-
-    /// Its name in study files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::BlockTime => "block-time",
-            Self::Throughput => "throughput",
-            Self::Cpu => "cpu",
-            Self::PeakMemory => "peak-memory",
-            Self::Footprint => "footprint",
-            Self::WriteAmplification => "write-amplification",
-        }
+words! {
+    /// What a chart shows of each cell.
+    #[derive(Default)]
+    pub enum Measure {
+        /// Headline time per operation, with its interval.
+        #[default]
+        Time = "time",
+        /// Time of all operations of a block, as mean and standard error over the rounds.
+        BlockTime = "block-time",
+        /// Operations per second, with their interval.
+        Throughput = "throughput",
+        /// CPU time per operation.
+        Cpu = "cpu",
+        /// Largest resident set of a worker.
+        PeakMemory = "peak-memory",
+        /// Bytes allocated on disk.
+        Footprint = "footprint",
+        /// Bytes sent to storage per byte that the operations wrote.
+        WriteAmplification = "write-amplification",
     }
 }
 
