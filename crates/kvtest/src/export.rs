@@ -1,9 +1,8 @@
 //! The values of a database as files, one each, under kvtest's names.
 //!
-//! Threads take pieces of the key range in turn, each with a connection of its own to one state of
-//! the database, and write below a temporary directory. Only when every value is on the disk does the directory get its
-//! name, so that it is complete wherever it exists. With [`ExportSpec::force`] the files move into
-//! the directory that is there, one by one, and replace none.
+//! They are written below a temporary directory, from one state of the database. Only when every value is on
+//! the disk does the directory get its name, so that it is complete wherever it exists. With
+//! [`ExportSpec::force`] the files move into the directory that is there, one by one, and replace none.
 
 use crate::KvtestError;
 use crate::inspect::{self, Container, Database, Snapshot};
@@ -13,12 +12,9 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::io::ErrorKind;
-use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use stowplan_dataset::publish::rename_unless_taken;
@@ -32,10 +28,8 @@ use stowplan_model::StoreSpec;
 use stowplan_stores::registry;
 use stowplan_stores::{Buffer, Found, Key, Session, Store, directory};
 
-/// Values of a piece, before it is rounded up to a directory of a tree.
-const PIECE_VALUES: u32 = 256;
-/// Keys whose files lie in one directory of a tree.
-const KEYS_PER_DIRECTORY: i64 = 100;
+/// After so many values it is told how many are done.
+const TOLD_EVERY: u64 = 256;
 /// What a file takes beside its blocks: its inode and its name, in bytes, at most.
 const BYTES_PER_FILE: u64 = 4096 + 512;
 /// How long dirty files gather before the disk is made to write them.
@@ -56,8 +50,6 @@ pub struct ExportSpec {
     pub tree: bool,
     /// Add to a directory that has something in it; what it has is never changed.
     pub force: bool,
-    /// Threads that write.
-    pub threads: NonZeroUsize,
     /// Whether the files are on the disk when they get their names; otherwise the system writes
     /// them later, as kvtest leaves it.
     pub sync: bool,
@@ -67,7 +59,7 @@ pub struct ExportSpec {
 #[derive(Debug)]
 pub struct Export {
     spec: ExportSpec,
-    /// The content as it is now, whatever others write; one connection for each thread.
+    /// The content as it is now, whatever others write.
     snapshot: Snapshot,
     values: u64,
     target: Target,
@@ -152,9 +144,9 @@ impl Export {
     /// `interrupt` was raised. Nothing is left behind, unless files were being added to a directory:
     /// those that have their names by then stay, and are counted.
     pub fn write(
-        mut self,
+        self,
         interrupt: &Interrupt,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &dyn Fn(u64),
     ) -> Result<Exported, KvtestError> {
         let mut exported = self.write_temporary(interrupt, progress)?;
         self.check_complete(&exported)?;
@@ -193,57 +185,78 @@ impl Export {
     }
 
     fn write_temporary(
-        &mut self,
+        &self,
         interrupt: &Interrupt,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &dyn Fn(u64),
     ) -> Result<Exported, KvtestError> {
-        let existing = match &self.target {
-            Target::Whole(_) => None,
-            Target::Into { directory, .. } => Some(file_store(directory, self.spec.tree)?),
-        };
-        let job = Job {
-            spec: &self.spec,
-            temporary: self.temporary.path(),
-            written: file_store(self.temporary.path(), self.spec.tree)?,
-            existing,
-            next: Mutex::new(Some(i64::MIN)),
-            done: AtomicU64::new(0),
-            failed: AtomicBool::new(false),
-            interrupt,
-            progress,
-        };
-        let job = &job;
-        let mut readers = self.snapshot.readers();
         let directory = self.temporary.path();
         let (working, ended) = mpsc::channel::<()>();
-        let parts = thread::scope(|scope| {
+        let written = thread::scope(|scope| {
             if self.spec.sync {
                 // What could not be flushed meanwhile is flushed at the end.
                 let flush = move || flush_meanwhile(directory, &ended);
                 let _ = thread::Builder::new().spawn_scoped(scope, flush);
             }
-            let first = readers.next();
-            let threads: Vec<_> = readers
-                .map_while(|reader| {
-                    let work = move || job.work(reader);
-                    thread::Builder::new().spawn_scoped(scope, work).ok()
-                })
-                .collect();
-            // This thread works too, alone where the system grants no others. All are waited for
-            // before the temporary directory may go.
-            let mut parts: Vec<_> = first.map(|reader| job.work(reader)).into_iter().collect();
-            parts.extend(threads.into_iter().map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            }));
+            let written = self.write_values(interrupt, progress);
             drop(working);
-            parts
+            written
         });
-        if interrupt.raised() {
-            return Err(KvtestError::Harness(HarnessError::Interrupted));
-        }
-        Exported::sum(self.values, parts)
+        written.map_err(|error| match error {
+            KvtestError::Harness(HarnessError::Interrupted) => error,
+            error => self.broken_off(&error),
+        })
+    }
+
+    fn write_values(
+        &self,
+        interrupt: &Interrupt,
+        progress: &dyn Fn(u64),
+    ) -> Result<Exported, KvtestError> {
+        let written = file_store(self.temporary.path(), self.spec.tree)?;
+        let existing = match &self.target {
+            Target::Whole(_) => None,
+            Target::Into { directory, .. } => Some(file_store(directory, self.spec.tree)?),
+        };
+        let mut connection = written.connect()?;
+        let mut beside = existing.as_ref().map(|store| store.connect()).transpose()?;
+        let existing = match (&existing, &mut beside) {
+            (Some(store), Some(connection)) => Some(Existing {
+                store: store.as_ref(),
+                session: connection.session()?,
+            }),
+            _ => None,
+        };
+        let mut writer = Writer {
+            written: connection.session()?,
+            existing,
+            buffer: Buffer::with_capacity(0)?,
+            exported: Exported::default(),
+        };
+        let mut done = 0;
+        self.snapshot.database().scan(|key, value| {
+            if interrupt.raised() {
+                return Err(KvtestError::Harness(HarnessError::Interrupted));
+            }
+            done += 1;
+            if done % TOLD_EVERY == 0 {
+                progress(done);
+            }
+            writer.write(key, value)
+        })?;
+        progress(done);
+        let mut exported = std::mem::take(&mut writer.exported);
+        (exported.values, exported.added) = (self.values, exported.written);
+        Ok(exported)
+    }
+
+    fn broken_off(&self, error: &KvtestError) -> KvtestError {
+        // The temporary's name means nothing to anyone.
+        let temporary = self.temporary.path().display().to_string();
+        let named = self.spec.directory.display().to_string();
+        KvtestError::invalid(format!(
+            "{}; the export was broken off and left nothing",
+            error.to_string().replace(&temporary, &named)
+        ))
     }
 
     /// Every value was written, or compared with what was there.
@@ -315,123 +328,7 @@ fn move_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
     })
 }
 
-impl Exported {
-    /// What all threads did; or the fault of the one that stopped the others.
-    fn sum(values: u64, mut parts: Vec<Result<Self, KvtestError>>) -> Result<Self, KvtestError> {
-        let mut sum = Self {
-            values,
-            ..Self::default()
-        };
-        parts.sort_by_key(|part| {
-            matches!(part, Err(KvtestError::Harness(HarnessError::Interrupted)))
-        });
-        for part in parts {
-            let part = part?;
-            sum.written += part.written;
-            sum.added += part.written;
-            sum.written_bytes += part.written_bytes;
-            sum.alike += part.alike;
-            sum.differing += part.differing;
-            sum.differing_keys.extend(part.differing_keys);
-        }
-        sum.differing_keys.sort_unstable();
-        sum.differing_keys.truncate(KEYS_NAMED);
-        Ok(sum)
-    }
-}
-
-/// What the threads share.
-struct Job<'a> {
-    spec: &'a ExportSpec,
-    temporary: &'a Path,
-    /// The temporary directory.
-    written: Box<dyn Store>,
-    /// The directory that is added to.
-    existing: Option<Box<dyn Store>>,
-    /// The key from which the next piece begins; none when all are taken.
-    next: Mutex<Option<i64>>,
-    done: AtomicU64,
-    /// Whether a thread has failed, so that the others need not go on.
-    failed: AtomicBool,
-    interrupt: &'a Interrupt,
-    progress: &'a (dyn Fn(u64) + Sync),
-}
-
-impl Job<'_> {
-    /// Takes pieces until none are left.
-    fn work(&self, database: &mut Database) -> Result<Exported, KvtestError> {
-        self.take_pieces(database).map_err(|error| {
-            self.failed.store(true, Relaxed);
-            match error {
-                KvtestError::Harness(HarnessError::Interrupted) => error,
-                error => self.broken_off(&error),
-            }
-        })
-    }
-
-    fn take_pieces(&self, database: &Database) -> Result<Exported, KvtestError> {
-        let mut written = self.written.connect()?;
-        let mut existing = self
-            .existing
-            .as_ref()
-            .map(|store| store.connect())
-            .transpose()?;
-        let mut writer = Writer {
-            written: written.session()?,
-            existing: match (&self.existing, &mut existing) {
-                (Some(store), Some(connection)) => Some(Existing {
-                    store: store.as_ref(),
-                    session: connection.session()?,
-                }),
-                _ => None,
-            },
-            buffer: Buffer::with_capacity(0)?,
-            exported: Exported::default(),
-        };
-        while let Some((from, to)) = self.next_piece(database)? {
-            let mut values = 0;
-            database.scan(from, to, |key, value| {
-                if self.interrupt.raised() || self.failed.load(Relaxed) {
-                    return Err(KvtestError::Harness(HarnessError::Interrupted));
-                }
-                values += 1;
-                writer.write(key, value)
-            })?;
-            (self.progress)(self.done.fetch_add(values, Relaxed) + values);
-        }
-        Ok(writer.exported)
-    }
-
-    /// The first and last key of the next piece. A directory of a tree lies in one piece, so that
-    /// no two threads wait for each other at it.
-    fn next_piece(&self, database: &Database) -> Result<Option<(i64, i64)>, KvtestError> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(from) = *next else {
-            return Ok(None);
-        };
-        let Some(last) = database.last_of_next(from, PIECE_VALUES)? else {
-            *next = None;
-            return Ok(None);
-        };
-        let to_end = KEYS_PER_DIRECTORY - 1 - last.rem_euclid(KEYS_PER_DIRECTORY);
-        let to = last.saturating_add(to_end);
-        *next = to.checked_add(1);
-        Ok(Some((from, to)))
-    }
-
-    fn broken_off(&self, error: &KvtestError) -> KvtestError {
-        // The temporary's name means nothing to anyone.
-        let temporary = self.temporary.display().to_string();
-        let text = error
-            .to_string()
-            .replace(&temporary, &self.spec.directory.display().to_string());
-        KvtestError::invalid(format!(
-            "{text}; the export was broken off and left nothing"
-        ))
-    }
-}
-
-/// One thread's files.
+/// The files that are written.
 struct Writer<'s> {
     written: Box<dyn Session + 's>,
     existing: Option<Existing<'s>>,
@@ -478,7 +375,7 @@ impl Writer<'_> {
             return;
         }
         exported.differing += 1;
-        // A thread meets keys by rising order, so these are its smallest.
+        // Keys come by rising order, so these are the smallest.
         if exported.differing_keys.len() < KEYS_NAMED {
             exported.differing_keys.push(key);
         }
@@ -502,7 +399,7 @@ fn open(spec: &ExportSpec) -> Result<Snapshot, KvtestError> {
             path.display()
         )));
     }
-    Ok(Snapshot::take(path, spec.threads)?)
+    Ok(Snapshot::take(path)?)
 }
 
 fn file_store(directory: &Path, tree: bool) -> Result<Box<dyn Store>, KvtestError> {
@@ -690,7 +587,6 @@ mod tests {
                 directory: self.at("out"),
                 tree: false,
                 force,
-                threads: NonZeroUsize::MIN,
                 sync: false,
             })
         }
@@ -724,7 +620,7 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_meanwhile_ends_the_adding_with_the_number_of_files() {
         let bench = Bench::new();
-        let mut export = bench.adding();
+        let export = bench.adding();
         let mut exported = export
             .write_temporary(&Interrupt::never(), &|_| {})
             .unwrap();
@@ -759,7 +655,7 @@ mod tests {
     #[test]
     fn an_interrupt_ends_the_adding_between_two_files() {
         let bench = Bench::new();
-        let mut export = bench.adding();
+        let export = bench.adding();
         let interrupt = Interrupt::never();
         let mut exported = export.write_temporary(&interrupt, &|_| {}).unwrap();
         interrupt.raise();

@@ -28,7 +28,6 @@ pub fn database(path: &Path) -> bool {
     });
     let _ = (database.page_size(), database.page_count());
     let _ = (database.freelist_count(), database.count());
-    let _ = database.last_of_next(1, 3);
     let mut listed = Vec::new();
     let complete = database.values(&mut |key, bytes| {
         let before = listed.last().map_or(0, |(before, _)| *before);
@@ -37,7 +36,7 @@ pub fn database(path: &Path) -> bool {
         Ok(())
     });
     let mut read = Vec::new();
-    let scanned = database.scan::<StoreError>(1, i64::MAX, |key, value| {
+    let scanned = database.scan::<StoreError>(|key, value| {
         read.push((key, value.len() as u64));
         Ok(())
     });

@@ -6,7 +6,6 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::ffi::OsString;
 use std::fs::File;
-use std::num::NonZeroUsize;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -30,9 +29,6 @@ const READ_VERSION_OFFSET: u64 = 19;
 /// Where the header counts the transactions that wrote the file itself (same place, section 1.3.7).
 const CHANGE_COUNTER_OFFSET: u64 = 24;
 
-/// So often connections are brought to the same state, before it is given up.
-const SNAPSHOT_ATTEMPTS: u32 = 100;
-
 /// A database, open for reading.
 #[derive(Debug)]
 pub struct Database {
@@ -46,26 +42,25 @@ pub struct Database {
     connection: Connection,
 }
 
-/// Connections that see a database in one and the same state, whatever others write meanwhile.
+/// A database seen in one and the same state, whatever others write meanwhile.
 ///
-/// Fields are dropped in this order: the connections, then what must outlive their locks.
+/// Fields are dropped in this order: the connection, then what must outlive its locks.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    readers: Vec<Database>,
+    database: Database,
     _tidy: Tidy,
     unlocked: Unlocked,
 }
 
 /// The file of a database, open beside SQLite. A process that closes a file loses all its locks on
-/// it (POSIX, `fcntl`), those of SQLite as well: so this is opened before the first connection and
-/// closed after the last.
+/// it (POSIX, `fcntl`), those of SQLite as well: so this is opened before the connection and closed after it.
 #[derive(Debug)]
 struct Unlocked {
     path: PathBuf,
     file: PathBuf,
     open: File,
-    /// What it was when the connections saw it first, unless they may miss changes rightly: beside
-    /// a write-ahead log they go on seeing what they saw.
+    /// What it was when the connection saw it first, unless that may miss changes rightly: beside a
+    /// write-ahead log it goes on seeing what it saw.
     was: Option<Mark>,
 }
 
@@ -240,12 +235,6 @@ impl Database {
             .map_err(|e| failed(format!("read {}", self.path.display()), &e))
     }
 
-    fn release(&self) -> Result<()> {
-        self.connection
-            .execute_batch("COMMIT")
-            .map_err(|e| failed(format!("read {}", self.path.display()), &e))
-    }
-
     /// The number of values.
     ///
     /// # Errors
@@ -257,34 +246,20 @@ impl Database {
             .map_err(|e| failed(format!("count the values of {}", self.path.display()), &e))
     }
 
-    /// The last of the next `rows` keys, `from` and above; none if there are none.
-    ///
-    /// # Errors
-    /// As [`Self::page_size`].
-    pub(crate) fn last_of_next(&self, from: i64, rows: u32) -> Result<Option<i64>> {
-        let sql = "SELECT max(k) FROM (SELECT k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2)";
-        self.connection
-            .query_row(sql, (from, rows), |row| row.get(0))
-            .map_err(|e| failed(format!("list the keys of {}", self.path.display()), &e))
-    }
-
-    /// Calls `visit(key, value)` for each value with a key between `from` and `to`, both included,
-    /// by rising key.
+    /// Calls `visit(key, value)` for each value, by rising key.
     ///
     /// # Errors
     /// As [`Self::values`].
     pub fn scan<E: From<StoreError>>(
         &self,
-        from: i64,
-        to: i64,
         mut visit: impl FnMut(u64, &[u8]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let told =
             |e: rusqlite::Error| failed(format!("read the values of {}", self.path.display()), &e);
         let utf8 = self.word("encoding")? == "UTF-8";
-        let sql = "SELECT k, v FROM kv WHERE k BETWEEN ?1 AND ?2 ORDER BY k";
+        let sql = "SELECT k, v FROM kv ORDER BY k";
         let mut statement = self.connection.prepare(sql).map_err(told)?;
-        let mut rows = statement.query((from, to)).map_err(told)?;
+        let mut rows = statement.query([]).map_err(told)?;
         let mut last = 0;
         while let Some(row) = rows.next().map_err(told)? {
             let key: i64 = row.get(0).map_err(told)?;
@@ -378,95 +353,59 @@ impl Database {
 }
 
 impl Snapshot {
-    /// Opens so many connections, and has all of them hold what the first one sees.
+    /// Opens a connection, and has it hold what it sees first.
     ///
     /// # Errors
-    /// As [`Database::open`]; or others write so often that no two connections see the same.
-    pub(crate) fn take(path: &Path, readers: NonZeroUsize) -> Result<Self> {
+    /// As [`Database::open`].
+    pub(crate) fn take(path: &Path) -> Result<Self> {
         let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
         // Where no log can be made there is none to share, and nothing else can be read.
         let writable = accessat(CWD, directory_of(&file), Access::WRITE_OK, AtFlags::EACCESS);
-        Self::take_from(path, file, readers, writable.is_ok())
+        Self::take_from(path, file, writable.is_ok())
     }
 
-    fn take_from(
-        path: &Path,
-        file: PathBuf,
-        readers: NonZeroUsize,
-        writable: bool,
-    ) -> Result<Self> {
+    fn take_from(path: &Path, file: PathBuf, writable: bool) -> Result<Self> {
         let open = File::open(&file).map_err(StoreError::io("open", path))?;
         let write_ahead = read_write_ahead(&open).unwrap_or(false);
         let rests = write_ahead && !beside(&file, "-wal").exists();
         let unchanging = rests && !writable;
-        // The connection behind the last one sees whether anything was written meanwhile.
-        let count = readers.get() + 1;
-        let mut snapshot = Self {
-            readers: Vec::with_capacity(count),
-            _tidy: Tidy {
-                file: file.clone(),
-                wanted: rests && !unchanging,
-            },
-            unlocked: Unlocked {
-                path: path.to_owned(),
-                file: file.clone(),
-                open,
-                was: None,
-            },
+        let tidy = Tidy {
+            file: file.clone(),
+            wanted: rests && !unchanging,
+        };
+        let mut unlocked = Unlocked {
+            path: path.to_owned(),
+            file: file.clone(),
+            open,
+            was: None,
         };
         // Without locks, from before the first look on; with them, from when they are held.
         if unchanging {
-            snapshot.unlocked.was = Some(snapshot.unlocked.mark()?);
+            unlocked.was = Some(unlocked.mark()?);
         }
-        for _ in 0..count {
-            let connection =
-                open_to_read(&file, unchanging).map_err(|e| cannot_open(path, &file, &e))?;
-            snapshot.readers.push(Database {
-                path: path.to_owned(),
-                file: file.clone(),
-                write_ahead,
-                connection,
-            });
-        }
-        snapshot.hold()?;
+        let connection =
+            open_to_read(&file, unchanging).map_err(|e| cannot_open(path, &file, &e))?;
+        let database = Database {
+            path: path.to_owned(),
+            file,
+            write_ahead,
+            connection,
+        };
+        let mut snapshot = Self {
+            database,
+            _tidy: tidy,
+            unlocked,
+        };
+        snapshot.database.hold()?;
         if !write_ahead {
             snapshot.unlocked.was = Some(snapshot.unlocked.mark()?);
         }
         Ok(snapshot)
     }
 
-    /// Beside a write-ahead log a reader stops nobody from writing, so that two readers may come to
-    /// see two states, unless nothing was written between them.
-    fn hold(&mut self) -> Result<()> {
-        let Some(witness) = self.readers.pop() else {
-            return Ok(());
-        };
-        for _ in 0..SNAPSHOT_ATTEMPTS {
-            // Changes when another connection has written (https://sqlite.org/pragma.html).
-            let before = witness.number("data_version")?;
-            self.readers.iter().try_for_each(Database::hold)?;
-            if witness.number("data_version")? == before {
-                return Ok(());
-            }
-            self.readers.iter().try_for_each(Database::release)?;
-        }
-        Err(refused(
-            &self.unlocked.path,
-            "others write to it all the time; try again while they do not",
-        ))
-    }
-
-    /// The first of them, to ask for what is the same for all.
-    ///
-    /// # Panics
-    /// Never: there is one at least.
+    /// What it sees.
     pub(crate) fn database(&self) -> &Database {
-        &self.readers[0]
-    }
-
-    /// All of them, each for one thread.
-    pub(crate) fn readers(&mut self) -> impl Iterator<Item = &mut Database> {
-        self.readers.iter_mut()
+        &self.database
     }
 
     /// Whether the file is still the one that was read first. Locks see to that, but there are
@@ -703,7 +642,7 @@ mod tests {
             std::fs::write(place.path(), damaged).unwrap();
             let database = Database::open(&place.path()).unwrap();
             let listed = database.values(&mut |_, _| Ok(())).unwrap_err();
-            let read = database.scan::<StoreError>(1, i64::MAX, |_, _| Ok(()));
+            let read = database.scan::<StoreError>(|_, _| Ok(()));
             for told in [listed, read.unwrap_err()] {
                 let told = told.to_string();
                 assert!(
@@ -787,21 +726,17 @@ mod tests {
     }
 
     #[test]
-    fn values_are_scanned_in_pieces_that_leave_nothing_out() {
+    fn values_are_scanned_by_rising_key() {
         let place = Place::with("INSERT INTO kv VALUES(2,x'02'),(3,'c'),(900,x''),(5000,x'05')");
         let database = Database::open(&place.path()).unwrap();
         assert_eq!(database.count().unwrap(), 4);
         let mut found = Vec::new();
-        let mut from = i64::MIN;
-        while let Some(to) = database.last_of_next(from, 2).unwrap() {
-            database
-                .scan(from, to, |key, value| {
-                    found.push((key, value.to_vec()));
-                    Ok::<_, StoreError>(())
-                })
-                .unwrap();
-            from = to + 1;
-        }
+        database
+            .scan(|key, value| {
+                found.push((key, value.to_vec()));
+                Ok::<_, StoreError>(())
+            })
+            .unwrap();
         let expected = [
             (2, vec![2]),
             (3, b"c".to_vec()),
@@ -816,7 +751,7 @@ mod tests {
         for row in ["(5,NULL)", "(6,1.5)", "(6,7)", "(-3,x'00')"] {
             let place = Place::with(&format!("INSERT INTO kv VALUES{row}"));
             let database = Database::open(&place.path()).unwrap();
-            let scanned = database.scan(i64::MIN, i64::MAX, |_, _| Ok::<_, StoreError>(()));
+            let scanned = database.scan(|_, _| Ok::<_, StoreError>(()));
             let told = scanned.unwrap_err().to_string();
             assert_eq!(told, place.values().unwrap_err().to_string());
         }
@@ -870,40 +805,36 @@ mod tests {
 
     fn snapshot(place: &Place, writable: bool) -> Snapshot {
         let file = std::fs::canonicalize(place.path()).unwrap();
-        let readers = NonZeroUsize::new(2).unwrap();
-        Snapshot::take_from(&place.path(), file, readers, writable).unwrap()
+        Snapshot::take_from(&place.path(), file, writable).unwrap()
     }
 
-    fn lengths(snapshot: &mut Snapshot) -> Vec<usize> {
+    fn lengths(snapshot: &Snapshot) -> Vec<usize> {
         let mut lengths = Vec::new();
-        for reader in snapshot.readers() {
-            reader
-                .scan(i64::MIN, i64::MAX, |_, value| {
-                    lengths.push(value.len());
-                    Ok::<_, StoreError>(())
-                })
-                .unwrap();
-        }
+        let scanned = snapshot.database().scan(|_, value| {
+            lengths.push(value.len());
+            Ok::<_, StoreError>(())
+        });
+        scanned.unwrap();
         lengths
     }
 
     #[test]
-    fn a_database_in_wal_mode_at_rest_is_seen_as_it_was_by_all_and_left_without_a_log() {
+    fn a_database_in_wal_mode_at_rest_is_seen_as_it_was_and_left_without_a_log() {
         let place = Place::with("PRAGMA journal_mode=wal; INSERT INTO kv VALUES(1,zeroblob(10))");
-        let mut snapshot = snapshot(&place, true);
+        let snapshot = snapshot(&place, true);
         let writer = Connection::open(place.path()).unwrap();
         writer
             .execute_batch("UPDATE kv SET v=zeroblob(20); PRAGMA wal_checkpoint(PASSIVE)")
             .unwrap();
         drop(writer);
-        assert_eq!(lengths(&mut snapshot), [10, 10]);
+        assert_eq!(lengths(&snapshot), [10]);
         snapshot.check_unchanged().unwrap();
         drop(snapshot);
         let writer = Connection::open(place.path()).unwrap();
         writer.execute("UPDATE kv SET v=zeroblob(30)", []).unwrap();
         writer.close().unwrap();
         assert_eq!((place.values().unwrap(), place.names()), (vec![(1, 30)], 1));
-        drop(Snapshot::take(&place.path(), NonZeroUsize::MIN).unwrap());
+        drop(Snapshot::take(&place.path()).unwrap());
         assert_eq!(place.names(), 1, "neither log nor index is left");
     }
 
@@ -914,7 +845,7 @@ mod tests {
         writer
             .execute_batch("INSERT INTO kv VALUES(1,zeroblob(10)); PRAGMA wal_checkpoint(TRUNCATE)")
             .unwrap();
-        drop(Snapshot::take(&place.path(), NonZeroUsize::MIN).unwrap());
+        drop(Snapshot::take(&place.path()).unwrap());
         assert_eq!(place.names(), 3);
         writer.execute("UPDATE kv SET v=zeroblob(20)", []).unwrap();
         assert_eq!(place.values().unwrap(), [(1, 20)]);

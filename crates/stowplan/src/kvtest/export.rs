@@ -5,16 +5,11 @@ use super::words::{broken_off, counted, say};
 use crate::error::{CliError, Exit};
 use crate::progress::Steps;
 use crate::screen;
-use std::num::NonZeroUsize;
-use std::thread::available_parallelism;
 use std::time::Instant;
 use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_kvtest::export::{Export, ExportSpec, Exported};
 use stowplan_model::format_bytes;
-
-/// More threads than this wait for each other in the file system.
-const THREADS_MAX: usize = 4;
 
 /// Writes each blob of a database into a file of its own.
 pub(crate) fn export(options: &ExportOptions) -> Result<Exit, CliError> {
@@ -26,7 +21,6 @@ pub(crate) fn export(options: &ExportOptions) -> Result<Exit, CliError> {
         directory: options.directory.clone(),
         tree: options.tree,
         force: options.force,
-        threads: threads(options.threads),
         sync: !options.nosync,
     })?;
     let values = export.values();
@@ -49,14 +43,6 @@ pub(crate) fn export(options: &ExportOptions) -> Result<Exit, CliError> {
         }
         Err(error) => broken_off(error.into()),
     }
-}
-
-fn threads(asked: Option<u32>) -> NonZeroUsize {
-    let asked = asked.and_then(|threads| NonZeroUsize::new(usize::try_from(threads).ok()?));
-    asked.unwrap_or_else(|| {
-        let processors = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        NonZeroUsize::new(THREADS_MAX).map_or(processors, |most| processors.min(most))
-    })
 }
 
 fn summary(options: &ExportOptions, exported: &Exported) -> String {

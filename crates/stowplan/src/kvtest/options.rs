@@ -109,9 +109,6 @@ pub(crate) struct ExportOptions {
     /// Leave the files to the system to write later, as kvtest does.
     #[arg(long)]
     pub(crate) nosync: bool,
-    /// Threads that write.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(crate) threads: Option<u32>,
     /// No progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -143,7 +143,7 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
         ),
         ("kvtest export x.db", "'stowplan kvtest export' needs DIR"),
         (
-            "kvtest export x.db d --threads 900",
+            "verify x.sqlar --threads 900",
             "--threads 900: it must be from 1 to 64",
         ),
         ("kvtest init x.db --cuont 5", "did you mean '--count'?"),

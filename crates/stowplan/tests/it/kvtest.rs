@@ -175,9 +175,7 @@ fn every_value_becomes_a_file_of_its_name_in_both_layouts() {
     let gaps = "VALUES(1,x'01'),(99,x''),(100,x'64'),(101,x'65'),(12345,zeroblob(70000)),
                 (999999,'text'),(1000000,x'0f'),(9000000000,x'10')";
     database(&bench, "x.db", gaps);
-    bench
-        .run(&["kvtest", "export", "x.db", "dir", "--threads", "3"])
-        .exits(0);
+    bench.run(&["kvtest", "export", "x.db", "dir"]).exits(0);
     bench
         .run(&["kvtest", "export", "x.db", "tree", "--tree", "-q"])
         .exits(0);
@@ -214,19 +212,14 @@ fn values_of_blobs(path: &Path) -> BTreeMap<u64, Vec<u8>> {
 }
 
 #[test]
-fn many_values_are_exported_by_several_threads_without_one_missing() {
+fn many_values_are_exported_without_one_missing() {
     let bench = Bench::new();
     database(&bench, "x.db", &random(3_000, 500));
     fs::create_dir(bench.path("dir")).unwrap();
-    for threads in ["1", "2", "7"] {
-        let tree = format!("tree{threads}");
-        bench
-            .run(&[
-                "kvtest", "export", "x.db", &tree, "-tree", "-threads", threads,
-            ])
-            .exits(0);
-        assert_eq!(files(&bench.path(&tree)).len(), 3_000);
-    }
+    bench
+        .run(&["kvtest", "export", "x.db", "tree", "-tree"])
+        .exits(0);
+    assert_eq!(files(&bench.path("tree")).len(), 3_000);
     bench.run(&["kvtest", "export", "x.db", "dir"]).exits(0);
     let files = files(&bench.path("dir"));
     let values = values(&bench.path("x.db"));
@@ -344,7 +337,7 @@ fn what_no_file_can_hold_ends_the_export_by_its_key_and_leaves_nothing() {
             .unwrap()
             .execute(&format!("INSERT INTO kv VALUES{row}"), [])
             .unwrap();
-        let run = bench.run(&["kvtest", "export", "x.db", "out", "--threads", "4"]);
+        let run = bench.run(&["kvtest", "export", "x.db", "out"]);
         assert!(run.exits(1).stderr().contains(told), "{}", run.stderr());
         assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
         fs::remove_file(bench.path("x.db")).unwrap();
@@ -554,7 +547,7 @@ fn what_is_written_during_an_export_is_not_in_it() {
         writer.close().unwrap();
         let before = values(&bench.path("x.db"));
         let mut child = bench
-            .command(&["kvtest", "export", "x.db", "out", "--threads", "2", "-q"])
+            .command(&["kvtest", "export", "x.db", "out", "-q"])
             .spawn()
             .unwrap();
         wait_for_files(&bench);
