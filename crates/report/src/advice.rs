@@ -5,8 +5,8 @@ use crate::wording::{self, list, quoted};
 use crate::{noise, value};
 use stowplan_analysis::{
     Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, NoFastest, Open,
-    PreferredAs, PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED,
-    Unbeaten, Verdict, When, WorkDifference, same_work, work_differences,
+    PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED, Unbeaten, Verdict,
+    When, WorkDifference, same_work, work_differences,
 };
 use stowplan_model::{Cell, CellId, DurabilityClaim, PerTransaction, Statistic};
 
@@ -47,17 +47,6 @@ fn told(factor: &RatioEstimate) -> String {
 pub(crate) fn ends(factor: &RatioEstimate) -> String {
     let [low, high] = [factor.low, factor.high].map(value::ratio);
     format!("({low}{NO_BREAK}to{NO_BREAK}{high})")
-}
-
-/// `, but promises less: none against consistent, atomic`.
-pub(crate) fn promise_difference(difference: &PromiseDifference) -> String {
-    let comparison = match difference.is {
-        Promises::Less => "but promises less",
-        Promises::More => "and promises more",
-        Promises::SomethingElse => "but promises something else",
-    };
-    let PromiseDifference { ours, theirs, .. } = difference;
-    format!(", {comparison}: {ours} against {theirs}")
 }
 
 /// The labels, or the first of them and how many there are besides.
@@ -147,48 +136,6 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// Which is fastest, in a sentence, and by what if that is not the time of all operations.
-    pub(crate) fn headline(&self) -> String {
-        match self.comparison.measure {
-            Statistic::Time => self.by_time(),
-            measure => format!("By the {}: {}", measure.in_words(), self.by_time()),
-        }
-    }
-
-    fn by_time(&self) -> String {
-        if let Some(open) = &self.found.open {
-            return self.open_headline(open);
-        }
-        let (base, but) = (&self.base, self.but_sooner());
-        if let Some(winner) = self.comparison.fastest() {
-            return format!("{}{but}", self.fastest(winner));
-        }
-        let faster = self.faster();
-        if !faster.is_empty() {
-            let why = self.found.no_fastest.map(|why| self.no_fastest(why));
-            return format!(
-                "Faster than {base}: {}.{}",
-                list(&faster),
-                why.unwrap_or_default()
-            );
-        }
-        if self.found.kind == Kind::Equivalent {
-            return format!("No difference that matters: all are equivalent to {base}.");
-        }
-        let zone = wording::zone(self.analysis);
-        format!("Nothing was shown to be faster than {base} by more than {zone}.{but}")
-    }
-
-    fn open_headline(&self, open: &Open) -> String {
-        let verdict = match open {
-            Open::Unreliable | Open::ControlTooShort => "No verdict: session unreliable, because",
-            Open::Undecided | Open::TooFewRounds { .. } | Open::NoRatio => "No verdict yet:",
-            Open::NoChoice => "No choice:",
-            Open::NoBaseline | Open::Alone | Open::Failed => "No verdict:",
-        };
-        format!("{verdict} {}.", self.because(open))
-    }
-
     /// Why nothing can be said.
     fn because(&self, open: &Open) -> String {
         match open {
@@ -244,114 +191,23 @@ impl<'a> Advice<'a> {
         all.max_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio))
     }
 
-    fn fastest(&self, winner: &CellSummary) -> String {
-        let ratio = self.comparison.to_baseline(winner);
-        let ratio = ratio.and_then(|contrast| contrast.estimate);
-        let factor = ratio.map_or_else(String::new, |ratio| {
-            format!(", {} as {}", times_as_fast(&ratio), self.base)
-        });
-        let does_the_same = |cell: &CellSummary| !self.does_other_work(cell);
-        let others = if self.comparison.rivals().all(does_the_same) {
-            "each of the others"
-        } else {
-            "each of the others that do the same work"
-        };
-        format!("Fastest: {}{factor}. It beats {others}.", name(winner))
-    }
-
     /// Whether a cell does other work than the baseline.
     fn does_other_work(&self, cell: &CellSummary) -> bool {
         self.baseline
             .is_some_and(|baseline| !same_work(cell, baseline))
     }
 
-    /// ` But including the final flush to disk, B is done sooner: 5.18 µs against 12.2 µs.`, where
-    /// it depends on that.
-    fn but_sooner(&self) -> String {
-        let depends = self.found.kind == Kind::Depends;
-        let sooner = self.sooner().filter(|_| depends);
-        sooner.map_or_else(String::new, |sooner| format!(" But {sooner}."))
-    }
-
-    /// Why none of those that are faster is called the fastest; of one that is to be preferred, with
-    /// what speaks for it.
-    fn no_fastest(&self, why: NoFastest) -> String {
-        if let Some(preferred) = self.found.preferred_as {
-            return format!(
-                " {} is preferred: {}. It is not called the fastest, because {}.",
-                self.choice,
-                self.preferred(preferred),
-                self.not_the_fastest(why)
-            );
-        }
+    /// Why what is chosen is not called the fastest.
+    fn not_the_fastest(&self, why: NoFastest) -> String {
         let because = match why {
-            NoFastest::Promises => "they do not all promise the same",
-            NoFastest::NotEachBeaten => "none was shown to beat each of the others",
-            NoFastest::OtherWork => "they do not all do the same work",
-        };
-        format!(" None is called the fastest, because {because}.")
-    }
-
-    /// Why the choice, which is faster than the baseline, is not called the fastest.
-    fn not_the_fastest(&self, why: NoFastest) -> &'static str {
-        let chosen = self.chosen();
-        match why {
             NoFastest::Promises => "not all promise the same",
             NoFastest::NotEachBeaten => "it is not clearly ahead of each other one",
-            NoFastest::OtherWork if chosen.is_some_and(|c| self.does_other_work(c)) => {
+            NoFastest::OtherWork if self.chosen().is_some_and(|c| self.does_other_work(c)) => {
                 "it does other work"
             }
             NoFastest::OtherWork => "not all do the same work",
-        }
-    }
-
-    /// What speaks for the choice among all that are faster than the baseline.
-    fn preferred(&self, preferred: PreferredAs) -> String {
-        const LARGEST: &str = "its measured factor is the largest";
-        let base = &self.base;
-        let promises = self.baseline.and_then(CellSummary::promise).is_some();
-        let faster = self.comparison.with_verdict(Verdict::Faster);
-        let same_work = faster.iter().all(|(cell, _)| !self.does_other_work(cell));
-        match preferred {
-            PreferredAs::OnlyFaster => format!("nothing else was shown to be faster than {base}"),
-            PreferredAs::SamePromiseAndWork => {
-                let promise = promises.then(|| format!("promise at least as much as {base}"));
-                let work = (!same_work).then(|| "do the same work".to_owned());
-                let asked: Vec<String> = promise.into_iter().chain(work).collect();
-                match asked.is_empty() {
-                    true => LARGEST.to_owned(),
-                    false => format!("{LARGEST} of those that {}", list(&asked)),
-                }
-            }
-            PreferredAs::SamePromise if promises => format!(
-                "{LARGEST} of those that promise at least as much as {base}, though none of them does \
-                 the same work"
-            ),
-            PreferredAs::SamePromise => format!("{LARGEST}, though none does the same work"),
-            PreferredAs::SmallestRatio => {
-                format!("{LARGEST}, though none promises as much as {base}")
-            }
-        }
-    }
-
-    /// Every cell that is faster than the baseline, with its factor.
-    fn faster(&self) -> Vec<String> {
-        let faster = self.comparison.with_verdict(Verdict::Faster).into_iter();
-        let named = faster.map(|(cell, ratio)| {
-            let promise = self
-                .baseline
-                .and_then(|base| PromiseDifference::of(cell, base));
-            let work = self.baseline.map(|base| work_differences(cell, base));
-            let work = work.filter(|work| !work.is_empty());
-            format!(
-                "{} ({}{}{})",
-                name(cell),
-                times_as_fast(&ratio),
-                work.map_or_else(String::new, |work| format!(", {}", other_work(&work))),
-                promise.as_ref().map(promise_difference).unwrap_or_default()
-            )
-        });
-        named.collect()
+        };
+        format!("; it is not called the fastest, because {because}")
     }
 
     /// What that means for the user, in a sentence.
@@ -372,8 +228,12 @@ impl<'a> Advice<'a> {
         let work = self
             .baseline
             .map(|baseline| wording::work(self.analysis, baseline));
+        let measure = match self.comparison.measure {
+            Statistic::Time => String::new(),
+            measure => format!(" by the {},", measure.in_words()),
+        };
         let work = work.unwrap_or_default();
-        format!("On this machine, {work}, {}.", self.advised())
+        format!("On this machine,{measure} {work}, {}.", self.advised())
     }
 
     fn advised(&self) -> String {
@@ -395,7 +255,9 @@ impl<'a> Advice<'a> {
         }
         let more = match self.found.kind {
             Kind::Use | Kind::Stay | Kind::Prefer => {
-                [self.flush(), self.with_other_work(), self.by_promise()].concat()
+                let why = self.found.no_fastest.map(|why| self.not_the_fastest(why));
+                let more = [self.flush(), self.with_other_work(), self.by_promise()];
+                why.unwrap_or_default() + &more.concat()
             }
             Kind::Depends => [self.condition(), self.flush(), self.by_promise()].concat(),
             _ => {

@@ -68,10 +68,7 @@ fn badge(kind: Kind) -> Badge {
 }
 
 fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome, advice: &Advice<'_>) -> Vec<Block> {
-    let mut blocks = vec![
-        paragraph(strong(advice.headline())),
-        paragraph(advice.in_a_sentence()),
-    ];
+    let mut blocks = vec![paragraph(advice.in_a_sentence())];
     blocks.push(remark(metric(comparison)));
     blocks.push(cells::table(comparison).into());
     blocks.extend(basis(comparison).map(remark));

@@ -59,7 +59,6 @@ pub(crate) fn in_brief(document: &Document, options: &TerminalOptions) -> String
 
 /// What is said of one comparison before its numbers.
 pub(crate) struct Found {
-    pub(crate) headline: String,
     pub(crate) advice: String,
     /// Everything that is listed there.
     pub(crate) listed: Vec<String>,
@@ -79,7 +78,6 @@ pub(crate) fn findings(analysis: &Analysis, place: usize) -> Found {
         _ => None,
     });
     Found {
-        headline: said.next().unwrap(),
         advice: said.next().unwrap(),
         listed: lists.flatten().map(|item| item.text.text()).collect(),
     }

@@ -2,20 +2,14 @@
 
 use crate::fixture;
 use crate::support::{VERBOSE, findings, markdown, terminal, words};
-use stowplan_analysis::{
-    Analysis, CorrectedRatio, Kind, NoFastest, PreferredAs, RatioEstimate, Recommendation, Verdict,
-};
+use stowplan_analysis::{Analysis, CorrectedRatio, NoFastest, RatioEstimate, Verdict};
 use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
 use stowplan_report::wording;
 
 #[test]
 fn an_unreliable_session_claims_nothing() {
     let findings = findings(&fixture::analysis(), 2);
-    assert!(
-        findings
-            .headline
-            .starts_with("No verdict: session unreliable")
-    );
+    assert!(findings.advice.starts_with("Claim nothing"));
     let text = words(&terminal(&fixture::analysis(), &VERBOSE));
     assert!(text.contains("4.2% (control 1.04 [1.03, 1.06])"), "{text}");
     assert!(!findings.advice.contains("use"), "{}", findings.advice);
@@ -47,32 +41,12 @@ fn a_failed_cell_is_named_with_its_failure() {
 }
 
 #[test]
-fn the_fastest_is_named_only_if_the_analysis_found_one() {
-    let analysis = fixture::analysis();
-    let headline = |analysis: &Analysis, place| findings(analysis, place).headline;
-    let reads = headline(&analysis, 0);
-    assert!(reads.starts_with("Fastest: “SQLite, sqlite3_blob_read(), memory-"));
-    assert!(!headline(&analysis, 1).contains("Fastest"));
-    let mut undecided = analysis;
-    undecided.comparisons[0].fastest = None;
-    undecided.decide();
-    let reads = headline(&undecided, 0);
-    let expected = "Faster than separate files: “SQLite, sqlite3_blob_read()";
-    assert!(reads.starts_with(expected), "{reads}");
-}
-
-#[test]
 fn a_baseline_that_wins_is_kept() {
     let mut analysis = fixture::analysis();
     let baseline = analysis.comparisons[0].cells[0].cell.id.clone();
     analysis.comparisons[0].fastest = Some(baseline);
     analysis.decide();
     let findings = findings(&analysis, 0);
-    assert!(
-        findings.headline.starts_with("Fastest: separate files. "),
-        "{}",
-        findings.headline
-    );
     assert!(
         findings.advice.contains("stay with separate files"),
         "{}",
@@ -141,9 +115,7 @@ fn advice_where_all_are((verdict, ratio): (Verdict, f64)) -> String {
         contrast.estimate = Some(fixture::estimate(ratio, 0.06));
     }
     analysis.decide();
-    let findings = findings(&analysis, 0);
-    assert!(!findings.headline.contains("Fastest"), "{verdict:?}");
-    findings.advice
+    findings(&analysis, 0).advice
 }
 
 #[test]
@@ -218,11 +190,9 @@ fn too_few_rounds_are_said_with_how_many_there_are() {
         (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
     }
     analysis.decide();
-    let findings = findings(&analysis, 0);
-    assert_eq!(
-        findings.headline,
-        "No verdict yet: too few rounds (2 of 10) to compare."
-    );
+    let advice = findings(&analysis, 0).advice;
+    let said = "nothing was decided: too few rounds (2 of 10) to compare; go on with it";
+    assert!(advice.contains(said), "{advice}");
     let text = markdown(&analysis);
     assert!(text.contains("not decided: 2 of 10 rounds"), "{text}");
     assert!(!text.contains("differed by unknown"), "{text}");
@@ -271,69 +241,22 @@ fn what_keeps_the_promises_of_the_baseline_is_preferred_to_what_is_faster_still(
     );
 }
 
-/// The headline on overwrites, were the recommendation to be this.
-fn headline_where(change: impl Fn(&mut Recommendation)) -> String {
-    let mut analysis = fixture::analysis();
-    change(&mut analysis.comparisons[1].recommendation);
-    findings(&analysis, 1).headline
-}
-
 #[test]
-fn what_is_preferred_says_why_though_none_is_called_the_fastest() {
-    let base = "“separate files, truncated and written”";
-    let largest = "its measured factor is the largest";
-    let cases = [
+fn what_is_preferred_says_why_it_is_not_called_the_fastest() {
+    for (why, because) in [
+        (NoFastest::Promises, "not all promise the same"),
         (
-            PreferredAs::OnlyFaster,
-            format!("nothing else was shown to be faster than {base}"),
+            NoFastest::NotEachBeaten,
+            "it is not clearly ahead of each other one",
         ),
-        (
-            PreferredAs::SamePromiseAndWork,
-            format!("{largest} of those that promise at least as much as {base}"),
-        ),
-        (
-            PreferredAs::SamePromise,
-            format!(
-                "{largest} of those that promise at least as much as {base}, though none of them does \
-                 the same work"
-            ),
-        ),
-        (
-            PreferredAs::SmallestRatio,
-            format!("{largest}, though none promises as much as {base}"),
-        ),
-    ];
-    for (preferred, reason) in cases {
-        for (why, because) in [
-            (NoFastest::Promises, "not all promise the same"),
-            (
-                NoFastest::NotEachBeaten,
-                "it is not clearly ahead of each other one",
-            ),
-            (NoFastest::OtherWork, "not all do the same work"),
-        ] {
-            let headline = headline_where(|found| {
-                (found.preferred_as, found.no_fastest) = (Some(preferred), Some(why));
-            });
-            let expected = format!(
-                " “SQLite, no journal, synchronous=OFF” is preferred: {reason}. It is not \
-                 called the fastest, because {because}."
-            );
-            assert!(headline.ends_with(&expected), "{headline}");
-        }
+        (NoFastest::OtherWork, "not all do the same work"),
+    ] {
+        let mut analysis = fixture::analysis();
+        analysis.comparisons[1].recommendation.no_fastest = Some(why);
+        let advice = findings(&analysis, 1).advice;
+        let expected = format!("; it is not called the fastest, because {because}");
+        assert!(advice.contains(&expected), "{advice}");
     }
-}
-
-#[test]
-fn where_it_depends_nothing_is_said_to_be_preferred() {
-    let headline = headline_where(|found| {
-        (found.kind, found.preferred_as) = (Kind::Depends, None);
-    });
-    assert!(
-        headline
-            .ends_with(" None is called the fastest, because they do not all promise the same."),
-        "{headline}"
-    );
 }
 
 #[test]
