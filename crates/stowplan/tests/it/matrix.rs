@@ -169,8 +169,8 @@ fn a_dry_run_tells_the_room_of_one_size_and_with_keep_of_all() {
         let line = text.lines().find(|line| line.starts_with("needs about"));
         line.unwrap().split(" of disk").next().unwrap().to_owned()
     };
-    assert_eq!(room(&[]), "needs about 2.76 GB");
-    assert_eq!(room(&["--keep"]), "needs about 22.0 GB");
+    assert_eq!(room(&[]), "needs about 2.59 GB");
+    assert_eq!(room(&["--keep"]), "needs about 19.1 GB");
 }
 
 #[test]
