@@ -96,33 +96,15 @@ impl Step {
     /// Reads it from the file's bytes.
     #[must_use]
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "takes its parts")]
     pub fn decode(raw: &RawStep) -> Self {
-        let [
-            k0,
-            k1,
-            k2,
-            k3,
-            k4,
-            k5,
-            k6,
-            k7,
-            b0,
-            b1,
-            b2,
-            b3,
-            a0,
-            _,
-            r0,
-            r1,
-        ] = *raw;
+        let raw = u128::from_le_bytes(*raw);
+        let action = Action::ALL.get((raw >> 96) as usize & 0xff).copied();
         Self {
-            key: u64::from_le_bytes([k0, k1, k2, k3, k4, k5, k6, k7]),
-            bytes: u32::from_le_bytes([b0, b1, b2, b3]),
-            action: Action::ALL
-                .get(usize::from(a0))
-                .copied()
-                .unwrap_or_default(),
-            rows: u16::from_le_bytes([r0, r1]),
+            key: raw as u64,
+            bytes: (raw >> 64) as u32,
+            action: action.unwrap_or_default(),
+            rows: (raw >> 112) as u16,
         }
     }
 
@@ -140,12 +122,9 @@ impl Step {
     /// As it stands on disk.
     #[must_use]
     pub fn encode(self) -> RawStep {
-        let mut raw = [0; RECORD_BYTES];
-        raw[..8].copy_from_slice(&self.key.to_le_bytes());
-        raw[8..12].copy_from_slice(&self.bytes.to_le_bytes());
-        raw[12] = self.action as u8;
-        raw[14..].copy_from_slice(&self.rows.to_le_bytes());
-        raw
+        let (low, bytes) = (u128::from(self.key), u128::from(self.bytes));
+        let (action, rows) = (self.action as u128, u128::from(self.rows));
+        (low | bytes << 64 | action << 96 | rows << 112).to_le_bytes()
     }
 }
 

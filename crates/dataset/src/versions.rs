@@ -26,13 +26,8 @@ pub fn read(path: &Path, count: u64) -> Result<Vec<u32>, DatasetError> {
             bytes.len()
         )));
     }
-    let word = |chunk: &[u8]| {
-        chunk
-            .iter()
-            .rev()
-            .fold(0u32, |word, byte| word << 8 | u32::from(*byte))
-    };
-    Ok(bytes.chunks_exact(4).map(word).collect())
+    let words = bytes.as_chunks().0.iter();
+    Ok(words.map(|word| u32::from_le_bytes(*word)).collect())
 }
 
 /// Gives keys their versions.
