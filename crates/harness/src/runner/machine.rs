@@ -32,9 +32,9 @@ pub(super) fn examine(plan: &Plan, drivers: &Drivers, work: &Path) -> Environmen
 }
 
 /// What about the machine spoils or qualifies a run of the plan.
-pub(super) fn warnings(plan: &Plan, environment: &Environment, work: &Path) -> Vec<Warning> {
+pub(super) fn warnings(plan: &Plan, environment: &Environment) -> Vec<Warning> {
     let device = environment.device.as_ref();
     let foreign_write_rate =
         device.and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR));
-    checks::warnings(environment, &demand(plan, plan), work, foreign_write_rate)
+    checks::warnings(environment, &demand(plan, plan), foreign_write_rate)
 }

@@ -332,7 +332,7 @@ fn warn_of(machine: &Environment, task: &Task, keys: &Keys, options: &RunOptions
         cached_bytes: if warm { keys.bytes } else { 0 },
         ..checks::Demand::default()
     };
-    for warning in checks::warnings(machine, &demand, &task.work, None) {
+    for warning in checks::warnings(machine, &demand, None) {
         screen::warn(&format!("{} {}", warning.message, warning.advice));
     }
 }

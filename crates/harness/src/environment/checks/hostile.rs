@@ -75,8 +75,7 @@ fn found_on(root: &Root) -> Vec<Check> {
         disk: mount.map_or_else(disk::Facts::default, |mount| {
             disk::Facts::read(root, &mount)
         }),
-        // Where nothing can be written, nothing is tried.
-        ..Facts::read(root, Path::new("/nowhere"))
+        ..Facts::read(root)
     };
     let demand = Demand {
         what: String::new(),

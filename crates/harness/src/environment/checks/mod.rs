@@ -44,16 +44,14 @@ pub struct Demand {
 }
 
 /// What a run begins with that should be known before trusting it: what of the table it can see
-/// without doing anything, problems first; `directory` is where it measures. `foreign_write_rate` is in bytes
-/// per second.
+/// without doing anything, problems first. `foreign_write_rate` is in bytes per second.
 #[must_use]
 pub fn warnings(
     environment: &Environment,
     demand: &Demand,
-    directory: &Path,
     foreign_write_rate: Option<u64>,
 ) -> Vec<Warning> {
-    let mut facts = Facts::read(&Root::system(), directory);
+    let mut facts = Facts::read(&Root::system());
     facts.foreign_write_rate = foreign_write_rate;
     warnings_by(&Context {
         environment,
@@ -125,14 +123,16 @@ fn checks(context: &Context<'_>) -> Vec<Check> {
 struct Facts {
     /// CPUs' worth of time that the control group may use.
     cpu_limit: Option<f64>,
-    clock: Option<probe::Clock>,
+    /// To read the clock, nanoseconds.
+    clock_ns: Option<f64>,
     /// Bytes per second that others write to the device.
     foreign_write_rate: Option<u64>,
     /// The processes that use a CPU, the busiest first, in words.
     busy: Option<Vec<String>>,
     /// Share of a spin for which this program waited for a CPU.
     waiting: Option<f64>,
-    scanners: processes::Scanners,
+    /// Who is asked before files are opened, as far as it is seen.
+    scanners: Vec<String>,
     /// What evicts pages that are idle, and how to stop it.
     evicts: Vec<(&'static str, String)>,
     disk: disk::Facts,
@@ -145,7 +145,7 @@ struct Facts {
 
 impl Facts {
     /// What the system's files tell at once.
-    fn read(root: &Root, directory: &Path) -> Self {
+    fn read(root: &Root) -> Self {
         let writable = |path: &str| {
             let path = root.path(path);
             let exists = path.symlink_metadata().is_ok();
@@ -153,7 +153,7 @@ impl Facts {
         };
         Self {
             cpu_limit: control_group::cpu_limit(root),
-            scanners: processes::Scanners::read(root, directory),
+            scanners: processes::scanners(root),
             evicts: rows::evicting(root),
             drop_caches: writable("/proc/sys/vm/drop_caches"),
             fuse: writable("/dev/fuse"),
@@ -176,14 +176,14 @@ impl Facts {
             foreign_write_rate: watched.flatten(),
             busy: processes::busy(&before, &processes::read(root), seconds),
             waiting: probe::waiting_share(SPUN_FOR),
-            clock: Some(probe::clock()),
+            clock_ns: Some(probe::clock_ns()),
             disk: disk::Facts {
                 probe: Some(probe::disk(directory)),
                 ..read.unwrap_or_default()
             },
             strace: counting::on_path("strace").map(|file| file.display().to_string()),
             open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current,
-            ..Self::read(root, directory)
+            ..Self::read(root)
         }
     }
 }

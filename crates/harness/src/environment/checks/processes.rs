@@ -1,9 +1,7 @@
 //! The processes of others: who uses the CPUs, and who is asked before files are opened.
 
 use super::Root;
-use super::probe::{self, Opening};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A process that uses more of a CPU takes part.
 const BUSY: f64 = 0.1;
@@ -79,35 +77,9 @@ pub(super) fn busy(before: &[Process], after: &[Process], seconds: f64) -> Optio
     Some(named.collect())
 }
 
-/// On-access scanners: who is asked before a file is opened, and what that costs here.
-#[derive(Debug, Default)]
-pub(super) struct Scanners {
-    /// In words, each.
-    pub(super) found: Vec<String>,
-    /// Whether those of all users are seen, whatever they are called.
-    pub(super) all_seen: bool,
-    /// What it takes to open a file, where there is a scanner.
-    pub(super) opening: Option<Opening>,
-}
-
-impl Scanners {
-    /// Opens files in a directory only where somebody may be asked about it.
-    pub(super) fn read(root: &Root, directory: &Path) -> Self {
-        let scanners = scanners(root);
-        let opening = match scanners[..] {
-            [] => None,
-            _ => probe::opening(directory).ok(),
-        };
-        Self {
-            found: scanners,
-            all_seen: rustix::process::geteuid().is_root(),
-            opening,
-        }
-    }
-}
-
-/// Every process that can be seen to be asked before files are opened, or is known for it.
-fn scanners(root: &Root) -> Vec<String> {
+/// On-access scanners: every process that can be seen to be asked before files are opened, or is known for it,
+/// in words.
+pub(super) fn scanners(root: &Root) -> Vec<String> {
     let processes = root.entries("/proc").into_iter();
     let scanners = processes.filter_map(|process| {
         let id: u32 = process.file_name()?.to_str()?.parse().ok()?;

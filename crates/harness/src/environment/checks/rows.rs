@@ -31,8 +31,6 @@ const FAST_CLOCKS: [&str; 9] = [
 ];
 /// A clock that takes longer to read is no part of the processor, in nanoseconds.
 const SLOW_CLOCK_NS: f64 = 200.0;
-/// A clock with larger steps cannot time one operation, in nanoseconds.
-const COARSE_CLOCK_NS: u64 = 1_000;
 
 const fn row(
     group: CheckGroup,
@@ -263,15 +261,9 @@ fn clock(context: &Context<'_>) -> Finding {
     let source = context.environment.clock_source.as_deref();
     let mut found = source.unwrap_or("source not told here").to_owned();
     let mut slow = source.is_some_and(|source| !FAST_CLOCKS.contains(&source));
-    if let Some(clock) = context.facts.clock {
-        found.push_str(&format!(", {:.0} ns to read", clock.cost_ns));
-        match clock.step_ns {
-            Some(step) if step < COARSE_CLOCK_NS => {}
-            Some(step) => found.push_str(&format!(", in steps of {step} ns")),
-            None => found.push_str(", in steps too large to see"),
-        }
-        let coarse = clock.step_ns.is_none_or(|step| step >= COARSE_CLOCK_NS);
-        slow |= coarse || clock.cost_ns > SLOW_CLOCK_NS;
+    if let Some(ns) = context.facts.clock_ns {
+        found.push_str(&format!(", {ns:.0} ns to read"));
+        slow |= ns > SLOW_CLOCK_NS;
     }
     Finding::judged(
         found,
@@ -360,26 +352,17 @@ pub(super) fn others_work(context: &Context<'_>) -> bool {
 }
 
 fn scanner(context: &Context<'_>) -> Finding {
-    let facts = &context.facts.scanners;
-    if facts.found.is_empty() {
-        return Finding::ok(match facts.all_seen {
+    let found = &context.facts.scanners;
+    if found.is_empty() {
+        return Finding::ok(match rustix::process::geteuid().is_root() {
             true => "nobody is asked before files are opened",
             false => {
                 "none that is known by name; who is asked before files are opened is shown to root only"
             }
         });
     }
-    let named = &facts.found[..NAMED.min(facts.found.len())];
-    let costs = facts.opening.map(|opening| {
-        let microseconds = |ns: u64| std::time::Duration::from_nanos(ns).as_secs_f64() * 1e6;
-        format!(
-            "; to open, read and close a small file here takes {:.1} µs, to look it up without opening it {:.1} µs",
-            microseconds(opening.open_ns),
-            microseconds(opening.look_up_ns)
-        )
-    });
     Finding::warning(
-        format!("{}{}", named.join(", "), costs.unwrap_or_default()),
+        found[..NAMED.min(found.len())].join(", "),
         "Have it leave the directory out, or measure what it costs: 'stowplan study scanner' has files and \
          a database with such a scanner and without.",
     )
@@ -564,7 +547,6 @@ mod tests {
     use super::super::Facts;
     use super::*;
     use crate::counting;
-    use std::path::Path;
 
     #[test]
     fn what_evicts_idle_pages_is_found_with_the_way_to_stop_it() {
@@ -590,7 +572,7 @@ mod tests {
     #[test]
     fn what_is_there_and_may_be_written_is_told_from_what_is_not_there() {
         let tree = MadeUp::of(&[("/proc/sys/vm/drop_caches", "0\n")]);
-        let facts = Facts::read(&tree.root(), Path::new("/nowhere"));
+        let facts = Facts::read(&tree.root());
         assert_eq!((facts.drop_caches, facts.fuse), (Some(true), None));
     }
 
