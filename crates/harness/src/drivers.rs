@@ -30,26 +30,27 @@ const LISTED_WITHIN: Duration = Duration::from_secs(10);
 /// A kind of store, as its driver tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name in store specs.
-    pub name: String,
-    /// What it is, in a sentence.
-    pub about: String,
     /// Its settings.
     pub settings: Vec<Setting>,
-    /// The engine's name and its version.
-    pub engine: Option<(String, String)>,
-    /// Whether each connection has a `cache` of its own.
-    pub cache_per_connection: bool,
-    /// Whether it keeps no values.
-    pub keeps_nothing: bool,
-    /// Whether a block may come in parts.
-    pub parts: bool,
-    /// Whether its driver runs threads beside a block.
-    pub neighbours: bool,
-    /// Whether its driver begins operations at a stated rate.
-    pub open_loop: bool,
-    /// Whether its data lies with a server.
-    pub elsewhere: bool,
+    told: stowplan_model::Kind,
+}
+
+impl std::ops::Deref for Kind {
+    type Target = stowplan_model::Kind;
+
+    fn deref(&self) -> &stowplan_model::Kind {
+        &self.told
+    }
+}
+
+impl From<stowplan_model::Kind> for Kind {
+    fn from(mut told: stowplan_model::Kind) -> Self {
+        let settings = std::mem::take(&mut told.settings).into_iter();
+        Self {
+            settings: settings.map(SettingDescription::leak).collect(),
+            told,
+        }
+    }
 }
 
 /// A store spec, checked and with nothing left open.
@@ -521,23 +522,10 @@ fn ask_for_kinds(
 
 /// The kinds that a driver told of, by name.
 fn kinds_of(described: Described) -> BTreeMap<String, Rc<Kind>> {
-    let kinds = described.kinds.into_iter().map(|kind| {
-        let settings = kind.settings.into_iter().map(SettingDescription::leak);
-        let kind = Kind {
-            settings: settings.collect(),
-            name: kind.name,
-            about: kind.about,
-            engine: kind.engine,
-            cache_per_connection: kind.cache_per_connection,
-            keeps_nothing: kind.keeps_nothing,
-            parts: kind.parts,
-            neighbours: kind.neighbours,
-            open_loop: kind.open_loop,
-            elsewhere: kind.elsewhere,
-        };
-        (kind.name.clone(), Rc::new(kind))
-    });
-    kinds.collect()
+    let kinds = described.kinds.into_iter();
+    kinds
+        .map(|kind| (kind.name.clone(), Rc::new(kind.into())))
+        .collect()
 }
 
 /// The driver that hosts what was asked for was not found.
@@ -562,18 +550,10 @@ fn unknown_store(spec: &StoreSpec) -> Resolved {
         settings.set(name, Value::Word(value.clone()));
     }
     Resolved {
-        kind: Rc::new(Kind {
+        kind: Rc::new(Kind::from(stowplan_model::Kind {
             name: spec.name().to_owned(),
-            about: String::new(),
-            settings: Vec::new(),
-            engine: None,
-            cache_per_connection: false,
-            keeps_nothing: false,
-            parts: false,
-            neighbours: false,
-            open_loop: false,
-            elsewhere: false,
-        }),
+            ..Default::default()
+        })),
         settings,
         capabilities: Capabilities {
             operations: Operation::SINGLE.to_vec(),

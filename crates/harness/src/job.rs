@@ -99,12 +99,11 @@ pub(crate) struct Reported {
     pub(crate) waited: Duration,
 }
 
-/// How the worker of a job is started, what ends it early, and where files for it may lie.
+/// How the worker of a job is started, and what ends it early.
 #[derive(Debug, Clone)]
 pub(crate) struct Host {
     pub(crate) command: WorkerCommand,
     pub(crate) interrupt: Interrupt,
-    pub(crate) work: PathBuf,
 }
 
 /// Each has a worker of its own do something; an error says that it fails, or that what it did is not what
@@ -113,9 +112,9 @@ impl Host {
     fn serve<T>(
         &self,
         at: At,
-        tasks: impl FnOnce(&mut Worker<'_>) -> Result<T, HarnessError>,
+        tasks: impl FnOnce(&mut Worker) -> Result<T, HarnessError>,
     ) -> Result<T, HarnessError> {
-        let mut worker = Worker::start(&self.command, &self.interrupt, at, &self.work)?;
+        let mut worker = Worker::start(&self.command, &self.interrupt, at)?;
         let done = tasks(&mut worker)?;
         worker.process.end()?;
         Ok(done)
@@ -129,7 +128,7 @@ impl Host {
         want: Want,
     ) -> Result<Inspected, HarnessError> {
         self.serve(at, |worker| {
-            let keys = SharedFile::of_numbers(worker.work, keys.iter().copied())?;
+            let keys = SharedFile::of_numbers(keys.iter().copied())?;
             worker.inspect(Some(&keys), vec![want])
         })
     }
@@ -187,7 +186,7 @@ impl Job {
         host: &Host,
     ) -> Result<(Measurement, Reported), HarnessError> {
         let apart = !self.scanned.is_no();
-        let block = |worker: &mut Worker<'_>, guard: Option<&Identity<'_>>| {
+        let block = |worker: &mut Worker, guard: Option<&Identity<'_>>| {
             block::measure(self, task, worker, guard)
         };
         if !self.workload.changes_keys() {
@@ -205,7 +204,7 @@ impl Job {
         host: &Host,
         place: &Path,
         apart: bool,
-        tasks: impl FnOnce(&mut Worker<'_>, Option<&Identity<'_>>) -> Result<T, HarnessError>,
+        tasks: impl FnOnce(&mut Worker, Option<&Identity<'_>>) -> Result<T, HarnessError>,
     ) -> Result<T, HarnessError> {
         // Engines follow links; what a run made is none.
         let is_ours = self.dataset.is_some() && place == self.instance;

@@ -6,14 +6,13 @@
 //! deleted files.
 
 use crate::{HarnessError, disk, platform};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use stowplan_dataset::publish::rename_unless_taken;
 
 /// Directories of this process that were drawn a place.
 static DRAWN: AtomicU64 = AtomicU64::new(0);
@@ -54,14 +53,7 @@ pub(crate) fn make_directory(work: &Path, path: &Path) -> Result<(), HarnessErro
         let _ = fs::remove_dir(&drawn);
         drawn = other;
     }
-    let moved = match renameat_with(CWD, &drawn, CWD, path, RenameFlags::NOREPLACE) {
-        // A file system or a system that cannot ask for this; nobody else works here.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if path.symlink_metadata().is_err() => {
-            fs::rename(&drawn, path)
-        }
-        moved => moved.map_err(Into::into),
-    };
-    moved.map_err(|error| {
+    rename_unless_taken(&drawn, path).map_err(|error| {
         let _ = fs::remove_dir(&drawn);
         refused(error)
     })

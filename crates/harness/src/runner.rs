@@ -37,7 +37,7 @@ use blocks::Blocks;
 use builds::on_second;
 use checks::Checks;
 use log::ResultLog;
-use phases::{Phase, PhaseClock};
+use phases::PhaseClock;
 use pool::Pool;
 use resumption::{Earlier, baseline_failed, pairs, without};
 use spoiled::{ATTEMPTS, attempt};
@@ -51,9 +51,9 @@ use stowplan_analysis::{
 use stowplan_dataset::sequence::Part;
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, DriverCost, EffectiveSettings,
-    Environment, Extension, FileSystemsRecord, Measurement, PROTOCOL_VERSION, PayloadSource, Plan,
-    Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, Settings, Warning,
-    WarningKind,
+    Environment, Extension, FileSystemsRecord, Measurement, PROTOCOL_VERSION, PayloadSource,
+    Phases, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, Settings,
+    Warning, WarningKind,
 };
 
 /// From this time of an operation on, nanoseconds, ratio blocks take latencies themselves: reading the
@@ -301,8 +301,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Does something as a part of a phase.
-    fn during<T>(&mut self, phase: Phase, work: impl FnOnce(&mut Self) -> T) -> T {
-        let around = self.clock.enter(phase);
+    fn during<T>(
+        &mut self,
+        phase: fn(&mut Phases) -> &mut f64,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let around = self.clock.enter(Some(phase));
         let done = work(self);
         self.clock.enter(around);
         done
@@ -311,7 +315,7 @@ impl<'a> Runner<'a> {
     /// Records what about the machine spoils a session that begins.
     fn warn_of_machine(&mut self, environment: &Environment) -> Result<(), HarnessError> {
         self.memory_bytes = environment.memory_available_bytes;
-        machine::warnings(&self.plan, environment, &self.options.work)
+        machine::warnings(&self.plan, environment)
             .into_iter()
             .try_for_each(|warning| self.warn(warning))
     }
@@ -366,7 +370,7 @@ impl<'a> Runner<'a> {
         extender: &mut dyn Extender,
     ) -> Result<RunOutcome, HarnessError> {
         self.options.drivers.hang_up();
-        self.during(Phase::Stores, Self::make_file_systems)?;
+        self.during(|spent| &mut spent.stores, Self::make_file_systems)?;
         let servers = self.start_servers()?;
         let measured = self.measure_everything(extender);
         let cleared = self.clear_servers();
@@ -540,9 +544,10 @@ impl<'a> Runner<'a> {
             total,
         });
         let ended = self.compare(placed, index)?;
-        self.during(Phase::Removal, |runner| {
-            runner.release_unused(comparison, index)
-        })?;
+        self.during(
+            |spent| &mut spent.removal,
+            |runner| runner.release_unused(comparison, index),
+        )?;
         Ok(ended)
     }
 
@@ -599,7 +604,10 @@ impl<'a> Runner<'a> {
 
     /// Builds what a comparison needs and is not there yet, and reads it back.
     fn prepare(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        self.during(Phase::Removal, |runner| runner.forget_used(comparison))?;
+        self.during(
+            |spent| &mut spent.removal,
+            |runner| runner.forget_used(comparison),
+        )?;
         loop {
             let mut checks = Checks::default();
             for cell in &comparison.cells {
@@ -639,9 +647,10 @@ impl<'a> Runner<'a> {
             return Err(error);
         }
         self.pool.root(cell)?;
-        self.during(Phase::Datasets, |runner| {
-            runner.prepare_dataset(&cell.dataset)
-        })?;
+        self.during(
+            |spent| &mut spent.datasets,
+            |runner| runner.prepare_dataset(&cell.dataset),
+        )?;
         self.prepare_instance(cell)?;
         self.check_build(cell, cell, checks)?;
         self.prepare_second(cell, checks)
@@ -659,11 +668,14 @@ impl<'a> Runner<'a> {
     }
 
     fn prepare_instance(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        let built = self.during(Phase::Stores, |runner| {
-            let what = format!("building {}", cell.instance);
-            let progress = &mut preparing(runner.observer, what);
-            runner.pool.build(cell, &runner.blocks, progress)
-        })?;
+        let built = self.during(
+            |spent| &mut spent.stores,
+            |runner| {
+                let what = format!("building {}", cell.instance);
+                let progress = &mut preparing(runner.observer, what);
+                runner.pool.build(cell, &runner.blocks, progress)
+            },
+        )?;
         let Some(built) = built else { return Ok(()) };
         self.log.append(&Record::Preparation(built.preparation))?;
         self.log.append_all(built.footprint.map(Record::Footprint))
@@ -690,10 +702,13 @@ impl<'a> Runner<'a> {
         checks: Checks,
         failed: &mut dyn FnMut(&mut Self, &Cell, HarnessError) -> Result<(), HarnessError>,
     ) -> Result<(), HarnessError> {
-        let checked = self.during(Phase::Verification, |runner| {
-            let what = "checking every value".to_owned();
-            checks.done(&mut preparing(runner.observer, what))
-        });
+        let checked = self.during(
+            |spent| &mut spent.verification,
+            |runner| {
+                let what = "checking every value".to_owned();
+                checks.done(&mut preparing(runner.observer, what))
+            },
+        );
         for (cell, found) in checked {
             match found {
                 Ok(found) => {
@@ -711,8 +726,14 @@ impl<'a> Runner<'a> {
 
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
     fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended, HarnessError> {
-        self.during(Phase::Stores, |runner| runner.pool.warm(comparison))?;
-        let sizes = self.during(Phase::Pilots, |runner| runner.block_sizes(comparison))?;
+        self.during(
+            |spent| &mut spent.stores,
+            |runner| runner.pool.warm(comparison),
+        )?;
+        let sizes = self.during(
+            |spent| &mut spent.pilots,
+            |runner| runner.block_sizes(comparison),
+        )?;
         self.warn_of_short_blocks(comparison, &sizes)?;
         self.warn_of_long_rounds(comparison)?;
         let deadline = self.deadline(comparison, index);
@@ -765,17 +786,26 @@ impl<'a> Runner<'a> {
                 began,
                 expected,
             };
-            self.during(Phase::Rounds, |runner| {
-                runner.round(comparison, &sizes, &active, &progress, &mut measured)?;
-                runner.log.settle()
-            })?;
+            self.during(
+                |spent| &mut spent.rounds,
+                |runner| {
+                    runner.round(comparison, &sizes, &active, &progress, &mut measured)?;
+                    runner.log.settle()
+                },
+            )?;
             rounds += 1.0;
         }
         if rounds > 0.0 && expected.round > 0.0 {
             self.rounds_pace = began.elapsed().as_secs_f64() / (expected.round * rounds);
         }
-        self.during(Phase::Counting, |runner| runner.explain(comparison, &sizes))?;
-        self.during(Phase::Verification, |runner| runner.finish(comparison))?;
+        self.during(
+            |spent| &mut spent.counting,
+            |runner| runner.explain(comparison, &sizes),
+        )?;
+        self.during(
+            |spent| &mut spent.verification,
+            |runner| runner.finish(comparison),
+        )?;
         self.note_evictions(comparison);
         Ok(ended)
     }

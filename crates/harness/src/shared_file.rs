@@ -2,8 +2,10 @@
 //! lie in memory, so that no disk is busy with them while a block is timed.
 
 use crate::HarnessError;
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// A file that other processes of this user can open by its path as long as this lives.
@@ -11,38 +13,25 @@ use std::path::{Path, PathBuf};
 pub(crate) struct SharedFile {
     file: File,
     path: PathBuf,
-    /// Removes the file where it has a name.
-    _named: Option<tempfile::TempPath>,
 }
 
 impl SharedFile {
-    /// An empty one; `work` is where it lies if the system has no files in memory.
-    pub(crate) fn create(work: &Path) -> Result<Self, HarnessError> {
-        if let Some((file, path)) = in_memory() {
-            return Ok(Self {
-                file,
-                path,
-                _named: None,
-            });
-        }
-        let named = tempfile::NamedTempFile::new_in(work)
-            .map_err(HarnessError::io("create a file in", work))?;
-        let (file, path) = named.into_parts();
+    /// An empty one.
+    pub(crate) fn create() -> Result<Self, HarnessError> {
+        let made = memfd_create(c"stowplan", MemfdFlags::CLOEXEC);
+        let refused = HarnessError::io("create a file in memory by", Path::new("memfd_create"));
+        let file = File::from(made.map_err(refused)?);
+        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
         Ok(Self {
             file,
-            path: path.to_path_buf(),
-            _named: Some(path),
+            path: path.into(),
         })
     }
 
     /// One that holds these numbers, little-endian.
-    pub(crate) fn of_numbers(
-        work: &Path,
-        numbers: impl Iterator<Item = u64>,
-    ) -> Result<Self, HarnessError> {
-        let mut shared = Self::create(work)?;
+    pub(crate) fn of_numbers(mut numbers: impl Iterator<Item = u64>) -> Result<Self, HarnessError> {
+        let mut shared = Self::create()?;
         let mut out = std::io::BufWriter::with_capacity(1 << 16, &shared.file);
-        let mut numbers = numbers;
         let written = numbers
             .try_for_each(|number| out.write_all(&number.to_le_bytes()))
             .and_then(|()| out.flush());
@@ -66,22 +55,13 @@ impl SharedFile {
     }
 }
 
-fn in_memory() -> Option<(File, PathBuf)> {
-    use rustix::fs::{MemfdFlags, memfd_create};
-    use std::os::fd::AsRawFd;
-    let file = File::from(memfd_create(c"stowplan", MemfdFlags::CLOEXEC).ok()?);
-    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    Some((file, path.into()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn others_find_what_was_written_by_its_path_and_write_to_it() {
-        let work = tempfile::tempdir().unwrap();
-        let shared = SharedFile::of_numbers(work.path(), [1, 258].into_iter()).unwrap();
+        let shared = SharedFile::of_numbers([1, 258].into_iter()).unwrap();
         let seen = std::fs::read(shared.path()).unwrap();
         assert_eq!(seen, [1u64.to_le_bytes(), 258u64.to_le_bytes()].concat());
         std::fs::write(shared.path(), "back").unwrap();

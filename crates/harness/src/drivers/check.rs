@@ -255,7 +255,6 @@ pub fn check(
     let host = Host {
         command: drivers.command(spec)?.clone(),
         interrupt: Interrupt::never(),
-        work: work.to_owned(),
     };
     let bench = Bench {
         host,

@@ -1,5 +1,7 @@
 //! The drivers that come with the program's sources and are installed only by whoever wants them.
 
+use Installer::{Cargo, Script};
+
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownDriver {
@@ -22,52 +24,44 @@ enum Installer {
     Script,
 }
 
-/// A driver in Rust of one kind, which has its name.
-const fn crated(
+const fn known(
     name: &'static str,
     kinds: &'static [&'static str],
+    installer: Installer,
     takes: &'static str,
 ) -> KnownDriver {
     KnownDriver {
         name,
         kinds,
-        installer: Installer::Cargo,
-        takes,
-    }
-}
-
-/// A driver in another language, or in C.
-const fn scripted(
-    name: &'static str,
-    kinds: &'static [&'static str],
-    takes: &'static str,
-) -> KnownDriver {
-    KnownDriver {
-        name,
-        kinds,
-        installer: Installer::Script,
+        installer,
         takes,
     }
 }
 
 /// All of them, by name.
 pub const KNOWN: &[KnownDriver] = &[
-    scripted("bdb", &["bdb"], ""),
-    scripted("csharp", &["ado", "sqlite"], ""),
-    scripted(
+    known("bdb", &["bdb"], Script, ""),
+    known("csharp", &["ado", "sqlite"], Script, ""),
+    known(
         "go",
         &["badger", "bbolt", "modernc", "pebble", "sqlite"],
+        Script,
         "",
     ),
-    scripted("java", &["mapdb", "mvstore", "sqlite"], ""),
-    crated("mdbx", &["mdbx"], "4 min, libclang"),
-    scripted("node", &["sqlite"], ""),
-    crated("postgres", &["postgres"], ""),
-    scripted("python", &["apsw", "berkeleydb", "lmdb", "sqlite"], ""),
-    crated("redis", &["redis"], ""),
-    crated("rocksdb", &["rocksdb"], "24 min, libclang"),
-    crated("s3", &["s3"], ""),
-    scripted("sqlite", &["sqlite"], ""),
+    known("java", &["mapdb", "mvstore", "sqlite"], Script, ""),
+    known("mdbx", &["mdbx"], Cargo, "4 min, libclang"),
+    known("node", &["sqlite"], Script, ""),
+    known("postgres", &["postgres"], Cargo, ""),
+    known(
+        "python",
+        &["apsw", "berkeleydb", "lmdb", "sqlite"],
+        Script,
+        "",
+    ),
+    known("redis", &["redis"], Cargo, ""),
+    known("rocksdb", &["rocksdb"], Cargo, "24 min, libclang"),
+    known("s3", &["s3"], Cargo, ""),
+    known("sqlite", &["sqlite"], Script, ""),
 ];
 
 impl KnownDriver {
@@ -88,8 +82,8 @@ impl KnownDriver {
     pub fn how_to_get(&self) -> String {
         let Self { name, takes, .. } = self;
         let command = match self.installer {
-            Installer::Cargo => format!("cargo install --locked --path drivers/{name}"),
-            Installer::Script => format!("drivers/{name}/install"),
+            Cargo => format!("cargo install --locked --path drivers/{name}"),
+            Script => format!("drivers/{name}/install"),
         };
         match takes.is_empty() {
             true => command,

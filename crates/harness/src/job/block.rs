@@ -27,7 +27,7 @@ use stowplan_model::{
 pub(super) fn measure(
     job: &Job,
     task: &BlockTask,
-    worker: &mut Worker<'_>,
+    worker: &mut Worker,
     place: Option<&disk::Identity<'_>>,
 ) -> Result<(Measurement, Reported), HarnessError> {
     let values = Values::of(job)?;
@@ -41,7 +41,7 @@ pub(super) fn measure(
     let block = Block {
         job,
         task,
-        shares: Shares::of(job, task, begin, &values, worker.work)?,
+        shares: Shares::of(job, task, begin, &values)?,
         values: &values,
         fresh,
     };
@@ -69,7 +69,7 @@ struct Readings {
 impl Block<'_> {
     fn measure(
         &self,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
         place: Option<&disk::Identity<'_>>,
     ) -> Result<(Measurement, Reported), HarnessError> {
         let Self { job, task, .. } = self;
@@ -117,7 +117,7 @@ impl Block<'_> {
 
     /// Makes the store that the block has for itself, and the one that forgets on closing; loads it
     /// unless the block begins with nothing, and brings it to rest.
-    fn fill(&self, worker: &mut Worker<'_>) -> Result<(), HarnessError> {
+    fn fill(&self, worker: &mut Worker) -> Result<(), HarnessError> {
         let Self { job, fresh, .. } = self;
         if !fresh && job.persistent {
             return Ok(());
@@ -139,7 +139,7 @@ impl Block<'_> {
     }
 
     /// Takes what the block's operations read out of memory, and proves that it is gone.
-    fn make_cold(&self, worker: &mut Worker<'_>) -> Result<Option<Cold>, HarnessError> {
+    fn make_cold(&self, worker: &mut Worker) -> Result<Option<Cold>, HarnessError> {
         let cache = self.job.workload.cache;
         match cache {
             CacheState::Warm | CacheState::AsFound => return Ok(None),
@@ -168,7 +168,7 @@ impl Block<'_> {
     }
 
     /// Starts the scanner that is asked before the worker opens a file of its store.
-    fn scanner(&self, worker: &Worker<'_>) -> Result<Option<Scanner>, HarnessError> {
+    fn scanner(&self, worker: &Worker) -> Result<Option<Scanner>, HarnessError> {
         let scanned = self.job.scanned;
         let (id, place) = (worker.process.id(), &worker.at.place);
         let scans = !scanned.is_no();
@@ -177,7 +177,7 @@ impl Block<'_> {
             .transpose()
     }
 
-    fn read(&self, worker: &Worker<'_>) -> Readings {
+    fn read(&self, worker: &Worker) -> Readings {
         let counting = self.task.block == BlockKind::Counting;
         Readings {
             usage: outside::usage(worker.process.id()),
@@ -193,7 +193,7 @@ impl Block<'_> {
         &self,
         measured: &Measured,
         waited: Duration,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
     ) -> Result<(), HarnessError> {
         let timed = self.shares.timed()?;
         // What is written may be kept without being copied.
@@ -217,7 +217,7 @@ impl Block<'_> {
         measured: &Measured,
         before: &Readings,
         after: &Readings,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
     ) -> Result<Measurement, HarnessError> {
         let Self { job, task, .. } = self;
         let share = self.shares.timed_share();
@@ -299,7 +299,7 @@ impl Block<'_> {
     /// The histograms of a block that takes latencies.
     fn latencies(
         &self,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
     ) -> Result<(Option<String>, BTreeMap<Action, String>), HarnessError> {
         if !self.task.latencies {
             return Ok((None, BTreeMap::new()));
@@ -332,7 +332,7 @@ impl Block<'_> {
     /// Brings what was written to rest, and looks at what is there.
     fn bring_to_rest(
         &self,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
         measurement: &mut Measurement,
     ) -> Result<(), HarnessError> {
         let Self { job, fresh, .. } = self;
@@ -368,7 +368,7 @@ impl Block<'_> {
     /// round; until then it is written down which versions were given.
     fn examine(
         &self,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
         measurement: &mut Measurement,
     ) -> Result<(), HarnessError> {
         let Self {
@@ -412,7 +412,7 @@ impl Block<'_> {
     /// A table that was made is empty; of one that was dropped nothing can be read.
     fn bring_table_to_rest(
         &self,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
         measurement: &mut Measurement,
     ) -> Result<(), HarnessError> {
         let creates = self.job.workload.operation == Operation::CreateTable;
@@ -440,7 +440,7 @@ fn left_alone(mut beside: Busy) -> Result<(), HarnessError> {
     }
 }
 
-fn check_table(worker: &mut Worker<'_>, creates: bool) -> Result<(), HarnessError> {
+fn check_table(worker: &mut Worker, creates: bool) -> Result<(), HarnessError> {
     let mut there = false;
     worker.values(&[(1, 0)], Delivery::Copy, &mut |_| (), &mut |_, value| {
         there = value.is_some();

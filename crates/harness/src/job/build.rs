@@ -17,7 +17,7 @@ const RUN_BYTES: u64 = 64 << 20;
 
 pub(super) fn build(
     job: &Job,
-    worker: &mut Worker<'_>,
+    worker: &mut Worker,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(u64, u64), HarnessError> {
     let values = Values::of(job)?;
@@ -42,7 +42,7 @@ fn grow_old(
     values: &Values,
     dataset: &Dataset,
     pass: u32,
-    worker: &mut Worker<'_>,
+    worker: &mut Worker,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), HarnessError> {
     let total = dataset.count();

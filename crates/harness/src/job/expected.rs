@@ -54,7 +54,7 @@ impl Expected {
     pub(super) fn check(
         &self,
         values: &Values,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
         all: bool,
     ) -> Result<(), HarnessError> {
         let every = if all {
@@ -71,7 +71,7 @@ impl Expected {
     pub(super) fn versions(
         &self,
         values: &Values,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
     ) -> Result<Vec<(u64, u32)>, HarnessError> {
         let disputed = self.0.values().filter(|value| value.versions.len() > 1);
         let disputed: Vec<&Expectation> = disputed.collect();

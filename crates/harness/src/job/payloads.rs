@@ -5,7 +5,6 @@ use crate::HarnessError;
 use crate::shared_file::SharedFile;
 use std::collections::HashMap;
 use std::io::{BufWriter, Seek, Write};
-use std::path::Path;
 use stowplan_dataset::sequence::{Step, Window, len, slices, steps};
 use stowplan_model::{Action, Operation, PayloadSource, Payloads, Workload};
 
@@ -52,7 +51,6 @@ impl Written {
         values: &Values,
         windows: [&Window<'_>; 2],
         parts: &[u64],
-        work: &Path,
     ) -> Result<Self, HarnessError> {
         let puts = workload.pattern().iter().any(|action| action.puts());
         if !puts || workload.is_about_tables() || source == PayloadSource::Timed {
@@ -60,8 +58,7 @@ impl Written {
         }
         let both = || windows.into_iter().flat_map(steps);
         if let (Operation::Insert, Some(dataset)) = (workload.operation, values.dataset()) {
-            let offsets =
-                SharedFile::of_numbers(work, both().map(|step| dataset.offset(step.key)))?;
+            let offsets = SharedFile::of_numbers(both().map(|step| dataset.offset(step.key)))?;
             let files = Payloads {
                 values: dataset.values_file(),
                 offsets: offsets.path().to_owned(),
@@ -72,7 +69,7 @@ impl Written {
             });
         }
         let (offsets, end) = layout(both(), len(windows[0]), parts);
-        let prepared = SharedFile::create(work)?;
+        let prepared = SharedFile::create()?;
         let sized = prepared.file().set_len(end.max(1));
         sized.map_err(HarnessError::io(
             "get memory for the values to write in",
@@ -80,7 +77,7 @@ impl Written {
         ))?;
         Ok(Self::Prepared {
             values: prepared,
-            offsets: SharedFile::of_numbers(work, offsets.into_iter())?,
+            offsets: SharedFile::of_numbers(offsets.into_iter())?,
         })
     }
 
@@ -345,7 +342,7 @@ mod tests {
 
     #[test]
     fn payloads_are_the_generators_bytes_of_the_version_large_ones_on_page_boundaries() {
-        let (work, values) = values();
+        let (_work, values) = values();
         let size = |key| u32::try_from(values.generator().size(key)).unwrap();
         let steps: Vec<_> = (1..=12)
             .map(|key| overwriting(key, size(key)).encode())
@@ -358,7 +355,7 @@ mod tests {
         let nothing: Window<'_> = [&[], &[]];
         let windows = [&nothing, &window];
         let source = PayloadSource::Prepared;
-        let written = Written::of(&workload, source, &values, windows, &[], work.path()).unwrap();
+        let written = Written::of(&workload, source, &values, windows, &[]).unwrap();
         let all = stowplan_dataset::sequence::steps(&window);
         written.write(all, &Versions::all(9), 0, &values).unwrap();
         let files = written.files().unwrap();

@@ -8,7 +8,7 @@ use super::{BlockTask, Job, Values};
 use crate::HarnessError;
 use crate::shared_file::SharedFile;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use stowplan_dataset::sequence::{RawStep, Sequence, Step, Window, file_of, len, slices, steps};
 use stowplan_model::{
@@ -36,9 +36,9 @@ struct Dealt {
 
 impl Dealt {
     /// A sequence of its own: its lead-in and its timed steps.
-    fn new(lead_in: &[RawStep], timed: &[RawStep], work: &Path) -> Result<Self, HarnessError> {
+    fn new(lead_in: &[RawStep], timed: &[RawStep]) -> Result<Self, HarnessError> {
         let windows: [Window<'_>; 2] = [[lead_in, &[]], [timed, &[]]];
-        let mut file = SharedFile::create(work)?;
+        let mut file = SharedFile::create()?;
         // A sequence has one step at least; this one is never done.
         let nothing = [Step::reading(1, 0).encode()];
         let written = match windows.iter().map(len).sum::<u64>() {
@@ -83,10 +83,9 @@ impl Thread {
         (source, values): (PayloadSource, &Values),
         versions: Versions,
         parts: Vec<u64>,
-        work: &Path,
     ) -> Result<Self, HarnessError> {
         let [lead_in, timed] = &dealt.windows()?;
-        let written = Written::of(workload, source, values, [lead_in, timed], &parts, work)?;
+        let written = Written::of(workload, source, values, [lead_in, timed], &parts)?;
         let thread = Self {
             dealt,
             versions,
@@ -127,7 +126,6 @@ impl<'v> Shares<'v> {
         task: &BlockTask,
         (first, lead_in): (u64, u64),
         values: &'v Values,
-        work: &Path,
     ) -> Result<Self, HarnessError> {
         let threads = usize::try_from(job.workload.threads).unwrap_or(1).max(1);
         // Data that someone brought along is visited as they like.
@@ -146,7 +144,7 @@ impl<'v> Shares<'v> {
             let windows = whole.windows()?;
             let [lead_ins, timed] = windows.map(|window| deal(&window, &job.workload, threads));
             let both = lead_ins.iter().zip(&timed);
-            both.map(|(lead_in, timed)| Dealt::new(lead_in, timed, work))
+            both.map(|(lead_in, timed)| Dealt::new(lead_in, timed))
                 .collect::<Result<_, _>>()?
         };
         let shares = (0u32..).zip(dealt).map(|(number, dealt)| {
@@ -155,9 +153,9 @@ impl<'v> Shares<'v> {
             let all = steps(&lead_in).chain(steps(&timed));
             let versions = Versions::new(task.version, number, repeats, all);
             let payloads = (task.payloads, values);
-            let mut thread = Thread::new(dealt, &job.workload, payloads, versions, parts, work)?;
+            let mut thread = Thread::new(dealt, &job.workload, payloads, versions, parts)?;
             if task.latencies {
-                thread.latencies = Some(SharedFile::create(work)?);
+                thread.latencies = Some(SharedFile::create()?);
             }
             Ok(thread)
         });
@@ -169,7 +167,7 @@ impl<'v> Shares<'v> {
     }
 
     /// The block as the driver is told of it.
-    fn task(&self, workload: &Workload, worker: &Worker<'_>, counting: bool) -> ToDriver {
+    fn task(&self, workload: &Workload, worker: &Worker, counting: bool) -> ToDriver {
         let share = |thread: &Thread| Share {
             sequence: thread.dealt.path.clone(),
             first: thread.dealt.first,
@@ -194,7 +192,7 @@ impl<'v> Shares<'v> {
     pub(super) fn ready(
         &self,
         workload: &Workload,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker,
         counting: bool,
     ) -> Result<Settings, HarnessError> {
         let task = self.task(workload, worker, counting);
@@ -202,7 +200,7 @@ impl<'v> Shares<'v> {
     }
 
     /// Has it do the block, part by part; with how long that was waited for, without the values of parts.
-    pub(super) fn go(&self, worker: &mut Worker<'_>) -> Result<(Measured, Duration), HarnessError> {
+    pub(super) fn go(&self, worker: &mut Worker) -> Result<(Measured, Duration), HarnessError> {
         let mut waited = Duration::ZERO;
         let limits = worker.patience.silent(self.steps_to_do());
         let parts = self.threads.iter().map(|thread| thread.parts.len());
@@ -281,12 +279,12 @@ pub(super) fn replace(
     values: &Values,
     steps: &[Step],
     version: u32,
-    worker: &mut Worker<'_>,
+    worker: &mut Worker,
 ) -> Result<(), HarnessError> {
     let raw: Vec<RawStep> = steps.iter().map(|step| step.encode()).collect();
-    let dealt = Dealt::new(&[], &raw, worker.work)?;
+    let dealt = Dealt::new(&[], &raw)?;
     let (payloads, versions) = ((PayloadSource::Prepared, values), Versions::all(version));
-    let thread = Thread::new(dealt, workload, payloads, versions, Vec::new(), worker.work)?;
+    let thread = Thread::new(dealt, workload, payloads, versions, Vec::new())?;
     let shares = Shares {
         threads: vec![thread],
         values,

@@ -24,7 +24,7 @@ const SAMPLED: u64 = 1_000;
 pub(super) fn verify(
     job: &Job,
     extent: Extent,
-    worker: &mut Worker<'_>,
+    worker: &mut Worker,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verification, HarnessError> {
     let values = Values::of(job)?;
@@ -73,7 +73,7 @@ pub(super) fn verify(
 pub(super) fn check(
     expected: &[&Expectation],
     values: &Values,
-    worker: &mut Worker<'_>,
+    worker: &mut Worker,
     delivery: Delivery,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Vec<Option<u32>>, HarnessError> {

@@ -6,7 +6,7 @@ use crate::shared_file::SharedFile;
 use crate::worker_process::{Limits, Patience, WorkerCommand, WorkerProcess};
 use crate::{HarnessError, disk};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 use stowplan_dataset::{Dataset, room};
 use stowplan_model::{
@@ -23,11 +23,10 @@ const DUMPED_VALUES: usize = 20_000;
 type Show<'s> = &'s mut dyn FnMut(usize, Option<&[u8]>);
 
 /// A worker, and what it is told of.
-pub(super) struct Worker<'a> {
+pub(super) struct Worker {
     pub(super) process: WorkerProcess,
     pub(super) at: At,
     pub(super) patience: Patience,
-    pub(super) work: &'a Path,
     /// The process by which the run has started its server, if it has.
     pub(super) server: Option<u32>,
     /// What was dumped last.
@@ -42,12 +41,11 @@ pub(super) struct Drain {
     pub(super) write_bytes: Option<u64>,
 }
 
-impl<'a> Worker<'a> {
+impl Worker {
     pub(super) fn start(
         command: &WorkerCommand,
         interrupt: &Interrupt,
         at: At,
-        work: &'a Path,
     ) -> Result<Self, HarnessError> {
         Ok(Self {
             process: WorkerProcess::start(command, interrupt)?,
@@ -55,7 +53,6 @@ impl<'a> Worker<'a> {
             at,
             patience: command.patience,
             dumped: Vec::new(),
-            work,
         })
     }
 
@@ -156,7 +153,7 @@ impl<'a> Worker<'a> {
         &mut self,
         keys: impl Iterator<Item = u64>,
     ) -> Result<Vec<PathBuf>, HarnessError> {
-        let keys = SharedFile::of_numbers(self.work, keys)?;
+        let keys = SharedFile::of_numbers(keys)?;
         match self.inspect(Some(&keys), vec![Want::Files])?.files {
             Some(files) => Ok(files),
             None => Ok(disk::below(&self.at.place)?.1),
@@ -201,8 +198,8 @@ impl<'a> Worker<'a> {
         show: Show<'_>,
     ) -> Result<(), HarnessError> {
         let numbers = keys.iter().map(|(key, _)| *key);
-        let asked = SharedFile::of_numbers(self.work, numbers)?;
-        let to = SharedFile::create(self.work)?;
+        let asked = SharedFile::of_numbers(numbers)?;
+        let to = SharedFile::create()?;
         let task = ToDriver::Dump(Dump {
             at: self.at.clone(),
             keys: asked.path().to_owned(),

@@ -258,53 +258,27 @@ const BREAKS: [&str; 3] = ["; ", " ", ","];
 /// Text behind a head, in lines of at most `width` characters as far as [`BREAKS`] allow; those
 /// after the first are indented. A head that does not end with a space has a line of its own.
 fn paragraph(head: &str, text: &str, indent: usize, width: usize) -> String {
-    let mut lines = Lines {
-        lines: vec![head.to_owned()],
-        indent,
-        width,
+    let length = |text: &str| text.trim_end().chars().count();
+    let in_pieces = |pieces: Vec<_>, at: &&'static str| {
+        let pieces = pieces.into_iter();
+        let broken = pieces.flat_map(|piece: &str| match indent + length(piece) <= width {
+            true => vec![piece],
+            false => piece.split_inclusive(*at).collect(),
+        });
+        broken.collect()
     };
-    let alone = !head.is_empty() && !head.ends_with(' ');
-    if alone {
-        lines.begin();
-    }
-    lines.add(text, &BREAKS);
-    let lines = lines
-        .lines
-        .iter()
-        .map(|line| format!("{}\n", line.trim_end()));
-    lines.collect()
-}
-
-/// Lines that grow.
-struct Lines {
-    lines: Vec<String>,
-    indent: usize,
-    width: usize,
-}
-
-impl Lines {
-    fn begin(&mut self) {
-        self.lines.push(" ".repeat(self.indent));
-    }
-
-    /// Adds text to the last line, or to one more, or in pieces.
-    fn add(&mut self, text: &str, breaks: &[&str]) {
-        let length = text.trim_end().chars().count();
-        let used = self.lines.last().map_or(0, |line| line.chars().count());
-        let fits_alone = self.indent + length <= self.width;
-        match breaks {
-            _ if used + length <= self.width => {}
-            [best, others @ ..] if !fits_alone => {
-                let pieces = text.split_inclusive(best);
-                return pieces.for_each(|piece| self.add(piece, others));
-            }
-            _ if used <= self.indent => {}
-            _ => self.begin(),
+    let (mut all, mut line) = (String::new(), head.to_owned());
+    let mut alone = !head.is_empty() && !head.ends_with(' ');
+    for piece in BREAKS.iter().fold(vec![text], in_pieces) {
+        let used = line.chars().count();
+        if alone || used > indent && used + length(piece) > width {
+            all += &format!("{}\n", line.trim_end());
+            line = " ".repeat(indent);
         }
-        if let Some(line) = self.lines.last_mut() {
-            line.push_str(text);
-        }
+        alone = false;
+        line += piece;
     }
+    all + line.trim_end() + "\n"
 }
 
 #[cfg(test)]

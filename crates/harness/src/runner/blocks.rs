@@ -54,7 +54,6 @@ impl<'a> Blocks<'a> {
         Ok(Host {
             command: self.drivers.command_of(driver)?.clone(),
             interrupt: self.interrupt.clone(),
-            work: self.work.to_owned(),
         })
     }
 

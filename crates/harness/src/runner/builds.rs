@@ -3,7 +3,6 @@
 
 use super::Runner;
 use super::checks::Checks;
-use super::phases::Phase;
 use super::resumption::without;
 use crate::HarnessError;
 use crate::plan::{self, has_builds};
@@ -270,10 +269,13 @@ impl Runner<'_> {
 
     fn build_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
         self.pool.forget(cell)?;
-        self.during(Phase::Stores, |runner| {
-            runner.pool.build(cell, &runner.blocks, &mut |_, _| ())?;
-            runner.pool.warm_one(cell)
-        })
+        self.during(
+            |spent| &mut spent.stores,
+            |runner| {
+                runner.pool.build(cell, &runner.blocks, &mut |_, _| ())?;
+                runner.pool.warm_one(cell)
+            },
+        )
     }
 
     /// Has a build checked; what is written is checked when it was written.

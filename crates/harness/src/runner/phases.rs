@@ -3,19 +3,8 @@
 use std::time::Instant;
 use stowplan_model::Phases;
 
-/// What the runner is busy with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    Datasets,
-    Stores,
-    Pilots,
-    Rounds,
-    Verification,
-    Counting,
-    Removal,
-    /// None of these.
-    Rest,
-}
+/// What the runner is busy with: where its time is counted; nothing: none of the phases.
+pub(super) type Phase = Option<fn(&mut Phases) -> &mut f64>;
 
 /// A stopwatch that is always in one phase: what is done within another phase counts for the inner
 /// one only, so that the phases add up to the session.
@@ -29,7 +18,7 @@ pub(super) struct PhaseClock {
 impl PhaseClock {
     pub(super) fn start() -> Self {
         Self {
-            now: Phase::Rest,
+            now: None,
             since: Instant::now(),
             spent: Phases::default(),
         }
@@ -38,18 +27,10 @@ impl PhaseClock {
     /// Goes over to another phase; returns the one until now.
     pub(super) fn enter(&mut self, phase: Phase) -> Phase {
         let now = Instant::now();
-        let seconds = now.duration_since(self.since).as_secs_f64();
-        self.since = now;
-        match self.now {
-            Phase::Datasets => self.spent.datasets += seconds,
-            Phase::Stores => self.spent.stores += seconds,
-            Phase::Pilots => self.spent.pilots += seconds,
-            Phase::Rounds => self.spent.rounds += seconds,
-            Phase::Verification => self.spent.verification += seconds,
-            Phase::Counting => self.spent.counting += seconds,
-            Phase::Removal => self.spent.removal += seconds,
-            Phase::Rest => {}
+        if let Some(seconds) = self.now {
+            *seconds(&mut self.spent) += now.duration_since(self.since).as_secs_f64();
         }
+        self.since = now;
         std::mem::replace(&mut self.now, phase)
     }
 
@@ -60,8 +41,7 @@ impl PhaseClock {
 
     /// What was spent until now.
     pub(super) fn spent(&mut self) -> Phases {
-        let now = self.now;
-        self.enter(now);
+        self.enter(self.now);
         self.spent
     }
 }
@@ -76,10 +56,10 @@ mod tests {
     fn what_is_done_within_another_phase_counts_once() {
         let began = Instant::now();
         let mut clock = PhaseClock::start();
-        let rest = clock.enter(Phase::Rounds);
-        let rounds = clock.enter(Phase::Stores);
+        let rest = clock.enter(Some(|spent| &mut spent.rounds));
+        let rounds = clock.enter(Some(|spent| &mut spent.stores));
         sleep(Duration::from_millis(20));
-        assert_eq!(clock.enter(rounds), Phase::Stores);
+        assert!(clock.enter(rounds).is_some());
         clock.enter(rest);
         sleep(Duration::from_millis(20));
         let spent = clock.spent();

@@ -58,7 +58,6 @@ impl Runner<'_> {
             let host = Host {
                 command: drivers.command_of(&driver)?.clone(),
                 interrupt: Interrupt::never(),
-                work: self.options.work.clone(),
             };
             if let Err(error) = host.remove_below(at) {
                 left.push(format!(
