@@ -52,11 +52,11 @@ pub fn expect_file(store: &'static str, path: &Path) -> Result<()> {
     if metadata.is_file() {
         return Ok(());
     }
-    Err(StoreError::Engine {
+    Err(StoreError::engine(
         store,
-        action: format!("open {}", path.display()),
-        detail: "it is not a regular file".to_owned(),
-    })
+        format!("open {}", path.display()),
+        "it is not a regular file",
+    ))
 }
 
 /// Shows `root` and everything below it. What vanishes meanwhile is passed over: engines remove

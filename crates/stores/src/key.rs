@@ -3,7 +3,6 @@
 use crate::options::{Described, Settings};
 use crate::{Result, StoreError};
 use std::fmt;
-use std::path::Path;
 
 /// The key of a value: an integer, as in kvtest. Datasets number their values from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,41 +84,6 @@ impl KeyForm {
         }
     }
 
-    /// The form whose keys have so many bytes.
-    #[must_use]
-    pub fn of_size(bytes: usize) -> Option<Self> {
-        [Self::Integer, Self::Text]
-            .into_iter()
-            .find(|form| form.size() == bytes)
-    }
-
-    /// Bytes of each key.
-    fn size(self) -> usize {
-        match self {
-            Self::Integer => 8,
-            Self::Text => KEY_TEXT_BYTES,
-        }
-    }
-
-    /// For engines that would take keys of either form: `first` is the first key, if there is one.
-    ///
-    /// # Errors
-    /// The store at `path` has keys of the other form.
-    pub fn check(self, store: &'static str, path: &Path, first: Option<&[u8]>) -> Result<()> {
-        match first.map(<[u8]>::len) {
-            Some(bytes) if bytes != self.size() => Err(StoreError::Engine {
-                store,
-                action: format!("open {}", path.display()),
-                detail: format!(
-                    "its keys have {bytes} bytes, and key={} {}",
-                    self.word(),
-                    self.size()
-                ),
-            }),
-            _ => Ok(()),
-        }
-    }
-
     /// The key of these bytes.
     ///
     /// # Errors
@@ -129,10 +93,12 @@ impl KeyForm {
             Self::Integer => bytes.try_into().ok().map(u64::from_be_bytes),
             Self::Text => number(bytes),
         };
-        key.map(Key).ok_or_else(|| StoreError::Engine {
-            store,
-            action: "read a key".to_owned(),
-            detail: format!("'{}' is none of ours", bytes.escape_ascii()),
+        key.map(Key).ok_or_else(|| {
+            StoreError::engine(
+                store,
+                "read a key",
+                format!("'{}' is none of ours", bytes.escape_ascii()),
+            )
         })
     }
 }

@@ -65,13 +65,17 @@ impl Climb {
         self.workload != WorkloadSpec::default()
     }
 
-    /// Goes one rung up by changing settings.
+    /// Goes one rung up by changing settings, if the whole needs that.
     pub(crate) fn step(
         &mut self,
+        needed: bool,
         changes: &[(&str, &str)],
         step: &'static str,
         isolated: Isolated,
     ) {
+        if !needed {
+            return;
+        }
         self.set(changes);
         self.rungs.push(Rung {
             store: spec(self.kind, &self.now),

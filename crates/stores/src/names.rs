@@ -46,10 +46,8 @@ impl Names {
             ));
         }
         let names = names::Names::open(&path);
-        let names = names.map_err(|error| StoreError::Engine {
-            store,
-            action: "read the names of values".to_owned(),
-            detail: error.to_string(),
+        let names = names.map_err(|error| {
+            StoreError::engine(store, "read the names of values", error.to_string())
         })?;
         Ok(Some(Arc::new(Self(names))))
     }

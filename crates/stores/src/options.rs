@@ -218,6 +218,23 @@ impl<T: OptionValue> Described<T> {
     }
 }
 
+/// Refuses the first of these combinations of settings that is there, and says why and what would do.
+///
+/// # Errors
+/// One is there.
+pub(crate) fn refuse_first<P: std::fmt::Display, W: Into<String>>(
+    store: &'static str,
+    rules: impl IntoIterator<Item = (bool, P, W)>,
+) -> Result<()> {
+    match rules.into_iter().find(|(is_there, ..)| *is_there) {
+        Some((_, pair, why)) => {
+            let what = format!("combine {pair}");
+            Err(StoreError::unsupported(store, what, why))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Makes the struct of a store's settings. Each field has a description; `if` names a method that
 /// refuses settings that exclude each other.
 ///

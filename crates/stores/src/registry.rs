@@ -11,10 +11,10 @@ use thiserror::Error;
 pub static BUILT_IN: Kinds<'static> = Kinds {
     listed: &[
         crate::files::KIND,
-        &crate::composite::Composite::Indexed,
-        &crate::sqlite::Sqlite,
-        &crate::sqlite_buffered::SqliteBuffered,
-        &crate::composite::Composite::Split,
+        crate::composite::INDEXED,
+        crate::sqlite::KIND,
+        crate::sqlite_buffered::KIND,
+        crate::composite::SPLIT,
         crate::lmdb::KIND,
         crate::redb::KIND,
         crate::fjall::KIND,

@@ -22,8 +22,8 @@ mod turns;
 use crate::files::{self, Options as FileOptions};
 use crate::options::{Described, StoreOptions as _, bytes};
 use crate::sqlite::options::{self as database, Options as DatabaseOptions};
-use crate::{KEY_FORM, Result, Store, StoreError, StoreKind, names, sqlite};
-use std::path::Path;
+use crate::store::{Kind, no_ladder};
+use crate::{KEY_FORM, Result, StoreError, names, sqlite};
 use store::CompositeStore;
 use stowplan_model::{Capabilities, DurabilityClaim, Operation, Setting, Settings};
 
@@ -145,43 +145,45 @@ impl Composite {
     }
 }
 
-impl StoreKind for Composite {
-    fn name(&self) -> &'static str {
+pub(crate) const INDEXED: &Kind = &Kind {
+    name: Composite::Indexed.name(),
+    about: "one file per value, whose name is looked up in an SQLite database",
+    settings: OF_INDEXED,
+    engine: Some(sqlite::engine),
+    keeps_values: true,
+    capabilities: |settings| Composite::Indexed.capabilities(settings),
+    open: |directory, settings, new| {
+        CompositeStore::open(Composite::Indexed, directory, settings, new)
+    },
+    ladder: no_ladder,
+};
+
+pub(crate) const SPLIT: &Kind = &Kind {
+    name: Composite::Split.name(),
+    about: "small values in an SQLite database, larger ones in files",
+    settings: OF_SPLIT,
+    capabilities: |settings| Composite::Split.capabilities(settings),
+    open: |directory, settings, new| {
+        CompositeStore::open(Composite::Split, directory, settings, new)
+    },
+    ..*INDEXED
+};
+
+impl Composite {
+    const fn name(self) -> &'static str {
         match self {
             Self::Indexed => "files-indexed",
             Self::Split => "split",
         }
     }
 
-    fn about(&self) -> &'static str {
-        match self {
-            Self::Indexed => "one file per value, whose name is looked up in an SQLite database",
-            Self::Split => "small values in an SQLite database, larger ones in files",
-        }
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        match self {
-            Self::Indexed => OF_INDEXED,
-            Self::Split => OF_SPLIT,
-        }
-    }
-
-    fn engine(&self) -> Option<(&'static str, String)> {
-        Some(sqlite::engine())
-    }
-
-    fn cache_per_connection(&self) -> bool {
-        true
-    }
-
     /// `transactions` is false: `begin` and `commit` are the database's, so look-ups share a
     /// transaction, but no file is part of one. `threads` is false for `split`: between a row and a file
     /// another thread would see neither, or both.
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+    fn capabilities(self, settings: &Settings) -> Result<Capabilities> {
         let options = self.options(settings)?;
         let (files, database) = (&options.files, &options.database);
-        let is_split = *self == Self::Split;
+        let is_split = self == Self::Split;
         let mut operations = sqlite::OPERATIONS.to_vec();
         operations.retain(|operation| !is_split || *operation != Operation::Scan);
         let syncs = files.syncs_per_overwrite();
@@ -196,19 +198,5 @@ impl StoreKind for Composite {
             },
             ..Capabilities::default()
         })
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let files = directory.join(self.files_directory());
-        std::fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
-        let store = CompositeStore::new(*self, directory, settings)?;
-        store.database.create().map_err(|e| self.ours(e))?;
-        Ok(Box::new(store))
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let store = CompositeStore::new(*self, directory, settings)?;
-        store.database.check().map_err(|e| self.ours(e))?;
-        Ok(Box::new(store))
     }
 }

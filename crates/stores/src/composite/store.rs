@@ -7,7 +7,8 @@ use super::{Composite, Options};
 use crate::files::store::FileStore;
 use crate::names::Names;
 use crate::sqlite::base::{Base, Link};
-use crate::{Connection, Key, Result, Session, Store, StoreKind as _, disk};
+use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use stowplan_model::{Footprint, Settings};
@@ -25,10 +26,17 @@ pub(super) struct CompositeStore {
 }
 
 impl CompositeStore {
-    /// A store whose directory of files exists.
-    pub(super) fn new(kind: Composite, directory: &Path, settings: &Settings) -> Result<Self> {
+    pub(super) fn open(
+        kind: Composite,
+        directory: &Path,
+        settings: &Settings,
+        new: bool,
+    ) -> Result<Box<dyn Store>> {
         let options = kind.options(settings)?;
         let place = directory.join(kind.files_directory());
+        if new {
+            fs::create_dir(&place).map_err(StoreError::io("make directory", &place))?;
+        }
         let names = Names::of(kind.name(), directory, options.files.names)?;
         let files = FileStore::named_by(names.clone(), &place, options.files, settings.clone());
         let mut files = files.map_err(|e| kind.ours(e))?;
@@ -38,16 +46,18 @@ impl CompositeStore {
             files = files.with_names_synced();
         }
         let database = options.database.clone().with_names(names);
-        Ok(Self {
+        let database = Base::new(directory.join(kind.database_file()), database);
+        database.open(new).map_err(|e| kind.ours(e))?;
+        Ok(Box::new(Self {
             kind,
             directory: directory.to_owned(),
             files,
-            database: Base::new(directory.join(kind.database_file()), database),
+            database,
             turns: Turns::new(options.database.busy_timeout()),
             removed: AtomicU64::new(0),
             options,
             settings: settings.clone(),
-        })
+        }))
     }
 }
 

@@ -37,31 +37,30 @@ fn reads(settings: &Settings, options: Options) -> Vec<Rung> {
         ("fsync", "off"),
     ]);
     open(&mut climb, options, &[]);
-    match options.stat {
-        Sizing::Fstat => {
-            climb.step(
-                &[("stat", "fstat")],
-                "fstat of the open file",
-                &[("fstat", 1.0)],
-            );
-        }
-        Sizing::Stat => {
-            let step = "looking the size up by name before opening";
-            climb.step(&[("stat", "stat")], step, &[("stat", 1.0)]);
-        }
-        Sizing::None => {}
-    }
-    if options.read == ReadMode::Stdio {
-        let step = "stdio: its own fstat, buffer and second read";
-        climb.step(&[("read", "stdio")], step, &[("fstat", 1.0)]);
-    }
-    if options.buffer == Memory::Fresh {
-        climb.step(
-            &[("buffer", "fresh")],
-            "memory allocated for each value",
-            &[],
-        );
-    }
+    climb.step(
+        options.stat == Sizing::Fstat,
+        &[("stat", "fstat")],
+        "fstat of the open file",
+        &[("fstat", 1.0)],
+    );
+    climb.step(
+        options.stat == Sizing::Stat,
+        &[("stat", "stat")],
+        "looking the size up by name before opening",
+        &[("stat", 1.0)],
+    );
+    climb.step(
+        options.read == ReadMode::Stdio,
+        &[("read", "stdio")],
+        "stdio: its own fstat, buffer and second read",
+        &[("fstat", 1.0)],
+    );
+    climb.step(
+        options.buffer == Memory::Fresh,
+        &[("buffer", "fresh")],
+        "memory allocated for each value",
+        &[],
+    );
     climb.to(settings)
 }
 
@@ -81,34 +80,36 @@ fn overwrites(settings: &Settings, options: Options) -> Vec<Rung> {
         ("fsync", "off"),
     ]);
     open(&mut climb, options, &[("fstat", 1.0)]);
-    match options.write {
-        WriteMode::InPlace => {}
-        WriteMode::Truncate => {
-            let step = "truncating: blocks are given back and taken anew";
-            climb.step(&[("write", "truncate")], step, &[]);
-        }
-        WriteMode::Stdio => {
-            let step = "truncating: blocks are given back and taken anew";
-            climb.step(&[("write", "truncate")], step, &[]);
-            let step = "a stream: a buffer of a block, and one more call";
-            climb.step(&[("write", "stdio")], step, &[]);
-        }
-        WriteMode::Rename => {
-            let step = "a new file, renamed over the old one";
-            climb.step(&[("write", "rename")], step, &[]);
-        }
-    }
-    if options.syncs_per_overwrite() > 0 {
-        let fsync: &[(&str, f64)] = &[("fdatasync", 1.0), ("pwrite", -1.0)];
-        climb.step(&[("fsync", "file")], "fsync of the file", fsync);
-    }
-    if options.syncs_per_overwrite() > 1 {
-        climb.step(
-            &[("fsync", "directory")],
-            "fsync of its directory",
-            &[("fdatasync", 1.0), ("pwrite", -1.0)],
-        );
-    }
+    let stream = options.write == WriteMode::Stdio;
+    climb.step(
+        options.write == WriteMode::Truncate || stream,
+        &[("write", "truncate")],
+        "truncating: blocks are given back and taken anew",
+        &[],
+    );
+    climb.step(
+        stream,
+        &[("write", "stdio")],
+        "a stream: a buffer of a block, and one more call",
+        &[],
+    );
+    climb.step(
+        options.write == WriteMode::Rename,
+        &[("write", "rename")],
+        "a new file, renamed over the old one",
+        &[],
+    );
+    let (syncs, fsync): (_, Isolated) = (
+        options.syncs_per_overwrite(),
+        &[("fdatasync", 1.0), ("pwrite", -1.0)],
+    );
+    climb.step(syncs > 0, &[("fsync", "file")], "fsync of the file", fsync);
+    climb.step(
+        syncs > 1,
+        &[("fsync", "directory")],
+        "fsync of its directory",
+        fsync,
+    );
     climb.to(settings)
 }
 
@@ -119,27 +120,23 @@ fn open(climb: &mut Climb, options: Options, own_file: Isolated) {
     if opens && tree {
         climb.set(&[("layout", "dir")]);
     }
-    climb.step(&[], "a file of its own for each value", own_file);
-    if !opens {
-        return;
-    }
+    climb.step(true, &[], "a file of its own for each value", own_file);
     climb.step(
+        opens,
         &[("open", "directory")],
         "open and close",
         &[("open-close", 1.0)],
     );
-    if tree {
-        climb.step(
-            &[("layout", "tree")],
-            "two more directories on the way to it",
-            &[],
-        );
-    }
-    if options.open == Opening::Path {
-        climb.step(
-            &[("open", "path")],
-            "the whole path instead of a name in an open directory",
-            &[("open-close-path", 1.0), ("open-close", -1.0)],
-        );
-    }
+    climb.step(
+        opens && tree,
+        &[("layout", "tree")],
+        "two more directories on the way to it",
+        &[],
+    );
+    climb.step(
+        options.open == Opening::Path,
+        &[("open", "path")],
+        "the whole path instead of a name in an open directory",
+        &[("open-close-path", 1.0), ("open-close", -1.0)],
+    );
 }

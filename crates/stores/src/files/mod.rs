@@ -26,7 +26,7 @@ mod stdio;
 pub(crate) mod store;
 
 use crate::names::NAMES;
-use crate::options::{Described, StoreOptions as _};
+use crate::options::{Described, StoreOptions as _, refuse_first};
 use crate::store::Kind;
 use crate::{Result, StoreError, choice, options};
 use name::Layout;
@@ -157,56 +157,51 @@ impl Options {
         let stream = self.read == ReadMode::Stdio;
         let renames = self.write == WriteMode::Rename;
         let writing = format!("write={}", self.write.word());
-        let rules = [
-            (
-                self.names && self.layout == Layout::Tree,
-                "names=on with layout=tree".to_owned(),
-                "the names say in which directories the files lie; use layout=dir",
-            ),
-            (
-                self.fsync == Fsync::Directory && !renames,
-                format!("fsync=directory with {writing}"),
-                "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename",
-            ),
-            (
-                stream && kept,
-                "read=stdio with open=kept".to_owned(),
-                "fclose closes the file, and a stream that is kept would deliver what it has buffered; use read=plain or another open",
-            ),
-            (
-                stream && self.stat == Sizing::None,
-                "read=stdio with stat=none".to_owned(),
-                "a stream is asked for as much as there is, as kvtest does; use stat=stat or stat=fstat",
-            ),
-            (
-                self.write == WriteMode::Stdio && self.open != Opening::Path,
-                format!("{writing} with open={}", self.open.word()),
-                "fopen takes a path; use open=path",
-            ),
-            (
-                self.stat == Sizing::Stat && kept,
-                "stat=stat with open=kept".to_owned(),
-                "a file that is open need not be looked up by its name; use stat=fstat or stat=none",
-            ),
-            (
-                renames && kept,
-                format!("{writing} with open=kept"),
-                "a rename leaves the descriptor with the file that was replaced; use write=in-place or write=truncate",
-            ),
-            (
-                self.buffer == Memory::Fresh && !stream,
-                "buffer=fresh with read=plain".to_owned(),
-                "memory is allocated for each value as kvtest does; use read=stdio",
-            ),
-        ];
-        let broken = rules.into_iter().find(|(broken, ..)| *broken);
-        broken.map_or(Ok(()), |(_, pair, why)| {
-            Err(StoreError::unsupported(
-                STORE,
-                format!("combine {pair}"),
-                why,
-            ))
-        })
+        refuse_first(
+            STORE,
+            [
+                (
+                    self.names && self.layout == Layout::Tree,
+                    "names=on with layout=tree".to_owned(),
+                    "the names say in which directories the files lie; use layout=dir",
+                ),
+                (
+                    self.fsync == Fsync::Directory && !renames,
+                    format!("fsync=directory with {writing}"),
+                    "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename",
+                ),
+                (
+                    stream && kept,
+                    "read=stdio with open=kept".to_owned(),
+                    "fclose closes the file, and a stream that is kept would deliver what it has buffered; use read=plain or another open",
+                ),
+                (
+                    stream && self.stat == Sizing::None,
+                    "read=stdio with stat=none".to_owned(),
+                    "a stream is asked for as much as there is, as kvtest does; use stat=stat or stat=fstat",
+                ),
+                (
+                    self.write == WriteMode::Stdio && self.open != Opening::Path,
+                    format!("{writing} with open={}", self.open.word()),
+                    "fopen takes a path; use open=path",
+                ),
+                (
+                    self.stat == Sizing::Stat && kept,
+                    "stat=stat with open=kept".to_owned(),
+                    "a file that is open need not be looked up by its name; use stat=fstat or stat=none",
+                ),
+                (
+                    renames && kept,
+                    format!("{writing} with open=kept"),
+                    "a rename leaves the descriptor with the file that was replaced; use write=in-place or write=truncate",
+                ),
+                (
+                    self.buffer == Memory::Fresh && !stream,
+                    "buffer=fresh with read=plain".to_owned(),
+                    "memory is allocated for each value as kvtest does; use read=stdio",
+                ),
+            ],
+        )
     }
 
     /// METHOD "Durability classes": only a rename replaces a value as a whole; the file's sync

@@ -6,9 +6,6 @@ use super::{STORE, at};
 use crate::{Key, Result, StoreError};
 use rusqlite::Connection;
 
-/// No key has this number.
-const NONE: i64 = -1;
-
 /// What a session keeps that lets SQLite number new rows: one more than the largest number there is
 /// (<https://sqlite.org/autoinc.html>). A key that is another one has to be given.
 pub(super) struct AssignedIds<'c> {
@@ -17,7 +14,7 @@ pub(super) struct AssignedIds<'c> {
     /// The largest number there is; always kept, for it is no part of what `statement` is about.
     largest: Sql<'c>,
     /// The number that the next row gets; nothing where it has to be looked up.
-    pub(super) next: Option<i64>,
+    pub(super) next: Option<i128>,
 }
 
 impl<'c> AssignedIds<'c> {
@@ -36,10 +33,10 @@ impl<'c> AssignedIds<'c> {
 
     /// Whether this is the number that the next row gets.
     pub(super) fn is_next(&mut self, number: i64) -> Result<bool> {
-        Ok(self.look_up()? == number)
+        Ok(self.look_up()? == i128::from(number))
     }
 
-    fn look_up(&mut self) -> Result<i64> {
+    fn look_up(&mut self) -> Result<i128> {
         if let Some(next) = self.next {
             return Ok(next);
         }
@@ -80,18 +77,12 @@ impl<'c> AssignedIds<'c> {
 
     /// A row of this number was added.
     pub(super) fn added(&mut self, number: i64) {
-        self.next = self.next.map(|next| match next {
-            NONE => NONE,
-            next if number < next => next,
-            _ => after(number),
-        });
+        self.next = self.next.map(|next| next.max(after(number)));
     }
 
     /// A row of this number was removed, if there was one.
     pub(super) fn removed(&mut self, number: i64) {
-        if self.next == Some(after(number)) {
-            self.forget();
-        }
+        self.next = self.next.filter(|next| *next != after(number));
     }
 
     /// It is not known which rows there are: something failed, was undone or dropped.
@@ -100,7 +91,7 @@ impl<'c> AssignedIds<'c> {
     }
 }
 
-/// Behind the largest number there is, SQLite looks for any that is free.
-fn after(number: i64) -> i64 {
-    number.checked_add(1).unwrap_or(NONE)
+/// Behind the largest number there is, SQLite looks for any that is free: no key has that one.
+fn after(number: i64) -> i128 {
+    i128::from(number) + 1
 }

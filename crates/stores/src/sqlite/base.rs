@@ -32,21 +32,15 @@ impl Base {
         &self.options
     }
 
-    /// Makes the file, if there is to be one; elsewhere the first connection makes the database.
-    pub(crate) fn create(&self) -> Result<()> {
-        if !self.options.on_disk() {
-            return Ok(());
+    /// Makes the file, if there is to be one (elsewhere the first connection makes the database), or sees
+    /// whether there is one that can be opened with these settings.
+    pub(crate) fn open(&self, new: bool) -> Result<()> {
+        match (self.options.on_disk(), new) {
+            (false, true) => Ok(()),
+            (false, false) => Err(self.not_on_disk("open again")),
+            (true, true) => close(database::create(&self.path, &self.options)?),
+            (true, false) => close(database::open(&self.path, &self.options)?),
         }
-        let connection = database::create(&self.path, &self.options)?;
-        close(connection)
-    }
-
-    /// Whether there is a database that can be opened with these settings.
-    pub(crate) fn check(&self) -> Result<()> {
-        if !self.options.on_disk() {
-            return Err(self.not_on_disk("open again"));
-        }
-        close(database::open(&self.path, &self.options)?)
     }
 
     pub(crate) fn connect(&self) -> Result<Link<'_>> {

@@ -131,10 +131,6 @@ fn io_failed(action: &str, key: i64, error: &std::io::Error) -> StoreError {
     let action = format!("{action} the blob of key {key}");
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(error) => failed(action, error),
-        None => StoreError::Engine {
-            store: STORE,
-            action,
-            detail: error.to_string(),
-        },
+        None => StoreError::engine(STORE, action, error.to_string()),
     }
 }

@@ -106,17 +106,10 @@ pub(crate) fn of(connection: &Connection) -> Result<Counters> {
 #[expect(unsafe_code, reason = "rusqlite does not wrap sqlite3_db_status")]
 fn connection_status(connection: &Connection, code: c_int) -> Result<i64> {
     let (mut current, mut highest) = (0, 0);
+    let (now, most) = (&raw mut current, &raw mut highest);
     // SAFETY: the handle is open for as long as `connection` is borrowed, this thread alone uses
     // it, and both numbers outlive the call.
-    let answer = unsafe {
-        ffi::sqlite3_db_status64(
-            connection.handle(),
-            code,
-            &raw mut current,
-            &raw mut highest,
-            0,
-        )
-    };
+    let answer = unsafe { ffi::sqlite3_db_status64(connection.handle(), code, now, most, 0) };
     checked(answer).map(|()| current)
 }
 

@@ -115,11 +115,11 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
     // A file that is no database, or none of ours, is told before a pragma changes it.
     wait_for_locks(&connection, options)?;
     if !has_table(&connection, options).map_err(|error| failed(action(), &error))? {
-        return Err(StoreError::Engine {
-            store: STORE,
-            action: action(),
-            detail: format!("it has no table {}", options.definition),
-        });
+        return Err(StoreError::engine(
+            STORE,
+            action(),
+            format!("it has no table {}", options.definition),
+        ));
     }
     configure(&connection, options)?;
     Ok(connection)
@@ -161,11 +161,11 @@ fn configure(connection: &Connection, options: &Options) -> Result<()> {
     }
     let journal = word(connection, "journal_mode")?;
     if options.on_disk() && journal != options.journal().word() {
-        return Err(StoreError::Engine {
-            store: STORE,
-            action: format!("set journal={}", options.journal().word()),
-            detail: format!("it stays {journal} (another connection may be using the database)"),
-        });
+        return Err(StoreError::engine(
+            STORE,
+            format!("set journal={}", options.journal().word()),
+            format!("it stays {journal} (another connection may be using the database)"),
+        ));
     }
     Ok(())
 }
@@ -174,33 +174,25 @@ fn configure(connection: &Connection, options: &Options) -> Result<()> {
 /// not have are left out.
 pub(super) fn effective_settings(connection: &Connection, options: &Options) -> Result<Settings> {
     let mut effective = Settings::default();
-    let page_size = number(connection, "page_size")?;
+    let number = |pragma| number(connection, pragma).map(Value::Number);
+    let page_size = self::number(connection, "page_size")?;
     effective.set("page_size", Value::Number(page_size));
     let cache = effective_cache(connection, options, page_size)?;
     effective.set("cache", Value::Number(cache));
-    let spills = number(connection, "cache_spill")? > 0;
+    let spills = self::number(connection, "cache_spill")? > 0;
     effective.set("cache_spill", Value::Flag(spills));
-    let busy_timeout = number(connection, "busy_timeout")?;
-    effective.set("busy_timeout", Value::Number(busy_timeout));
+    effective.set("busy_timeout", number("busy_timeout")?);
     if !options.on_disk() {
         return Ok(effective);
     }
-    for (name, pragma) in [("journal", "journal_mode"), ("locking", "locking_mode")] {
-        effective.set(name, Value::Word(word(connection, pragma)?));
-    }
-    let synchronous = match number(connection, "synchronous")? {
-        0 => "off",
-        1 => "normal",
-        2 => "full",
-        _ => "extra",
-    };
-    effective.set("synchronous", Value::Word(synchronous.to_owned()));
-    for (name, pragma) in [
-        ("mmap", "mmap_size"),
-        ("autocheckpoint", "wal_autocheckpoint"),
-    ] {
-        effective.set(name, Value::Number(number(connection, pragma)?));
-    }
+    let synchronous = ["off", "normal", "full", "extra"];
+    let level = usize::try_from(self::number(connection, "synchronous")?).unwrap_or(3);
+    let synchronous = synchronous[level.min(3)].to_owned();
+    effective.set("synchronous", Value::Word(synchronous));
+    effective.set("journal", Value::Word(word(connection, "journal_mode")?));
+    effective.set("locking", Value::Word(word(connection, "locking_mode")?));
+    effective.set("mmap", number("mmap_size")?);
+    effective.set("autocheckpoint", number("wal_autocheckpoint")?);
     Ok(effective)
 }
 
@@ -227,11 +219,11 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
     if busy == 0 {
         return Ok(());
     }
-    Err(StoreError::Conflict {
-        store: STORE,
-        action: "checkpoint".to_owned(),
-        detail: "another connection still uses the write-ahead log".to_owned(),
-    })
+    Err(StoreError::conflict(
+        STORE,
+        "checkpoint",
+        "another connection still uses the write-ahead log",
+    ))
 }
 
 /// The largest value that the table holds, in bytes: what SQLite was built to allow in a row

@@ -14,10 +14,10 @@ pub(crate) fn check(connection: &Connection) -> Result<()> {
     });
     match said.map_err(|e| failed("check the database", &e))?.as_str() {
         "ok" => Ok(()),
-        damage => Err(StoreError::Engine {
-            store: super::STORE,
-            action: "check the database".to_owned(),
-            detail: damage.lines().collect::<Vec<_>>().join("; "),
-        }),
+        damage => Err(StoreError::engine(
+            super::STORE,
+            "check the database",
+            damage.lines().collect::<Vec<_>>().join("; "),
+        )),
     }
 }

@@ -1,9 +1,9 @@
 //! A read and an overwrite by SQLite, step by step.
 
-use super::Sqlite;
+use super::KIND;
 use super::options::{Api, Journal, Options, Statements, Synchronous};
 use crate::Rung;
-use crate::ladder::{Climb, Isolated};
+use crate::ladder::Climb;
 use stowplan_model::{Operation, PerTransaction, Settings, Workload, WorkloadSpec};
 
 /// More than any database here has: a cache takes what is in it.
@@ -39,7 +39,7 @@ fn reads(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Run
     let lowest = "copying the value out of a mapped file";
     let mut climb = Climb::from(
         ("flat", &[("read", "mmap")], lowest, &[("memcpy", 1.0)]),
-        &Sqlite,
+        KIND,
         settings,
     );
     climb.under(in_one_transaction(workload));
@@ -51,30 +51,27 @@ fn reads(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Run
     ]);
     // The blob interface takes tables of kvtest's form only, and copies.
     let blob = options.table.takes_blobs();
-    if blob {
-        let step = "finding the row in the b-tree, by the blob interface";
-        climb.step(&[("api", "blob")], step, &[]);
-    }
-    if options.pragmas.api == Api::Sql {
-        let step = match blob {
-            true => "SQL: binding, stepping, a column",
-            false => "finding the row in the b-tree, by SQL",
-        };
-        climb.step(&[("api", "sql")], step, &[]);
-    }
-    if options.pragmas.mmap == 0 {
-        let step = "reading the pages behind the row's first by pread";
-        let isolated: Isolated = &[("pread", 1.0), ("memcpy", -1.0)];
-        climb.step(&[("mmap", "0")], step, isolated);
-    }
-    if !options.pragmas.preload {
-        let cache = options.pragmas.cache.to_string();
-        climb.step(
-            &[("preload", "off"), ("cache", &cache)],
-            "reading the row's first page: a miss of SQLite's own cache",
-            &[],
-        );
-    }
+    let found = "finding the row in the b-tree, by the blob interface";
+    climb.step(blob, &[("api", "blob")], found, &[]);
+    let by_sql = match blob {
+        true => "SQL: binding, stepping, a column",
+        false => "finding the row in the b-tree, by SQL",
+    };
+    let sql = options.pragmas.api == Api::Sql;
+    climb.step(sql, &[("api", "sql")], by_sql, &[]);
+    climb.step(
+        options.pragmas.mmap == 0,
+        &[("mmap", "0")],
+        "reading the pages behind the row's first by pread",
+        &[("pread", 1.0), ("memcpy", -1.0)],
+    );
+    let cache = options.pragmas.cache.to_string();
+    climb.step(
+        !options.pragmas.preload,
+        &[("preload", "off"), ("cache", &cache)],
+        "reading the row's first page: a miss of SQLite's own cache",
+        &[],
+    );
     statement_and_transactions(&mut climb, options, workload);
     climb.to(settings)
 }
@@ -83,7 +80,7 @@ fn overwrites(settings: &Settings, options: &Options, workload: &Workload) -> Ve
     let lowest = "one write into a file that stays open";
     let mut climb = Climb::from(
         ("flat", &[("read", "pread")], lowest, &[("pwrite", 1.0)]),
-        &Sqlite,
+        KIND,
         settings,
     );
     climb.under(in_one_transaction(workload));
@@ -92,40 +89,45 @@ fn overwrites(settings: &Settings, options: &Options, workload: &Workload) -> Ve
     if workload.threads == 1 {
         climb.set(&[("journal", "off")]);
     }
-    climb.step(&[], "the b-tree, its pages read and written", &[]);
-    if workload.threads == 1 && options.journal() != Journal::Off {
-        climb.step(&[("journal", options.journal().word())], "the journal", &[]);
-    }
-    let transactions = climb.has_workload();
-    if options.synchronous() != Synchronous::Off {
-        let step = match transactions {
-            true => "syncs of the one transaction",
-            false => "syncs",
-        };
-        climb.step(&[("synchronous", options.synchronous().word())], step, &[]);
-    }
+    climb.step(true, &[], "the b-tree, its pages read and written", &[]);
+    let journal = options.journal();
+    let has_one = workload.threads == 1 && journal != Journal::Off;
+    climb.step(has_one, &[("journal", journal.word())], "the journal", &[]);
+    let synchronous = options.synchronous();
+    let syncs = match climb.has_workload() {
+        true => "syncs of the one transaction",
+        false => "syncs",
+    };
+    climb.step(
+        synchronous != Synchronous::Off,
+        &[("synchronous", synchronous.word())],
+        syncs,
+        &[],
+    );
     statement_and_transactions(&mut climb, options, workload);
     climb.to(settings)
 }
 
 fn statement_and_transactions(climb: &mut Climb, options: &Options, workload: &Workload) {
-    if options.pragmas.statement != Statements::Once {
-        let step = match options.pragmas.api {
-            Api::Sql => "preparing the statement each time",
-            Api::Blob => "opening the blob handle each time",
-        };
-        climb.step(&[("statement", "each")], step, &[]);
-    }
-    if options.pragmas.statement == Statements::Literal {
-        let step = "keys and values written into the text, and read from it";
-        climb.step(&[("statement", "literal")], step, &[]);
-    }
+    let anew = match options.pragmas.api {
+        Api::Sql => "preparing the statement each time",
+        Api::Blob => "opening the blob handle each time",
+    };
+    let statement = options.pragmas.statement;
+    let is_anew = statement != Statements::Once;
+    climb.step(is_anew, &[("statement", "each")], anew, &[]);
+    climb.step(
+        statement == Statements::Literal,
+        &[("statement", "literal")],
+        "keys and values written into the text, and read from it",
+        &[],
+    );
     if climb.has_workload() {
         climb.under(WorkloadSpec::default());
         let step = match workload.operation.writes() {
             true => "a transaction each: locks, the journal and syncs for every one",
             false => "a transaction each: locks, and a look whether the file changed",
         };
-        climb.step(&[], step, &[]);
+        climb.step(true, &[], step, &[]);
     }
 }

@@ -24,7 +24,8 @@ pub(crate) mod table;
 
 use crate::kv::on_key;
 use crate::options::StoreOptions as _;
-use crate::{Key, Result, Rung, Store, StoreError, StoreKind};
+use crate::store::Kind;
+use crate::{Key, Result, StoreError};
 pub use database::{FIND_TABLE, largest_value};
 use options::{Api, Location, Options, Pragmas, Statements};
 pub use randomness::randomness;
@@ -32,18 +33,12 @@ pub use session::COMMITS_COUNTED;
 pub(crate) use session::SqliteSession;
 use std::path::{Path, PathBuf};
 use store::SqliteStore;
-use stowplan_model::{Capabilities, Delivery, Operation, Setting, Settings, Workload};
+use stowplan_model::{Capabilities, Delivery, Operation, Settings};
 
 const STORE: &str = "sqlite";
 
 /// The name of the database below a store's directory.
 pub const DATABASE_FILE: &str = "kv.db";
-
-/// One table in an SQLite database.
-///
-/// Where a directory is expected, the path of a database file will do as well, so that databases
-/// made by kvtest can be opened where they lie.
-pub(crate) struct Sqlite;
 
 fn database_path(directory: &Path) -> PathBuf {
     if directory.is_dir() {
@@ -122,75 +117,56 @@ pub(crate) const OPERATIONS: [Operation; 5] = [
 
 const TABLES: [Operation; 2] = [Operation::CreateTable, Operation::DropTable];
 
-impl StoreKind for Sqlite {
-    fn name(&self) -> &'static str {
-        STORE
-    }
+/// One table in an SQLite database.
+///
+/// Where a directory is expected, the path of a database file will do as well, so that databases
+/// made by kvtest can be opened where they lie.
+pub(crate) const KIND: &Kind = &Kind {
+    name: STORE,
+    about: "one table in an SQLite database, readable by kvtest",
+    settings: Pragmas::SETTINGS,
+    engine: Some(engine),
+    keeps_values: true,
+    capabilities,
+    open: |directory, settings, new| {
+        let store = SqliteStore::new(directory, settings)?;
+        store.base.open(new)?;
+        Ok(Box::new(store))
+    },
+    ladder: ladder::of,
+};
 
-    fn about(&self) -> &'static str {
-        "one table in an SQLite database, readable by kvtest"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        Pragmas::SETTINGS
-    }
-
-    fn engine(&self) -> Option<(&'static str, String)> {
-        Some(engine())
-    }
-
-    fn cache_per_connection(&self) -> bool {
-        true
-    }
-
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        let options = Options::from_settings(settings)?;
-        let on_disk = options.on_disk();
-        Ok(Capabilities {
-            operations: [&OPERATIONS[..], &TABLES].concat(),
-            deliveries: match options.pragmas.api {
-                Api::Sql if options.table.columns == 1 => vec![Delivery::Copy, Delivery::InPlace],
-                Api::Sql | Api::Blob => vec![Delivery::Copy],
+fn capabilities(settings: &Settings) -> Result<Capabilities> {
+    let options = Options::from_settings(settings)?;
+    let on_disk = options.on_disk();
+    Ok(Capabilities {
+        operations: [&OPERATIONS[..], &TABLES].concat(),
+        deliveries: match options.pragmas.api {
+            Api::Sql if options.table.columns == 1 => vec![Delivery::Copy, Delivery::InPlace],
+            Api::Sql | Api::Blob => vec![Delivery::Copy],
+        },
+        transactions: true,
+        resizes: options.pragmas.api == Api::Sql,
+        durability: options.durability(),
+        // What SQLite assigns next is known to a connection that is alone.
+        threads: options.undoes()
+            && !options.assigns_ids()
+            && match options.pragmas.location {
+                Location::Disk => !options.locks_exclusively(),
+                Location::Shared => true,
+                Location::Memory | Location::Named | Location::Memdb | Location::Temp => false,
             },
-            transactions: true,
-            resizes: options.pragmas.api == Api::Sql,
-            durability: options.durability(),
-            // What SQLite assigns next is known to a connection that is alone.
-            threads: options.undoes()
-                && !options.assigns_ids()
-                && match options.pragmas.location {
-                    Location::Disk => !options.locks_exclusively(),
-                    Location::Shared => true,
-                    Location::Memory | Location::Named | Location::Memdb | Location::Temp => false,
-                },
-            persistent: on_disk,
-            evictable: on_disk,
-            mapped: on_disk && settings.number("mmap") > 0,
-            syncs_per_commit: options.syncs_per_commit(),
-            largest_value: Some(match options.pragmas.statement {
-                // In hexadecimal, within a text that may be as long.
-                Statements::Literal => largest_value() / 2 - 500,
-                Statements::Once | Statements::Each => largest_value(),
-            }),
-            ..Capabilities::default()
-        })
-    }
-
-    fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
-        ladder::of(settings, workload)
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let store = SqliteStore::new(directory, settings)?;
-        store.create()?;
-        Ok(Box::new(store))
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let store = SqliteStore::new(directory, settings)?;
-        store.check()?;
-        Ok(Box::new(store))
-    }
+        persistent: on_disk,
+        evictable: on_disk,
+        mapped: on_disk && settings.number("mmap") > 0,
+        syncs_per_commit: options.syncs_per_commit(),
+        largest_value: Some(match options.pragmas.statement {
+            // In hexadecimal, within a text that may be as long.
+            Statements::Literal => largest_value() / 2 - 500,
+            Statements::Once | Statements::Each => largest_value(),
+        }),
+        ..Capabilities::default()
+    })
 }
 
 #[cfg(test)]

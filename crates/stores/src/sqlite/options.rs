@@ -3,8 +3,8 @@
 use super::STORE;
 use super::table::Table;
 use crate::names::{NAMES, Names};
-use crate::options::{Described, StoreOptions as _, bytes, flag, number};
-use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
+use crate::options::{Described, StoreOptions as _, bytes, flag, number, refuse_first};
+use crate::{KEY_FORM, KeyForm, Result, choice, options};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -225,45 +225,37 @@ impl Options {
             definition: table.definition().into(),
             table,
         };
-        options.check_api()?;
-        if options.assigns_ids() && options.table.key == KeyForm::Text {
-            return Err(StoreError::unsupported(
-                STORE,
-                "combine ids=assigned with key=text",
-                "SQLite assigns numbers only; use key=integer or ids=given",
-            ));
-        }
-        if pragmas.journal == Journal::Wal && pragmas.location != Location::Disk {
-            return Err(StoreError::unsupported(
-                STORE,
-                format!(
-                    "combine journal=wal with location={}",
-                    pragmas.location.word()
-                ),
-                "only a database on disk has a write-ahead log; use location=disk or another journal",
-            ));
-        }
+        options.go_together()?;
         Ok(options)
     }
 
-    fn check_api(&self) -> Result<()> {
-        let table = &self.table;
-        let (what, instead) = match self.pragmas.api {
-            Api::Blob if table.columns > 1 => ("columns above 1", "columns=1"),
-            Api::Blob if table.text => ("column_type=text", "column_type=blob"),
-            Api::Blob if table.key == KeyForm::Text => ("key=text", "key=integer"),
-            Api::Blob if self.pragmas.statement == Statements::Literal => {
-                ("statement=literal", "statement=each")
-            }
-            Api::Blob | Api::Sql => return Ok(()),
-        };
-        Err(StoreError::unsupported(
+    fn go_together(&self) -> Result<()> {
+        let (table, pragmas) = (&self.table, &self.pragmas);
+        let (blob, text) = (pragmas.api == Api::Blob, table.key == KeyForm::Text);
+        let literal = pragmas.statement == Statements::Literal;
+        let location = pragmas.location.word();
+        let handle = "a blob handle is for the bytes of one column in a row that has a number; use api=sql or";
+        let of_blob = |instead: &str| format!("{handle} {instead}");
+        let with_blob = |what: &str| format!("api=blob with {what}");
+        refuse_first(
             STORE,
-            format!("combine api=blob with {what}"),
-            format!(
-                "a blob handle is for the bytes of one column in a row that has a number; use api=sql or {instead}"
-            ),
-        ))
+            [
+                (blob && table.columns > 1, with_blob("columns above 1"), of_blob("columns=1")),
+                (blob && table.text, with_blob("column_type=text"), of_blob("column_type=blob")),
+                (blob && text, with_blob("key=text"), of_blob("key=integer")),
+                (blob && literal, with_blob("statement=literal"), of_blob("statement=each")),
+                (
+                    self.assigns_ids() && text,
+                    "ids=assigned with key=text".to_owned(),
+                    "SQLite assigns numbers only; use key=integer or ids=given".to_owned(),
+                ),
+                (
+                    pragmas.journal == Journal::Wal && !self.on_disk(),
+                    format!("journal=wal with location={location}"),
+                    "only a database on disk has a write-ahead log; use location=disk or another journal".to_owned(),
+                ),
+            ],
+        )
     }
 
     /// The same for values that have these names.

@@ -120,11 +120,11 @@ impl Pages {
     }
 
     fn damaged(&self, what: &str) -> StoreError {
-        StoreError::Engine {
-            store: STORE,
-            action: format!("follow a row in {}", self.path.display()),
-            detail: what.to_owned(),
-        }
+        StoreError::engine(
+            STORE,
+            format!("follow a row in {}", self.path.display()),
+            what,
+        )
     }
 }
 

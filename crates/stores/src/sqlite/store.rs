@@ -11,7 +11,7 @@ use stowplan_model::{Footprint, Settings};
 
 pub(super) struct SqliteStore {
     directory: PathBuf,
-    base: Base,
+    pub(super) base: Base,
 }
 
 impl SqliteStore {
@@ -22,15 +22,6 @@ impl SqliteStore {
             directory: directory.to_owned(),
             base: Base::new(database_path(directory), options.with_names(names)),
         })
-    }
-
-    pub(super) fn create(&self) -> Result<()> {
-        self.base.create()
-    }
-
-    /// Whether there is a database that can be opened with these settings.
-    pub(super) fn check(&self) -> Result<()> {
-        self.base.check()
     }
 }
 

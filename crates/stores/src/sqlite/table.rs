@@ -4,6 +4,7 @@ use super::options::{ColumnType, Pragmas};
 use super::statement::Parameters;
 use super::{STORE, key_failed};
 use crate::names::{Names, added};
+use crate::options::refuse_first;
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
 use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
@@ -45,20 +46,22 @@ impl Table {
             column: "v",
             names: None,
         };
-        if table.key == KeyForm::Integer && pragmas.names {
-            return Err(StoreError::unsupported(
-                STORE,
-                "combine names=on with key=integer",
-                "a name is text; use key=text",
-            ));
-        }
-        if table.key == KeyForm::Integer && !table.rowid {
-            return Err(StoreError::unsupported(
-                STORE,
-                "combine rowid=off with key=integer",
-                "a key that is a number is the row's own number; use key=text or rowid=on",
-            ));
-        }
+        let number = table.key == KeyForm::Integer;
+        refuse_first(
+            STORE,
+            [
+                (
+                    number && pragmas.names,
+                    "names=on with key=integer",
+                    "a name is text; use key=text",
+                ),
+                (
+                    number && !table.rowid,
+                    "rowid=off with key=integer",
+                    "a key that is a number is the row's own number; use key=text or rowid=on",
+                ),
+            ],
+        )?;
         Ok(table)
     }
 
@@ -170,10 +173,12 @@ impl Table {
         let k = k.as_bytes().unwrap_or_default();
         match &self.names {
             None => self.key.key(STORE, k),
-            Some(names) => names.key(k).ok_or_else(|| StoreError::Engine {
-                store: STORE,
-                action: "read a key".to_owned(),
-                detail: format!("'{}' is none of ours", k.escape_ascii()),
+            Some(names) => names.key(k).ok_or_else(|| {
+                StoreError::engine(
+                    STORE,
+                    "read a key",
+                    format!("'{}' is none of ours", k.escape_ascii()),
+                )
             }),
         }
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Access, Buffer, Found, Key, Session};
+use crate::{Access, Buffer, Found, Key, Session, Store, StoreKind as _};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -14,7 +14,7 @@ fn settings(pairs: &[(&str, &str)]) -> Settings {
 /// A store of these settings with the keys 1 to 3, in a directory that lives as long.
 fn built(pairs: &[(&str, &str)]) -> (tempfile::TempDir, Box<dyn Store>) {
     let directory = tempfile::tempdir().unwrap();
-    let store = Sqlite.create(directory.path(), &settings(pairs)).unwrap();
+    let store = KIND.create(directory.path(), &settings(pairs)).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     for key in 1..=3 {
@@ -26,7 +26,7 @@ fn built(pairs: &[(&str, &str)]) -> (tempfile::TempDir, Box<dyn Store>) {
 }
 
 fn open_error(directory: &Path) -> String {
-    let error = Sqlite.open(directory, &settings(&[])).err().unwrap();
+    let error = KIND.open(directory, &settings(&[])).err().unwrap();
     let message = error.to_string();
     assert!(!message.contains('\n'), "{message}");
     message
@@ -60,7 +60,7 @@ fn a_database_without_the_table_and_a_missing_one_are_named() {
 #[test]
 fn an_existing_database_is_not_created_over() {
     let (directory, _store) = built(&[]);
-    let again = Sqlite.create(directory.path(), &settings(&[]));
+    let again = KIND.create(directory.path(), &settings(&[]));
     assert!(again.is_err());
 }
 
@@ -68,7 +68,7 @@ fn an_existing_database_is_not_created_over() {
 fn a_database_is_opened_by_the_path_of_its_file_too() {
     let (directory, _store) = built(&[]);
     let path = directory.path().join(DATABASE_FILE);
-    let store = Sqlite.open(&path, &settings(&[])).unwrap();
+    let store = KIND.open(&path, &settings(&[])).unwrap();
     assert!(store.footprint().unwrap().apparent_bytes > 15_000);
 }
 
@@ -160,7 +160,7 @@ fn a_blob_handle_is_usable_after_a_missing_key() {
 fn opening_with_another_journal_converts_the_file() {
     let (directory, store) = built(&[("journal", "wal")]);
     drop(store);
-    let store = Sqlite
+    let store = KIND
         .open(directory.path(), &settings(&[("journal", "truncate")]))
         .unwrap();
     let connection = store.connect().unwrap();
@@ -174,7 +174,7 @@ fn opening_with_another_journal_converts_the_file() {
 fn a_journal_that_another_connection_prevents_is_an_error() {
     let (directory, store) = built(&[("journal", "wal")]);
     let _held = store.connect().unwrap();
-    let error = Sqlite
+    let error = KIND
         .open(
             directory.path(),
             &settings(&[("journal", "delete"), ("busy_timeout", "0")]),
@@ -272,7 +272,7 @@ fn where_there_is_no_log_a_checkpoint_does_nothing() {
         let (_directory, store) = built(&pairs);
         store.checkpoint().unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let store = Sqlite.create(directory.path(), &settings(&pairs)).unwrap();
+        let store = KIND.create(directory.path(), &settings(&pairs)).unwrap();
         let connection = store.connect().unwrap();
         store.checkpoint().unwrap();
         connection.close().unwrap();
@@ -292,7 +292,7 @@ fn expect_first(store: &dyn Store, expected: &[u8]) {
 fn a_setting_that_sqlite_caps_is_a_difference() {
     let asked = settings(&[("mmap", "1TiB")]);
     let directory = tempfile::tempdir().unwrap();
-    let store = Sqlite.create(directory.path(), &asked).unwrap();
+    let store = KIND.create(directory.path(), &asked).unwrap();
     let connection = store.connect().unwrap();
     let differences = asked.differences(&connection.effective_settings().unwrap());
     assert_eq!(differences.len(), 1, "{differences:?}");
@@ -304,13 +304,13 @@ fn a_database_in_memory_has_one_connection_and_no_second_life() {
     for location in ["memory", "named", "memdb"] {
         let directory = tempfile::tempdir().unwrap();
         let asked = settings(&[("location", location)]);
-        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let store = KIND.create(directory.path(), &asked).unwrap();
         let _first = store.connect().unwrap();
         assert!(store.connect().is_err());
-        assert!(Sqlite.open(directory.path(), &asked).is_err());
+        assert!(KIND.open(directory.path(), &asked).is_err());
         // Another store has a database of its own.
         let other = tempfile::tempdir().unwrap();
-        let other = Sqlite.create(other.path(), &asked).unwrap();
+        let other = KIND.create(other.path(), &asked).unwrap();
         let mut connection = other.connect().unwrap();
         connection.session().unwrap().insert(Key(1), b"x").unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -322,7 +322,7 @@ fn rows_that_sqlite_numbers_get_the_keys_that_were_asked_for_in_any_order() {
     for statement in ["once", "each", "literal"] {
         let directory = tempfile::tempdir().unwrap();
         let asked = settings(&[("ids", "assigned"), ("statement", statement)]);
-        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let store = KIND.create(directory.path(), &asked).unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         let value = |key: u64| vec![key as u8; 10];
@@ -352,7 +352,7 @@ fn rows_that_sqlite_numbers_get_the_keys_that_were_asked_for_in_any_order() {
 fn pages_of_an_index_whose_keys_come_in_no_order_are_emptier_than_those_of_its_table() {
     let fill = |key: &str| {
         let directory = tempfile::tempdir().unwrap();
-        let store = Sqlite.create(directory.path(), &settings(&[("key", key)]));
+        let store = KIND.create(directory.path(), &settings(&[("key", key)]));
         let store = store.unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
@@ -376,7 +376,7 @@ fn without_spilling_a_transaction_keeps_its_pages_until_it_ends() {
     let spilled = |spill: &str| {
         let directory = tempfile::tempdir().unwrap();
         let asked = settings(&[("cache_spill", spill), ("cache", "40960")]);
-        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let store = KIND.create(directory.path(), &asked).unwrap();
         let mut connection = store.connect().unwrap();
         assert_eq!(
             asked.differences(&connection.effective_settings().unwrap()),
@@ -423,7 +423,7 @@ fn a_value_that_is_no_blob_is_damaged() {
 
 #[test]
 fn the_engine_tells_its_version_and_build_options() {
-    let (name, version) = Sqlite.engine().unwrap();
+    let (name, version) = KIND.engine().unwrap();
     assert_eq!(name, "SQLite");
     assert!(version.starts_with("3."), "{version}");
     assert!(version.contains("THREADSAFE"), "{version}");
@@ -479,7 +479,7 @@ fn counters_go_by_the_labels_of_kvtest_and_know_the_memory_of_the_process() {
 fn a_temporary_database_overflows_into_the_directory_of_the_store() {
     let directory = tempfile::tempdir().unwrap();
     let asked = settings(&[("location", "temp"), ("cache", "0")]);
-    let store = Sqlite.create(directory.path(), &asked).unwrap();
+    let store = KIND.create(directory.path(), &asked).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     for key in 0..100 {
@@ -527,7 +527,7 @@ fn a_value_comes_back_whole_from_any_form_of_the_table() {
     for form in FORMS {
         let directory = tempfile::tempdir().unwrap();
         let asked = settings(form);
-        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let store = KIND.create(directory.path(), &asked).unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         for (key, bytes) in (1..).zip(SIZES) {
@@ -544,7 +544,7 @@ fn a_value_comes_back_whole_from_any_form_of_the_table() {
         assert!(!session.delete(Key(1)).unwrap(), "{form:?}");
         drop(session);
         connection.close().unwrap();
-        let store = Sqlite.open(directory.path(), &asked).unwrap();
+        let store = KIND.open(directory.path(), &asked).unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         let mut scanned = std::collections::BTreeMap::new();
@@ -573,7 +573,7 @@ fn a_value_comes_back_whole_from_any_form_of_the_table() {
 fn columns_of_text_hold_text_that_is_whole_and_nothing_else_is_kept() {
     let form = [("columns", "4"), ("column_type", "text")];
     let directory = tempfile::tempdir().unwrap();
-    let store = Sqlite.create(directory.path(), &settings(&form)).unwrap();
+    let store = KIND.create(directory.path(), &settings(&form)).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.insert(Key(1), text(50).as_bytes()).unwrap();
@@ -617,8 +617,8 @@ fn a_database_with_another_form_of_the_table_is_told() {
         (FORMS[3], FORMS[4]),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        Sqlite.create(directory.path(), &settings(made)).unwrap();
-        let error = Sqlite.open(directory.path(), &settings(opened));
+        KIND.create(directory.path(), &settings(made)).unwrap();
+        let error = KIND.open(directory.path(), &settings(opened));
         let message = error.err().unwrap().to_string();
         assert!(message.contains("no table kv(k "), "{message}");
     }
@@ -635,10 +635,10 @@ fn forms_that_exclude_each_other_are_refused_with_what_would_do() {
             "column_type=blob",
         ),
     ] {
-        let error = Sqlite.capabilities(&settings(pairs)).unwrap_err();
+        let error = KIND.capabilities(&settings(pairs)).unwrap_err();
         assert!(error.to_string().contains(named), "{error}");
     }
-    let can = Sqlite.capabilities(&settings(FORMS[1])).unwrap();
+    let can = KIND.capabilities(&settings(FORMS[1])).unwrap();
     assert_eq!(can.deliveries, [Delivery::Copy]);
 }
 
@@ -653,7 +653,7 @@ fn a_table_is_dropped_and_made_again_in_any_session() {
     ];
     for pairs in places {
         let directory = tempfile::tempdir().unwrap();
-        let store = Sqlite.create(directory.path(), &settings(pairs)).unwrap();
+        let store = KIND.create(directory.path(), &settings(pairs)).unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         session.insert(Key(1), b"old").unwrap();
@@ -714,7 +714,7 @@ fn a_write_after_a_read_that_is_no_longer_true_is_a_conflict_at_once() {
 fn with_a_shared_cache_another_connections_transaction_is_a_conflict_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let asked = settings(&[("location", "shared")]);
-    let store = Sqlite.create(directory.path(), &asked).unwrap();
+    let store = KIND.create(directory.path(), &asked).unwrap();
     let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
     let (mut first, mut second) = (one.session().unwrap(), two.session().unwrap());
     first.insert(Key(1), b"old").unwrap();
@@ -737,7 +737,7 @@ fn misses(pairs: &[(&str, &str)], bytes: usize) -> u64 {
     const KEYS: u64 = 300;
     const MISSES: &str = "Page cache misses";
     let directory = tempfile::tempdir().unwrap();
-    let store = Sqlite.create(directory.path(), &settings(pairs)).unwrap();
+    let store = KIND.create(directory.path(), &settings(pairs)).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.begin(Access::Write).unwrap();

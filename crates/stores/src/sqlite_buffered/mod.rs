@@ -61,9 +61,9 @@ mod store;
 
 use crate::options::{Described, OptionValue as _, bytes, number};
 use crate::sqlite::{self, options as database};
-use crate::{Result, Store, StoreError, StoreKind};
+use crate::store::{Kind, no_ladder};
+use crate::{Result, StoreError};
 use database::{Journal, Options as DatabaseOptions};
-use std::path::Path;
 use std::time::Duration;
 use store::BufferedStore;
 use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Setting, Settings};
@@ -72,9 +72,6 @@ const STORE: &str = "sqlite-buffered";
 
 /// The name of the database below a store's directory.
 const DATABASE_FILE: &str = "kv.db";
-
-/// An SQLite database behind two layers in memory. See the module.
-pub(crate) struct SqliteBuffered;
 
 const WINDOW_ROWS: Described<u64> = number(
     1,
@@ -195,29 +192,15 @@ fn ours(error: StoreError) -> StoreError {
     error.of(STORE)
 }
 
-impl StoreKind for SqliteBuffered {
-    fn name(&self) -> &'static str {
-        STORE
-    }
-
-    fn about(&self) -> &'static str {
-        "one table in an SQLite database, written in memory first: a kill loses a window of commits"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    fn engine(&self) -> Option<(&'static str, String)> {
-        Some(sqlite::engine())
-    }
-
-    fn cache_per_connection(&self) -> bool {
-        true
-    }
-
-    /// `parallel_writers` is false: any number of connections may write, but they take turns.
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+/// An SQLite database behind two layers in memory. See the module. Its `parallel_writers` is false: any
+/// number of connections may write, but they take turns.
+pub(crate) const KIND: &Kind = &Kind {
+    name: STORE,
+    about: "one table in an SQLite database, written in memory first: a kill loses a window of commits",
+    settings: SETTINGS,
+    engine: Some(sqlite::engine),
+    keeps_values: true,
+    capabilities: |settings| {
         Ok(Capabilities {
             operations: sqlite::OPERATIONS.to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
@@ -227,13 +210,7 @@ impl StoreKind for SqliteBuffered {
             largest_value: Some(sqlite::largest_value()),
             ..Capabilities::default()
         })
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        Ok(Box::new(BufferedStore::start(directory, settings, true)?))
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        Ok(Box::new(BufferedStore::start(directory, settings, false)?))
-    }
-}
+    },
+    open: |directory, settings, new| Ok(Box::new(BufferedStore::start(directory, settings, new)?)),
+    ladder: no_ladder,
+};

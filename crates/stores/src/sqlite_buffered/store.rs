@@ -24,7 +24,7 @@ impl BufferedStore {
         let options = Options::of(settings)?;
         let database = options.database.clone();
         let base = Base::new(directory.join(DATABASE_FILE), database);
-        if new { base.create() } else { base.check() }.map_err(ours)?;
+        base.open(new).map_err(ours)?;
         let shared = Arc::new(Shared::new(base, options));
         let carrying = Arc::clone(&shared);
         let carrier = thread::Builder::new()

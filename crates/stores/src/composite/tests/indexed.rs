@@ -1,7 +1,9 @@
 use super::super::*;
+use crate::StoreKind as _;
 use crate::{Access, Buffer, Connection, Found, Key, Session, sync_calls};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use stowplan_model::Value;
 
 fn settings(pairs: &[(&str, &str)]) -> Settings {
@@ -15,9 +17,7 @@ fn settings(pairs: &[(&str, &str)]) -> Settings {
 /// Runs `test` in a fresh directory with a store of these settings.
 fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Connection)) {
     let directory = tempfile::tempdir().unwrap();
-    let store = Composite::Indexed
-        .create(directory.path(), &settings(pairs))
-        .unwrap();
+    let store = INDEXED.create(directory.path(), &settings(pairs)).unwrap();
     test(directory.path(), &mut *store.connect().unwrap());
 }
 
@@ -265,7 +265,7 @@ fn an_insert_syncs_the_new_name_too_and_an_overwrite_the_file_alone() {
 #[test]
 fn the_claim_is_that_of_the_files_unless_the_database_promises_less() {
     let claim = |pairs: &[(&str, &str)]| {
-        let capabilities = Composite::Indexed.capabilities(&settings(pairs)).unwrap();
+        let capabilities = INDEXED.capabilities(&settings(pairs)).unwrap();
         capabilities.durability.to_string()
     };
     let renamed = |fsync, journal, synchronous| {
@@ -291,10 +291,7 @@ fn the_claim_is_that_of_the_files_unless_the_database_promises_less() {
 #[test]
 fn settings_that_exclude_each_other_bear_the_name_of_this_store() {
     let asked = settings(&[("write", "in-place"), ("fsync", "directory")]);
-    let message = Composite::Indexed
-        .capabilities(&asked)
-        .unwrap_err()
-        .to_string();
+    let message = INDEXED.capabilities(&asked).unwrap_err().to_string();
     assert!(message.starts_with("files-indexed cannot"), "{message}");
 }
 
@@ -322,7 +319,7 @@ fn a_look_up_again_hits_the_cache_of_the_database() {
 #[test]
 fn what_is_no_such_store_is_named_and_not_opened() {
     let open_error = |directory: &Path| {
-        let opened = Composite::Indexed.open(directory, &settings(&[]));
+        let opened = INDEXED.open(directory, &settings(&[]));
         opened.err().unwrap().to_string()
     };
     let directory = tempfile::tempdir().unwrap();
