@@ -209,13 +209,9 @@ fn measured(outcome: &SweepOutcome) -> String {
     let (Some(from), Some(to)) = (figures.first(), figures.last()) else {
         return format!("measured: no size; planned: {}", range(low, high));
     };
-    let (first, last) = (value::short_size(low), value::short_size(high));
-    let more = match (low < *from, high > *to) {
-        _ if figures.len() == planned.len() => String::new(),
-        (true, true) => format!("; planned from {first} to {last}"),
-        (true, false) => format!("; planned from {first} on"),
-        (false, true) => format!("; planned up to {last}"),
-        (false, false) => format!("; planned: {} sizes", planned.len()),
+    let more = match planned.len() - figures.len() {
+        0 => String::new(),
+        _ => format!("; planned: {}, {}", planned.len(), range(low, high)),
     };
     let sizes = value::counted(figures.len(), "size");
     format!("measured: {sizes}, {}{more}", range(*from, *to))

@@ -1,6 +1,5 @@
 //! One comparison: what was found, its numbers, and the settings of its cells.
 
-mod by_operation;
 mod cells;
 mod every_ratio;
 mod settings;
@@ -85,7 +84,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome, advice: &Advice<'
     );
     blocks.push(remark(noise::of_comparison(comparison)));
     blocks.extend(parts_of(comparison));
-    blocks.extend(by_operation::blocks(comparison));
+    blocks.extend(percentiles::by_operation(comparison));
     blocks.extend(percentiles::figure(comparison));
     blocks.push(settings::fold(comparison));
     blocks

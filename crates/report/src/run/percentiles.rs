@@ -9,7 +9,7 @@ use crate::document::{
 use crate::value::float;
 use crate::{value, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
-use stowplan_model::Role;
+use stowplan_model::{Action, Role};
 
 /// The percentiles that are marked and labelled.
 const MARKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
@@ -30,7 +30,10 @@ pub(crate) fn figure(comparison: &ComparisonOutcome) -> Option<Block> {
         .filter(|cell| curve(cell).is_some())
         .collect();
     let plane = plane(comparison, &cells)?;
-    let table = folded("All percentiles", table(comparison));
+    let rows = comparison.cells.iter();
+    let rows = rows.filter_map(|cell| Some((cell, None, cell.latency.as_ref()?)));
+    let caption = format!("Latency: {}", comparison.title);
+    let table = folded("All percentiles", table(caption, &rows.collect::<Vec<_>>()));
     let blocks = vec![paragraph(CAPTION), plane.into(), table];
     let id = anchor("percentiles", &comparison.id);
     let figure = Section::figure(id, "Latency of single operations", blocks);
@@ -127,34 +130,54 @@ fn label(comparison: &ComparisonOutcome, cell: &CellSummary) -> String {
     }
 }
 
-/// A row for each cell that has any latencies.
-fn table(comparison: &ComparisonOutcome) -> Table {
-    type Row<'a> = (&'a CellSummary, &'a LatencySummary);
-    let rows = comparison.cells.iter();
-    let rows = rows.filter_map(|cell| Some((cell, cell.latency.as_ref()?)));
+/// A cell, what its operations did where that is told apart, and how long they took.
+type Row<'a> = (&'a CellSummary, Option<Action>, &'a LatencySummary);
+
+/// Latency by what the operations of a mix did.
+pub(super) fn by_operation(comparison: &ComparisonOutcome) -> Vec<Block> {
+    let rows = comparison.cells.iter().flat_map(|cell| {
+        let latencies = cell.latencies.iter();
+        latencies.map(move |(action, latency)| (cell, Some(*action), latency))
+    });
     let rows: Vec<Row<'_>> = rows.collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let caption = format!("Latency by operation: {}", comparison.title);
+    let about = paragraph("Latency by operation, wall time:");
+    vec![about, table(caption, &rows).into()]
+}
+
+/// Every percentile, with what the drawing leaves out.
+fn table(caption: String, rows: &[Row<'_>]) -> Table {
     let make = Columns::<Row<'_>>::new();
     let time = |title, help, weight, get: fn(&LatencySummary) -> Option<f64>| {
-        let column = make.time(title, move |row| get(row.1));
+        let column = make.time(title, move |row| get(row.2));
         column.help(help).weighing(weight)
     };
     let ends = |title, percentile: f64| {
-        let column = make.number(title, move |row: &Row<'_>| interval(row.1, percentile));
+        let column = make.number(title, move |row: &Row<'_>| interval(row.2, percentile));
         column
             .help("95%, by drawing whole blocks again; empty with fewer than five of them")
             .weighing(1)
     };
     let most = "at most this";
     let far = |row: &Row<'_>| {
-        let mut curve = row.1.curve.iter();
+        let mut curve = row.2.curve.iter();
         let point = curve.find(|(known, _)| known.to_bits() == 99.99_f64.to_bits());
         point.map(|(_, ns)| float(*ns))
     };
     let columns = vec![
         make.name(|row| row.0),
-        make.count("count", |row| Some(row.1.count))
+        make.text("operation", |row| {
+            row.1
+                .map_or_else(String::new, |action| action.name().to_owned())
+        })
+        .help("what it did")
+        .weighing(10),
+        make.count("count", |row| Some(row.2.count))
             .help("operations timed singly"),
-        make.count("blocks", |row| Some(row.1.blocks as u64))
+        make.count("blocks", |row| Some(row.2.blocks as u64))
             .help("blocks that they are of, spread over the rounds"),
         time("mean", "", 2, |l| Some(l.mean_ns)),
         time("p50", most, 4, |l| l.p50_ns.map(float)),
@@ -169,7 +192,7 @@ fn table(comparison: &ComparisonOutcome) -> Table {
             .weighing(3),
         time("largest", "", 3, |l| Some(float(l.max_ns))),
     ];
-    Table::of(format!("Latency: {}", comparison.title), columns, &rows)
+    Table::of(caption, columns, rows)
 }
 
 /// `[1.21 µs, 1.30 µs]`

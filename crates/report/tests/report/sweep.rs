@@ -266,23 +266,23 @@ fn sizes_that_were_only_planned_are_said_to_be_that() {
     // One size of eleven is no "throughout", and nothing is said of the rest.
     let only = format!("At 1 KiB (the only size measured): {A}");
     assert_eq!(row("A----------")[0], only);
-    let expected = "measured: 1 size, 1 KiB; planned up to 1 MiB; noise up to 1.7%";
+    let expected = "measured: 1 size, 1 KiB; planned: 11, 1 KiB to 1 MiB; noise up to 1.7%";
     assert_eq!(row("A----------")[1], expected);
     assert!(shown("A----------").contains("\nPlanned and not measured: 2 KiB to 1 MiB.\n"));
     for (letters, expected) in [
         ("AA", "measured: 2 sizes, 1 KiB to 2 KiB"),
-        (
-            "-A-",
-            "measured: 1 size, 2 KiB; planned from 1 KiB to 4 KiB",
-        ),
+        ("-A-", "measured: 1 size, 2 KiB; planned: 3, 1 KiB to 4 KiB"),
         (
             "-AB",
-            "measured: 2 sizes, 2 KiB to 4 KiB; planned from 1 KiB on",
+            "measured: 2 sizes, 2 KiB to 4 KiB; planned: 3, 1 KiB to 4 KiB",
         ),
-        ("A-B", "measured: 2 sizes, 1 KiB to 4 KiB; planned: 3 sizes"),
+        (
+            "A-B",
+            "measured: 2 sizes, 1 KiB to 4 KiB; planned: 3, 1 KiB to 4 KiB",
+        ),
         (
             "AB.",
-            "measured: 2 sizes, 1 KiB to 2 KiB; planned up to 4 KiB",
+            "measured: 2 sizes, 1 KiB to 2 KiB; planned: 3, 1 KiB to 4 KiB",
         ),
         ("---", "measured: no size; planned: 1 KiB to 4 KiB"),
     ] {
@@ -368,7 +368,7 @@ fn comparisons_that_were_replaced_or_never_ran_are_parts_too_and_count_for_nothi
     assert!(analysis.comparisons.iter().any(|c| c.id == again));
     let text = said(&analysis);
     assert!(
-        text.contains("1 KiB to 2 KiB; planned up to 4 KiB; noise up to 1.7%"),
+        text.contains("1 KiB to 2 KiB; planned: 3, 1 KiB to 4 KiB; noise up to 1.7%"),
         "{text}"
     );
     assert!(text.contains("The 3 comparisons that"), "{text}");
