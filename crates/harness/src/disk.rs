@@ -2,7 +2,7 @@
 
 use crate::HarnessError;
 use crate::environment::mounted_in;
-use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fchmod, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{DirBuilder, DirEntry, File, Permissions, TryLockError};
@@ -110,7 +110,8 @@ impl WorkDirectory {
     fn marked(path: &Path) -> Result<Self, HarnessError> {
         let directory = open_directory(path).map_err(HarnessError::io("open", path))?;
         // Somebody may have put another one there, in a place where others may write.
-        if !entries(&directory, path)?.is_empty() {
+        let held = entries(&directory).map_err(HarnessError::io("read", path))?;
+        if !held.is_empty() {
             return Err(not_ours(path));
         }
         match mark(&directory, path) {
@@ -186,13 +187,14 @@ impl WorkDirectory {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.clear();
         let marker = OsStr::from_bytes(MARKER.to_bytes());
-        let held = entries(&self.directory, &self.path)?.into_iter();
+        let held = entries(&self.directory).map_err(HarnessError::io("read", &self.path))?;
+        let held = held.into_iter();
         let held: Vec<OsString> = held
             .map(|(name, _)| name)
             .filter(|name| name != marker)
             .collect();
         remove_trees(&self.directory, &self.path, &held)?;
-        remove(&within(&self.directory).join(marker), false)
+        unlink(&self.directory, marker, AtFlags::empty())
             .map_err(HarnessError::io("remove the marker in", &self.path))?;
         // This fails at whatever else may have the name by now: a link, or a directory with
         // something in it.
@@ -254,15 +256,14 @@ fn within(directory: &File) -> PathBuf {
 }
 
 /// What is in a directory: names, and whether they are directories.
-fn entries(directory: &File, path: &Path) -> Result<Vec<(OsString, bool)>, HarnessError> {
-    let refused = || HarnessError::io("read", path);
-    let entries = std::fs::read_dir(within(directory)).map_err(refused())?;
+fn entries(directory: &File) -> Result<Vec<(OsString, bool)>, Errno> {
     let entry = |entry: std::io::Result<DirEntry>| {
         let entry = entry?;
         Ok((entry.file_name(), entry.file_type()?.is_dir()))
     };
-    let entries: std::io::Result<Vec<_>> = entries.map(entry).collect();
-    entries.map_err(refused())
+    let entries = std::fs::read_dir(within(directory));
+    let entries: std::io::Result<Vec<_>> = entries.and_then(|all| all.map(entry).collect());
+    entries.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 /// Removes directories of `parent` with all they hold, as far as they are there.
@@ -301,12 +302,6 @@ fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<(),
     match remove_by(REMOVERS, directory, path, names) {
         // One at a time needs the fewest descriptors.
         Err(error) if error.errno() == Some(Errno::MFILE) => remove_by(1, directory, path, names),
-        // A program took the right from its own directories, and whoever owns them may give it back.
-        Err(error) if error.errno() == Some(Errno::ACCESS) => {
-            let places = names.iter().map(|name| within(directory).join(name));
-            places.for_each(|place| give_back(&place));
-            remove_by(REMOVERS, directory, path, names)
-        }
         ended => ended,
     }
 }
@@ -320,30 +315,29 @@ fn remove_by(
 ) -> Result<(), HarnessError> {
     let refused = |name: &OsString| {
         let path = path.join(name);
-        move |error: std::io::Error| HarnessError::io("remove", &path)(error)
+        move |errno: Errno| HarnessError::io("remove", &path)(errno)
     };
-    let (mut trees, mut parts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut trees, mut ends) = (Vec::new(), Vec::new());
     for name in names {
-        let place = within(directory).join(name);
-        match open_directory(&place) {
-            Ok(tree) => {
-                let held = entries(&tree, &path.join(name))?.into_iter();
-                parts.extend(held.map(|(entry, is_dir)| (name, within(&tree).join(entry), is_dir)));
-                trees.push((name, place, tree));
-            }
-            Err(Errno::NOENT) => {}
-            Err(Errno::NOTDIR | Errno::LOOP) => {
-                ends.push(remove(&place, false).map_err(refused(name)));
-            }
-            Err(error) => ends.push(Err(refused(name)(error.into()))),
+        match opened_for_removal(directory, name).map_err(refused(name)) {
+            Ok(tree) => trees.extend(tree.map(|tree| (name, tree))),
+            Err(error) => ends.push(Err(error)),
         }
     }
-    ends.push(each_by(threads, &parts, |(name, part, is_dir)| {
-        remove(part, *is_dir).map_err(refused(name))
-    }));
-    for (name, place, tree) in trees {
-        drop(tree);
-        ends.push(unless_gone(std::fs::remove_dir(place)).map_err(refused(name)));
+    let mut parts = Vec::new();
+    for (name, tree) in &trees {
+        let held = entries(tree).map_err(refused(name))?.into_iter();
+        parts.extend(held.map(|(entry, is_directory)| (*name, tree, entry, is_directory)));
+    }
+    ends.push(each_by(
+        threads,
+        &parts,
+        |(name, tree, entry, is_directory)| {
+            remove(tree, entry, *is_directory).map_err(refused(name))
+        },
+    ));
+    for (name, _) in &trees {
+        ends.push(unlink(directory, name, AtFlags::REMOVEDIR).map_err(refused(name)));
     }
     ends.into_iter().collect()
 }
@@ -377,27 +371,50 @@ pub(crate) fn each_by<T: Sync>(
     })
 }
 
-fn remove(path: &Path, is_directory: bool) -> std::io::Result<()> {
-    unless_gone(match is_directory {
-        true => std::fs::remove_dir_all(path),
-        false => std::fs::remove_file(path),
-    })
-}
-
-/// What is no longer there needs no removing.
-fn unless_gone(removed: std::io::Result<()>) -> std::io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+/// Removes what has a name in a directory that goes itself, with all that is in it.
+fn remove(directory: &File, name: &OsStr, is_directory: bool) -> Result<(), Errno> {
+    let mut how = AtFlags::empty();
+    if is_directory {
+        let Some(tree) = opened_for_removal(directory, name)? else {
+            return Ok(());
+        };
+        for (entry, is_directory) in entries(&tree)? {
+            remove(&tree, &entry, is_directory)?;
+        }
+        how = AtFlags::REMOVEDIR;
+    }
+    match unlink(directory, name, how) {
+        // A program took the right from its own directory, and whoever owns it may give it back.
+        Err(Errno::ACCESS) if fchmod(directory, Mode::RWXU).is_ok() => unlink(directory, name, how),
         removed => removed,
     }
 }
 
-/// Lets their owner do everything with a directory and those below it.
-fn give_back(path: &Path) {
-    let is_directory = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    if is_directory && std::fs::set_permissions(path, Permissions::from_mode(OWNER)).is_ok() {
-        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-        entries.for_each(|entry| give_back(&entry.path()));
+/// A directory, which may be read again where a program took that right; nothing where there is none: what has its
+/// name is removed.
+fn opened_for_removal(parent: &File, name: &OsStr) -> Result<Option<File>, Errno> {
+    let open = |flags| openat(parent, name, DIRECTORY | flags, Mode::empty()).map(File::from);
+    let opened = match open(OFlags::empty()) {
+        Err(Errno::ACCESS) => {
+            // A descriptor that only names a directory changes its mode by this link.
+            rustix::fs::chmod(within(&open(OFlags::PATH)?), Mode::RWXU)?;
+            open(OFlags::empty())
+        }
+        opened => opened,
+    };
+    match opened {
+        Ok(tree) => Ok(Some(tree)),
+        Err(Errno::NOTDIR | Errno::LOOP) => unlink(parent, name, AtFlags::empty()).map(|()| None),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// What is no longer there needs no removing.
+fn unlink(directory: &File, name: &OsStr, how: AtFlags) -> Result<(), Errno> {
+    match unlinkat(directory, name, how) {
+        Err(Errno::NOENT) => Ok(()),
+        removed => removed,
     }
 }
 
