@@ -1,6 +1,6 @@
 //! What there is, and what a store can do.
 
-use stowplan_model::{Describe, Described, Kind, Rung, SettingDescription, StoreSpec, Workload};
+use stowplan_model::{Describe, Described, Kind, Rung, StoreSpec, Workload};
 use stowplan_stores::StoreKind;
 use stowplan_stores::registry::{BUILT_IN, Kinds, ResolveError};
 
@@ -25,11 +25,7 @@ fn kind(kind: &'static dyn StoreKind) -> Kind {
     Kind {
         name: kind.name().to_owned(),
         about: kind.about().to_owned(),
-        settings: kind
-            .settings()
-            .iter()
-            .map(SettingDescription::from)
-            .collect(),
+        settings: kind.settings().to_vec(),
         engine: kind
             .engine()
             .map(|(name, version)| (name.to_owned(), version)),

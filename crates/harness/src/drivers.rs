@@ -18,40 +18,16 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 use stowplan_model::{
-    Capabilities, Describe, Described, Operation, Plan, Rung, Setting, SettingDescription,
-    SettingKind, Settings, StoreSpec, Value, Workload, suggestion,
+    Capabilities, Describe, Described, Operation, Plan, Rung, Setting, SettingKind, Settings,
+    StoreSpec, Value, Workload, suggestion,
 };
+
+pub use stowplan_model::Kind;
 
 /// The setting that gets the memory budget where a spec does not give it.
 const MEMORY_SETTING: &str = "cache";
 /// How long a driver may take to greet, and to tell its kinds, where all are listed.
 const LISTED_WITHIN: Duration = Duration::from_secs(10);
-
-/// A kind of store, as its driver tells of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kind {
-    /// Its settings.
-    pub settings: Vec<Setting>,
-    told: stowplan_model::Kind,
-}
-
-impl std::ops::Deref for Kind {
-    type Target = stowplan_model::Kind;
-
-    fn deref(&self) -> &stowplan_model::Kind {
-        &self.told
-    }
-}
-
-impl From<stowplan_model::Kind> for Kind {
-    fn from(mut told: stowplan_model::Kind) -> Self {
-        let settings = std::mem::take(&mut told.settings).into_iter();
-        Self {
-            settings: settings.map(SettingDescription::leak).collect(),
-            told,
-        }
-    }
-}
 
 /// A store spec, checked and with nothing left open.
 #[derive(Debug, Clone)]
@@ -523,9 +499,8 @@ fn ask_for_kinds(
 /// The kinds that a driver told of, by name.
 fn kinds_of(described: Described) -> BTreeMap<String, Rc<Kind>> {
     let kinds = described.kinds.into_iter();
-    kinds
-        .map(|kind| (kind.name.clone(), Rc::new(kind.into())))
-        .collect()
+    let kinds = kinds.map(|kind| (kind.name.clone(), Rc::new(kind)));
+    kinds.collect()
 }
 
 /// The driver that hosts what was asked for was not found.
@@ -550,10 +525,10 @@ fn unknown_store(spec: &StoreSpec) -> Resolved {
         settings.set(name, Value::Word(value.clone()));
     }
     Resolved {
-        kind: Rc::new(Kind::from(stowplan_model::Kind {
+        kind: Rc::new(Kind {
             name: spec.name().to_owned(),
-            ..Default::default()
-        })),
+            ..Kind::default()
+        }),
         settings,
         capabilities: Capabilities {
             operations: Operation::SINGLE.to_vec(),

@@ -63,9 +63,7 @@ pub use result::{
     SCHEMA_VERSION, Session, is_one_run, read_records, read_result,
 };
 pub use scanned::{Scanned, ScannerCounts};
-pub use settings::{
-    DescribedKind, Setting, SettingDescription, SettingError, SettingKind, Settings, Value,
-};
+pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
 pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use statistic::Statistic;

@@ -18,8 +18,8 @@
 //! docs/driver-format.md describes each message, and the files that they name.
 
 use crate::{
-    Capabilities, Delivery, Footprint, IoCounters, SettingDescription, Settings, StoreSpec,
-    SyncCalls, WallBreakdown, Workload, WorkloadSpec,
+    Capabilities, Delivery, Footprint, IoCounters, Setting, Settings, StoreSpec, SyncCalls,
+    WallBreakdown, Workload, WorkloadSpec,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -170,7 +170,7 @@ pub struct Kind {
     pub about: String,
     /// Its settings, from which parsing, help and validation follow.
     #[serde(default)]
-    pub settings: Vec<SettingDescription>,
+    pub settings: Vec<Setting>,
     /// The engine's name and its version.
     #[serde(default)]
     pub engine: Option<(String, String)>,

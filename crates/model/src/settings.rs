@@ -2,29 +2,42 @@
 //! listed by `stowplan list stores NAME`, and read back.
 
 use crate::{format_bytes, parse_size, suggestion};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
+/// A text that lives as long as the process; those of a driver, too, which is asked once.
+type Lasting = &'static str;
+/// Several of them.
+type LastingWords = &'static [Lasting];
+
 /// One setting of a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Its name in a store spec: lower case, words joined by `_`.
-    pub name: &'static str,
+    #[serde(deserialize_with = "lasting")]
+    pub name: Lasting,
     /// Its type and range.
     pub kind: SettingKind,
     /// Its value where a spec says nothing, in spec syntax.
-    pub default: &'static str,
+    #[serde(deserialize_with = "lasting")]
+    pub default: Lasting,
     /// One line of help.
-    pub help: &'static str,
+    #[serde(default, deserialize_with = "lasting")]
+    pub help: Lasting,
     /// Whether the value shapes the stored bytes: stores that agree in all of these can share
     /// one built copy.
+    #[serde(default)]
     pub shapes_layout: bool,
 }
 
 /// The type of a setting and what it accepts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum SettingKind {
     /// `on` or `off`.
     Flag,
@@ -35,6 +48,7 @@ pub enum SettingKind {
         /// Largest accepted value, in bytes.
         max: u64,
         /// Whether it must be a power of two.
+        #[serde(default)]
         power_of_two: bool,
     },
     /// A whole number within a range.
@@ -45,128 +59,41 @@ pub enum SettingKind {
         max: u64,
     },
     /// One of these words.
-    Choice(&'static [&'static str]),
+    Choice(#[serde(deserialize_with = "lasting_words")] LastingWords),
     /// Any text. A secret is given by the name of an environment variable (`$NAME`), so that it
     /// stands in no file; the driver inherits the variable.
     Text {
         /// Whether it must not be seen.
-        secret: bool,
-    },
-}
-
-/// A setting as a driver tells of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SettingDescription {
-    /// As [`Setting::name`].
-    pub name: String,
-    /// Its type and range.
-    pub kind: DescribedKind,
-    /// As [`Setting::default`].
-    pub default: String,
-    /// As [`Setting::help`].
-    #[serde(default)]
-    pub help: String,
-    /// As [`Setting::shapes_layout`].
-    #[serde(default)]
-    pub shapes_layout: bool,
-}
-
-/// [`SettingKind`], as a driver tells of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum DescribedKind {
-    /// `on` or `off`.
-    Flag,
-    /// A size in bytes within a range.
-    Bytes {
-        /// Smallest accepted value, in bytes.
-        min: u64,
-        /// Largest accepted value, in bytes.
-        max: u64,
-        /// Whether it must be a power of two.
-        #[serde(default)]
-        power_of_two: bool,
-    },
-    /// A whole number within a range.
-    Integer {
-        /// Smallest accepted value.
-        min: u64,
-        /// Largest accepted value.
-        max: u64,
-    },
-    /// One of these words.
-    Choice(Vec<String>),
-    /// Any text.
-    Text {
-        /// Whether it must not be seen.
         #[serde(default)]
         secret: bool,
     },
 }
 
-impl From<&Setting> for SettingDescription {
-    fn from(setting: &Setting) -> Self {
-        let kind = match setting.kind {
-            SettingKind::Flag => DescribedKind::Flag,
-            SettingKind::Bytes {
-                min,
-                max,
-                power_of_two,
-            } => DescribedKind::Bytes {
-                min,
-                max,
-                power_of_two,
-            },
-            SettingKind::Integer { min, max } => DescribedKind::Integer { min, max },
-            SettingKind::Choice(words) => {
-                DescribedKind::Choice(words.iter().map(|word| (*word).to_owned()).collect())
-            }
-            SettingKind::Text { secret } => DescribedKind::Text { secret },
-        };
-        Self {
-            name: setting.name.to_owned(),
-            kind,
-            default: setting.default.to_owned(),
-            help: setting.help.to_owned(),
-            shapes_layout: setting.shapes_layout,
-        }
-    }
+fn lasting<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Lasting, D::Error> {
+    Ok(kept(String::deserialize(deserializer)?))
 }
 
-impl SettingDescription {
-    /// The setting that is described. Its texts live as long as the process, as those of the stores
-    /// that are built in: a driver is asked once.
-    #[must_use]
-    pub fn leak(self) -> Setting {
-        let word = |word: String| -> &'static str { word.leak() };
-        let kind = match self.kind {
-            DescribedKind::Flag => SettingKind::Flag,
-            DescribedKind::Bytes {
-                min,
-                max,
-                power_of_two,
-            } => SettingKind::Bytes {
-                min,
-                max,
-                power_of_two,
-            },
-            DescribedKind::Integer { min, max } => SettingKind::Integer { min, max },
-            DescribedKind::Choice(words) => {
-                let words: Vec<&'static str> = words.into_iter().map(word).collect();
-                SettingKind::Choice(words.leak())
-            }
-            DescribedKind::Text { secret } => SettingKind::Text { secret },
-        };
-        Setting {
-            name: word(self.name),
-            kind,
-            default: word(self.default),
-            help: word(self.help),
-            shapes_layout: self.shapes_layout,
-        }
+fn lasting_words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LastingWords, D::Error> {
+    static KNOWN: Mutex<BTreeSet<LastingWords>> = Mutex::new(BTreeSet::new());
+    let words = Vec::<String>::deserialize(deserializer)?;
+    let words: Vec<Lasting> = words.into_iter().map(kept).collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !known.contains(&words[..]) {
+        known.insert(words.clone().leak());
     }
+    Ok(known.get(&words[..]).copied().unwrap_or_default())
+}
+
+/// A text that is kept, once for all who tell it.
+fn kept(text: String) -> Lasting {
+    static KNOWN: Mutex<BTreeSet<Lasting>> = Mutex::new(BTreeSet::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kept) = known.get(text.as_str()) {
+        return kept;
+    }
+    let kept: Lasting = text.leak();
+    known.insert(kept);
+    kept
 }
 
 /// The value of a setting.
