@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use stowplan_report::document::Detail;
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::steers;
@@ -262,6 +263,19 @@ pub(crate) fn entry(text: &mut String, name: &str, lines: &[String]) {
         text.push_str(&format!("{name:<NAMES$}{line}\n"));
         name = "";
     }
+}
+
+/// Says on stderr what was done and in which time, unless it shall be quiet.
+pub(crate) fn say_with_time(quiet: bool, what: &str, took: Duration) {
+    if !quiet {
+        say(&format!("{what}; {:.1} s", took.as_secs_f64()));
+    }
+}
+
+/// `1 file`, `1,000 files`.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", stowplan_report::count(number))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `stowplan add` and `stowplan rm`.
 
-use super::words::{Watcher, counted, left_out, say};
+use super::words::{Watcher, left_out};
 use super::{AddOptions, RmOptions};
 use crate::error::{CliError, Exit};
+use crate::screen::{counted, say_with_time};
 use std::time::Instant;
 use stowplan_archive::{Add, Remove};
 use stowplan_model::format_bytes;
@@ -27,7 +28,7 @@ pub(crate) fn add(options: &AddOptions) -> Result<Exit, CliError> {
         counted(added.added, "entry", "entries"),
         stowplan_report::count(added.replaced)
     );
-    say(options.quiet, &summary, began.elapsed());
+    say_with_time(options.quiet, &summary, began.elapsed());
     Ok(left_out("not added", &added.refused))
 }
 
@@ -50,6 +51,6 @@ pub(crate) fn rm(options: &RmOptions) -> Result<Exit, CliError> {
         let less = format_bytes(removed.bytes_before - removed.bytes_after);
         summary = format!("{summary}, {less} smaller");
     }
-    say(options.quiet, &summary, began.elapsed());
+    say_with_time(options.quiet, &summary, began.elapsed());
     Ok(Exit::Done)
 }

@@ -1,9 +1,10 @@
 //! `stowplan mount`: for one command, or for all until somebody ends it.
 
 use super::MountOptions;
-use super::words::{counted, left_out};
+use super::words::left_out;
 use crate::error::{CliError, Exit};
 use crate::screen;
+use crate::screen::counted;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,9 +1,10 @@
 //! `stowplan pack`.
 
 use super::PackOptions;
-use super::words::{Watcher, counted, kinds, left_out, say, threads};
+use super::words::{Watcher, kinds, left_out, threads};
 use crate::error::{CliError, Exit};
 use crate::screen;
+use crate::screen::{counted, say_with_time};
 use std::path::Path;
 use std::time::Instant;
 use stowplan_archive::{Loss, Lost, Pack, Packed, directory_of_outside};
@@ -27,7 +28,7 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
         Ok(packed) => packed,
         Err(exit) => return Ok(exit),
     };
-    say(
+    say_with_time(
         options.work.quiet,
         &summary(options, &packed),
         began.elapsed(),

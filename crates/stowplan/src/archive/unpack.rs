@@ -1,9 +1,10 @@
 //! `stowplan unpack`.
 
 use super::UnpackOptions;
-use super::words::{Watcher, counted, kinds, left_out, say, threads};
+use super::words::{Watcher, kinds, left_out, threads};
 use crate::error::{CliError, Exit};
 use crate::screen;
+use crate::screen::{counted, say_with_time};
 use std::time::Instant;
 use stowplan_archive::Unpack;
 use stowplan_model::format_bytes;
@@ -30,7 +31,7 @@ pub(crate) fn unpack(options: &UnpackOptions) -> Result<Exit, CliError> {
         kinds(unpacked.files, unpacked.directories, unpacked.links),
         format_bytes(unpacked.bytes)
     );
-    say(options.work.quiet, &summary, began.elapsed());
+    say_with_time(options.work.quiet, &summary, began.elapsed());
     if unpacked.set_id_dropped > 0 && !options.work.quiet {
         screen::note(&format!(
             "{} had setuid or setgid bits, which were not kept; --setuid keeps them",

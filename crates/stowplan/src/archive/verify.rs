@@ -1,9 +1,10 @@
 //! `stowplan verify`.
 
 use super::VerifyOptions;
-use super::words::{Watcher, counted, left_out, say, threads};
+use super::words::{Watcher, left_out, threads};
 use crate::error::{CliError, Exit};
 use crate::screen;
+use crate::screen::{counted, say_with_time};
 use std::time::Instant;
 use stowplan_model::format_bytes;
 
@@ -23,7 +24,7 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, CliError> {
         counted(verified.entries, "entry is", "entries are"),
         format_bytes(verified.bytes)
     );
-    say(
+    say_with_time(
         options.work.quiet,
         &format!("{place}: {whole}"),
         began.elapsed(),

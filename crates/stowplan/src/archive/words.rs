@@ -2,11 +2,10 @@
 
 use crate::error::{CliError, Exit};
 use crate::progress::Steps;
-use crate::screen;
+use crate::screen::{self, counted};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread::available_parallelism;
-use std::time::Duration;
 use stowplan_archive::{ArchiveError, Refusals, Watch};
 use stowplan_harness::interrupt::Interrupt;
 
@@ -78,19 +77,6 @@ pub(super) fn left_out(verb: &str, refused: &Refusals) -> Exit {
         true => Exit::Done,
         false => Exit::Failed,
     }
-}
-
-/// Says on stderr what was done and in which time, unless it shall be quiet.
-pub(super) fn say(quiet: bool, what: &str, took: Duration) {
-    if !quiet {
-        screen::say(&format!("{what}; {:.1} s", took.as_secs_f64()));
-    }
-}
-
-/// `1 file`, `1,000 files`.
-pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
-    let noun = if number == 1 { one } else { many };
-    format!("{} {noun}", stowplan_report::count(number))
 }
 
 /// Files, directories and links that there are, of each kind.

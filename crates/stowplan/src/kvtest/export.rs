@@ -1,10 +1,11 @@
 //! `stowplan kvtest export`.
 
 use super::ExportOptions;
-use super::words::{broken_off, counted, say};
+use super::words::broken_off;
 use crate::error::{CliError, Exit};
 use crate::progress::Steps;
 use crate::screen;
+use crate::screen::{counted, say_with_time};
 use std::time::Instant;
 use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
@@ -38,7 +39,7 @@ pub(crate) fn export(options: &ExportOptions) -> Result<Exit, CliError> {
             Ok(Exit::Interrupted)
         }
         Ok(exported) => {
-            say(options.quiet, &summary(options, &exported), began.elapsed());
+            say_with_time(options.quiet, &summary(options, &exported), began.elapsed());
             told(options, &exported)
         }
         Err(error) => broken_off(error.into()),

@@ -1,9 +1,10 @@
 //! `stowplan kvtest init`.
 
 use super::InitOptions;
-use super::words::{broken_off, counted, say};
+use super::words::broken_off;
 use crate::error::{CliError, Exit};
 use crate::progress::Steps;
+use crate::screen::{counted, say_with_time};
 use std::time::Instant;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_kvtest::init::{Init, InitSpec, Made};
@@ -20,7 +21,7 @@ pub(crate) fn init(options: &InitOptions) -> Result<Exit, CliError> {
     steps.finish();
     match made {
         Ok(made) => {
-            say(options.quiet, &summary(options, &made), began.elapsed());
+            say_with_time(options.quiet, &summary(options, &made), began.elapsed());
             Ok(Exit::Done)
         }
         Err(error) => broken_off(error.into()),

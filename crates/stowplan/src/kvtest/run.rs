@@ -19,7 +19,7 @@ use stowplan_kvtest::inspect::{self, Container, Database};
 use stowplan_kvtest::{Keys, RUN, Task, Temporary, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
-    PayloadSource, PerTransaction, Settings, StoreSpec, Value, Workload,
+    PayloadSource, PerTransaction, Settings, SpecError, StoreSpec, Value, Workload,
 };
 use stowplan_report::document::Detail;
 use stowplan_report::kvtest::{Around, Counted, Run, Survey, document, json};
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
         Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for", &options.place))?;
     let work = work_directory()?;
     let keys = survey(&subject, options, work.path())?;
-    let task = task(&subject, options, &keys, &machine, work.path());
+    let task = task(&subject, options, &keys, &machine, work.path())?;
     // What cannot be is told before anything is measured.
     registry::resolve(&task.store, 0)?;
     task.check(&keys)?;
@@ -249,15 +249,15 @@ fn task(
     keys: &Keys,
     machine: &Environment,
     work: &Path,
-) -> Task {
+) -> Result<Task, CliError> {
     let order = match () {
         () if options.random => AccessOrder::Random,
         () if options.desc => AccessOrder::Descending,
         () => AccessOrder::Ascending,
     };
-    Task {
+    Ok(Task {
         place: subject.place.clone(),
-        store: store(subject, options),
+        store: store(subject, options)?,
         workload: workload(subject, options, order, cache_state(options, keys, machine)),
         visits: Visits {
             count: options.count,
@@ -277,7 +277,7 @@ fn task(
         },
         latency: !options.as_kvtest,
         work: work.to_owned(),
-    }
+    })
 }
 
 fn workload(
@@ -352,88 +352,52 @@ fn warn_of_no_way_back(subject: &Subject, options: &RunOptions) {
     }
 }
 
-fn store(subject: &Subject, options: &RunOptions) -> StoreSpec {
-    let (kind, settings) = match &subject.database {
-        Some(database) => ("sqlite", database_settings(database, options)),
-        None => ("files", file_settings(subject.container, options)),
-    };
-    StoreSpec {
-        kind: kind.to_owned(),
-        settings: settings
-            .into_iter()
-            .filter(|(name, value)| !is_default(kind, name, value))
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-    }
-}
-
-/// Whether a spec says nothing by this.
-fn is_default(kind: &str, name: &str, value: &str) -> bool {
-    registry::find(kind).is_ok_and(|kind| {
-        let mut settings = kind.settings().iter();
-        settings.any(|setting| setting.name == name && setting.default == value)
-    })
-}
-
-fn database_settings(
-    database: &DatabaseFacts,
-    options: &RunOptions,
-) -> Vec<(&'static str, String)> {
-    let cache = match options.cache_size {
-        Cache::Pages(pages) => pages.saturating_mul(database.page_size),
-        Cache::Bytes(bytes) => bytes,
-    };
-    let mut settings = vec![
-        (
-            "api",
-            if options.blob_api { "blob" } else { "sql" }.to_owned(),
+/// The store, with those settings that are not so by default. kvtest looks a file up twice by its path, reads
+/// and writes it by stdio, into new memory, and truncates what it overwrites, although it means to write in
+/// place; all of it only with --as-kvtest.
+fn store(subject: &Subject, options: &RunOptions) -> Result<StoreSpec, CliError> {
+    let either = |given, yes, no| if given { yes } else { no };
+    let text = match &subject.database {
+        Some(database) => {
+            let cache = match options.cache_size {
+                Cache::Pages(pages) => pages.saturating_mul(database.page_size),
+                Cache::Bytes(bytes) => bytes,
+            };
+            format!(
+                "sqlite:api={},page_size={},cache={cache},mmap={},journal={},synchronous={}{}",
+                either(options.blob_api, "blob", "sql"),
+                database.page_size,
+                options.mmap,
+                journal(database, options),
+                either(options.nosync, "off", "full"),
+                either(options.nocheckpoint, ",autocheckpoint=0", ""),
+            )
+        }
+        None => format!(
+            "files:layout={},fsync={},{}",
+            either(subject.container == Container::Tree, "tree", "dir"),
+            either(options.fsync, "file", "off"),
+            either(
+                options.as_kvtest,
+                "open=path,stat=stat,read=stdio,buffer=fresh,write=stdio",
+                "open=directory,stat=fstat,read=plain,buffer=reused,write=in-place",
+            ),
         ),
-        ("page_size", database.page_size.to_string()),
-        ("cache", cache.to_string()),
-        ("mmap", options.mmap.to_string()),
-        ("journal", journal(database, options)),
-        (
-            "synchronous",
-            if options.nosync { "off" } else { "full" }.to_owned(),
-        ),
-    ];
-    if options.nocheckpoint {
-        settings.push(("autocheckpoint", "0".to_owned()));
-    }
-    settings
+    };
+    let mut spec: StoreSpec = text
+        .parse()
+        .map_err(|error: SpecError| CliError::Usage(error.to_string()))?;
+    let known = registry::find(&spec.kind)?.settings();
+    spec.settings.retain(|name, value| {
+        let mut known = known.iter();
+        !known.any(|setting| setting.name == name && setting.default == *value)
+    });
+    Ok(spec)
 }
 
 fn journal(database: &DatabaseFacts, options: &RunOptions) -> String {
     let mode = options.jmode.as_ref().unwrap_or(&database.journal);
     mode.to_ascii_lowercase()
-}
-
-/// kvtest looks a file up twice by its path, reads and writes it by stdio, into new memory, and truncates
-/// what it overwrites, although it means to write in place; all of it only with --as-kvtest.
-fn file_settings(container: Container, options: &RunOptions) -> Vec<(&'static str, String)> {
-    let either = |like_kvtest: &str, ours: &str| {
-        if options.as_kvtest { like_kvtest } else { ours }.to_owned()
-    };
-    vec![
-        (
-            "layout",
-            if container == Container::Tree {
-                "tree"
-            } else {
-                "dir"
-            }
-            .to_owned(),
-        ),
-        ("open", either("path", "directory")),
-        ("stat", either("stat", "fstat")),
-        ("read", either("stdio", "plain")),
-        ("buffer", either("fresh", "reused")),
-        ("write", either("stdio", "in-place")),
-        (
-            "fsync",
-            if options.fsync { "file" } else { "off" }.to_owned(),
-        ),
-    ]
 }
 
 fn measure(
@@ -460,17 +424,9 @@ fn report(
 ) -> Result<Run, HarnessError> {
     let around = around(subject, options, &outcome.measurements);
     let besides = |m: &Measurement| {
-        let open = if around.open_counts {
-            m.outside.open_ns
-        } else {
-            0
-        };
-        let drain = if around.drain_counts {
-            m.outside.drain_ns
-        } else {
-            0
-        };
-        open + drain
+        let counted = |counts, ns| if counts { ns } else { 0 };
+        counted(around.open_counts, m.outside.open_ns)
+            + counted(around.drain_counts, m.outside.drain_ns)
     };
     let metric = options.as_kvtest.then_some(Metric::Wall);
     let Some(summary) = repeated(&outcome.measurements, metric, besides) else {
