@@ -671,7 +671,7 @@ fn ignored(subject: &Subject, options: &RunOptions) -> Vec<&'static str> {
 fn show(report: &Run, options: &RunOptions, form: &Form<'_>) -> Result<(), CliError> {
     let detail = match options.form.print.quiet {
         true => Detail::Answer,
-        false => Detail::Summary,
+        false => Detail::Full,
     };
     // Where people read the document on this terminal, it is enough that they stand there.
     if options.form.print.quiet || !form.is_terminal() {

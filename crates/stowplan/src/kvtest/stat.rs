@@ -36,7 +36,7 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
     }
     let stat = examine(options, container)?;
     let document = under_kvtests_lines(stat::document(&stat), &form);
-    form.write(&document, Detail::Summary, |_| stat::json(&stat))?;
+    form.write(&document, Detail::Full, |_| stat::json(&stat))?;
     let sound = stat
         .pages
         .is_none_or(|pages| pages.integrity.iter().all(|line| line == "ok"));
@@ -57,7 +57,7 @@ fn stat_of_any(options: &StatOptions, form: &Form<'_>) -> Result<Exit, CliError>
     }
     let found = survey(&options.column.at(&options.place))?;
     let document = stowplan_report::survey::document(&found);
-    form.write(&document, Detail::Summary, |_| {
+    form.write(&document, Detail::Full, |_| {
         stowplan_report::survey::json(&found, env!("CARGO_PKG_VERSION"))
     })?;
     Ok(Exit::Done)
