@@ -89,8 +89,6 @@ impl PartialEq for Bytes {
     }
 }
 
-impl Eq for Bytes {}
-
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.len)
@@ -98,7 +96,7 @@ impl fmt::Debug for Bytes {
 }
 
 /// One operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Operation {
     Make {
         node: Node,
@@ -157,7 +155,7 @@ pub(crate) enum Operation {
 }
 
 /// An operation, and when it came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     /// Nanoseconds after the program was started.
     pub(crate) at_ns: u64,
@@ -165,7 +163,7 @@ pub(crate) struct Entry {
 }
 
 /// What a program did, from its start to its end.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Log {
     pub(crate) entries: Vec<Entry>,
     /// With which code the program ended; nothing if by a signal.
@@ -181,54 +179,30 @@ pub struct Log {
 impl Operation {
     /// Those that change names, sizes or attributes.
     pub(crate) fn is_metadata(&self) -> bool {
-        match self {
-            Self::Make { .. }
-            | Self::Link { .. }
-            | Self::Unlink { .. }
-            | Self::Rename { .. }
-            | Self::Attributes { .. }
-            | Self::Clear { .. }
-            | Self::Resize { .. } => true,
-            Self::Write { .. } | Self::Sync { .. } | Self::Ack { .. } | Self::Base => false,
-        }
+        !matches!(
+            self,
+            Self::Write { .. } | Self::Sync { .. } | Self::Ack { .. } | Self::Base
+        )
     }
 
     /// Whether much depends on whether a cut comes before or after it.
     pub(crate) fn is_moment(&self) -> bool {
-        match self {
-            Self::Sync { .. }
-            | Self::Rename { .. }
-            | Self::Unlink { .. }
-            | Self::Clear { .. }
-            | Self::Resize { .. }
-            | Self::Ack { .. } => true,
+        !matches!(
+            self,
             Self::Make { .. }
-            | Self::Link { .. }
-            | Self::Attributes { .. }
-            | Self::Write { .. }
-            | Self::Base => false,
-        }
+                | Self::Link { .. }
+                | Self::Attributes { .. }
+                | Self::Write { .. }
+                | Self::Base
+        )
     }
 }
 
 impl Log {
-    /// Operations of the program: what it told is none.
-    pub(crate) fn operations(&self) -> u64 {
-        let told =
-            |entry: &&Entry| !matches!(entry.operation, Operation::Ack { .. } | Operation::Base);
-        self.entries.iter().filter(told).count() as u64
-    }
-
-    /// Of them syncs.
-    pub(crate) fn syncs(&self) -> u64 {
-        let sync = |entry: &&Entry| matches!(entry.operation, Operation::Sync { .. });
-        self.entries.iter().filter(sync).count() as u64
-    }
-
-    /// Commits that were acknowledged.
-    pub(crate) fn acks(&self) -> u64 {
-        let ack = |entry: &&Entry| matches!(entry.operation, Operation::Ack { .. });
-        self.entries.iter().filter(ack).count() as u64
+    /// How many operations are of a kind.
+    pub(crate) fn count(&self, is_one: impl Fn(&Operation) -> bool) -> u64 {
+        let entries = self.entries.iter();
+        entries.filter(|entry| is_one(&entry.operation)).count() as u64
     }
 
     /// The end of its file, which begins with [`MAGIC`] and what was written, in order: the rest as JSON, and how

@@ -6,6 +6,7 @@ use crate::run::Options;
 use crate::{own_program, run_error};
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -17,7 +18,7 @@ use stowplan_harness::interrupt::Interrupt;
 const SAID: usize = 600;
 
 /// A process that is killed when nobody waits for it any more. What it started ends with it.
-pub(crate) struct Started(Child);
+pub(crate) struct Started(pub(crate) Child);
 
 impl Started {
     pub(crate) fn spawn(command: &mut Command) -> Result<Self, HarnessError> {
@@ -28,8 +29,10 @@ impl Started {
             .map_err(HarnessError::io("start", Path::new(&program)))
     }
 
-    pub(crate) fn child(&mut self) -> &mut Child {
-        &mut self.0
+    /// Writes to its stdin.
+    pub(crate) fn say(&mut self, words: &[u8]) -> std::io::Result<()> {
+        let stdin = self.0.stdin.as_mut();
+        stdin.map_or(Ok(()), |stdin| stdin.write_all(words))
     }
 
     /// Waits for its end; nothing if that does not come in time.

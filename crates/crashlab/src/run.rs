@@ -1,22 +1,20 @@
 //! One setting in the lab: recorded once, cut many times, judged by several at a time.
 
-use crate::judge::{Judge, Unjudged, Verdict, Verifier, judged};
-use crate::log::Log;
+use crate::judge::{Judge, Unjudged, Verdict, Verifier};
+use crate::log::{Log, Operation};
 use crate::recording;
+use crate::run_error;
 use crate::shrink::{MOST_TRIES, shrink};
 use crate::states::{Cut, Moment, States, Syncs};
-use crate::{run_error, tree::Tree};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use stowplan_dataset::random::scatter_all;
 use stowplan_harness::HarnessError;
-use stowplan_harness::disk::remove_directory;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{
     CrashFinding, CrashModel, CrashSetting, Durability, DurabilityClaim, Fate, Judged, ModelFound,
@@ -35,8 +33,6 @@ const MORE_CONTROLS: u64 = 20;
 /// States without a judgment after which no more are drawn: whatever ended their judges goes on, and each may
 /// take a minute.
 const MOST_UNJUDGED: u64 = 3;
-/// How long what a judge left running may change a state after its end.
-const DYING: Duration = Duration::from_secs(1);
 /// Losses that a finding tells in words.
 const WORDS: usize = 8;
 /// The seeds of moments and of controls are others than those of states.
@@ -119,17 +115,11 @@ pub struct Options {
 /// A state that was judged.
 struct Found {
     number: u64,
-    drawn: Drawn,
+    /// What it was made by, and its number among those that are looked at one by one.
+    seed: u64,
+    moment: Option<u64>,
     cut: Cut,
     judged: Judged,
-}
-
-/// What a state was made by.
-#[derive(Clone, Copy)]
-struct Drawn {
-    seed: u64,
-    /// Of those that are looked at one by one.
-    moment: Option<u64>,
 }
 
 /// Records a subject in the file `log`, which must not be there, cuts the power, and says what was found.
@@ -144,9 +134,9 @@ pub fn test(
 ) -> Result<CrashSetting, HarnessError> {
     let log = recording::of(&subject.command, log, options)?;
     let mut setting = CrashSetting {
-        operations: log.operations(),
-        syncs: log.syncs(),
-        acks: log.acks(),
+        operations: log.count(|it| !matches!(it, Operation::Ack { .. } | Operation::Base)),
+        syncs: log.count(|it| matches!(it, Operation::Sync { .. })),
+        acks: log.count(|it| matches!(it, Operation::Ack { .. })),
         length: log.entries.len() as u64,
         ran_ns: log.entries.last().map_or(0, |entry| entry.at_ns),
         failed: failure(&log),
@@ -165,16 +155,10 @@ pub fn test(
 
 /// Why nothing can be made of a recording.
 fn failure(log: &Log) -> Option<String> {
-    let ended = match log.exit {
-        Some(0) => None,
-        Some(code) => Some(code.to_string()),
-        None => Some("?".to_owned()),
-    };
-    let ended = ended.map(|code| {
-        format!(
-            "it ended with {code} on the recording file system: {}",
-            log.said
-        )
+    let ended = (log.exit != Some(0)).then(|| {
+        let code = log.exit.map_or("?".to_owned(), |code| code.to_string());
+        let said = &log.said;
+        format!("it ended with {code} on the recording file system: {said}")
     });
     if let Some(why) = &log.refused {
         let ended = ended.map_or_else(String::new, |ended| format!("; {ended}"));
@@ -185,11 +169,11 @@ fn failure(log: &Log) -> Option<String> {
     ended.or_else(|| log.malformed.as_ref().map(malformed))
 }
 
-/// Judges, and where they find their states.
+/// Several judges of the states of a subject.
 struct Lab<'o> {
     subject: &'o Subject,
     options: &'o Options,
-    judges: Vec<Mutex<(Judge<'o>, PathBuf)>>,
+    judges: Vec<Mutex<Judge<'o>>>,
 }
 
 /// What several judges add to.
@@ -204,48 +188,58 @@ struct Shared {
     error: Option<HarnessError>,
 }
 
-/// How many states are wanted: those of all `moments`, and then so many that are drawn, or up to more of them until
-/// one shows what a control must.
-#[derive(Clone, Copy)]
-struct Wanted<'m> {
-    moments: &'m [Moment],
+/// Which states are wanted: those of all `moments`, and then `least` that are drawn, or up to `most` until one shows
+/// what a control must.
+struct Hunt<'h> {
+    states: &'h States<'h>,
+    moments: Vec<Moment>,
+    /// Begins the draws.
+    seed: u64,
+    /// Nothing is lost, and the power goes after an acknowledgement, or (true) at the end only.
+    at_rest: Option<bool>,
     least: u64,
     most: u64,
 }
 
-impl Wanted<'_> {
-    fn exactly(states: u64) -> Self {
-        Self {
-            moments: &[],
-            least: states,
-            most: states,
+impl Hunt<'_> {
+    /// The state of a number: its seed, its number among the moments, and the cut.
+    fn draw(&self, number: u64) -> (u64, Option<u64>, Cut) {
+        let states = self.states;
+        let moment = usize::try_from(number).ok();
+        if let Some(moment) = moment.and_then(|at| self.moments.get(at)) {
+            let seed = States::seed(self.seed ^ OF_MOMENTS, states.model, number);
+            return (seed, Some(number), states.cut_at(*moment));
         }
+        let number = number - self.moments.len() as u64;
+        let seed = States::seed(self.seed, states.model, number);
+        let cut = match self.at_rest {
+            Some(only_end) => states.draw_rest(seed, only_end),
+            None => states.draw(seed),
+        };
+        (seed, None, cut)
     }
 
-    fn are(self, tally: &Tally, claim: DurabilityClaim) -> bool {
+    fn is_over(&self, tally: &Tally, claim: DurabilityClaim) -> bool {
+        let moments = self.moments.len() as u64;
         let states = tally.states - tally.systematic.min(tally.states);
         tally.unjudged >= MOST_UNJUDGED
-            || tally.drawn >= self.moments.len() as u64
+            || tally.drawn >= moments
                 && (states >= self.most
-                    || tally.drawn - self.moments.len() as u64 >= self.most * DRAWS_PER_STATE
+                    || tally.drawn - moments >= self.most * DRAWS_PER_STATE
                     || states >= self.least && tally.shows_failure_of(claim))
     }
 }
 
 impl<'o> Lab<'o> {
     fn new(subject: &'o Subject, options: &'o Options) -> Result<Self, HarnessError> {
-        let mut judges = Vec::new();
-        for number in 0..options.judges.max(1) {
-            let place = options.scratch.join(format!("state-{number}"));
-            let said = options.scratch.join(format!("said-{number}"));
-            remove_directory(&place)?;
-            let judge = Judge::new(&subject.verifier, said, options);
-            judges.push(Mutex::new((judge, place)));
-        }
+        let judges = (0..options.judges.max(1)).map(|number| {
+            let judge = Judge::new(&subject.verifier, number, options)?;
+            Ok(Mutex::new(judge))
+        });
         Ok(Self {
             subject,
             options,
-            judges,
+            judges: judges.collect::<Result<_, HarnessError>>()?,
         })
     }
 
@@ -254,61 +248,67 @@ impl<'o> Lab<'o> {
         let states = States::new(log, model, Syncs::Recorded);
         // What is torn only adds to what is lost whole, and what is lost whole is the same.
         let again = model == CrashModel::Torn && self.options.models.contains(&CrashModel::Ordered);
-        let moments = if again {
-            Vec::new()
-        } else {
-            states.systematic()
-        };
-        let first = moments.len() as u64;
-        let begin = self.subject.seed(self.options.seed);
-        let wanted = Wanted {
-            moments: &moments,
-            ..Wanted::exactly(self.options.states)
-        };
-        let (tally, found) = self.hunt(&states, wanted, |number| {
-            let moment = usize::try_from(number).ok().and_then(|at| moments.get(at));
-            match moment {
-                Some(moment) => {
-                    let seed = States::seed(begin ^ OF_MOMENTS, model, number);
-                    let moment_number = Some(number);
-                    (
-                        Drawn {
-                            seed,
-                            moment: moment_number,
-                        },
-                        states.cut_at(*moment),
-                    )
-                }
-                None => {
-                    let seed = States::seed(begin, model, number - first);
-                    (Drawn { seed, moment: None }, states.draw(seed))
-                }
-            }
+        let found = self.hunt(&Hunt {
+            states: &states,
+            moments: match again {
+                true => Vec::new(),
+                false => states.systematic(),
+            },
+            seed: self.subject.seed(self.options.seed),
+            at_rest: None,
+            least: self.options.states,
+            most: self.options.states,
         })?;
+        // A control: the same operations with their syncs struck out.
+        let without = States::new(log, model, Syncs::None);
         Ok(ModelFound {
             model,
-            tally,
-            findings: self.findings(&states, found)?,
-            no_syncs: self.without_syncs(log, model)?,
+            tally: found.tally,
+            findings: self.findings(&states, found.found)?,
+            no_syncs: self.control(&without, MORE_CONTROLS, None)?.tally,
+        })
+    }
+
+    /// The other one: everything synced, at rest; with the first state that is not kept. What promises nothing of a
+    /// process that is killed, or acknowledges before it writes, is at rest at the end.
+    fn all_synced(&self, log: &Log) -> Result<(Tally, Option<Judged>), HarnessError> {
+        let claim = self.subject.claim;
+        let only_end = claim.class == Durability::None || claim.delayed;
+        // Where nothing can be lost the models are one.
+        let states = States::new(log, CrashModel::Ordered, Syncs::All);
+        let Shared { tally, found, .. } = self.control(&states, 1, Some(only_end))?;
+        let first = found.into_values().min_by_key(|found| found.number);
+        Ok((tally, first.map(|found| found.judged)))
+    }
+
+    fn control(
+        &self,
+        states: &States<'_>,
+        times: u64,
+        at_rest: Option<bool>,
+    ) -> Result<Shared, HarnessError> {
+        let least = (self.options.states / CONTROL_SHARE).max(LEAST_CONTROLS);
+        self.hunt(&Hunt {
+            states,
+            moments: Vec::new(),
+            seed: self.options.seed ^ OF_CONTROLS,
+            at_rest,
+            least,
+            most: least * times,
         })
     }
 
     /// Makes states until enough different ones were judged.
-    fn hunt(
-        &self,
-        states: &States<'_>,
-        wanted: Wanted<'_>,
-        draw: impl Fn(u64) -> (Drawn, Cut) + Sync,
-    ) -> Result<(Tally, BTreeMap<Fate, Found>), HarnessError> {
+    fn hunt(&self, hunt: &Hunt<'_>) -> Result<Shared, HarnessError> {
         let next = AtomicU64::new(0);
         let shared = Mutex::new(Shared::default());
         thread::scope(|scope| {
             for judge in &self.judges {
-                let (next, shared, draw) = (&next, &shared, &draw);
+                let (next, shared) = (&next, &shared);
                 let work = move || {
                     let mut judge = lock(judge);
-                    let worked = self.work(states, wanted, draw, (next, shared, &mut judge));
-                    judge.0.rest();
+                    let worked = self.work(hunt, next, shared, &mut judge);
+                    judge.rest();
                     if let Err(error) = worked {
                         lock(shared).error.get_or_insert(error);
                     }
@@ -317,31 +317,29 @@ impl<'o> Lab<'o> {
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
         });
-        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match shared.error {
-            Some(error) => Err(error),
-            None => Ok((shared.tally, shared.found)),
-        }
+        let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        shared.error.take().map_or(Ok(shared), Err)
     }
 
     fn work(
         &self,
-        states: &States<'_>,
-        wanted: Wanted<'_>,
-        draw: &(impl Fn(u64) -> (Drawn, Cut) + Sync),
-        (next, shared, judge): (&AtomicU64, &Mutex<Shared>, &mut (Judge<'o>, PathBuf)),
+        hunt: &Hunt<'_>,
+        next: &AtomicU64,
+        shared: &Mutex<Shared>,
+        judge: &mut Judge<'o>,
     ) -> Result<(), HarnessError> {
+        let states = hunt.states;
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if self.options.interrupt.raised() {
                 return Err(HarnessError::Interrupted);
             }
-            let (drawn, cut) = draw(number);
+            let (seed, moment, cut) = hunt.draw(number);
             let tree = states.tree(&cut);
             let acked = states.acked(cut.at);
             {
                 let mut shared = lock(shared);
-                let enough = wanted.are(&shared.tally, self.subject.claim);
+                let enough = hunt.is_over(&shared.tally, self.subject.claim);
                 if enough || shared.hung >= MOST_UNJUDGED || shared.error.is_some() {
                     return Ok(());
                 }
@@ -350,9 +348,9 @@ impl<'o> Lab<'o> {
                     continue;
                 }
                 shared.tally.states += 1;
-                shared.tally.systematic += u64::from(drawn.moment.is_some());
+                shared.tally.systematic += u64::from(moment.is_some());
             }
-            let judging = self.judge(judge, &tree, acked).map_err(|error| match error {
+            let judging = judge.judge(&tree, acked).map_err(|error| match error {
                 HarnessError::Interrupted => error,
                 error => run_error(format!(
                     "{error} (under {}, with the power cut after the {}; STOWPLAN_ACKED is {acked})",
@@ -360,30 +358,29 @@ impl<'o> Lab<'o> {
                     states.describe(cut.at.wrapping_sub(1))
                 )),
             });
-            let verdict = match judging? {
-                Err(Unjudged::Endless(_)) => {
-                    let mut again = |cut: &Cut| self.judge(judge, &states.tree(cut), acked);
-                    let verdict = after_a_hang(&cut, &mut again)?;
-                    let is_unopenable = |judged: &Judged| judged.fate == Fate::Unopenable;
-                    lock(shared).hung += u64::from(verdict.as_ref().is_ok_and(is_unopenable));
-                    verdict
-                }
-                other => other,
-            };
+            let mut verdict = judging?;
+            if let Err(Unjudged::Endless(_)) = verdict {
+                let mut again = |cut: &Cut| judge.judge(&states.tree(cut), acked);
+                verdict = after_a_hang(&cut, &mut again)?;
+                let is_unopenable = |judged: &Judged| judged.fate == Fate::Unopenable;
+                lock(shared).hung += u64::from(verdict.as_ref().is_ok_and(is_unopenable));
+            }
+            let mut shared = lock(shared);
             match verdict {
                 Ok(judged) => {
                     let found = Found {
                         number,
-                        drawn,
+                        seed,
+                        moment,
                         cut,
                         judged,
                     };
-                    self.count(&mut lock(shared), states, found);
+                    self.count(&mut shared, states, found);
                 }
                 Err(Unjudged::Ended(why) | Unjudged::Endless(why)) => {
-                    let tally = &mut lock(shared).tally;
+                    let tally = &mut shared.tally;
                     tally.states -= 1;
-                    tally.systematic -= u64::from(drawn.moment.is_some());
+                    tally.systematic -= u64::from(moment.is_some());
                     tally.unjudged += 1;
                     // The first: others may follow from what that left.
                     if tally.unjudged_because.is_empty() {
@@ -394,21 +391,6 @@ impl<'o> Lab<'o> {
         }
     }
 
-    fn judge(
-        &self,
-        (judge, place): &mut (Judge<'o>, PathBuf),
-        tree: &Tree,
-        acked: u64,
-    ) -> Result<Verdict, HarnessError> {
-        fs::create_dir(&*place).map_err(HarnessError::io("create directory", place))?;
-        tree.write_to(place)
-            .map_err(HarnessError::io("write a state to", place))?;
-        let judged = judge.judge(place, acked)?;
-        remove_left(place)?;
-        self.options.judged.fetch_add(1, Ordering::Relaxed);
-        Ok(judged)
-    }
-
     fn breaks(&self, fate: Fate) -> bool {
         fate.breaks(self.subject.claim, self.subject.transactions)
     }
@@ -416,9 +398,7 @@ impl<'o> Lab<'o> {
     fn count(&self, shared: &mut Shared, states: &States<'_>, found: Found) {
         let tally = &mut shared.tally;
         let fate = found.judged.fate;
-        for (each, count) in Fate::ALL.iter().zip(&mut tally.fates) {
-            *count += u64::from(*each == fate);
-        }
+        tally.fates[fate as usize] += 1;
         tally.broken += u64::from(self.breaks(fate));
         tally.most_lost = tally.most_lost.max(found.judged.lost);
         if let Some(first) = found.judged.first_lost {
@@ -446,8 +426,8 @@ impl<'o> Lab<'o> {
                 false => Shrunk::default(),
             };
             findings.push(CrashFinding {
-                seed: found.drawn.seed,
-                moment: found.drawn.moment,
+                seed: found.seed,
+                moment: found.moment,
                 acked: states.acked(found.cut.at),
                 judged: found.judged,
                 broken,
@@ -472,17 +452,18 @@ impl<'o> Lab<'o> {
                 return Ok(false);
             }
             tried += 1;
-            let judged = self.judge(&mut judge, &states.tree(cut), states.acked(cut.at))?;
+            let judged = judge.judge(&states.tree(cut), states.acked(cut.at))?;
             hangs = matches!(judged, Err(Unjudged::Endless(_)));
-            let same = judged
-                .ok()
-                .filter(|judged| judged.fate == found.judged.fate);
-            let fails = same.is_some();
-            kept = same.unwrap_or_else(|| kept.clone());
-            Ok(fails)
+            match judged {
+                Ok(judged) if judged.fate == found.judged.fate => {
+                    kept = judged;
+                    Ok(true)
+                }
+                _ => Ok(false),
+            }
         })?;
-        judge.0.rest();
-        let lost: Vec<(usize, u32)> = smallest.cut.lost.iter().copied().collect();
+        judge.rest();
+        let lost: Vec<(usize, u32)> = smallest.cut.lost.into_iter().collect();
         let operations = lost.chunk_by(|one, other| one.0 == other.0);
         let mut words: Vec<String> = operations
             .clone()
@@ -496,58 +477,14 @@ impl<'o> Lab<'o> {
         if more > 0 {
             words.push(format!("{more} more"));
         }
+        let wide = |(operation, piece): &(usize, u32)| (*operation as u64, u64::from(*piece));
         Ok(Shrunk {
             cut: smallest.cut.at as u64,
-            lost: lost
-                .iter()
-                .map(|piece| (piece.0 as u64, u64::from(piece.1)))
-                .collect(),
+            lost: lost.iter().map(wide).collect(),
             words,
             tried,
             unfinished: hangs || smallest.tried >= MOST_TRIES,
             judged: Some(kept),
-        })
-    }
-
-    /// A control: the same operations with their syncs struck out.
-    fn without_syncs(&self, log: &Log, model: CrashModel) -> Result<Tally, HarnessError> {
-        let states = States::new(log, model, Syncs::None);
-        let least = self.controls();
-        let wanted = Wanted {
-            most: least * MORE_CONTROLS,
-            ..Wanted::exactly(least)
-        };
-        let (tally, _) = self.control(&states, wanted, |seed| states.draw(seed))?;
-        Ok(tally)
-    }
-
-    /// The other one: everything synced, at rest; with the first state that is not kept. What promises nothing of a
-    /// process that is killed, or acknowledges before it writes, is at rest at the end.
-    fn all_synced(&self, log: &Log) -> Result<(Tally, Option<Judged>), HarnessError> {
-        let claim = self.subject.claim;
-        let only_end = claim.class == Durability::None || claim.delayed;
-        // Where nothing can be lost the models are one.
-        let states = States::new(log, CrashModel::Ordered, Syncs::All);
-        let wanted = Wanted::exactly(self.controls());
-        let rest = |seed| states.draw_rest(seed, only_end);
-        let (tally, found) = self.control(&states, wanted, rest)?;
-        let first = found.into_values().min_by_key(|found| found.number);
-        Ok((tally, first.map(|found| found.judged)))
-    }
-
-    fn controls(&self) -> u64 {
-        (self.options.states / CONTROL_SHARE).max(LEAST_CONTROLS)
-    }
-
-    fn control(
-        &self,
-        states: &States<'_>,
-        wanted: Wanted<'_>,
-        draw: impl Fn(u64) -> Cut + Sync,
-    ) -> Result<(Tally, BTreeMap<Fate, Found>), HarnessError> {
-        self.hunt(states, wanted, |number| {
-            let seed = States::seed(self.options.seed ^ OF_CONTROLS, states.model, number);
-            (Drawn { seed, moment: None }, draw(seed))
         })
     }
 }
@@ -567,22 +504,11 @@ fn after_a_hang(
         lost: BTreeSet::new(),
     };
     match judge(&whole)? {
-        Ok(_) => Ok(Ok(judged(Fate::Unopenable, 0, why))),
+        Ok(_) => Ok(Ok(Judged::of(Fate::Unopenable, why))),
         Err(Unjudged::Ended(ended)) => Ok(Err(Unjudged::Ended(ended))),
         Err(Unjudged::Endless(_)) => Err(run_error(format!(
             "{why}, not even where nothing was lost; --check-limit gives it more"
         ))),
-    }
-}
-
-/// Removes a state, in which what is being ended may still make files.
-fn remove_left(place: &Path) -> Result<(), HarnessError> {
-    let until = Instant::now() + DYING;
-    loop {
-        match remove_directory(place) {
-            Err(_) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
-            other => return other,
-        }
     }
 }
 
@@ -611,7 +537,7 @@ mod tests {
 
     #[test]
     fn a_state_on_which_judges_hang_does_not_open_and_one_that_hangs_on_whole_ones_is_no_judge() {
-        let kept = || Ok(judged(Fate::Kept, 0, String::new()));
+        let kept = || Ok(Judged::default());
         let hung = || Err(Unjudged::Endless("it hung".to_owned()));
         let (verdict, left) = after(kept(), kept());
         assert_eq!((verdict.unwrap().unwrap().fate, left), (Fate::Kept, 1));
@@ -625,25 +551,5 @@ mod tests {
         let killed = Err(Unjudged::Ended("killed".to_owned()));
         let verdict = after(killed, kept()).0.unwrap();
         assert!(matches!(verdict, Err(Unjudged::Ended(_))));
-    }
-
-    #[test]
-    fn a_directory_in_which_somebody_still_writes_is_removed_when_that_has_ended() {
-        let base = tempfile::tempdir().unwrap();
-        let place = base.path().join("state");
-        fs::create_dir(&place).unwrap();
-        let until = Instant::now() + DYING / 4;
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                for number in 0_u64.. {
-                    let _ = fs::write(place.join(format!("{number}")), "x");
-                    if Instant::now() > until {
-                        break;
-                    }
-                }
-            });
-            remove_left(&place).unwrap();
-        });
-        assert!(!place.exists());
     }
 }

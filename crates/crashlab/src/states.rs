@@ -187,23 +187,20 @@ impl<'l> States<'l> {
             if durable || self.syncs == Syncs::All {
                 continue;
             }
-            match &entry.operation {
-                Operation::Write {
-                    offset,
-                    data: bytes,
-                    ..
-                } => {
-                    let pieces = self.pieces(*offset, bytes.len());
-                    data.extend((0..pieces).map(|piece| (number, piece)));
-                    if self.model == CrashModel::Strict && self.extends.get(number) == Some(&true) {
-                        data.push((number, LENGTH));
-                    }
-                }
-                other if other.is_metadata() => metadata.push((number, 0)),
-                _ => {}
+            if let Some((_, offset, bytes)) = self.write(number) {
+                let pieces = self.pieces(offset, bytes.len());
+                data.extend((0..pieces).map(|piece| (number, piece)));
+                data.extend(self.grows(number).then_some((number, LENGTH)));
+            } else if entry.operation.is_metadata() {
+                metadata.push((number, 0));
             }
         }
         (metadata, data)
+    }
+
+    /// Whether a write makes its file longer as a piece of its own.
+    fn grows(&self, number: usize) -> bool {
+        self.model == CrashModel::Strict && self.extends.get(number) == Some(&true)
     }
 
     /// Bytes of a piece of a write.
@@ -230,47 +227,42 @@ impl<'l> States<'l> {
 
     fn draw_lost(&self, random: &mut Random, at: usize) -> BTreeSet<Piece> {
         let (metadata, data) = self.pending(at);
-        match self.model {
+        let mut lost = match self.model {
             CrashModel::Ordered => {
                 let drawn = subset(random, &data, |piece| self.node(piece));
-                let mut lost = self.with_later_of_a_page(&data, &drawn, |_| false);
-                lost.extend(suffix(random, &metadata));
-                lost
+                self.with_later_of_a_page(&data, &drawn, |_| false)
             }
-            CrashModel::Strict => {
-                let mut lost = subset(random, &data, |piece| self.node(piece));
-                lost.extend(subset(random, &metadata, |_| 0));
-                lost
-            }
+            CrashModel::Strict => subset(random, &data, |piece| self.node(piece)),
             CrashModel::Torn => {
                 let (drawn, torn) = torn(random, &data);
-                let mut lost =
-                    self.with_later_of_a_page(&data, &drawn, |write| Some(write) != torn);
-                lost.extend(suffix(random, &metadata));
-                lost
+                self.with_later_of_a_page(&data, &drawn, |write| Some(write) != torn)
             }
+        };
+        match self.model {
+            CrashModel::Strict => lost.extend(subset(random, &metadata, |_| 0)),
+            CrashModel::Ordered | CrashModel::Torn => lost.extend(suffix(random, &metadata)),
+        }
+        lost
+    }
+
+    /// The write of a number: to which file, from where on, and what.
+    fn write(&self, number: usize) -> Option<(Node, u64, &[u8])> {
+        match &self.log.entries.get(number)?.operation {
+            Operation::Write { node, offset, data } => Some((*node, *offset, data)),
+            _ => None,
         }
     }
 
     /// The file that a piece is of.
     fn node(&self, piece: Piece) -> Node {
-        let entry = self.log.entries.get(piece.0);
-        match entry.map(|entry| &entry.operation) {
-            Some(Operation::Write { node, .. }) => *node,
-            _ => 0,
-        }
+        self.write(piece.0).map_or(0, |write| write.0)
     }
 
     /// The page of a file that a piece is written to.
     fn page(&self, (number, piece): Piece) -> (Node, u64) {
-        let entry = self.log.entries.get(number);
-        match entry.map(|entry| &entry.operation) {
-            Some(Operation::Write { node, offset, .. }) => {
-                let block = self.block();
-                (*node, (offset / block + u64::from(piece)) * block / PAGE)
-            }
-            _ => (0, 0),
-        }
+        let (node, offset, _) = self.write(number).unwrap_or_default();
+        let block = self.block();
+        (node, (offset / block + u64::from(piece)) * block / PAGE)
     }
 
     /// Lost pieces, and all later ones of their pages: a page in memory holds every write up to some
@@ -327,23 +319,16 @@ impl<'l> States<'l> {
     /// The nearest cut that the model allows which loses no more than this one.
     pub(crate) fn allowed(&self, cut: &Cut) -> Cut {
         let (metadata, data) = self.pending(cut.at);
-        let mut lost: BTreeSet<Piece> = BTreeSet::new();
-        let ordered = match self.model {
-            CrashModel::Strict => {
-                lost.extend(metadata.iter().filter(|piece| cut.lost.contains(*piece)));
-                Vec::new()
-            }
-            CrashModel::Ordered | CrashModel::Torn => metadata,
+        let is_lost = |piece: &&Piece| cut.lost.contains(*piece);
+        let mut lost: BTreeSet<Piece> = match self.model {
+            CrashModel::Strict => data.iter().filter(is_lost).copied().collect(),
+            CrashModel::Ordered => self.last_of_each_page(&data, &cut.lost, usize::MAX),
+            CrashModel::Torn => self.last_of_each_page(&data, &cut.lost, 1),
         };
-        let kept = |piece: &&Piece| cut.lost.contains(*piece);
-        lost.extend(ordered.iter().rev().take_while(kept));
         match self.model {
-            CrashModel::Torn => lost.extend(self.last_of_each_page(&data, &cut.lost, 1)),
-            CrashModel::Ordered => {
-                lost.extend(self.last_of_each_page(&data, &cut.lost, usize::MAX));
-            }
-            CrashModel::Strict => {
-                lost.extend(data.iter().filter(|piece| cut.lost.contains(*piece)));
+            CrashModel::Strict => lost.extend(metadata.iter().filter(is_lost)),
+            CrashModel::Ordered | CrashModel::Torn => {
+                lost.extend(metadata.iter().rev().take_while(is_lost));
             }
         }
         Cut { at: cut.at, lost }
@@ -360,25 +345,24 @@ impl<'l> States<'l> {
                 continue;
             }
             match &entry.operation {
-                Operation::Write { node, offset, data } => {
+                Operation::Write { node, .. } => {
                     let lost: BTreeSet<u32> = lost.map(|piece| piece.1).collect();
-                    self.write_in_part(&mut tree, *node, (*offset, data), &lost, number);
+                    self.write_in_part(&mut tree, *node, &lost, number);
                 }
-                make @ Operation::Make { .. } => tree.make_nameless(make),
+                Operation::Make {
+                    node,
+                    kind,
+                    attributes,
+                    ..
+                } => tree.make_nameless(*node, kind, *attributes),
                 _ => {}
             }
         }
         tree
     }
 
-    fn write_in_part(
-        &self,
-        tree: &mut Tree,
-        node: Node,
-        (offset, data): (u64, &[u8]),
-        lost: &BTreeSet<u32>,
-        number: usize,
-    ) {
+    fn write_in_part(&self, tree: &mut Tree, node: Node, lost: &BTreeSet<u32>, number: usize) {
+        let (_, offset, data) = self.write(number).unwrap_or_default();
         let Some(content) = tree.content_mut(node) else {
             return;
         };
@@ -393,8 +377,7 @@ impl<'l> States<'l> {
                 content.write(begin, kept);
             }
         }
-        let grows = self.model == CrashModel::Strict && self.extends.get(number) == Some(&true);
-        if grows && !lost.contains(&LENGTH) && content.len() < end {
+        if self.grows(number) && !lost.contains(&LENGTH) && content.len() < end {
             content.resize(end);
         }
     }
@@ -415,13 +398,11 @@ impl<'l> States<'l> {
     /// What is lost of an operation in words: of a write the first bytes of it and how many, unless all is.
     pub(crate) fn describe_lost(&self, number: usize, pieces: &[u32]) -> String {
         let whole = self.describe(number);
-        let entry = self.log.entries.get(number);
-        let Some(Operation::Write { offset, data, .. }) = entry.map(|entry| &entry.operation)
-        else {
+        let Some((_, offset, data)) = self.write(number) else {
             return whole;
         };
-        let of_data = || pieces.iter().filter(|piece| **piece != LENGTH);
-        let ranges = of_data().map(|piece| self.range(*offset, data.len(), *piece));
+        let of_data = pieces.iter().filter(|piece| **piece != LENGTH);
+        let ranges = of_data.map(|piece| self.range(offset, data.len(), *piece));
         let lost: u64 = ranges.clone().map(|(begin, end)| end - begin).sum();
         match ranges.map(|range| range.0).min() {
             None => format!("the length by the {whole}"),
@@ -504,19 +485,18 @@ impl<'l> States<'l> {
 /// An operation in words, by the names after it.
 fn in_words(tree: &Tree, operation: &Operation) -> String {
     let node = match operation {
-        Operation::Write { node, .. }
-        | Operation::Clear { node, .. }
-        | Operation::Resize { node, .. }
-        | Operation::Sync { node, .. }
-        | Operation::Attributes { node, .. } => *node,
-        other => return other.to_string(),
+        Operation::Sync { node, .. } => Some(*node),
+        other => changed(other),
     };
-    if node == ROOT {
-        return format!("{operation} of the directory");
+    match node {
+        None => operation.to_string(),
+        Some(ROOT) => format!("{operation} of the directory"),
+        Some(node) => {
+            let name = tree.name_of(node);
+            let name = name.unwrap_or_else(|| "a file without a name".to_owned());
+            format!("{operation} of {name}")
+        }
     }
-    let name = tree.name_of(node);
-    let name = name.unwrap_or_else(|| "a file without a name".to_owned());
-    format!("{operation} of {name}")
 }
 
 /// For each operation, whether it is a write that made its file longer.

@@ -55,7 +55,7 @@ impl Tree {
     pub(crate) fn entries(&self, node: Node) -> Option<&BTreeMap<OsString, Node>> {
         match &self.get(node)?.held {
             Held::Directory(entries) => Some(entries),
-            Held::File(_) | Held::Link(_) => None,
+            _ => None,
         }
     }
 
@@ -67,21 +67,21 @@ impl Tree {
     pub(crate) fn content(&self, node: Node) -> Option<&Content> {
         match &self.get(node)?.held {
             Held::File(content) => Some(content),
-            Held::Directory(_) | Held::Link(_) => None,
+            _ => None,
         }
     }
 
     pub(crate) fn content_mut(&mut self, node: Node) -> Option<&mut Content> {
         match &mut self.nodes.get_mut(&node)?.held {
             Held::File(content) => Some(content),
-            Held::Directory(_) | Held::Link(_) => None,
+            _ => None,
         }
     }
 
     fn entries_mut(&mut self, node: Node) -> Option<&mut BTreeMap<OsString, Node>> {
         match &mut self.nodes.get_mut(&node)?.held {
             Held::Directory(entries) => Some(entries),
-            Held::File(_) | Held::Link(_) => None,
+            _ => None,
         }
     }
 
@@ -89,8 +89,8 @@ impl Tree {
         let before = self
             .entries_mut(at.parent)
             .and_then(|entries| entries.insert(at.name.clone(), node));
-        self.count_names(before, false);
-        self.count_names(Some(node), true);
+        self.count_names(before, -1);
+        self.count_names(Some(node), 1);
     }
 
     /// Takes a name away, if it is still that node's.
@@ -99,47 +99,41 @@ impl Tree {
             let before = self
                 .entries_mut(at.parent)
                 .and_then(|entries| entries.remove(&at.name));
-            self.count_names(before, false);
+            self.count_names(before, -1);
         }
     }
 
-    fn count_names(&mut self, node: Option<Node>, more: bool) {
+    fn count_names(&mut self, node: Option<Node>, more: i32) {
         if let Some(state) = node.and_then(|node| self.nodes.get_mut(&node)) {
-            state.names = match more {
-                true => state.names + 1,
-                false => state.names.saturating_sub(1),
-            };
+            state.names = state.names.saturating_add_signed(more);
         }
     }
 
     /// What is made exists, whether or not its name is lost: what is written to it has to go somewhere.
-    pub(crate) fn make_nameless(&mut self, operation: &Operation) {
-        if let Operation::Make {
-            node,
-            kind,
+    pub(crate) fn make_nameless(&mut self, node: Node, kind: &Kind, attributes: Attributes) {
+        let held = match kind {
+            Kind::File => Held::File(Content::default()),
+            Kind::Directory => Held::Directory(BTreeMap::new()),
+            Kind::Link(target) => Held::Link(target.clone()),
+        };
+        let state = State {
+            held,
             attributes,
-            ..
-        } = operation
-        {
-            let held = match kind {
-                Kind::File => Held::File(Content::default()),
-                Kind::Directory => Held::Directory(BTreeMap::new()),
-                Kind::Link(target) => Held::Link(target.clone()),
-            };
-            let state = State {
-                held,
-                attributes: *attributes,
-                names: 0,
-            };
-            self.nodes.insert(*node, state);
-        }
+            names: 0,
+        };
+        self.nodes.insert(node, state);
     }
 
     /// Does an operation as a whole. One on a name that is no longer there does nothing.
     pub(crate) fn apply(&mut self, operation: &Operation) {
         match operation {
-            Operation::Make { node, at, .. } => {
-                self.make_nameless(operation);
+            Operation::Make {
+                node,
+                at,
+                kind,
+                attributes,
+            } => {
+                self.make_nameless(*node, kind, *attributes);
                 self.give_name(at, *node);
             }
             Operation::Link { node, at } => self.give_name(at, *node),
@@ -153,29 +147,20 @@ impl Tree {
                     state.attributes = *attributes;
                 }
             }
-            Operation::Resize { node, len } => {
-                if let Some(content) = self.content_mut(*node) {
-                    content.resize(*len);
-                }
-            }
+            Operation::Resize { node, len } => self.change(*node, |held| held.resize(*len)),
             Operation::Clear { node, offset, len } => {
-                if let Some(content) = self.content_mut(*node) {
-                    content.clear(*offset, *len);
-                }
+                self.change(*node, |held| held.clear(*offset, *len));
             }
             Operation::Write { node, offset, data } => {
-                if let Some(content) = self.content_mut(*node) {
-                    content.write(*offset, data);
-                }
+                self.change(*node, |held| held.write(*offset, data));
             }
             Operation::Sync { .. } | Operation::Ack { .. } | Operation::Base => {}
         }
     }
 
-    /// Forgets a node that nobody can reach any more.
-    pub(crate) fn forget(&mut self, node: Node) {
-        if self.get(node).is_some_and(|state| state.names == 0) {
-            self.nodes.remove(&node);
+    fn change(&mut self, file: Node, change: impl FnOnce(&mut Content)) {
+        if let Some(content) = self.content_mut(file) {
+            change(content);
         }
     }
 

@@ -15,6 +15,7 @@ mod generator;
 pub mod hostile;
 mod import;
 pub mod names;
+pub mod namespace;
 mod platform;
 #[cfg(test)]
 mod properties;

@@ -42,10 +42,13 @@ impl CrashModel {
 }
 
 /// What a crash state holds of what was acknowledged. Ordered: a later one is worse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// Everything that was acknowledged, whole and in order.
+    #[default]
     Kept,
     /// An earlier state: the last acknowledged commits are gone.
     Lost,
@@ -103,7 +106,7 @@ impl Fate {
 }
 
 /// What a judge found in one state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     /// What became of what was acknowledged.
     pub fate: Fate,
@@ -116,6 +119,18 @@ pub struct Judged {
     /// What was found, in a line.
     #[serde(default)]
     pub note: String,
+}
+
+impl Judged {
+    /// A fate, and what was found.
+    #[must_use]
+    pub fn of(fate: Fate, note: impl Into<String>) -> Self {
+        Self {
+            fate,
+            note: note.into(),
+            ..Self::default()
+        }
+    }
 }
 
 /// A state to judge, as one line of JSON to a judge.
@@ -189,11 +204,7 @@ impl Tally {
     /// How many met this fate.
     #[must_use]
     pub fn of(&self, fate: Fate) -> u64 {
-        let found = Fate::ALL.iter().zip(self.fates);
-        found
-            .filter(|(each, _)| **each == fate)
-            .map(|(_, count)| count)
-            .sum()
+        self.fates[fate as usize]
     }
 
     /// Counts those of another one in.
@@ -364,18 +375,13 @@ impl CrashSetting {
     /// The states of which no judge said anything, of the controls too, and why.
     #[must_use]
     pub fn unjudged(&self) -> (u64, &str) {
-        let of_models = self
-            .found
-            .iter()
-            .flat_map(|each| [&each.tally, &each.no_syncs]);
+        let of_models = self.found.iter();
+        let of_models = of_models.flat_map(|each| [&each.tally, &each.no_syncs]);
         let all = of_models.chain([&self.all_synced]);
         all.fold((0, ""), |(number, why), tally| {
-            let why = if why.is_empty() {
-                &tally.unjudged_because
-            } else {
-                why
-            };
-            (number + tally.unjudged, why)
+            let first = [why, &tally.unjudged_because];
+            let first = first.into_iter().find(|why| !why.is_empty());
+            (number + tally.unjudged, first.unwrap_or_default())
         })
     }
 

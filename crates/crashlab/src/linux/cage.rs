@@ -7,17 +7,17 @@
 
 use crate::recording::code;
 use crate::{own_program, run_error};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-use rustix::process::{Signal, getgid, getppid, getuid, set_parent_process_death_signal};
-use rustix::thread::UnshareFlags;
+use rustix::mount::{MountFlags, mount};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use stowplan_dataset::namespace::{own_mounts, own_processes};
 use stowplan_harness::HarnessError;
 
 const FUSE: &str = "/dev/fuse";
@@ -36,14 +36,25 @@ const WRITE_BACK_AFTER: Duration = Duration::from_millis(1);
 /// # Errors
 /// It has ended already, or the system does not know of such a thing.
 pub fn end_with_parent(parent: u32) -> Result<(), HarnessError> {
-    let kill = Some(Signal::KILL);
-    set_parent_process_death_signal(kill)
-        .map_err(|error| run_error(format!("cannot tie this process to its parent: {error}")))?;
+    die_with_parent()?;
     let alive = getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent);
     match alive {
         true => Ok(()),
         false => Err(run_error("the process that started this one is gone")),
     }
+}
+
+fn die_with_parent() -> Result<(), HarnessError> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| run_error(format!("cannot tie this process to its parent: {error}")))
+}
+
+/// The code with which a program in a cage ended.
+pub(super) fn waited(child: &mut Child) -> Result<i32, HarnessError> {
+    let status = child.wait();
+    status
+        .map(code)
+        .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
 }
 
 /// What this machine lacks for the lab; nothing if it has all, as far as that is known without trying.
@@ -63,39 +74,13 @@ pub fn reason_against() -> Option<String> {
 
 /// Moves this process into a mount namespace of its own.
 pub(super) fn enter() -> Result<(), HarnessError> {
-    let (uid, gid) = (getuid().as_raw(), getgid().as_raw());
-    let own = UnshareFlags::NEWNS;
-    // Whoever may do it as it is needs no namespace of users, which some systems forbid.
-    if unshare(own).is_err() {
-        unshare(own | UnshareFlags::NEWUSER).map_err(|error| {
-            run_error(format!(
-                "cannot make namespaces of this user's own ({error}): run as root, or allow them \
-                 (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces; Ubuntu: \
-                 kernel.apparmor_restrict_unprivileged_userns=0)"
-            ))
-        })?;
-        // The same user within as without.
-        write("/proc/self/setgroups", "deny")?;
-        write("/proc/self/uid_map", &format!("{uid} {uid} 1"))?;
-        write("/proc/self/gid_map", &format!("{gid} {gid} 1"))?;
-    }
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private)
-        .map_err(|error| run_error(format!("cannot keep mounts from others' eyes: {error}")))
-}
-
-#[expect(
-    unsafe_code,
-    reason = "without flags that share descriptors it has no preconditions"
-)]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
-    // SAFETY: no thread shares a descriptor table with this one that the flags would take apart.
-    unsafe { rustix::thread::unshare_unsafe(flags) }
-}
-
-fn write(path: &str, text: &str) -> Result<(), HarnessError> {
-    let path = Path::new(path);
-    fs::write(path, text).map_err(HarnessError::io("write", path))
+    own_mounts().map_err(|error| {
+        run_error(format!(
+            "cannot make namespaces of this user's own ({error}): run as root, or allow them (sysctl \
+             kernel.unprivileged_userns_clone=1, user.max_user_namespaces; Ubuntu: \
+             kernel.apparmor_restrict_unprivileged_userns=0)"
+        ))
+    })
 }
 
 /// Starts the first process of a new process namespace, which starts the program. It waits for a word,
@@ -106,7 +91,7 @@ pub(super) fn start(
     recorded: bool,
     prepare: impl FnOnce(&mut Command),
 ) -> Result<Child, HarnessError> {
-    unshare(UnshareFlags::NEWPID)
+    own_processes()
         .map_err(|error| run_error(format!("cannot make a process namespace: {error}")))?;
     let own = own_program()?;
     let mut process = Command::new(&own);
@@ -132,16 +117,12 @@ pub(super) fn start(
 pub fn cage(parent: u32, command: &[OsString]) -> Result<i32, HarnessError> {
     end_with_parent(parent)?;
     enter()?;
-    let mut child = start(command, false, |_| {})?;
-    let status = child.wait();
-    status
-        .map(code)
-        .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
+    waited(&mut start(command, false, |_| {})?)
 }
 
 /// Shows the processes of this namespace in `/proc`, by the numbers that they have in it. Without root
 /// that is not allowed: then a program that looks itself up there by its number does not find itself.
-fn own_processes() {
+fn show_own_processes() {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let _ = mount("proc", "/proc", "proc", flags, None);
 }
@@ -165,12 +146,11 @@ fn write_back(ended: &AtomicBool) {
 /// # Errors
 /// The program cannot be started.
 pub fn init(command: &[OsString], recorded: bool) -> Result<i32, HarnessError> {
-    set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| run_error(format!("cannot tie this process to its parent: {error}")))?;
+    die_with_parent()?;
     let mut word = [0];
     let heard = std::io::stdin().read_exact(&mut word);
     heard.map_err(|_| run_error("the process that started this one is gone"))?;
-    own_processes();
+    show_own_processes();
     let Some((program, arguments)) = command.split_first() else {
         return Err(run_error("no program is named"));
     };

@@ -37,18 +37,12 @@ const SAID: usize = 4_000;
 const LONGEST_NAME: usize = 255;
 const BLOCKS: u64 = 16 << 20;
 
-/// When a file was changed and looked at.
-#[derive(Clone, Copy)]
-struct Times {
-    accessed: SystemTime,
-    modified: SystemTime,
-}
-
 /// The file system, shared by whoever serves it and whoever takes the log at the end.
 #[derive(Clone)]
 pub(super) struct Recording(Arc<Mutex<Inner>>);
 
 struct Inner {
+    /// A node stays without a name, too: whoever has it open reads it, and what is written is bounded.
     tree: Tree,
     log: Log,
     /// The file of the log, to which goes what is written as it comes.
@@ -58,11 +52,12 @@ struct Inner {
     next: Node,
     /// Bytes that may still be written, each counted every time.
     left: u64,
-    times: HashMap<Node, Times>,
-    open: HashMap<Node, u32>,
-    listings: HashMap<u64, Vec<(u64, FileType, OsString)>>,
-    next_listing: u64,
-    /// The line that the program has begun to say, and the end of what it said.
+    /// When each node was looked at, and when it was changed.
+    times: HashMap<Node, (SystemTime, SystemTime)>,
+    /// What a directory held when it was opened, by handle.
+    listings: HashMap<u64, Vec<(INodeNo, FileType, OsString)>>,
+    last_listing: u64,
+    /// The line that the program has begun to say, and how much it said.
     line: Vec<u8>,
     told_bytes: u64,
 }
@@ -72,11 +67,8 @@ impl Recording {
     pub(super) fn new(uid: u32, gid: u32, file: File, most: u64) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(1 << 20, file);
         file.write_all(MAGIC)?;
-        let owner = Attributes {
-            mode: 0o755,
-            uid,
-            gid,
-        };
+        let mode = 0o755;
+        let owner = Attributes { mode, uid, gid };
         Ok(Self(Arc::new(Mutex::new(Inner {
             tree: Tree::new(owner),
             log: Log::default(),
@@ -86,9 +78,8 @@ impl Recording {
             next: ROOT + 1,
             left: most,
             times: HashMap::new(),
-            open: HashMap::new(),
             listings: HashMap::new(),
-            next_listing: 1,
+            last_listing: 0,
             line: Vec::new(),
             told_bytes: 0,
         }))))
@@ -142,59 +133,37 @@ impl Inner {
 
     fn touch(&mut self, node: Node) {
         let now = SystemTime::now();
-        let times = Times {
-            accessed: now,
-            modified: now,
-        };
-        self.times.insert(node, times);
+        self.times.insert(node, (now, now));
     }
 
-    fn attributes(&self, number: INodeNo) -> Option<FileAttr> {
-        match number.0 {
-            MOUNT => Some(self.shown(number, FileType::Directory, 0, 3, self.owner, None)),
+    fn attributes(&self, ino: INodeNo) -> Result<FileAttr, Errno> {
+        let (kind, size, nlink, attributes) = match ino.0 {
+            MOUNT => (FileType::Directory, 0, 3, self.owner),
             STDOUT_NUMBER => {
-                let len = self.told_bytes;
-                let owner = Attributes {
-                    mode: 0o666,
-                    ..self.owner
-                };
-                Some(self.shown(number, FileType::RegularFile, len, 1, owner, None))
+                let mode = 0o666;
+                let attributes = Attributes { mode, ..self.owner };
+                (FileType::RegularFile, self.told_bytes, 1, attributes)
             }
             _ => {
-                let node = node_of(number);
-                let state = self.tree.get(node)?;
-                let (len, names) = match &state.held {
+                let state = self.tree.get(node_of(ino)).ok_or(Errno::ENOENT)?;
+                let (size, names) = match &state.held {
                     Held::File(content) => (content.len(), state.names),
                     Held::Directory(_) => (4096, 2),
                     Held::Link(target) => (target.len() as u64, state.names),
                 };
-                let times = self.times.get(&node).copied();
-                Some(self.shown(number, kind_of(state), len, names, state.attributes, times))
+                (kind_of(state), size, names, state.attributes)
             }
-        }
-    }
-
-    fn shown(
-        &self,
-        ino: INodeNo,
-        kind: FileType,
-        size: u64,
-        nlink: u32,
-        attributes: Attributes,
-        times: Option<Times>,
-    ) -> FileAttr {
-        let times = times.unwrap_or(Times {
-            accessed: SystemTime::UNIX_EPOCH,
-            modified: SystemTime::UNIX_EPOCH,
-        });
-        FileAttr {
+        };
+        let never = (SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH);
+        let (atime, mtime) = *self.times.get(&node_of(ino)).unwrap_or(&never);
+        Ok(FileAttr {
             ino,
             size,
             blocks: size.div_ceil(512),
-            atime: times.accessed,
-            mtime: times.modified,
-            ctime: times.modified,
-            crtime: times.modified,
+            atime,
+            mtime,
+            ctime: mtime,
+            crtime: mtime,
             kind,
             perm: u16::try_from(attributes.mode & 0o7777).unwrap_or(0o700),
             nlink,
@@ -203,36 +172,52 @@ impl Inner {
             rdev: 0,
             blksize: 4096,
             flags: 0,
-        }
+        })
     }
 
-    fn find(&self, parent: INodeNo, name: &OsStr) -> Option<INodeNo> {
-        match parent.0 {
+    fn find(&self, parent: INodeNo, name: &OsStr) -> Result<INodeNo, Errno> {
+        let found = match parent.0 {
             MOUNT if name == DIRECTORY => Some(number_of(ROOT)),
             MOUNT if name == STDOUT => Some(INodeNo(STDOUT_NUMBER)),
             MOUNT => None,
-            _ => self.tree.find(&place(parent, name).ok()?).map(number_of),
-        }
+            _ => self.tree.find(&place(parent, name)?).map(number_of),
+        };
+        found.ok_or(Errno::ENOENT)
     }
 
-    fn make(&mut self, at: Place, kind: Kind, attributes: Attributes) -> Result<FileAttr, Errno> {
-        if self.tree.find(&at).is_some() {
+    /// A name that nothing has yet, in a directory that is there.
+    fn free(&mut self, parent: INodeNo, name: &OsStr) -> Result<Place, Errno> {
+        let at = place(parent, name)?;
+        let held = self.tree.entries(at.parent).ok_or(Errno::ENOENT)?;
+        if held.contains_key(name) {
             return Err(Errno::EEXIST);
         }
-        if self.tree.entries(at.parent).is_none() {
-            return Err(Errno::ENOENT);
-        }
-        let node = self.next;
+        self.touch(at.parent);
+        Ok(at)
+    }
+
+    fn make(
+        &mut self,
+        (parent, name): (INodeNo, &OsStr),
+        kind: Kind,
+        attributes: Attributes,
+    ) -> Result<FileAttr, Errno> {
+        let (at, node) = (self.free(parent, name)?, self.next);
         self.next += 1;
         self.touch(node);
-        self.touch(at.parent);
         self.apply(Operation::Make {
             node,
             at,
             kind,
             attributes,
         });
-        self.attributes(number_of(node)).ok_or(Errno::EIO)
+        self.attributes(number_of(node))
+    }
+
+    fn link(&mut self, ino: INodeNo, parent: INodeNo, name: &OsStr) -> Result<FileAttr, Errno> {
+        let (at, node) = (self.free(parent, name)?, node_of(ino));
+        self.apply(Operation::Link { node, at });
+        self.attributes(ino)
     }
 
     fn write(&mut self, number: INodeNo, offset: u64, data: &[u8]) -> Result<(), Errno> {
@@ -242,20 +227,20 @@ impl Inner {
             return Ok(());
         }
         let node = node_of(number);
-        let Some(content) = self.tree.content_mut(node) else {
-            return Err(Errno::EIO);
+        let content = self.tree.content_mut(node).ok_or(Errno::EIO)?;
+        let left = self.left.checked_sub(data.len() as u64);
+        let kept = match left {
+            Some(_) => self
+                .file
+                .write_all(data)
+                .map_err(|error| format!("what it wrote cannot be kept: {error}")),
+            None => Err("it wrote more bytes than --most-written allows".to_owned()),
         };
-        let Some(left) = self.left.checked_sub(data.len() as u64) else {
-            let why = "it wrote more bytes than --most-written allows";
-            self.log.refused.get_or_insert_with(|| why.to_owned());
-            return Err(Errno::ENOSPC);
-        };
-        if let Err(error) = self.file.write_all(data) {
-            let why = || format!("what it wrote cannot be kept: {error}");
-            self.log.refused.get_or_insert_with(why);
+        if let Err(why) = kept {
+            self.log.refused.get_or_insert(why);
             return Err(Errno::ENOSPC);
         }
-        self.left = left;
+        self.left = left.unwrap_or(0);
         content.write(offset, data);
         self.touch(node);
         let data = data.len().into();
@@ -287,14 +272,19 @@ impl Inner {
         }
     }
 
-    fn unlink(&mut self, at: Place) -> Result<(), Errno> {
-        let node = self.tree.find(&at).ok_or(Errno::ENOENT)?;
-        if self.tree.entries(node).is_some_and(|held| !held.is_empty()) {
-            return Err(Errno::ENOTEMPTY);
+    fn require_empty(&self, node: Node) -> Result<(), Errno> {
+        match self.tree.entries(node) {
+            Some(held) if !held.is_empty() => Err(Errno::ENOTEMPTY),
+            _ => Ok(()),
         }
+    }
+
+    fn unlink(&mut self, parent: INodeNo, name: &OsStr) -> Result<(), Errno> {
+        let at = place(parent, name)?;
+        let node = self.tree.find(&at).ok_or(Errno::ENOENT)?;
+        self.require_empty(node)?;
         self.touch(at.parent);
         self.apply(Operation::Unlink { node, at });
-        self.forget(node);
         Ok(())
     }
 
@@ -307,10 +297,7 @@ impl Inner {
         if flags.difference(RenameFlags::RENAME_NOREPLACE) != RenameFlags::empty() {
             return Err(Errno::EINVAL);
         }
-        let held = replaced.and_then(|node| self.tree.entries(node));
-        if held.is_some_and(|held| !held.is_empty()) {
-            return Err(Errno::ENOTEMPTY);
-        }
+        replaced.map_or(Ok(()), |replaced| self.require_empty(replaced))?;
         self.touch(from.parent);
         self.touch(to.parent);
         self.apply(Operation::Rename {
@@ -319,17 +306,7 @@ impl Inner {
             to,
             replaced,
         });
-        if let Some(replaced) = replaced {
-            self.forget(replaced);
-        }
         Ok(())
-    }
-
-    /// What has neither a name nor anyone who holds it open is gone.
-    fn forget(&mut self, node: Node) {
-        if !self.open.contains_key(&node) {
-            self.tree.forget(node);
-        }
     }
 
     fn sync(&mut self, number: INodeNo, data_only: bool) {
@@ -340,44 +317,40 @@ impl Inner {
     }
 
     fn allocate(&mut self, number: INodeNo, offset: u64, len: u64, mode: i32) -> Result<(), Errno> {
+        use libc::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE};
         let node = node_of(number);
         let now = self.tree.content(node).ok_or(Errno::EBADF)?.len();
         let end = offset.checked_add(len).ok_or(Errno::EFBIG)?;
-        let keeps_size = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
-        let zeroes = mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0;
-        let known =
-            libc::FALLOC_FL_KEEP_SIZE | libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
-        if mode & !known != 0 {
+        let zeroes = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;
+        if mode & !(zeroes | FALLOC_FL_KEEP_SIZE) != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
-        if zeroes && offset < now {
+        if mode & zeroes != 0 && offset < now {
             let len = end.min(now) - offset;
             self.apply(Operation::Clear { node, offset, len });
         }
-        if !keeps_size && end > now {
+        if mode & FALLOC_FL_KEEP_SIZE == 0 && end > now {
             self.apply(Operation::Resize { node, len: end });
         }
         Ok(())
     }
 
     fn list(&mut self, number: INodeNo) -> Option<u64> {
-        let mut all = vec![
-            (number.0, FileType::Directory, OsString::from(".")),
-            (MOUNT, FileType::Directory, OsString::from("..")),
-        ];
+        let directory = |number, name: &str| (number, FileType::Directory, OsString::from(name));
+        let mut all = vec![directory(number, "."), directory(INodeNo(MOUNT), "..")];
         if number.0 == MOUNT {
-            all.push((number_of(ROOT).0, FileType::Directory, DIRECTORY.into()));
-            all.push((STDOUT_NUMBER, FileType::RegularFile, STDOUT.into()));
+            let stdout = (INodeNo(STDOUT_NUMBER), FileType::RegularFile, STDOUT.into());
+            all.extend([directory(number_of(ROOT), DIRECTORY), stdout]);
         } else {
-            for (name, node) in self.tree.entries(node_of(number))? {
+            let held = self.tree.entries(node_of(number))?.iter();
+            all.extend(held.filter_map(|(name, node)| {
                 let kind = self.tree.get(*node).map(kind_of)?;
-                all.push((number_of(*node).0, kind, name.clone()));
-            }
+                Some((number_of(*node), kind, name.clone()))
+            }));
         }
-        let handle = self.next_listing;
-        self.next_listing += 1;
-        self.listings.insert(handle, all);
-        Some(handle)
+        self.last_listing += 1;
+        self.listings.insert(self.last_listing, all);
+        Some(self.last_listing)
     }
 }
 
@@ -412,10 +385,10 @@ fn entry(reply: ReplyEntry, result: Result<FileAttr, Errno>) {
     }
 }
 
-fn shown(reply: ReplyAttr, attributes: Option<FileAttr>) {
+fn shown(reply: ReplyAttr, attributes: Result<FileAttr, Errno>) {
     match attributes {
-        Some(attributes) => reply.attr(&FOR_LONG, &attributes),
-        None => reply.error(Errno::ENOENT),
+        Ok(attributes) => reply.attr(&FOR_LONG, &attributes),
+        Err(error) => reply.error(error),
     }
 }
 
@@ -427,7 +400,7 @@ fn seconds(time: TimeOrNow) -> SystemTime {
 }
 
 impl Filesystem for Recording {
-    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // Otherwise a write comes in pieces of a page.
         let _ = config.set_max_write(1 << 20);
         Ok(())
@@ -436,8 +409,7 @@ impl Filesystem for Recording {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let inner = self.inner();
         let found = inner.find(parent, name);
-        let found = found.and_then(|number| inner.attributes(number));
-        entry(reply, found.ok_or(Errno::ENOENT));
+        entry(reply, found.and_then(|number| inner.attributes(number)));
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
@@ -474,18 +446,17 @@ impl Filesystem for Recording {
             if attributes != now {
                 inner.apply(Operation::Attributes { node, attributes });
             }
-            let len = inner.tree.content(node).map(Content::len);
-            if let Some(size) = size.filter(|size| len.is_some_and(|len| len != *size)) {
+            let now = inner.tree.content(node).map(Content::len);
+            if let (Some(len), Some(now)) = (size, now)
+                && len != now
+            {
                 inner.touch(node);
-                inner.apply(Operation::Resize { node, len: size });
+                inner.apply(Operation::Resize { node, len });
             }
             let now = SystemTime::now();
-            let times = inner.times.entry(node).or_insert(Times {
-                accessed: now,
-                modified: now,
-            });
-            times.accessed = accessed.map_or(times.accessed, seconds);
-            times.modified = modified.map_or(times.modified, seconds);
+            let times = inner.times.entry(node).or_insert((now, now));
+            times.0 = accessed.map_or(times.0, seconds);
+            times.1 = modified.map_or(times.1, seconds);
         }
         shown(reply, inner.attributes(ino));
     }
@@ -498,25 +469,6 @@ impl Filesystem for Recording {
         }
     }
 
-    fn mknod(
-        &self,
-        request: &Request,
-        parent: INodeNo,
-        name: &OsStr,
-        mode: u32,
-        umask: u32,
-        _: u32,
-        reply: ReplyEntry,
-    ) {
-        // Pipes and sockets hold nothing that a power cut could lose.
-        if mode & libc::S_IFMT != libc::S_IFREG {
-            return reply.error(Errno::EOPNOTSUPP);
-        }
-        let made = place(parent, name)
-            .and_then(|at| self.inner().make(at, Kind::File, of(request, mode, umask)));
-        entry(reply, made);
-    }
-
     fn mkdir(
         &self,
         request: &Request,
@@ -527,8 +479,9 @@ impl Filesystem for Recording {
         reply: ReplyEntry,
     ) {
         let attributes = of(request, mode, umask);
-        let made =
-            place(parent, name).and_then(|at| self.inner().make(at, Kind::Directory, attributes));
+        let made = self
+            .inner()
+            .make((parent, name), Kind::Directory, attributes);
         entry(reply, made);
     }
 
@@ -542,36 +495,19 @@ impl Filesystem for Recording {
     ) {
         let kind = Kind::Link(target.as_os_str().to_owned());
         let attributes = of(request, 0o777, 0);
-        let made = place(parent, name).and_then(|at| self.inner().make(at, kind, attributes));
-        entry(reply, made);
+        entry(reply, self.inner().make((parent, name), kind, attributes));
     }
 
     fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let mut inner = self.inner();
-        let linked = place(parent, name).and_then(|at| {
-            if inner.tree.find(&at).is_some() {
-                return Err(Errno::EEXIST);
-            }
-            let node = node_of(ino);
-            inner.touch(at.parent);
-            inner.apply(Operation::Link { node, at });
-            inner.attributes(ino).ok_or(Errno::ENOENT)
-        });
-        entry(reply, linked);
+        entry(reply, self.inner().link(ino, parent, name));
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        done(
-            reply,
-            place(parent, name).and_then(|at| self.inner().unlink(at)),
-        );
+        done(reply, self.inner().unlink(parent, name));
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        done(
-            reply,
-            place(parent, name).and_then(|at| self.inner().unlink(at)),
-        );
+        done(reply, self.inner().unlink(parent, name));
     }
 
     fn rename(
@@ -589,8 +525,7 @@ impl Filesystem for Recording {
         done(reply, renamed);
     }
 
-    fn open(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        *self.inner().open.entry(node_of(ino)).or_default() += 1;
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
     }
 
@@ -604,15 +539,10 @@ impl Filesystem for Recording {
         _: i32,
         reply: ReplyCreate,
     ) {
-        let mut inner = self.inner();
-        let made =
-            place(parent, name).and_then(|at| inner.make(at, Kind::File, of(request, mode, umask)));
-        match made {
-            Ok(attributes) => {
-                *inner.open.entry(node_of(attributes.ino)).or_default() += 1;
-                let keep = FopenFlags::FOPEN_KEEP_CACHE;
-                reply.created(&FOR_LONG, &attributes, Generation(0), FileHandle(0), keep);
-            }
+        let keep = FopenFlags::FOPEN_KEEP_CACHE;
+        let attributes = of(request, mode, umask);
+        match self.inner().make((parent, name), Kind::File, attributes) {
+            Ok(made) => reply.created(&FOR_LONG, &made, Generation(0), FileHandle(0), keep),
             Err(error) => reply.error(error),
         }
     }
@@ -628,8 +558,7 @@ impl Filesystem for Recording {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let inner = self.inner();
-        match inner.tree.content(node_of(ino)) {
+        match self.inner().tree.content(node_of(ino)) {
             Some(content) => reply.data(&content.read(offset, size as usize)),
             None if ino.0 == STDOUT_NUMBER => reply.data(&[]),
             None => reply.error(Errno::EIO),
@@ -654,34 +583,6 @@ impl Filesystem for Recording {
         }
     }
 
-    fn release(
-        &self,
-        _: &Request,
-        ino: INodeNo,
-        _: FileHandle,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        _: bool,
-        reply: ReplyEmpty,
-    ) {
-        let mut inner = self.inner();
-        let node = node_of(ino);
-        let left = inner
-            .open
-            .get(&node)
-            .map_or(0, |open| open.saturating_sub(1));
-        match left {
-            0 => {
-                inner.open.remove(&node);
-                inner.forget(node);
-            }
-            left => {
-                inner.open.insert(node, left);
-            }
-        }
-        reply.ok();
-    }
-
     fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, data_only: bool, reply: ReplyEmpty) {
         self.inner().sync(ino, data_only);
         reply.ok();
@@ -689,14 +590,13 @@ impl Filesystem for Recording {
 
     fn fsyncdir(
         &self,
-        _: &Request,
+        by: &Request,
         ino: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         data_only: bool,
         reply: ReplyEmpty,
     ) {
-        self.inner().sync(ino, data_only);
-        reply.ok();
+        self.fsync(by, ino, handle, data_only, reply);
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -715,10 +615,10 @@ impl Filesystem for Recording {
         mut reply: ReplyDirectory,
     ) {
         let inner = self.inner();
-        let listing = inner.listings.get(&handle.0);
+        let listing = inner.listings.get(&handle.0).into_iter().flatten();
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        for (index, (number, kind, name)) in listing.into_iter().flatten().enumerate().skip(from) {
-            if reply.add(INodeNo(*number), index as u64 + 1, *kind, name) {
+        for (index, (number, kind, name)) in (1..).zip(listing).skip(from) {
+            if reply.add(*number, index, *kind, name) {
                 break;
             }
         }

@@ -1,8 +1,7 @@
 //! Runs a program on the recording file system, and writes the log.
 
-use super::cage::{end_with_parent, enter, start};
+use super::cage::{end_with_parent, enter, start, waited};
 use super::file_system::{DIRECTORY, Recording, STDOUT};
-use crate::recording::code;
 use crate::run_error;
 use fuser::{Config, MountOption, Session, SessionACL};
 use rustix::process::{getgid, getuid};
@@ -68,8 +67,5 @@ fn run(mount: &Path, command: &[OsString]) -> Result<i32, HarnessError> {
             .env("STOWPLAN_DIR", &directory)
             .current_dir(&directory);
     })?;
-    let status = child.wait();
-    status
-        .map(code)
-        .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
+    waited(&mut child)
 }

@@ -47,20 +47,10 @@ pub fn judge(
 }
 
 fn one(resolved: &Resolved, plan: &Plan, asked: &ToJudge) -> Judged {
-    let seen = match look(resolved, plan, &asked.directory) {
-        Ok(seen) => seen,
-        Err((fate, error)) => {
-            return Judged {
-                fate,
-                lost: 0,
-                first_lost: None,
-                note: error.to_string(),
-            };
-        }
-    };
-    match plan.transactions {
-        true => of_transactions(plan, &seen, asked.acked),
-        false => of_values(plan, &seen, asked.acked),
+    match look(resolved, plan, &asked.directory) {
+        Err((fate, error)) => Judged::of(fate, error.to_string()),
+        Ok(seen) if plan.transactions => of_transactions(plan, &seen, asked.acked),
+        Ok(seen) => of_values(plan, &seen, asked.acked),
     }
 }
 
@@ -83,13 +73,11 @@ fn look(
     let mut seen = BTreeMap::new();
     for key in plan.histories.keys() {
         let found = session.read_into(Key(*key), &mut buffer).map_err(corrupt)?;
-        seen.insert(
-            *key,
-            match found {
-                Found::Missing => Seen::Version(None),
-                Found::Bytes(_) => value(plan, *key, buffer.bytes()),
-            },
-        );
+        let value = match found {
+            Found::Missing => Seen::Version(None),
+            Found::Bytes(_) => value(plan, *key, buffer.bytes()),
+        };
+        seen.insert(*key, value);
     }
     drop(session);
     connection.close().map_err(corrupt)?;
@@ -104,34 +92,17 @@ fn value(plan: &Plan, key: u64, bytes: &[u8]) -> Seen {
     }
 }
 
-fn kept() -> Judged {
-    Judged {
-        fate: Fate::Kept,
-        lost: 0,
-        first_lost: None,
-        note: String::new(),
-    }
-}
-
-fn judged(fate: Fate, note: String) -> Judged {
-    Judged {
-        fate,
-        note,
-        ..kept()
-    }
-}
-
 /// A value that is not whole.
 fn damaged(seen: &BTreeMap<u64, Seen>) -> Option<Judged> {
     let damage = seen.iter().filter_map(|(key, seen)| match seen {
         Seen::Version(_) => None,
-        Seen::Part(version) => Some(judged(
+        Seen::Part(version) => Some(Judged::of(
             Fate::Torn,
             format!("value {key} is version {version} in part"),
         )),
         // What was cut off, as a file that was truncated and not yet written.
-        Seen::Strange(0) => Some(judged(Fate::Torn, format!("value {key} is empty"))),
-        Seen::Strange(bytes) => Some(judged(
+        Seen::Strange(0) => Some(Judged::of(Fate::Torn, format!("value {key} is empty"))),
+        Seen::Strange(bytes) => Some(Judged::of(
             Fate::Corrupt,
             format!("value {key} is {bytes} bytes that nobody has written"),
         )),
@@ -151,11 +122,11 @@ fn of_transactions(plan: &Plan, seen: &BTreeMap<u64, Seen>, acked: u64) -> Judge
     };
     // One may have been begun besides.
     match (0..=acked + 1).rev().find(|number| is_after(*number)) {
-        Some(number) if number >= acked => kept(),
+        Some(number) if number >= acked => Judged::default(),
         Some(number) => Judged {
             lost: acked - number,
             first_lost: Some(number + 1),
-            ..judged(Fate::Lost, format!("commits up to {number} are there"))
+            ..Judged::of(Fate::Lost, format!("commits up to {number} are there"))
         },
         None => in_part(plan, seen, acked),
     }
@@ -175,7 +146,7 @@ fn in_part(plan: &Plan, seen: &BTreeMap<u64, Seen>, acked: u64) -> Judged {
             }
         }
         if there > 0 && missing > 0 {
-            return judged(
+            return Judged::of(
                 Fate::Torn,
                 format!("of commit {number} {there} keys are there and {missing} are not"),
             );
@@ -188,7 +159,7 @@ fn in_part(plan: &Plan, seen: &BTreeMap<u64, Seen>, acked: u64) -> Judged {
     Judged {
         lost: lost.map_or(0, |gone| acked - gone + 1),
         first_lost: lost,
-        ..judged(
+        ..Judged::of(
             Fate::Reordered,
             format!(
                 "commit {} is not there, and later ones are",
@@ -243,7 +214,7 @@ fn of_values(plan: &Plan, seen: &BTreeMap<u64, Seen>, acked: u64) -> Judged {
         };
         let begun = history.iter().filter(|(from, _)| *from <= acked + 1);
         let Some((from, _)) = begun.clone().rev().find(|(_, each)| each == version) else {
-            return judged(Fate::Corrupt, format!("value {key} is gone"));
+            return Judged::of(Fate::Corrupt, format!("value {key} is gone"));
         };
         last_there = last_there.max(*from);
         for (number, _) in begun.filter(|(number, _)| number > from && *number <= acked) {
@@ -252,7 +223,7 @@ fn of_values(plan: &Plan, seen: &BTreeMap<u64, Seen>, acked: u64) -> Judged {
         }
     }
     let Some(first) = first_lost else {
-        return kept();
+        return Judged::default();
     };
     let (fate, note) = match last_there > first {
         true => (
@@ -264,7 +235,7 @@ fn of_values(plan: &Plan, seen: &BTreeMap<u64, Seen>, acked: u64) -> Judged {
     Judged {
         lost,
         first_lost,
-        ..judged(fate, note)
+        ..Judged::of(fate, note)
     }
 }
 
