@@ -1,17 +1,16 @@
 //! Single files into an archive that is there, and out of it: each call is one transaction.
 
-use crate::error::{Fault, Refusal, Refusals};
+use crate::error::{Fault, Refusals};
 use crate::names::{path_of, split, stored_names};
-use crate::outside::{directory_of_outside, open_outside_of, parent_of};
+use crate::outside::{beside, directory_of_outside, open_outside_of, parent_of, paths_in};
 use crate::pack::insert;
 use crate::read::Reader;
 use crate::source::{Body, Item, Source};
-use crate::sqlar::{Archive, Entry, Kind, LINK, Place, Rows, TYPE};
+use crate::sqlar::{Archive, Entry, Kind, LINK, Listed, Place, Rows, TYPE};
 use crate::walk::{Found, Walk};
 use crate::{ArchiveError, Watch};
 use rustix::fs::{AtFlags, unlinkat};
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::temporary::{Temporary, Use};
 
@@ -125,30 +124,11 @@ fn within(path: &str) -> Result<String, ArchiveError> {
 
 /// Paths from the base that are not added: the archive and what belongs to it.
 fn own_names(base: &Path, archive: &Path, scratch: &Path) -> Vec<String> {
-    let Ok(base) = base.canonicalize() else {
-        return Vec::new();
-    };
-    let with = |ending: &str| {
-        let mut name = archive.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
-    };
-    let names = [
-        with(""),
-        with("-journal"),
-        with("-wal"),
-        with("-shm"),
-        directory_of_outside(archive),
-        scratch.to_owned(),
-    ];
-    let below = |path: PathBuf| {
-        let path = parent_of(&path)
-            .canonicalize()
-            .ok()?
-            .join(path.file_name()?);
-        Some(path.strip_prefix(&base).ok()?.to_str()?.to_owned())
-    };
-    names.into_iter().filter_map(below).collect()
+    let with = |ending| beside(archive, ending);
+    let journals = ["-journal", "-wal", "-shm"].map(with);
+    let others = [archive.to_owned(), scratch.to_owned()];
+    let all = others.into_iter().chain(journals);
+    paths_in(base, all.chain([directory_of_outside(archive)]))
 }
 
 struct Change<'a> {
@@ -180,15 +160,18 @@ impl Change<'_> {
     fn put(&mut self, reader: &mut Reader, found: &Found) -> Result<(), Fault> {
         let mut item = self.source.read(found)?;
         let archive = reader.archive();
-        self.check_place(archive, &item)?;
-        let replaced = self.take_out(archive, &item)?;
-        insert(
-            archive.connection(),
-            self.path,
-            archive.has_checksums(),
-            &mut item,
-        )?;
-        let rowid = archive.connection().last_insert_rowid();
+        check_place(archive, &item)?;
+        let mut replaced = false;
+        while let Some(entry) = entry_of(archive, &item.path)? {
+            delete(archive, &entry)?;
+            if entry.place.outside {
+                self.leftover.push(entry);
+            }
+            replaced = true;
+        }
+        let connection = archive.connection();
+        insert(connection, self.path, archive.has_checksums(), &mut item)?;
+        let rowid = connection.last_insert_rowid();
         prove(reader, rowid, &item)?;
         match replaced {
             true => self.added.replaced += 1,
@@ -196,102 +179,74 @@ impl Change<'_> {
         }
         Ok(())
     }
+}
 
-    /// Directories stay directories, and nothing lies below anything else.
-    fn check_place(&self, archive: &Archive, item: &Item) -> Result<(), Fault> {
-        let mut above = split(&item.path).0;
-        while !above.is_empty() {
-            if let Some(entry) = entry_of(archive, above)?
-                && entry.kind != Kind::Directory
-            {
-                return Err(Fault::entry(format!(
-                    "{above} in the archive is no directory"
-                )));
-            }
-            above = split(above).0;
+/// Directories stay directories, and nothing lies below anything else.
+fn check_place(archive: &Archive, item: &Item) -> Result<(), Fault> {
+    let mut above = split(&item.path).0;
+    while !above.is_empty() {
+        let entry = entry_of(archive, above)?;
+        if entry.is_some_and(|entry| entry.kind != Kind::Directory) {
+            let why = format!("{above} in the archive is no directory");
+            return Err(Fault::Entry(why));
         }
-        let is_directory = matches!(item.body, Body::None);
-        match entry_of(archive, &item.path)? {
-            Some(entry) if (entry.kind == Kind::Directory) != is_directory => Err(Fault::entry(
-                "a directory and something else cannot take each other's place; rm it first",
-            )),
-            _ => Ok(()),
-        }
+        above = split(above).0;
     }
-
-    /// Takes out what has the path.
-    fn take_out(&mut self, archive: &Archive, item: &Item) -> Result<bool, Fault> {
-        let mut replaced = false;
-        while let Some(entry) = entry_of(archive, &item.path)? {
-            delete(archive, &entry)?;
-            if let Place::Outside { .. } = entry.place {
-                self.leftover.push(entry);
-            }
-            replaced = true;
-        }
-        Ok(replaced)
+    let is_directory = matches!(item.body, Body::None);
+    match entry_of(archive, &item.path)? {
+        Some(entry) if (entry.kind == Kind::Directory) != is_directory => Err(Fault::entry(
+            "a directory and something else cannot take each other's place; rm it first",
+        )),
+        _ => Ok(()),
     }
 }
 
 /// Reads back what was written: within the transaction, so that nothing wrong is ever committed.
 fn prove(reader: &mut Reader, rowid: i64, item: &Item) -> Result<(), Fault> {
+    let wrong = || {
+        Fault::Fatal(ArchiveError::invalid(format!(
+            "what was read back of {} is not what was added; nothing was changed",
+            item.path
+        )))
+    };
     let mut written = None;
     let rows = Rows::Range(rowid, rowid);
-    reader.archive().inside(rows, &mut |row| {
+    reader.archive().rows(false, rows, &mut |row| {
         written = row.ok();
         Ok(())
     })?;
     let mut sum = crc32fast::Hasher::new();
-    let entry = written.ok_or_else(|| wrong(item))?;
+    let entry = written.ok_or_else(wrong)?;
     reader.copy(&entry, &mut |piece| {
         sum.update(piece);
         Ok(())
     })?;
     let whole = sum.finalize() == item.crc32 && entry.path == item.path;
-    let sized = item.mode & TYPE == LINK || entry.size == item.size;
-    if whole && sized {
-        Ok(())
-    } else {
-        Err(wrong(item))
+    match whole && (item.mode & TYPE == LINK || entry.size == item.size) {
+        true => Ok(()),
+        false => Err(wrong()),
     }
-}
-
-fn wrong(item: &Item) -> Fault {
-    Fault::Fatal(ArchiveError::invalid(format!(
-        "what was read back of {} is not what was added; nothing was changed",
-        item.path
-    )))
 }
 
 /// The entry of a path, wherever it lies.
 fn entry_of(archive: &Archive, path: &str) -> Result<Option<Entry>, ArchiveError> {
-    let names = stored_names(path);
-    let mut found = None;
-    let mut keep = |row: Result<Entry, Refusal>| {
-        if let Ok(entry) = row {
-            found.get_or_insert(entry);
-        }
-        Ok(())
-    };
-    archive.inside(Rows::Named(&names), &mut keep)?;
-    archive.outside(Rows::Named(&names), &mut keep)?;
-    Ok(found)
+    let found = archive.named(&stored_names(path))?;
+    Ok(found.into_iter().find_map(Result::ok))
 }
 
 fn delete(archive: &Archive, entry: &Entry) -> Result<(), ArchiveError> {
-    let (table, rowid) = match entry.place {
-        Place::Inside { rowid, .. } => ("sqlar", rowid),
-        Place::Outside { rowid, .. } => ("sqlar_outside", rowid),
-    };
-    let sql = format!("DELETE FROM {table} WHERE rowid = ?1");
-    let failed = || ArchiveError::sqlite("change", archive.path());
     let connection = archive.connection();
-    connection.execute(&sql, [rowid]).map_err(failed())?;
+    let sql = match entry.place.outside {
+        true => "DELETE FROM sqlar_outside WHERE rowid = ?1",
+        false => "DELETE FROM sqlar WHERE rowid = ?1",
+    };
+    let mut deleted = connection.execute(sql, [entry.place.rowid]);
     if archive.has_checksums() {
         let sql = "DELETE FROM sqlar_crc32 WHERE name = ?1";
-        connection.execute(sql, [&entry.name]).map_err(failed())?;
+        deleted = deleted.and_then(|_| connection.execute(sql, [&entry.name]));
     }
-    Ok(())
+    let failed = ArchiveError::sqlite("change", archive.path());
+    deleted.map(drop).map_err(failed)
 }
 
 fn commit(archive: &Archive) -> Result<(), ArchiveError> {
@@ -324,10 +279,9 @@ impl Remove {
     /// The archive is then what it was.
     pub fn run(&self) -> Result<Removed, ArchiveError> {
         let bytes = || {
-            let found = File::open(&self.archive).and_then(|file| file.metadata());
-            found
-                .map(|found| found.len())
-                .map_err(ArchiveError::io("open", &self.archive))
+            let found = std::fs::metadata(&self.archive);
+            let failed = ArchiveError::io("open", &self.archive);
+            found.map(|found| found.len()).map_err(failed)
         };
         let mut reader = Reader::of(Archive::open_for_change(&self.archive)?);
         let archive = reader.archive();
@@ -339,7 +293,7 @@ impl Remove {
         let mut leftover = Vec::new();
         for entry in entries.values() {
             delete(archive, entry)?;
-            if let Place::Outside { .. } = entry.place {
+            if entry.place.outside {
                 leftover.push(entry.clone());
             }
         }
@@ -372,7 +326,7 @@ impl Remove {
         };
         let mut is_directory = false;
         let mut is_there = false;
-        let mut keep = |row: Result<Entry, Refusal>| {
+        let mut keep = |row: Listed| {
             let Ok(entry) = row else { return Ok(()) };
             let inside = entry.path.starts_with(&below);
             if entry.path == path || inside {
@@ -382,8 +336,7 @@ impl Remove {
             }
             Ok(())
         };
-        archive.inside(Rows::ByName, &mut keep)?;
-        archive.outside(Rows::ByName, &mut keep)?;
+        archive.each(Rows::ByName, &mut keep)?;
         let place = archive.path().display();
         if is_directory && !self.recursive {
             return Err(ArchiveError::invalid(format!(

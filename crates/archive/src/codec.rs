@@ -11,7 +11,7 @@ use std::io::{Error, ErrorKind, Read};
 /// Values up to this many bytes are held in memory as a whole.
 pub(crate) const WHOLE_MAX: u64 = 16 << 20;
 /// What is read or written at once of a larger one.
-pub(crate) const PIECE: usize = 1 << 20;
+const PIECE: usize = 1 << 20;
 /// zlib's default, which the `sqlite3` shell uses.
 const LEVEL: u32 = 6;
 /// libdeflate's level for about the size of zlib's default.
@@ -159,23 +159,33 @@ pub(crate) fn inflate_stream<E>(
 where
     E: From<Error>,
 {
-    let mut decoder = ZlibDecoder::new(stream);
+    let wrong = |why| Err(Error::new(ErrorKind::InvalidData, why).into());
+    let mut decoder = ZlibDecoder::new(stream).take(size);
+    if each_piece(&mut decoder, E::from, out)? < size {
+        return wrong("it holds less than its size");
+    }
+    match decoder.into_inner().read(&mut [0])? {
+        0 => Ok(()),
+        _ => wrong("it holds more than its size"),
+    }
+}
+
+/// Hands out all there is, piece by piece, and says how many bytes that were; `failed` is about what is read.
+pub(crate) fn each_piece<E>(
+    mut from: impl Read,
+    failed: impl Fn(Error) -> E,
+    take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+) -> Result<u64, E> {
     let mut piece = vec![0; PIECE];
-    let mut left = size;
+    let mut total = 0;
     loop {
-        let length = decoder.read(&mut piece)?;
+        let length = from.read(&mut piece).map_err(&failed)?;
         if length == 0 {
-            break;
+            return Ok(total);
         }
-        let wrong = || Error::new(ErrorKind::InvalidData, "it holds more than its size");
-        left = left.checked_sub(length as u64).ok_or_else(wrong)?;
-        out(&piece[..length])?;
+        take(&piece[..length])?;
+        total += length as u64;
     }
-    if left > 0 {
-        let wrong = Error::new(ErrorKind::InvalidData, "it holds less than its size");
-        return Err(wrong.into());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -31,50 +32,46 @@ pub(crate) enum Missing {
     Make,
 }
 
+/// Opens a directory, which may be reached through links: whoever named it chose it.
+pub(crate) fn open_top(root: &Path) -> Result<OwnedFd, Errno> {
+    openat(CWD, root, DIRECTORY, Mode::empty())
+}
+
 /// Opens a directory itself, if it is one and no link.
-pub(crate) fn open_below(parent: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_below(parent: BorrowedFd<'_>, name: impl Arg) -> Result<OwnedFd, Errno> {
     openat(parent, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
 }
 
 impl Directories {
-    /// Those below `root`, which may be reached through links: whoever named it chose it.
+    /// Those below `root`.
     pub(crate) fn below(root: &Path, missing: Missing) -> Result<Self, Errno> {
-        let root = openat(CWD, root, DIRECTORY, Mode::empty())?;
-        Ok(Self {
-            root,
-            open: Vec::new(),
-            missing,
-        })
+        Ok(Self::of(open_top(root)?, missing))
     }
 
     /// Those below the directory `name` in `parent`, which is a directory itself and no link: nobody chose
     /// where a link of that name leads.
     pub(crate) fn below_own(parent: &Path, name: &OsStr, missing: Missing) -> Result<Self, Errno> {
-        let parent = openat(CWD, parent, DIRECTORY, Mode::empty())?;
-        let root = openat(parent, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
-        Ok(Self {
+        let parent = open_top(parent)?;
+        Ok(Self::of(open_below(parent.as_fd(), name)?, missing))
+    }
+
+    fn of(root: OwnedFd, missing: Missing) -> Self {
+        Self {
             root,
             open: Vec::new(),
             missing,
-        })
+        }
     }
 
     /// The directory at a relative path without `.` and `..`; the root for an empty one.
     pub(crate) fn at(&mut self, path: &str) -> Result<BorrowedFd<'_>, Errno> {
-        let mut components = path.split('/').filter(|component| !component.is_empty());
-        let mut rest = components.clone();
-        let mut same = 0;
-        for (name, _) in &self.open {
-            if components.next() != Some(name.as_str()) {
-                break;
-            }
-            rest.next();
-            same += 1;
-        }
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let open = self.open.iter().zip(&parts);
+        let same = open.take_while(|((name, _), part)| name == *part).count();
         self.open.truncate(same);
-        for component in rest {
-            let next = self.enter(component)?;
-            self.open.push((component.to_owned(), next));
+        for part in &parts[same..] {
+            let next = self.enter(part)?;
+            self.open.push(((*part).to_owned(), next));
         }
         Ok(self.last())
     }

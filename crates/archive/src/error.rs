@@ -1,6 +1,7 @@
 //! Why something about an archive failed, and what of it was left out.
 
 use rusqlite::ErrorCode;
+use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::{DatasetError, in_words};
@@ -223,16 +224,16 @@ impl Fault {
 }
 
 fn ends_all(error: &io::Error) -> bool {
-    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    let no_descriptors = rustix::io::Errno::MFILE.raw_os_error();
     matches!(
-        error.kind(),
-        StorageFull | QuotaExceeded | ReadOnlyFilesystem
-    ) || [
-        rustix::io::Errno::IO.raw_os_error(),
-        no_descriptors,
-        rustix::io::Errno::NFILE.raw_os_error(),
-        rustix::io::Errno::FBIG.raw_os_error(),
-    ]
-    .contains(&error.raw_os_error().unwrap_or(0))
+        Errno::from_io_error(error),
+        Some(
+            Errno::NOSPC
+                | Errno::DQUOT
+                | Errno::ROFS
+                | Errno::IO
+                | Errno::MFILE
+                | Errno::NFILE
+                | Errno::FBIG
+        )
+    )
 }

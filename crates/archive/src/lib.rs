@@ -21,7 +21,6 @@ pub mod mount;
 mod names;
 mod outside;
 mod pack;
-pub mod place;
 pub mod python;
 mod read;
 mod rows;

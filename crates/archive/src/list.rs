@@ -11,8 +11,7 @@ use crate::sqlar::{Archive, Entry, Rows, Visit};
 /// # Errors
 /// The archive cannot be read, or whatever `visit` returns.
 pub fn list(archive: &Archive, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
-    archive.inside(Rows::ByName, visit)?;
-    archive.outside(Rows::ByName, visit)
+    archive.each(Rows::ByName, visit)
 }
 
 /// The entry that a name stands for, as it is stored or as the path that it is unpacked to.
@@ -24,14 +23,7 @@ pub fn find(archive: &Archive, name: &str) -> Result<Entry, ArchiveError> {
     if let Ok(path) = path_of(name) {
         names.extend(stored_names(&path));
     }
-    let mut found = None;
-    let mut keep = |row: Result<Entry, Refusal>| {
-        found.get_or_insert(row);
-        Ok(())
-    };
-    archive.inside(Rows::Named(&names), &mut keep)?;
-    archive.outside(Rows::Named(&names), &mut keep)?;
-    match found {
+    match archive.named(&names)?.into_iter().next() {
         Some(Ok(entry)) => Ok(entry),
         Some(Err(Refusal { why, .. })) => Err(ArchiveError::invalid(format!(
             "{name} of {} cannot be had: {why}",

@@ -16,7 +16,7 @@ impl Misplaced {
     /// Those of an archive. While it looks, it keeps a number for every path.
     pub(crate) fn of(archive: &Archive) -> Result<Self, ArchiveError> {
         let mut paths = Paths::default();
-        archive.inside(Rows::Directories, &mut |row| {
+        archive.rows(false, Rows::Directories, &mut |row| {
             if let Ok(entry) = row {
                 paths.imply(&entry.path);
             }

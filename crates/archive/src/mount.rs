@@ -4,17 +4,17 @@
 //! the mount, so that nobody changes it meanwhile.
 
 mod files;
-mod namespace;
 mod tree;
-
-pub use namespace::{ask_to_end, for_this_process, unmount_when_gone};
 
 use crate::ArchiveError;
 use crate::error::Refusals;
 use crate::read::Reader;
 use files::Files;
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use rustix::mount::UnmountFlags;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use stowplan_dataset::namespace::own_mounts;
 use tree::Tree;
 
 /// Threads that answer what others ask of the files.
@@ -49,28 +49,23 @@ impl Mounted {
         directory: &Path,
         audience: Audience,
     ) -> Result<Self, ArchiveError> {
-        let readers = (0..THREADS).map(|_| Reader::open(archive));
-        let readers = readers.collect::<Result<Vec<_>, _>>()?;
         let found = std::fs::metadata(directory).map_err(ArchiveError::io("open", directory))?;
         if !found.is_dir() {
             let what = format!("{} is no directory to mount on", directory.display());
             return Err(ArchiveError::invalid(what));
         }
-        let Some(first) = readers.first() else {
-            return Err(ArchiveError::invalid("no reader"));
-        };
         let mut refused = Refusals::default();
+        let first = Reader::open(archive)?;
         let tree = Tree::read(first.archive(), &mut refused)?;
+        let others = (1..THREADS).map(|_| Reader::open(archive));
+        let readers = std::iter::once(Ok(first)).chain(others);
+        let readers = readers.collect::<Result<Vec<_>, ArchiveError>>()?;
         let entries = tree.len();
+        let files = Files::new(tree, readers);
+        let session = Session::new(files, directory, &config(archive, audience));
         let refuse = |error| refused_mount(directory, &error);
-        let session = Session::new(
-            Files::new(tree, readers),
-            directory,
-            &config(archive, audience),
-        )
-        .and_then(Session::spawn);
         Ok(Self {
-            session: Some(session.map_err(refuse)?),
+            session: Some(session.and_then(Session::spawn).map_err(refuse)?),
             directory: directory.to_owned(),
             refused,
             entries,
@@ -90,9 +85,33 @@ impl Drop for Mounted {
     /// Also while it is in use: whoever uses it finds out.
     fn drop(&mut self) {
         if !self.is_over() {
-            namespace::unmount(&self.directory);
+            unmount(&self.directory);
         }
         self.session.take();
+    }
+}
+
+/// From here on this process and what it starts see mounts of their own, and may mount, also without root. All of
+/// them go with the last process in it, however that ends. The process must have one thread.
+///
+/// # Errors
+/// The system allows no such namespaces to this user.
+pub fn for_this_process() -> Result<(), ArchiveError> {
+    own_mounts().map_err(|error| {
+        ArchiveError::invalid(format!(
+            "this system lets this user make no namespace to mount in ({error}); as root it works, \
+             and with fusermount3 (Debian: fuse3) and without a command"
+        ))
+    })
+}
+
+/// Unmounts, also what is in use.
+fn unmount(directory: &Path) {
+    if rustix::mount::unmount(directory, UnmountFlags::DETACH).is_err() {
+        // Only it may, of what it mounted for a user.
+        let mut fusermount = Command::new("fusermount3");
+        fusermount.args(["-u", "-q", "-z", "--"]).arg(directory);
+        let _ = fusermount.output();
     }
 }
 

@@ -8,9 +8,27 @@ use std::path::{Path, PathBuf};
 /// Where files of an archive lie that were left outside: `ARCHIVE.d`, under their own names.
 #[must_use]
 pub fn directory_of_outside(archive: &Path) -> PathBuf {
+    beside(archive, ".d")
+}
+
+/// What has the archive's name and an ending.
+pub(crate) fn beside(archive: &Path, ending: &str) -> PathBuf {
     let mut name = archive.as_os_str().to_owned();
-    name.push(".d");
+    name.push(ending);
     PathBuf::from(name)
+}
+
+/// Of paths those that lie below a directory, from there on: what belongs to an archive is no part of it.
+pub(crate) fn paths_in(base: &Path, paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
+    let Ok(base) = base.canonicalize() else {
+        return Vec::new();
+    };
+    let below = |path: PathBuf| {
+        let parent = parent_of(&path).canonicalize().ok()?;
+        let path = parent.join(path.file_name()?);
+        Some(path.strip_prefix(&base).ok()?.to_str()?.to_owned())
+    };
+    paths.into_iter().filter_map(below).collect()
 }
 
 /// Opens that directory. A link in its place is refused: an archive may come from anybody, and with such a
@@ -25,9 +43,7 @@ pub(crate) fn open_outside_of(archive: &Path) -> Result<Directories, Errno> {
 /// new one.
 pub(crate) fn refuse_leftovers(archive: &Path) -> Result<(), ArchiveError> {
     for ending in ["-journal", "-wal"] {
-        let mut name = archive.as_os_str().to_owned();
-        name.push(ending);
-        let beside = PathBuf::from(name);
+        let beside = beside(archive, ending);
         if beside.symlink_metadata().is_ok() {
             return Err(ArchiveError::invalid(format!(
                 "{} is there: it belongs to a database {} that was not closed; \

@@ -7,12 +7,13 @@ mod write;
 pub(crate) use write::insert;
 
 use crate::error::{Refusal, Refusals};
-use crate::names::stored_name;
-use crate::outside::{directory_of_outside, parent_of, refuse_leftovers};
+use crate::outside::{directory_of_outside, parent_of, paths_in, refuse_leftovers};
+use crate::rows::joined;
 use crate::source::{Beside, Body, Item, Loss};
 use crate::sqlar::{Archive, DIRECTORY, LINK, TYPE};
 use crate::verify::verify_entries;
-use crate::{ArchiveError, Watch, walk};
+use crate::walk::{self, Walk};
+use crate::{ArchiveError, Watch};
 use line::Line;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::thread;
 use stowplan_dataset::publish::rename_unless_taken;
 use stowplan_dataset::room;
@@ -210,13 +212,15 @@ impl Pack {
         if self.replaced()?.is_some() {
             create_for_owner(&temporary.path().join(ARCHIVE))?;
         }
+        let own = [self.archive.clone(), temporary.path().to_owned()];
         let counted = walk::count(&self.source)?;
         let line = Line {
             pack: self,
             page_size: self.page_size_for(counted.median),
             scratch: temporary.path(),
             beside: outside.as_ref(),
-            walk: walk::Walk::of(&self.source, self.not_packed(temporary.path()))?,
+            // The archive may lie in what it packs.
+            walk: Mutex::new(Walk::of(&self.source, paths_in(&self.source, own))?),
             total: counted.entries,
             watch,
         };
@@ -231,21 +235,6 @@ impl Pack {
             _ => PAGE_SIZE,
         };
         self.page_size.unwrap_or(fitting)
-    }
-
-    /// Paths in the source that belong to the archive: it may lie in what it packs.
-    fn not_packed(&self, temporary: &Path) -> Vec<String> {
-        let Ok(source) = self.source.canonicalize() else {
-            return Vec::new();
-        };
-        let parent = parent_of(&self.archive);
-        let names = [self.archive.file_name(), temporary.file_name()];
-        let below = |name: Option<&std::ffi::OsStr>| {
-            let path = parent.canonicalize().ok()?.join(name?);
-            let path = path.strip_prefix(&source).ok()?.to_str()?.to_owned();
-            Some(path)
-        };
-        names.into_iter().filter_map(below).collect()
     }
 
     /// Reads everything back, while the disk writes, and holds it against the checksums of what was read.
@@ -265,28 +254,23 @@ impl Pack {
                 None => Ok(()),
             }
         };
-        thread::scope(|scope| {
+        let (synced, verified) = thread::scope(|scope| {
             let syncing = thread::Builder::new().spawn_scoped(scope, sync);
             let verified = verify_entries(&made, self.threads, watch);
-            let synced = match syncing {
-                Ok(thread) => thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(_) => sync(),
-            };
-            let verified = verified?;
-            let first = verified.refused.named.into_iter().next();
-            let is_all = verified.entries == packed.entries() && verified.unchecked == 0;
-            let rows = || Refusal::new("the list of names", format!("{} rows", verified.entries));
-            match first.or_else(|| (!is_all).then(rows)) {
-                None => synced,
-                Some(Refusal { name, why }) => Err(ArchiveError::invalid(format!(
-                    "{}: what was read back of {name} is not what was packed ({why}); nothing was left; \
-                     look at the disk and the memory of this machine",
-                    self.archive.display()
-                ))),
-            }
-        })
+            (syncing.map_or_else(|_| sync(), joined), verified)
+        });
+        let verified = verified?;
+        let first = verified.refused.named.into_iter().next();
+        let is_all = verified.entries == packed.entries() && verified.unchecked == 0;
+        let rows = || Refusal::new("the list of names", format!("{} rows", verified.entries));
+        match first.or_else(|| (!is_all).then(rows)) {
+            None => synced,
+            Some(Refusal { name, why }) => Err(ArchiveError::invalid(format!(
+                "{}: what was read back of {name} is not what was packed ({why}); nothing was left; \
+                 look at the disk and the memory of this machine",
+                self.archive.display()
+            ))),
+        }
     }
 
     /// Gives everything its name; what lies beside the archive comes first, so that it is there where
@@ -362,11 +346,6 @@ fn mode(old: u32, has_group: bool) -> u32 {
         true => old,
         false => old & !0o077 | old & old >> 3 & 0o007,
     }
-}
-
-/// The name of an item in messages.
-pub(crate) fn told(path: &str) -> &str {
-    stored_name(path)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a read takes a program in Python: its calls add microseconds to a read, more on one side than on the
 //! other, and as much as files and a database differ by below it.
 
-use crate::place::PlaceError;
+use crate::ArchiveError;
 use crate::sample::Sample;
 use crate::whole::{TEMPORARY, fill};
 use rusqlite::Connection;
@@ -39,7 +39,7 @@ pub fn measure(
     sample: &Sample,
     reading: Reading,
     work: &Path,
-) -> Result<Option<PythonReads>, PlaceError> {
+) -> Result<Option<PythonReads>, ArchiveError> {
     // Isolated: no module of the directory where this runs is taken for one of Python's own, and nothing is compiled to
     // a file.
     let python = || {
@@ -51,7 +51,7 @@ pub fn measure(
         Ok(tried) if tried.status.success() => {}
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(PlaceError::io("run", Path::new("python3"))(error)),
+        Err(error) => return Err(ArchiveError::io("run", Path::new("python3"))(error)),
     }
     let temporary = Temporary::create(&TEMPORARY, work)?;
     let at = |name: &str| temporary.path().join(name);
@@ -63,7 +63,7 @@ pub fn measure(
         reading.page_size,
         reading.integer_keys,
     )?;
-    let failed = PlaceError::database("write", &database);
+    let failed = ArchiveError::sqlite("write", &database);
     let wal = |database: Connection| database.execute_batch("PRAGMA journal_mode=wal");
     Connection::open(&database).and_then(wal).map_err(failed)?;
     let order = if reading.ascending {
@@ -78,10 +78,10 @@ pub fn measure(
         .arg(reading.split.unwrap_or(0).to_string())
         .args([order, &ROUNDS.to_string(), &VISITED.to_string()])
         .output()
-        .map_err(PlaceError::io("run", Path::new("python3")))?;
+        .map_err(ArchiveError::io("run", Path::new("python3")))?;
     let said = String::from_utf8_lossy(&done.stderr);
     let why = said.lines().last().unwrap_or("it said nothing");
-    let refused = || PlaceError::Invalid(format!("python3 ended with {}: {why}", done.status));
+    let refused = || ArchiveError::Invalid(format!("python3 ended with {}: {why}", done.status));
     let rounds = reads(&String::from_utf8_lossy(&done.stdout));
     rounds
         .filter(|_| done.status.success())

@@ -1,14 +1,13 @@
 //! Reading values of an archive: whole or piece by piece, from inside it or beside it.
 
 use crate::ArchiveError;
-use crate::codec::{Inflater, PIECE, WHOLE_MAX, inflate_stream};
+use crate::codec::{Inflater, WHOLE_MAX, each_piece, inflate_stream};
 use crate::directories::Directories;
 use crate::error::Fault;
 use crate::names::split;
 use crate::outside::{directory_of_outside, open_outside_of};
 use crate::sqlar::{Archive, Entry, Kind, Place};
 use rusqlite::MAIN_DB;
-use rusqlite::blob::Blob;
 use rustix::fs::{Mode, OFlags, openat};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -84,14 +83,6 @@ impl Reader {
     /// few. A directory has none. If they are not those of its checksum it fails, after the last piece where
     /// there are several.
     pub(crate) fn copy(&mut self, entry: &Entry, take: &mut Take<'_>) -> Result<(), Fault> {
-        let (crc32, wrong) = match entry.place {
-            Place::Outside { crc32, .. } => {
-                (Some(crc32), "its file beside the archive was changed")
-            }
-            Place::Inside { crc32, .. } => {
-                (crc32, "its bytes are damaged: they have another checksum")
-            }
-        };
         let mut sum = crc32fast::Hasher::new();
         let mut summed = |piece: &[u8]| {
             if entry.kind == Kind::Link && piece.contains(&0) {
@@ -102,27 +93,23 @@ impl Reader {
             sum.update(piece);
             take(piece)
         };
-        match entry.place {
-            Place::Outside { .. } => {
-                copy_pieces(self.open_outside(entry)?, entry.size, &mut summed)?;
-            }
-            Place::Inside { rowid, stored, .. } => {
-                self.copy_inside(entry, rowid, stored, &mut summed)?;
-            }
+        match entry.place.outside {
+            true => copy_pieces(self.open_outside(entry)?, entry.size, &mut summed)?,
+            false => self.copy_inside(entry, &mut summed)?,
         }
-        match crc32.is_none_or(|crc32| crc32 == sum.finalize()) {
-            true => Ok(()),
-            false => Err(Fault::entry(wrong)),
+        match entry.place.crc32 {
+            Some(crc32) if crc32 != sum.finalize() => {
+                Err(Fault::entry(match entry.place.outside {
+                    true => "its file beside the archive was changed",
+                    false => "its bytes are damaged: they have another checksum",
+                }))
+            }
+            _ => Ok(()),
         }
     }
 
-    fn copy_inside(
-        &mut self,
-        entry: &Entry,
-        rowid: i64,
-        stored: u64,
-        take: &mut Take<'_>,
-    ) -> Result<(), Fault> {
+    fn copy_inside(&mut self, entry: &Entry, take: &mut Take<'_>) -> Result<(), Fault> {
+        let Place { rowid, stored, .. } = entry.place;
         if entry.kind == Kind::Directory || entry.size == 0 {
             return Ok(());
         }
@@ -142,19 +129,13 @@ impl Reader {
     }
 
     fn stream(&self, entry: &Entry, rowid: i64, take: &mut Take<'_>) -> Result<(), Fault> {
-        let blob = self.blob(rowid)?;
+        let connection = self.archive.connection();
+        let blob = connection.blob_open(MAIN_DB, "sqlar", "data", rowid, true);
+        let blob = blob.map_err(Fault::sqlite(self.archive.path()))?;
         match entry.is_deflated() {
             true => inflate_stream(blob, entry.size, take),
             false => copy_pieces(blob, entry.size, take),
         }
-    }
-
-    /// A row's data as a file to read from.
-    pub(crate) fn blob(&self, rowid: i64) -> Result<Blob<'_>, Fault> {
-        self.archive
-            .connection()
-            .blob_open(MAIN_DB, "sqlar", "data", rowid, true)
-            .map_err(Fault::sqlite(self.archive.path()))
     }
 
     /// Opens a file beside the archive: a regular one of the right size, reached through no link.
@@ -189,18 +170,9 @@ fn changed() -> Fault {
 }
 
 /// Hands out exactly `size` bytes.
-fn copy_pieces(mut from: impl Read, size: u64, take: &mut Take<'_>) -> Result<(), Fault> {
-    let mut piece = vec![0; PIECE];
-    let mut left = size;
-    while left > 0 {
-        let most = piece.len().min(left.try_into().unwrap_or(usize::MAX));
-        match from.read(&mut piece[..most])? {
-            0 => return Err(changed()),
-            length => {
-                take(&piece[..length])?;
-                left -= length as u64;
-            }
-        }
+fn copy_pieces(from: impl Read, size: u64, take: &mut Take<'_>) -> Result<(), Fault> {
+    match each_piece(from.take(size), Fault::from, take)? {
+        copied if copied == size => Ok(()),
+        _ => Err(changed()),
     }
-    Ok(())
 }

@@ -1,26 +1,17 @@
 //! All rows of an archive, dealt to several threads.
 
-use crate::error::Refusal;
 use crate::misplaced::Misplaced;
 use crate::read::Reader;
-use crate::sqlar::{Archive, Entry, Rows};
+use crate::sqlar::{Archive, Listed, Rows};
 use crate::{ArchiveError, Watch};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
 
 /// Rows that a thread takes at once: neighbours in the tree, mostly.
 const RANGE: u32 = 64;
-
-/// What of the archive is still to be taken.
-#[derive(Debug, Clone, Copy)]
-enum Left {
-    InsideFrom(i64),
-    Outside,
-    Nothing,
-}
 
 /// Does `work` with every row of an archive, inside it and beside it; what cannot stand where it says comes as
 /// the reason why. Each thread has a reader and a state of its own; the states are handed back.
@@ -32,12 +23,12 @@ pub(crate) fn each_row<S: Send>(
     threads: NonZeroUsize,
     watch: &dyn Watch,
     begin: &(dyn Fn() -> Result<S, ArchiveError> + Sync),
-    work: &(dyn Fn(&mut S, &mut Reader, Row) -> Result<(), ArchiveError> + Sync),
+    work: &(dyn Fn(&mut S, &mut Reader, Listed) -> Result<(), ArchiveError> + Sync),
 ) -> Result<Vec<S>, ArchiveError> {
     let deal = Deal {
         archive,
         misplaced: Misplaced::of(&Archive::open(archive)?)?,
-        left: Mutex::new(Left::InsideFrom(i64::MIN)),
+        left: Mutex::new(Some((false, i64::MIN))),
         failed: AtomicBool::new(false),
         done: AtomicU64::new(0),
         watch,
@@ -52,22 +43,23 @@ pub(crate) fn each_row<S: Send>(
             .collect();
         // This thread works too, alone where the system grants no others.
         let mut ends = vec![deal.take_part(begin, work)];
-        ends.extend(others.into_iter().map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        }));
+        ends.extend(others.into_iter().map(joined));
         ends.into_iter().collect()
     })
 }
 
-/// A row, as an entry or as the reason why it is none.
-pub(crate) type Row = Result<Entry, Refusal>;
+/// What a thread came to; a panic goes on here.
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
 
 struct Deal<'a> {
     archive: &'a Path,
     misplaced: Misplaced,
-    left: Mutex<Left>,
+    /// Whether what is next lies beside the archive, and its first row.
+    left: Mutex<Option<(bool, i64)>>,
     failed: AtomicBool,
     done: AtomicU64,
     watch: &'a dyn Watch,
@@ -77,7 +69,7 @@ impl Deal<'_> {
     fn take_part<S>(
         &self,
         begin: &dyn Fn() -> Result<S, ArchiveError>,
-        work: &dyn Fn(&mut S, &mut Reader, Row) -> Result<(), ArchiveError>,
+        work: &dyn Fn(&mut S, &mut Reader, Listed) -> Result<(), ArchiveError>,
     ) -> Result<S, ArchiveError> {
         let part = self.work_off(begin, work);
         if part.is_err() {
@@ -89,7 +81,7 @@ impl Deal<'_> {
     fn work_off<S>(
         &self,
         begin: &dyn Fn() -> Result<S, ArchiveError>,
-        work: &dyn Fn(&mut S, &mut Reader, Row) -> Result<(), ArchiveError>,
+        work: &dyn Fn(&mut S, &mut Reader, Listed) -> Result<(), ArchiveError>,
     ) -> Result<S, ArchiveError> {
         let mut reader = Reader::open(self.archive)?;
         let total = reader.archive().count()?;
@@ -111,36 +103,24 @@ impl Deal<'_> {
     }
 
     /// The next rows that nobody took.
-    fn next(&self, reader: &Reader) -> Result<Option<Vec<Row>>, ArchiveError> {
+    fn next(&self, reader: &Reader) -> Result<Option<Vec<Listed>>, ArchiveError> {
         let archive = reader.archive();
-        let mut rows = Vec::new();
-        let mut keep = |row| {
-            rows.push(row);
-            Ok(())
-        };
-        let mut left = self.left();
-        if self.failed.load(Relaxed) {
-            return Ok(None);
-        }
-        if let Left::InsideFrom(from) = *left {
-            if let Some(to) = archive.end_of_range(from, RANGE)? {
-                *left = to.checked_add(1).map_or(Left::Outside, Left::InsideFrom);
-                drop(left);
-                archive.inside(Rows::Range(from, to), &mut keep)?;
-                return Ok(Some(rows));
-            }
-            *left = Left::Outside;
-        }
-        if let Left::Outside = *left {
-            *left = Left::Nothing;
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        while !self.failed.load(Relaxed)
+            && let Some((outside, from)) = *left
+        {
+            let end = archive.end_of_range(outside, from, RANGE)?;
+            let next = end.and_then(|end| Some((outside, end.checked_add(1)?)));
+            *left = next.or((!outside).then_some((true, i64::MIN)));
+            let Some(end) = end else { continue };
             drop(left);
-            archive.outside(Rows::ByName, &mut keep)?;
+            let mut rows = Vec::new();
+            archive.rows(outside, Rows::Range(from, end), &mut |row| {
+                rows.push(row);
+                Ok(())
+            })?;
             return Ok(Some(rows));
         }
         Ok(None)
-    }
-
-    fn left(&self) -> MutexGuard<'_, Left> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,16 +10,16 @@ mod candidates;
 
 pub use candidates::Candidates;
 
-use crate::place::PlaceError;
+use crate::ArchiveError;
+use crate::directories::open_top;
 use crate::survey::sizes::Sizes;
 use crate::survey::table::{Column, quoted};
-use crate::survey::walk::open_directory;
 use crate::survey::{Sort, sort, survey};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rusqlite::types::ValueRef;
 use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -52,7 +52,7 @@ pub struct Sample {
 /// What is done with a value: the name that it has below a directory, its bytes, and the place to name
 /// in an error.
 pub(crate) type Visit<'v> =
-    dyn FnMut(Option<&[u8]>, &mut dyn Read, &Path) -> Result<(), PlaceError> + 'v;
+    dyn FnMut(Option<&[u8]>, &mut dyn Read, &Path) -> Result<(), ArchiveError> + 'v;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +69,7 @@ impl Sample {
     ///
     /// # Errors
     /// As there.
-    pub fn draw(origin: &Origin, count: u64, seed: u64) -> Result<Self, PlaceError> {
+    pub fn draw(origin: &Origin, count: u64, seed: u64) -> Result<Self, ArchiveError> {
         Candidates::find(origin, count, seed, BTreeSet::new())?.sample(count)
     }
 
@@ -90,7 +90,7 @@ impl Sample {
     }
 
     /// Calls `visit` for all values, in their order.
-    pub(crate) fn each(&self, visit: &mut Visit<'_>) -> Result<(), PlaceError> {
+    pub(crate) fn each(&self, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
         self.read(&|_| true, visit)
     }
 
@@ -100,7 +100,7 @@ impl Sample {
         &self,
         chosen: &dyn Fn(usize) -> bool,
         visit: &mut Visit<'_>,
-    ) -> Result<(), PlaceError> {
+    ) -> Result<(), ArchiveError> {
         match sort(&self.origin)? {
             Sort::Directory => self.read_files(chosen, visit),
             Sort::Database => self.read_rows(chosen, visit),
@@ -111,12 +111,12 @@ impl Sample {
         &self,
         chosen: &dyn Fn(usize) -> bool,
         visit: &mut Visit<'_>,
-    ) -> Result<(), PlaceError> {
+    ) -> Result<(), ArchiveError> {
         let root = &self.origin.place;
-        let top = open_directory(CWD, root).map_err(PlaceError::io(OPEN, root))?;
+        let top = open_top(root).map_err(ArchiveError::io(OPEN, root))?;
         for (_, pick) in self.picks.iter().enumerate().filter(|(i, _)| chosen(*i)) {
             let path = root.join(OsStr::from_bytes(&pick.path));
-            let mut file = open_file(&top, &pick.path).map_err(PlaceError::io(OPEN, &path))?;
+            let mut file = open_file(&top, &pick.path).map_err(ArchiveError::io(OPEN, &path))?;
             visit(Some(&pick.path), &mut file, &path)?;
         }
         Ok(())
@@ -126,7 +126,7 @@ impl Sample {
         &self,
         chosen: &dyn Fn(usize) -> bool,
         visit: &mut Visit<'_>,
-    ) -> Result<(), PlaceError> {
+    ) -> Result<(), ArchiveError> {
         let column = Column::open(&self.origin)?;
         let positions = self.picks.iter().enumerate().filter(|(i, _)| chosen(*i));
         let mut positions = positions.map(|(_, pick)| pick.position).peekable();
@@ -134,7 +134,7 @@ impl Sample {
         column.rows(&quoted(&column.column), &mut |row| {
             if positions.next_if_eq(&position).is_some() {
                 let value = row.get_ref(0);
-                let value = value.map_err(PlaceError::database("read", column.path()))?;
+                let value = value.map_err(ArchiveError::sqlite("read", column.path()))?;
                 let mut bytes = match value {
                     ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes,
                     _ => &[],
@@ -150,7 +150,7 @@ impl Sample {
     ///
     /// # Errors
     /// One of them cannot be read.
-    pub fn describe(&self, spec: &DatasetSpec) -> Result<DatasetSpec, PlaceError> {
+    pub fn describe(&self, spec: &DatasetSpec) -> Result<DatasetSpec, ArchiveError> {
         Ok(DatasetSpec {
             count: self.count(),
             size: self.sizes(),
@@ -164,17 +164,17 @@ impl Sample {
     ///
     /// # Errors
     /// One of them cannot be read.
-    pub fn content(&self) -> Result<Content, PlaceError> {
+    pub fn content(&self) -> Result<Content, ArchiveError> {
         let every = self.picks.len().div_ceil(COMPRESSED_VALUES).max(1);
         let (mut before, mut after) = (0u64, 0u64);
         self.read(&|index| index % every == 0, &mut |_, value, place| {
             let mut bytes = Vec::new();
             let mut limited = value.take(COMPRESSED_BYTES);
             let read = limited.read_to_end(&mut bytes);
-            before += read.map_err(PlaceError::io("read", place))? as u64;
+            before += read.map_err(ArchiveError::io("read", place))? as u64;
             let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
             let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
-            after += packed.map_err(PlaceError::io("compress", place))?.len() as u64;
+            after += packed.map_err(ArchiveError::io("compress", place))?.len() as u64;
             Ok(())
         })?;
         #[expect(clippy::cast_precision_loss, reason = "a share")]
@@ -191,14 +191,14 @@ impl Sample {
 ///
 /// # Errors
 /// As [`survey`] and [`Sample::draw`].
-pub fn described(spec: &DatasetSpec) -> Result<DatasetSpec, PlaceError> {
+pub fn described(spec: &DatasetSpec) -> Result<DatasetSpec, ArchiveError> {
     if let SizeDistribution::Like { like } = &spec.size {
         let found = survey(&Origin {
             place: like.clone(),
             ..Origin::default()
         })?;
         if found.values == 0 {
-            return Err(PlaceError::Invalid(format!(
+            return Err(ArchiveError::Invalid(format!(
                 "{} holds no values whose sizes could be taken",
                 like.display()
             )));
@@ -227,9 +227,11 @@ pub fn write(
     drawn: Option<&Sample>,
     directory: &Path,
     progress: &mut dyn FnMut(u64),
-) -> Result<Dataset, PlaceError> {
+) -> Result<Dataset, ArchiveError> {
     let Some(origin) = &spec.from else {
-        return Err(PlaceError::Invalid("the dataset names no place".to_owned()));
+        return Err(ArchiveError::Invalid(
+            "the dataset names no place".to_owned(),
+        ));
     };
     with_sample(origin, spec, drawn, &mut |sample| {
         let mut import = Import::begin(directory)?;
@@ -249,26 +251,26 @@ fn with_sample<T>(
     origin: &Origin,
     spec: &DatasetSpec,
     mut drawn: Option<&Sample>,
-    work: &mut dyn FnMut(&Sample) -> Result<T, PlaceError>,
-) -> Result<T, PlaceError> {
+    work: &mut dyn FnMut(&Sample) -> Result<T, ArchiveError>,
+) -> Result<T, ArchiveError> {
     let mut again = || match drawn.take() {
         Some(sample) => work(sample),
         None => work(&Sample::draw(origin, spec.count, spec.seed)?),
     };
     for _ in 1..ATTEMPTS {
         match again() {
-            Err(PlaceError::Io { action: OPEN, .. }) => {}
+            Err(ArchiveError::Io { action: OPEN, .. }) => {}
             done => return done,
         }
     }
     again()
 }
 
-fn nothing(origin: &Origin) -> PlaceError {
+fn nothing(origin: &Origin) -> ArchiveError {
     let limit = origin.largest.map_or(String::new(), |largest| {
         format!(" and has at most {}", format_size(largest))
     });
-    PlaceError::Invalid(format!(
+    ArchiveError::Invalid(format!(
         "{} holds no value that can be read{limit}; there is nothing to measure",
         origin.place.display()
     ))

@@ -1,7 +1,7 @@
 //! Files on their way into an archive: read once, looked at before and after, deflated where that pays.
 
 use crate::ArchiveError;
-use crate::codec::{Deflater, PIECE, WHOLE_MAX, deflating};
+use crate::codec::{Deflater, WHOLE_MAX, deflating, each_piece};
 use crate::directories::{Directories, Missing};
 use crate::error::Fault;
 use crate::names::split;
@@ -218,7 +218,7 @@ impl Source {
         let mut spool = tempfile::tempfile_in(&self.scratch).map_err(write())?;
         let mut summed = Summed::new(file.take(item.size));
         let mut deflated = deflating(&mut summed);
-        let length = copy(&mut deflated, &mut spool, write)?;
+        let length = copy(&mut deflated, &mut spool, &self.scratch)?;
         spool.seek(SeekFrom::Start(0)).map_err(write())?;
         (item.size, item.crc32) = (summed.length, summed.sum.finalize());
         item.body = match length < item.size {
@@ -243,7 +243,6 @@ impl Source {
             return Ok(());
         };
         let write = || Fault::writing(place);
-        let written = || Fault::writing(place);
         let (directory, name) = split(&item.path);
         let directory = directories.at(directory).map_err(write())?;
         let flags =
@@ -251,7 +250,7 @@ impl Source {
         let copied = openat(directory, name, flags, Mode::RUSR | Mode::WUSR).map_err(write())?;
         let mut copied = File::from(copied);
         let mut summed = Summed::new(file.take(item.size));
-        copy(&mut summed, &mut copied, written)?;
+        copy(&mut summed, &mut copied, place)?;
         (item.size, item.crc32) = (summed.length, summed.sum.finalize());
         item.body = Body::Outside;
         fchmod(
@@ -280,7 +279,7 @@ fn unreadable<E: Into<io::Error>>(error: E) -> Fault {
 }
 
 fn is_out_of_descriptors(error: &io::Error) -> bool {
-    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }
 
@@ -418,21 +417,10 @@ fn deflating_pays(deflater: &mut Deflater, file: &File, size: u64) -> Result<boo
 }
 
 /// Copies all there is, and tells reading from writing apart.
-fn copy<F: FnOnce(io::Error) -> Fault>(
-    from: &mut dyn Read,
-    to: &mut File,
-    write: impl Fn() -> F,
-) -> Result<u64, Fault> {
-    let mut piece = vec![0; PIECE];
-    let mut copied = 0;
-    loop {
-        let length = from.read(&mut piece).map_err(unreadable)?;
-        if length == 0 {
-            return Ok(copied);
-        }
-        to.write_all(&piece[..length]).map_err(write())?;
-        copied += length as u64;
-    }
+fn copy(from: &mut dyn Read, to: &mut File, place: &Path) -> Result<u64, Fault> {
+    each_piece(from, unreadable, &mut |piece| {
+        to.write_all(piece).map_err(Fault::writing(place))
+    })
 }
 
 /// Sums up what is read.

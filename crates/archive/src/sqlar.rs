@@ -5,7 +5,7 @@ use crate::codec::is_possible;
 use crate::error::{Fault, Refusal};
 use crate::names::path_of;
 use rusqlite::config::DbConfig;
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::path::{Path, PathBuf};
@@ -87,23 +87,15 @@ impl Kind {
 
 /// Where the bytes of an entry lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// In the archive.
-    Inside {
-        /// The row.
-        rowid: i64,
-        /// Bytes as stored, deflated or not.
-        stored: u64,
-        /// CRC-32 of the bytes as they were before that, if the archive has it.
-        crc32: Option<u32>,
-    },
-    /// In the directory beside the archive, under the same path.
-    Outside {
-        /// The row.
-        rowid: i64,
-        /// CRC-32 of the bytes.
-        crc32: u32,
-    },
+pub struct Place {
+    /// In the directory beside the archive, under the same path, and not in it.
+    pub outside: bool,
+    /// The row of the table that says so.
+    pub rowid: i64,
+    /// Bytes as stored, deflated or not.
+    pub stored: u64,
+    /// CRC-32 of the bytes as they were before that, if the archive has it.
+    pub crc32: Option<u32>,
 }
 
 /// One entry of an archive, checked: its path stays below any target, its size is possible.
@@ -129,78 +121,52 @@ impl Entry {
     /// Whether its bytes are a deflated stream.
     #[must_use]
     pub fn is_deflated(&self) -> bool {
-        let Place::Inside { stored, .. } = self.place else {
-            return false;
-        };
-        self.kind == Kind::File && stored != self.size
+        self.kind == Kind::File && self.place.stored != self.size
     }
 
     /// Whether a changed byte of it would be found: by its CRC-32, or by that which a deflated stream has.
     #[must_use]
     pub fn has_checksum(&self) -> bool {
-        let lacking = matches!(self.place, Place::Inside { crc32: None, .. });
-        !lacking || self.size == 0 || self.is_deflated()
-    }
-
-    /// Bytes that it takes in the archive or beside it.
-    #[must_use]
-    pub fn stored(&self) -> u64 {
-        match self.place {
-            Place::Inside { stored, .. } => stored,
-            Place::Outside { .. } => self.size,
-        }
+        self.place.crc32.is_some() || self.size == 0 || self.is_deflated()
     }
 
     /// Of a row of one of the two tables.
-    fn read(row: &Row<'_>, table: Table) -> Result<Self, Refusal> {
-        let rowid = integer(row, 0).unwrap_or_default();
-        let crc32 = integer(row, 6).and_then(|crc32| u32::try_from(crc32).ok());
-        let place = match table {
-            Table::Inside => Place::Inside {
-                rowid,
-                stored: integer(row, 5).map_or(0, i64::unsigned_abs),
-                crc32,
-            },
-            Table::Outside => Place::Outside {
-                rowid,
-                crc32: crc32.unwrap_or_default(),
-            },
+    fn read(row: &Row<'_>, outside: bool) -> Result<Self, Refusal> {
+        let Ok(ValueRef::Text(text)) = row.get_ref(1) else {
+            let why = "its name is no text, or longer than a path can be";
+            return Err(Refusal::new("?", why));
         };
-        let name = match row.get_ref(1) {
-            Ok(ValueRef::Text(text)) => match std::str::from_utf8(text) {
-                Ok(name) => name.to_owned(),
-                Err(_) => {
-                    let shown = String::from_utf8_lossy(text);
-                    return Err(Refusal::new(shown, "its name is not UTF-8"));
-                }
-            },
-            _ => {
-                return Err(Refusal::new(
-                    "?",
-                    "its name is no text, or longer than a path can be",
-                ));
-            }
-        };
-        let refuse = |why: &str| Refusal::new(name.clone(), why);
-        let path = path_of(&name).map_err(refuse)?;
+        let name = std::str::from_utf8(text)
+            .map_err(|_| Refusal::new(String::from_utf8_lossy(text), "its name is not UTF-8"))?;
+        let entry = Self::checked(row, outside, name);
+        entry.map_err(|why| Refusal::new(name, why))
+    }
+
+    fn checked(row: &Row<'_>, outside: bool, name: &str) -> Result<Self, &'static str> {
+        let path = path_of(name)?;
         let mode = integer(row, 2).and_then(|mode| u32::try_from(mode).ok());
-        let mode = mode.ok_or_else(|| refuse("its mode is no mode"))?;
-        let kind = Kind::of(mode).map_err(refuse)?;
-        match (table, kind, crc32) {
-            (Table::Inside, ..) | (Table::Outside, Kind::File, Some(_)) => {}
-            (Table::Outside, Kind::File, None) => return Err(refuse("it has no checksum")),
-            (Table::Outside, ..) => return Err(refuse("only files lie beside an archive")),
-        }
+        let mode = mode.ok_or("its mode is no mode")?;
+        let kind = Kind::of(mode)?;
+        let mut place = Place {
+            outside,
+            rowid: integer(row, 0).unwrap_or_default(),
+            stored: integer(row, 5).map_or(0, i64::unsigned_abs),
+            crc32: integer(row, 6).and_then(|crc32| u32::try_from(crc32).ok()),
+        };
         let size = match kind {
-            Kind::File => size_of_file(row, place).map_err(refuse)?,
+            Kind::File if outside && place.crc32.is_none() => return Err("it has no checksum"),
+            Kind::File => size_of_file(row, &mut place)?,
+            _ if outside => return Err("only files lie beside an archive"),
             Kind::Directory => 0,
-            Kind::Link => size_of_link(place).map_err(refuse)?,
+            Kind::Link if place.stored == 0 => return Err("it is a link to nothing"),
+            Kind::Link if place.stored <= LINK_MAX => place.stored,
+            Kind::Link => return Err("its target is longer than a path can be"),
         };
         if path.is_empty() && kind != Kind::Directory {
-            return Err(refuse("it stands in the place of the directory itself"));
+            return Err("it stands in the place of the directory itself");
         }
         Ok(Self {
-            name,
+            name: name.to_owned(),
             path,
             kind,
             permissions: mode & 0o7777,
@@ -218,29 +184,23 @@ fn integer(row: &Row<'_>, column: usize) -> Option<i64> {
     }
 }
 
-fn size_of_file(row: &Row<'_>, place: Place) -> Result<u64, &'static str> {
+fn size_of_file(row: &Row<'_>, place: &mut Place) -> Result<u64, &'static str> {
     let size = match row.get_ref(4) {
         Ok(ValueRef::Integer(size)) => u64::try_from(size).map_err(|_| "its size is negative")?,
         // The shell leaves none for what has no data.
         Ok(ValueRef::Null) => 0,
         _ => return Err("its size is no number"),
     };
-    match place {
-        Place::Outside { .. } => Ok(size),
-        Place::Inside { stored, .. } if size == stored => Ok(size),
+    if place.outside {
+        place.stored = size;
+    }
+    match place.stored {
+        stored if size == stored => Ok(size),
         _ if size > VALUE_MAX => Err("its size is beyond SQLite's limit"),
-        Place::Inside { stored, .. } if size == 0 || !is_possible(stored, size) => {
+        stored if size == 0 || !is_possible(stored, size) => {
             Err("its size cannot be that of its data")
         }
-        Place::Inside { .. } => Ok(size),
-    }
-}
-
-fn size_of_link(place: Place) -> Result<u64, &'static str> {
-    match place {
-        Place::Inside { stored: 0, .. } => Err("it is a link to nothing"),
-        Place::Inside { stored, .. } if stored <= LINK_MAX => Ok(stored),
-        _ => Err("its target is longer than a path can be"),
+        _ => Ok(size),
     }
 }
 
@@ -253,15 +213,10 @@ pub struct Archive {
     has_checksums: bool,
 }
 
-/// The tables that have entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Table {
-    Inside,
-    Outside,
-}
-
-/// Who is shown rows: each as an entry, or as the reason why it is none.
-pub(crate) type Visit<'v> = dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError> + 'v;
+/// A row, as an entry or as the reason why it is none.
+pub(crate) type Listed = Result<Entry, Refusal>;
+/// Who is shown rows.
+pub(crate) type Visit<'v> = dyn FnMut(Listed) -> Result<(), ArchiveError> + 'v;
 
 /// Which rows, and in which order.
 #[derive(Debug, Clone, Copy)]
@@ -403,18 +358,13 @@ impl Archive {
     /// # Errors
     /// The database cannot be read.
     pub fn count(&self) -> Result<u64, ArchiveError> {
-        let count = |table: &str| {
-            let sql = format!("SELECT count(*) FROM {table}");
-            let count = self
-                .connection
-                .query_row(&sql, [], |row| row.get::<_, i64>(0));
-            count.map(i64::unsigned_abs)
+        let outside = match self.has_outside {
+            true => "(SELECT count(*) FROM sqlar_outside)",
+            false => "0",
         };
-        let inside = count("sqlar").map_err(self.failed())?;
-        match self.has_outside {
-            true => Ok(inside + count("sqlar_outside").map_err(self.failed())?),
-            false => Ok(inside),
-        }
+        let sql = format!("SELECT count(*) + {outside} FROM sqlar");
+        let count = self.connection.query_row(&sql, [], |row| row.get(0));
+        count.map(i64::unsigned_abs).map_err(self.failed())
     }
 
     /// Bytes that its files have when they are unpacked, as far as rows say what can be true.
@@ -453,80 +403,94 @@ impl Archive {
         Ok(bytes as u64)
     }
 
-    /// Visits rows of the table `sqlar`, each as an entry or as the reason why it is none.
-    pub(crate) fn inside(&self, rows: Rows<'_>, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
-        let checksum = match self.has_checksums {
+    /// Visits rows in the archive, and then those of what lies beside it.
+    pub(crate) fn each(&self, rows: Rows<'_>, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
+        self.rows(false, rows, visit)?;
+        self.rows(true, rows, visit)
+    }
+
+    /// Visits rows in the archive, or of what lies beside it.
+    pub(crate) fn rows(
+        &self,
+        outside: bool,
+        rows: Rows<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), ArchiveError> {
+        match rows {
+            Rows::ByName => self.query(outside, "ORDER BY name", &[], visit),
+            Rows::Directories => {
+                let tail = format!("WHERE {IS_DIRECTORY} ORDER BY name");
+                self.query(outside, &tail, &[], visit)
+            }
+            Rows::DirectoriesLast => {
+                let tail = format!("WHERE {IS_DIRECTORY} ORDER BY name DESC");
+                self.query(outside, &tail, &[], visit)
+            }
+            Rows::Range(from, to) => {
+                let tail = "WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid";
+                self.query(outside, tail, &[&from, &to], visit)
+            }
+            Rows::Named(names) => names
+                .iter()
+                .try_for_each(|name| self.query(outside, "WHERE name = ?1", &[name], visit)),
+        }
+    }
+
+    fn query(
+        &self,
+        outside: bool,
+        tail: &str,
+        values: &[&dyn ToSql],
+        visit: &mut Visit<'_>,
+    ) -> Result<(), ArchiveError> {
+        let sum = match self.has_checksums {
             true => format!("(SELECT {CHECKSUM} FROM sqlar_crc32 AS c WHERE c.name = sqlar.name)"),
             false => "NULL".to_owned(),
         };
-        let select = format!("SELECT {COLUMNS}, octet_length(data), {checksum} FROM sqlar");
-        self.rows(&select, Table::Inside, rows, visit)
+        let sql = match outside {
+            true if !self.has_outside => return Ok(()),
+            true => format!("SELECT {COLUMNS}, NULL, {CHECKSUM} FROM sqlar_outside {tail}"),
+            false => format!("SELECT {COLUMNS}, octet_length(data), {sum} FROM sqlar {tail}"),
+        };
+        let mut statement = self
+            .connection
+            .prepare_cached(&sql)
+            .map_err(self.failed())?;
+        let mut found = statement.query(values).map_err(self.failed())?;
+        while let Some(row) = found.next().map_err(self.failed())? {
+            visit(Entry::read(row, outside))?;
+        }
+        Ok(())
     }
 
-    /// Visits what lies beside the archive.
-    pub(crate) fn outside(
-        &self,
-        rows: Rows<'_>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), ArchiveError> {
-        if !self.has_outside {
-            return Ok(());
-        }
-        let select = format!("SELECT {COLUMNS}, NULL, {CHECKSUM} FROM sqlar_outside");
-        self.rows(&select, Table::Outside, rows, visit)
-    }
-
-    fn rows(
-        &self,
-        select: &str,
-        table: Table,
-        rows: Rows<'_>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), ArchiveError> {
-        let mut query =
-            |tail: &str, values: &dyn Fn(&mut rusqlite::Statement<'_>) -> rusqlite::Result<()>| {
-                let sql = format!("{select} {tail}");
-                let mut statement = self
-                    .connection
-                    .prepare_cached(&sql)
-                    .map_err(self.failed())?;
-                values(&mut statement).map_err(self.failed())?;
-                let mut found = statement.raw_query();
-                while let Some(row) = found.next().map_err(self.failed())? {
-                    visit(Entry::read(row, table))?;
-                }
-                Ok(())
-            };
-        match rows {
-            Rows::ByName => query("ORDER BY name", &|_| Ok(())),
-            Rows::Directories => query(&format!("WHERE {IS_DIRECTORY} ORDER BY name"), &|_| Ok(())),
-            Rows::DirectoriesLast => {
-                query(&format!("WHERE {IS_DIRECTORY} ORDER BY name DESC"), &|_| {
-                    Ok(())
-                })
-            }
-            Rows::Range(from, to) => query(
-                "WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid",
-                &|statement| {
-                    statement.raw_bind_parameter(1, from)?;
-                    statement.raw_bind_parameter(2, to)
-                },
-            ),
-            Rows::Named(names) => names.iter().try_for_each(|name| {
-                query("WHERE name = ?1", &|statement| {
-                    statement.raw_bind_parameter(1, name)
-                })
-            }),
-        }
+    /// The rows of certain names, those in the archive first.
+    pub(crate) fn named(&self, names: &[String]) -> Result<Vec<Listed>, ArchiveError> {
+        let mut found = Vec::new();
+        self.each(Rows::Named(names), &mut |row| {
+            found.push(row);
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// The last of the `most` rows that begin with `from`; nothing beyond the last row.
-    pub(crate) fn end_of_range(&self, from: i64, most: u32) -> Result<Option<i64>, ArchiveError> {
-        let sql = "SELECT max(rowid) FROM (SELECT rowid FROM sqlar WHERE rowid >= ?1 ORDER BY rowid LIMIT ?2)";
-        let mut statement = self.connection.prepare_cached(sql).map_err(self.failed())?;
-        statement
-            .query_row((from, most), |row| row.get(0))
-            .map_err(self.failed())
+    pub(crate) fn end_of_range(
+        &self,
+        outside: bool,
+        from: i64,
+        most: u32,
+    ) -> Result<Option<i64>, ArchiveError> {
+        let table = match outside {
+            true if !self.has_outside => return Ok(None),
+            true => "sqlar_outside",
+            false => "sqlar",
+        };
+        let sql = format!(
+            "SELECT max(rowid) FROM (SELECT rowid FROM {table} WHERE rowid >= ?1 ORDER BY rowid LIMIT ?2)"
+        );
+        let statement = self.connection.prepare_cached(&sql);
+        let end = statement.and_then(|mut made| made.query_row((from, most), |row| row.get(0)));
+        end.map_err(self.failed())
     }
 
     /// What `PRAGMA integrity_check` finds, line by line; nothing if all is well.

@@ -3,9 +3,8 @@
 pub(crate) mod directory;
 pub(crate) mod sizes;
 pub(crate) mod table;
-pub(crate) mod walk;
 
-use crate::place::PlaceError;
+use crate::ArchiveError;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -23,9 +22,9 @@ pub(crate) const MOST_BYTES: u64 = 1_000_000_000;
 /// # Errors
 /// There is nothing, or nothing that holds values; the table or the column that is meant cannot be
 /// guessed; the file system or SQLite refuses.
-pub fn survey(origin: &Origin) -> Result<Survey, PlaceError> {
+pub fn survey(origin: &Origin) -> Result<Survey, ArchiveError> {
     match sort(origin)? {
-        Sort::Directory => directory::survey(&origin.place, &mut walk::Nobody),
+        Sort::Directory => directory::survey(&origin.place, &mut |_| ()),
         Sort::Database => table::survey(origin, &mut |_, _| ()),
     }
 }
@@ -38,22 +37,22 @@ pub(crate) enum Sort {
 }
 
 /// Tells what lies at a place, and that what is asked of it can be meant.
-pub(crate) fn sort(origin: &Origin) -> Result<Sort, PlaceError> {
+pub(crate) fn sort(origin: &Origin) -> Result<Sort, ArchiveError> {
     let path = &origin.place;
-    let metadata = std::fs::metadata(path).map_err(PlaceError::io("open", path))?;
+    let metadata = std::fs::metadata(path).map_err(ArchiveError::io("open", path))?;
     let named = origin.table.is_some() || origin.column.is_some() || origin.key.is_some();
     match () {
-        () if metadata.is_dir() && named => Err(PlaceError::Invalid(format!(
+        () if metadata.is_dir() && named => Err(ArchiveError::Invalid(format!(
             "{} is a directory; only a database has tables and columns, so leave them out",
             path.display()
         ))),
         () if metadata.is_dir() => Ok(Sort::Directory),
-        () if metadata.is_file() && metadata.len() == 0 => Err(PlaceError::Invalid(format!(
+        () if metadata.is_file() && metadata.len() == 0 => Err(ArchiveError::Invalid(format!(
             "cannot open {}: the file is empty, not an SQLite database",
             path.display()
         ))),
         () if metadata.is_file() && is_database(path)? => Ok(Sort::Database),
-        () => Err(PlaceError::Invalid(format!(
+        () => Err(ArchiveError::Invalid(format!(
             "cannot open {}: it is not an SQLite database, nor a directory; name one of them",
             path.display()
         ))),
@@ -62,11 +61,11 @@ pub(crate) fn sort(origin: &Origin) -> Result<Sort, PlaceError> {
 
 /// Whether a file begins as every SQLite database does
 /// (<https://sqlite.org/fileformat2.html>, section 1.3).
-fn is_database(path: &Path) -> Result<bool, PlaceError> {
+fn is_database(path: &Path) -> Result<bool, ArchiveError> {
     let mut start = Vec::with_capacity(16);
     File::open(path)
         .and_then(|file| file.take(16).read_to_end(&mut start))
-        .map_err(PlaceError::io("read", path))?;
+        .map_err(ArchiveError::io("read", path))?;
     Ok(start == b"SQLite format 3\0")
 }
 

@@ -3,14 +3,14 @@
 //! What an archive says is not trusted. Directories are entered one by one and through no link, files
 //! are made where nothing is, and a value is inflated up to its size and no further.
 
-use crate::directories::{Directories, Missing, open_below};
-use crate::error::{Fault, Refusal, Refusals};
+use crate::directories::{Directories, Missing, open_below, open_top};
+use crate::error::{Fault, Refusals};
 use crate::names::{split, stored_names};
 use crate::outside::parent_of;
 use crate::pack::{MADE, TREE};
 use crate::read::Reader;
-use crate::rows::{Row, each_row};
-use crate::sqlar::{Archive, Entry, Kind, Rows};
+use crate::rows::each_row;
+use crate::sqlar::{Archive, Entry, Kind, Listed, Rows};
 use crate::{ArchiveError, Watch};
 use rustix::fs::{
     AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fsync, futimens,
@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::num::NonZeroUsize;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use stowplan_dataset::DatasetError;
@@ -131,12 +131,12 @@ impl Unpack {
                 "{} exists and is no directory; choose another name",
                 self.directory.display()
             ))),
-            // Such as a link to nothing.
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                match self.directory.symlink_metadata() {
-                    Ok(_) => Err(ArchiveError::io("open", &self.directory)(error)),
-                    Err(_) => Ok(false),
-                }
+            // A link to nothing is something.
+            Err(error)
+                if error.kind() == ErrorKind::NotFound
+                    && self.directory.symlink_metadata().is_err() =>
+            {
+                Ok(false)
             }
             Err(error) => Err(ArchiveError::io("open", &self.directory)(error)),
         }
@@ -269,7 +269,7 @@ impl<'a> Job<'a> {
     fn fill(&self, archive: &Archive, watch: &dyn Watch) -> Result<Unpacked, ArchiveError> {
         let mut unpacked = Unpacked::default();
         let mut made = self.directories(Missing::Make)?;
-        archive.inside(Rows::Directories, &mut |row| {
+        archive.rows(false, Rows::Directories, &mut |row| {
             let Ok(entry) = row else { return Ok(()) };
             match made.at(&entry.path).map(drop) {
                 Ok(()) => unpacked.directories += 1,
@@ -281,7 +281,8 @@ impl<'a> Job<'a> {
             Ok(())
         })?;
         let begin = || Ok((Unpacked::default(), self.directories(Missing::Make)?));
-        let work = |state: &mut (Unpacked, Directories), reader: &mut Reader, row: Row| match row {
+        let work = |state: &mut (Unpacked, Directories), reader: &mut Reader, row: Listed| match row
+        {
             Ok(entry) => {
                 let put = self.put(&mut state.1, reader, &entry, &mut state.0);
                 put.or_else(|fault| fault.told(&entry.name, &mut state.0.refused))
@@ -322,26 +323,25 @@ impl<'a> Job<'a> {
             unpacked.links += 1;
             return Ok(());
         }
-        let drops = !self.unpack.setuid && entry.permissions & SET_ID != 0;
-        self.put_file(directory, name, reader, entry)?;
+        let permissions = match self.unpack.setuid {
+            true => entry.permissions,
+            false => entry.permissions & !SET_ID,
+        };
+        self.put_file((directory, name), permissions, reader, entry)?;
         unpacked.files += 1;
         unpacked.bytes += entry.size;
-        unpacked.set_id_dropped += u64::from(drops);
+        unpacked.set_id_dropped += u64::from(permissions != entry.permissions);
         Ok(())
     }
 
     fn put_file(
         &self,
-        directory: BorrowedFd<'_>,
-        name: &str,
+        (directory, name): (BorrowedFd<'_>, &str),
+        permissions: u32,
         reader: &mut Reader,
         entry: &Entry,
     ) -> Result<(), Fault> {
         let place = &self.unpack.directory;
-        let permissions = match self.unpack.setuid {
-            true => entry.permissions,
-            false => entry.permissions & !SET_ID,
-        };
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(permissions & 0o777);
@@ -394,7 +394,7 @@ impl<'a> Job<'a> {
         if each {
             room::sync_directories(self.tree)?;
         }
-        archive.inside(Rows::DirectoriesLast, &mut |row| {
+        archive.rows(false, Rows::DirectoriesLast, &mut |row| {
             let Ok(entry) = row else { return Ok(()) };
             // What was refused is not there, and was told.
             if let Ok(directory) = directories.at(&entry.path)
@@ -413,9 +413,8 @@ impl<'a> Job<'a> {
     /// out whom it kept out.
     fn finish_root(&self, archive: &Archive, is_new: bool) -> Result<(), ArchiveError> {
         let directory = &self.unpack.directory;
-        let mut root = Directories::below(directory, Missing::Refuse)
-            .map_err(ArchiveError::io("open", directory))?;
-        let root = root.at("").map_err(ArchiveError::io("open", directory))?;
+        let root = open_top(directory).map_err(ArchiveError::io("open", directory))?;
+        let root = root.as_fd();
         let found = fstat(root).map_err(ArchiveError::io("look at", directory))?;
         let before = found.st_mode & 0o7777;
         if is_new {
@@ -423,17 +422,16 @@ impl<'a> Job<'a> {
             let mode = Mode::from_raw_mode(0o777 & !self.umask);
             fchmod(root, mode).map_err(ArchiveError::io("set the mode of", directory))?;
         }
-        archive.inside(Rows::Named(&stored_names("")), &mut |row| {
-            if let Ok(mut entry) = row
-                && entry.path.is_empty()
-            {
+        let named = archive.named(&stored_names(""))?;
+        for mut entry in named.into_iter().flatten() {
+            if entry.path.is_empty() {
                 if !is_new {
                     entry.permissions = before & (entry.permissions | 0o7000);
                 }
                 finish(root, &entry);
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 }
 
@@ -496,18 +494,17 @@ impl Merge<'_> {
             "" => name.to_owned(),
             directory => format!("{directory}/{name}"),
         };
-        match self.rename(directory, name) {
-            Ok(()) => Ok(()),
-            Err(Errno::EXIST | Errno::NOTEMPTY) if self.both_are_directories(directory, name) => {
-                self.directory(&path)
-            }
+        let fault = match self.rename(directory, name) {
+            Ok(()) => return Ok(()),
             Err(Errno::EXIST | Errno::NOTEMPTY) => {
-                let why = "its name is taken; what has it was left as it is";
-                self.refused.add(Refusal::new(path, why));
-                Ok(())
+                if self.both_are_directories(directory, name) {
+                    return self.directory(&path);
+                }
+                Fault::entry("its name is taken; what has it was left as it is")
             }
-            Err(errno) => Fault::writing(self.target)(errno).told(&path, self.refused),
-        }
+            Err(errno) => Fault::writing(self.target)(errno),
+        };
+        fault.told(&path, self.refused)
     }
 
     fn rename(&mut self, directory: &str, name: &str) -> Result<(), Errno> {
@@ -529,12 +526,10 @@ impl Merge<'_> {
     }
 
     fn both_are_directories(&mut self, directory: &str, name: &str) -> bool {
-        [&mut self.from, &mut self.to]
-            .into_iter()
-            .all(|directories| {
-                let parent = directories.at(directory);
-                parent.is_ok_and(|parent| open_below(parent, name).is_ok())
-            })
+        [&mut self.from, &mut self.to].into_iter().all(|side| {
+            let parent = side.at(directory);
+            parent.is_ok_and(|parent| open_below(parent, name).is_ok())
+        })
     }
 }
 

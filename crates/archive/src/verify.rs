@@ -3,8 +3,8 @@
 use crate::error::{Refusal, Refusals};
 use crate::outside::directory_of_outside;
 use crate::read::Reader;
-use crate::rows::{Row, each_row};
-use crate::sqlar::{Archive, Entry, Kind, Rows};
+use crate::rows::each_row;
+use crate::sqlar::{Archive, Entry, Kind, Listed, Rows};
 use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
 use std::num::NonZeroUsize;
@@ -69,7 +69,7 @@ pub(crate) fn verify_entries(
     threads: NonZeroUsize,
     watch: &dyn Watch,
 ) -> Result<Verified, ArchiveError> {
-    let look = |part: &mut Verified, reader: &mut Reader, row: Row| match row {
+    let look = |part: &mut Verified, reader: &mut Reader, row: Listed| match row {
         Ok(entry) => part.look_at(reader, &entry),
         Err(refusal) => {
             part.refused.add(refusal);
@@ -100,7 +100,8 @@ fn look_beside(archive: &Archive, verified: &mut Verified) -> Result<(), Archive
             continue;
         }
         let mut is_known = false;
-        archive.outside(Rows::Named(std::slice::from_ref(&found.path)), &mut |_| {
+        let named = Rows::Named(std::slice::from_ref(&found.path));
+        archive.rows(true, named, &mut |_| {
             is_known = true;
             Ok(())
         })?;

@@ -1,17 +1,99 @@
-//! A tree walked without following links, in the order of names, one directory after the other.
+//! Trees walked without following links: directories stay open one within the other, and names come as they are
+//! listed, or in order.
 
 use crate::ArchiveError;
-use crate::directories::{Directories, Missing, open_below};
+use crate::directories::{Directories, Missing, open_below, open_top};
 use crate::error::{Refusal, Refusals};
 use crate::names::{LEVELS_MAX, split};
 use crate::sqlar::Kind;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{Access, AtFlags, Dir, FileType, Stat, statat};
 use rustix::io::Errno;
 use std::ffi::CString;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// What was found, before it was looked at.
+/// A name in a directory, and what that says it is.
+type Name = (CString, FileType);
+
+/// The directories from the topmost one to that whose names come next.
+struct Levels(Vec<Level>);
+
+struct Level {
+    directory: OwnedFd,
+    /// Below the root; empty for the root.
+    path: Vec<u8>,
+    names: Box<dyn Iterator<Item = Result<Name, Errno>> + Send>,
+}
+
+impl Levels {
+    fn of(root: &Path, in_order: bool) -> Result<Self, Errno> {
+        let top = Level::read(open_top(root)?, Vec::new(), in_order)?;
+        Ok(Self(vec![top]))
+    }
+
+    /// The next name in the deepest directory that has one, and its path; that of the directory where it cannot be
+    /// listed any more.
+    fn next(&mut self) -> Option<(Vec<u8>, Result<Name, Errno>)> {
+        loop {
+            let level = self.0.last_mut()?;
+            match level.names.next() {
+                Some(Ok(name)) => return Some((level.join(name.0.to_bytes()), Ok(name))),
+                Some(Err(why)) => return Some((level.path.clone(), Err(why))),
+                None => drop(self.0.pop()),
+            }
+        }
+    }
+
+    /// The directory that the last name is in.
+    fn directory(&self) -> Result<BorrowedFd<'_>, Errno> {
+        let level = self.0.last().ok_or(Errno::NOENT)?;
+        Ok(level.directory.as_fd())
+    }
+
+    fn stat(&self, name: &CString) -> Result<Stat, Errno> {
+        statat(self.directory()?, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Has the names of a directory come next.
+    fn enter(&mut self, name: &CString, path: &[u8], in_order: bool) -> Result<(), Errno> {
+        let directory = open_below(self.directory()?, name)?;
+        self.0
+            .push(Level::read(directory, path.to_owned(), in_order)?);
+        Ok(())
+    }
+}
+
+impl Level {
+    fn read(directory: OwnedFd, path: Vec<u8>, in_order: bool) -> Result<Self, Errno> {
+        let listed = Dir::read_from(&directory)?.filter_map(|entry| match entry {
+            Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => None,
+            entry => Some(entry.map(|entry| (entry.file_name().to_owned(), entry.file_type()))),
+        });
+        let names: Box<dyn Iterator<Item = Result<Name, Errno>> + Send> = match in_order {
+            false => Box::new(listed),
+            true => {
+                let mut names = listed.collect::<Result<Vec<Name>, Errno>>()?;
+                names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+                Box::new(names.into_iter().map(Ok))
+            }
+        };
+        Ok(Self {
+            directory,
+            path,
+            names,
+        })
+    }
+
+    fn join(&self, name: &[u8]) -> Vec<u8> {
+        match &self.path[..] {
+            b"" => name.to_owned(),
+            path => [path, b"/", name].concat(),
+        }
+    }
+}
+
+/// What can be an entry of an archive, before it was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Its path below the root; empty for the root.
@@ -20,34 +102,20 @@ pub(crate) struct Found {
     pub(crate) kind: Kind,
 }
 
-/// A walk on its way.
-#[derive(Debug)]
+/// A walk in the order of names, on its way.
 pub(crate) struct Walk {
-    levels: Vec<Level>,
+    levels: Levels,
     root: Option<Found>,
     skip: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Level {
-    directory: OwnedFd,
-    path: String,
-    names: std::vec::IntoIter<(CString, FileType)>,
 }
 
 impl Walk {
     /// Of everything in the directory `root`, itself first, but for the paths in `skip`.
     pub(crate) fn of(root: &Path, skip: Vec<String>) -> Result<Self, ArchiveError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let failed = || ArchiveError::io("read", root);
-        let directory = openat(CWD, root, flags, Mode::empty()).map_err(failed())?;
-        let level = Level::read(directory, String::new()).map_err(failed())?;
+        let (path, kind) = (String::new(), Kind::Directory);
         Ok(Self {
-            levels: vec![level],
-            root: Some(Found {
-                path: String::new(),
-                kind: Kind::Directory,
-            }),
+            levels: Levels::of(root, true).map_err(ArchiveError::io("read", root))?,
+            root: Some(Found { path, kind }),
             skip,
         })
     }
@@ -59,19 +127,19 @@ impl Walk {
         }
         let (parent, name) = split(path);
         let failed = || ArchiveError::io("open", &base.join(path));
-        let mut directories = Directories::below(base, Missing::Refuse).map_err(failed())?;
-        let directory = directories.at(parent).map_err(failed())?;
-        let found = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed())?;
         let name =
             CString::new(name).map_err(|_| ArchiveError::invalid("a name has a zero byte"))?;
+        let mut directories = Directories::below(base, Missing::Refuse).map_err(failed())?;
+        let directory = directories.at(parent).map_err(failed())?;
+        let found = statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed())?;
         let kind = FileType::from_raw_mode(found.st_mode);
         let level = Level {
             directory: rustix::io::fcntl_dupfd_cloexec(directory, 0).map_err(failed())?,
-            path: parent.to_owned(),
-            names: vec![(name, kind)].into_iter(),
+            path: parent.into(),
+            names: Box::new(std::iter::once(Ok((name, kind)))),
         };
         Ok(Self {
-            levels: vec![level],
+            levels: Levels(vec![level]),
             root: None,
             skip,
         })
@@ -82,37 +150,52 @@ impl Walk {
         if let Some(root) = self.root.take() {
             return Ok(Some(root));
         }
-        loop {
-            let Some(level) = self.levels.last_mut() else {
-                return Ok(None);
-            };
-            let Some((name, kind)) = level.names.next() else {
-                self.levels.pop();
-                continue;
-            };
-            let found = match level.found(&name, kind) {
-                Ok(found) => found,
-                Err(refusal) => {
-                    refused.add(refusal);
-                    continue;
+        while let Some((path, next)) = self.levels.next() {
+            let found = String::from_utf8(path).map_err(|path| {
+                let shown = String::from_utf8_lossy(path.as_bytes());
+                Refusal::new(shown, "its name is not UTF-8")
+            });
+            let found = found.and_then(|path| match &next {
+                Ok((name, kind)) => self.kind(name, *kind, path),
+                Err(why) => Err(Refusal::new(path, unlisted(*why))),
+            });
+            match (found, next) {
+                (Err(refusal), _) => refused.add(refusal),
+                (Ok(found), _) if self.skip.contains(&found.path) => {}
+                (Ok(found), Ok((name, _))) => {
+                    if found.kind == Kind::Directory {
+                        self.enter(&name, &found.path, refused)?;
+                    }
+                    return Ok(Some(found));
                 }
-            };
-            if self.skip.contains(&found.path) {
-                continue;
+                (Ok(_), Err(_)) => {}
             }
-            if found.kind == Kind::Directory {
-                self.enter(&name, &found.path, refused)?;
-            }
-            return Ok(Some(found));
         }
+        Ok(None)
     }
 
-    /// Bytes of the file that was found last.
-    fn size_of_last(&self, found: &Found) -> Option<u64> {
-        let directory = &self.levels.last()?.directory;
-        let name = split(&found.path).1;
-        let found = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        u64::try_from(found.st_size).ok()
+    fn kind(&self, name: &CString, kind: FileType, path: String) -> Result<Found, Refusal> {
+        // Not every file system says it.
+        let kind = match kind {
+            FileType::Unknown => self
+                .levels
+                .stat(name)
+                .map_or(kind, |found| FileType::from_raw_mode(found.st_mode)),
+            known => known,
+        };
+        let why = match kind {
+            FileType::RegularFile => Ok(Kind::File),
+            FileType::Directory => Ok(Kind::Directory),
+            FileType::Symlink => Ok(Kind::Link),
+            FileType::Fifo => Err("it is a fifo"),
+            FileType::Socket => Err("it is a socket"),
+            FileType::CharacterDevice | FileType::BlockDevice => Err("it is a device"),
+            FileType::Unknown => Err("what it is cannot be told"),
+        };
+        match why {
+            Ok(kind) => Ok(Found { path, kind }),
+            Err(why) => Err(Refusal::new(path, why)),
+        }
     }
 
     fn enter(
@@ -121,84 +204,24 @@ impl Walk {
         path: &str,
         refused: &mut Refusals,
     ) -> Result<(), ArchiveError> {
-        let Some(level) = self.levels.last() else {
-            return Ok(());
-        };
-        if self.levels.len() >= LEVELS_MAX {
-            refused.add(Refusal::new(
-                path,
-                "what is in it lies more than 256 directories deep",
-            ));
+        if self.levels.0.len() >= LEVELS_MAX {
+            let why = "what is in it lies more than 256 directories deep";
+            refused.add(Refusal::new(path, why));
             return Ok(());
         }
-        let name = name.to_string_lossy();
-        let next = open_below(level.directory.as_fd(), &name)
-            .and_then(|directory| Level::read(directory, path.to_owned()));
-        match next {
-            Ok(level) => self.levels.push(level),
+        match self.levels.enter(name, path.as_bytes(), true) {
             Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
                 return Err(ArchiveError::io("read", &PathBuf::from(path))(errno));
             }
-            Err(errno) => {
-                let why = format!(
-                    "what is in it cannot be read: {}",
-                    std::io::Error::from(errno)
-                );
-                refused.add(Refusal::new(path, why));
-            }
+            Err(errno) => refused.add(Refusal::new(path, unlisted(errno))),
+            Ok(()) => {}
         }
         Ok(())
     }
 }
 
-impl Level {
-    fn read(directory: OwnedFd, path: String) -> Result<Self, Errno> {
-        let mut names = Vec::new();
-        for entry in Dir::read_from(&directory)? {
-            let entry = entry?;
-            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-                names.push((entry.file_name().to_owned(), entry.file_type()));
-            }
-        }
-        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        Ok(Self {
-            directory,
-            path,
-            names: names.into_iter(),
-        })
-    }
-
-    fn found(&self, name: &CString, kind: FileType) -> Result<Found, Refusal> {
-        let join = |name: &str| match self.path.as_str() {
-            "" => name.to_owned(),
-            path => format!("{path}/{name}"),
-        };
-        let Ok(text) = name.to_str() else {
-            let shown = join(&name.to_string_lossy());
-            return Err(Refusal::new(shown, "its name is not UTF-8"));
-        };
-        let path = join(text);
-        // Not every file system says it.
-        let kind = match kind {
-            FileType::Unknown => statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |found| {
-                    FileType::from_raw_mode(found.st_mode)
-                }),
-            known => known,
-        };
-        let kind = match kind {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink => Kind::Link,
-            FileType::Fifo => return Err(Refusal::new(path, "it is a fifo")),
-            FileType::Socket => return Err(Refusal::new(path, "it is a socket")),
-            FileType::CharacterDevice | FileType::BlockDevice => {
-                return Err(Refusal::new(path, "it is a device"));
-            }
-            FileType::Unknown => return Err(Refusal::new(path, "what it is cannot be told")),
-        };
-        Ok(Found { path, kind })
-    }
+fn unlisted(why: Errno) -> String {
+    format!("what is in it cannot be read: {}", io::Error::from(why))
 }
 
 /// What a first look at a tree says.
@@ -220,8 +243,11 @@ pub(crate) fn count(root: &Path) -> Result<Counted, ArchiveError> {
     while let Some(found) = walk.next(&mut Refusals::default())? {
         entries += 1;
         if found.kind == Kind::File {
-            if files.is_multiple_of(SAMPLED) {
-                sizes.extend(walk.size_of_last(&found));
+            if files.is_multiple_of(SAMPLED)
+                && let Ok(name) = CString::new(split(&found.path).1)
+            {
+                let found = walk.levels.stat(&name).ok();
+                sizes.extend(found.and_then(|found| u64::try_from(found.st_size).ok()));
             }
             files += 1;
         }
@@ -231,9 +257,88 @@ pub(crate) fn count(root: &Path) -> Result<Counted, ArchiveError> {
     Ok(Counted { entries, median })
 }
 
+/// What is met in a tree that is looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum Met<'m> {
+    Entry(Entry<'m>),
+    /// A directory on which another file system is mounted, which is not entered.
+    OtherFileSystem(&'m [u8]),
+    /// What could not be looked at.
+    Refused(&'m [u8], Errno),
+}
+
+/// An entry of a directory.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'e> {
+    /// The directory, open.
+    pub(crate) directory: BorrowedFd<'e>,
+    /// Its name there.
+    pub(crate) name: &'e CString,
+    /// Its path from the topmost directory.
+    pub(crate) path: &'e [u8],
+    /// What it is.
+    pub(crate) kind: FileType,
+    /// What the file system says of it.
+    pub(crate) stat: &'e Stat,
+}
+
+impl Entry<'_> {
+    /// Whether this user may read it; nobody is asked where everybody may.
+    pub(crate) fn is_readable(&self) -> bool {
+        let (access, effective) = (Access::READ_OK, AtFlags::EACCESS);
+        self.stat.st_mode & 0o444 == 0o444
+            || rustix::fs::accessat(self.directory, self.name, access, effective).is_ok()
+    }
+}
+
+/// Tells of everything below `root` on its file system, in the order in which it is listed: memory does not grow
+/// with the number of files.
+///
+/// # Errors
+/// `root` itself cannot be opened or listed.
+pub(crate) fn look(root: &Path, visit: &mut dyn FnMut(Met<'_>)) -> Result<(), ArchiveError> {
+    let failed = || ArchiveError::io("open", root);
+    let mut levels = Levels::of(root, false).map_err(failed())?;
+    let top = rustix::fs::fstat(levels.directory().map_err(failed())?).map_err(failed())?;
+    while let Some((path, next)) = levels.next() {
+        let found = next.and_then(|(name, _)| Ok((levels.stat(&name)?, name)));
+        let (stat, name) = match found {
+            Ok(found) => found,
+            Err(why) if path.is_empty() => return Err(ArchiveError::io("list", root)(why)),
+            Err(why) => {
+                visit(Met::Refused(&path, why));
+                continue;
+            }
+        };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let is_directory = kind == FileType::Directory;
+        if is_directory && stat.st_dev != top.st_dev {
+            visit(Met::OtherFileSystem(&path));
+            continue;
+        }
+        visit(Met::Entry(Entry {
+            directory: levels.directory().map_err(failed())?,
+            name: &name,
+            path: &path,
+            kind,
+            stat: &stat,
+        }));
+        let entered = match is_directory {
+            true if levels.0.len() >= LEVELS_MAX => Err(Errno::NAMETOOLONG),
+            true => levels.enter(&name, &path, false),
+            false => Ok(()),
+        };
+        if let Err(why) = entered {
+            visit(Met::Refused(&path, why));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, Mode};
     use std::fs;
     use std::os::unix::ffi::OsStrExt;
 

@@ -2,7 +2,8 @@
 //! giving the space of deleted rows back. Tried with a sample in a temporary directory, files and database in
 //! turns; the place itself is only read.
 
-use crate::place::PlaceError;
+use crate::ArchiveError;
+use crate::outside::beside;
 use crate::sample::Sample;
 use crate::sqlar::TABLE;
 use rusqlite::Connection;
@@ -46,37 +47,33 @@ pub(crate) const TEMPORARY: Use = Use {
 ///
 /// # Errors
 /// The place cannot be read, or nothing can be written below `work`.
-pub fn measure(sample: &Sample, page_size: u64, work: &Path) -> Result<WholeSet, PlaceError> {
+pub fn measure(sample: &Sample, page_size: u64, work: &Path) -> Result<WholeSet, ArchiveError> {
     let temporary = Temporary::create(&TEMPORARY, work)?;
     let place = Place::fill(temporary.path(), sample, page_size)?;
-    let mut times: [Vec<f64>; 7] = Default::default();
-    let mut vacuum_bytes = 0;
+    let mut files: [Vec<f64>; 3] = Default::default();
+    let mut rows: [Vec<f64>; 3] = Default::default();
+    let (mut vacuum, mut vacuum_bytes) = (Vec::new(), 0);
     for number in 0..TRIES {
         // Whoever comes first finds caches in another state.
-        let [first, second] = if number % 2 == 0 { [0, 1] } else { [1, 0] };
-        for side in [first, second] {
-            let took = match side {
-                0 => place.files()?,
-                _ => place.database()?,
+        for is_files in [number % 2 == 0, number % 2 != 0] {
+            let (times, took) = match is_files {
+                true => (&mut files, place.files()?),
+                false => (&mut rows, place.database()?),
             };
-            for (work, seconds) in took.into_iter().enumerate() {
-                times[2 * work + side].push(seconds);
+            for (times, seconds) in times.iter_mut().zip(took) {
+                times.push(seconds);
             }
         }
         let (seconds, bytes) = place.vacuum()?;
-        times[6].push(seconds);
+        vacuum.push(seconds);
         vacuum_bytes = vacuum_bytes.max(bytes);
     }
-    let [
-        list,
-        list_rows,
-        copy,
-        copy_rows,
-        delete,
-        delete_rows,
-        vacuum,
-    ] = times.map(Seconds::of);
-    let took = |files, database| Took { files, database };
+    let ([list, copy, delete], rows) = (files, rows.map(Seconds::of));
+    let took = |files, database| Took {
+        files: Seconds::of(files),
+        database,
+    };
+    let [list_rows, copy_rows, delete_rows] = rows;
     Ok(WholeSet {
         values: sample.count(),
         bytes: place.bytes,
@@ -84,7 +81,7 @@ pub fn measure(sample: &Sample, page_size: u64, work: &Path) -> Result<WholeSet,
         list: took(list, list_rows),
         copy: took(copy, copy_rows),
         delete: took(delete, delete_rows),
-        vacuum,
+        vacuum: Seconds::of(vacuum),
         vacuum_bytes,
     })
 }
@@ -99,23 +96,22 @@ struct Place {
 }
 
 impl Place {
-    fn fill(directory: &Path, sample: &Sample, page_size: u64) -> Result<Self, PlaceError> {
-        let at = |name: &str| directory.join(name);
-        let mut place = Self {
-            files: at("files"),
-            files_copy: at("files-copy"),
-            database: at("all.sqlar"),
-            database_copy: at("copy.sqlar"),
-            bytes: 0,
-        };
-        place.bytes = fill(&place.files, &place.database, sample, page_size, false)?;
+    fn fill(directory: &Path, sample: &Sample, page_size: u64) -> Result<Self, ArchiveError> {
+        let (files, database) = (directory.join("files"), directory.join("all.sqlar"));
+        let bytes = fill(&files, &database, sample, page_size, false)?;
         // What is still to be written would be, while others are measured.
         room::sync_below(directory)?;
-        Ok(place)
+        Ok(Self {
+            files,
+            files_copy: directory.join("files-copy"),
+            database,
+            database_copy: directory.join("copy.sqlar"),
+            bytes,
+        })
     }
 
     /// Seconds to list, copy and delete all files.
-    fn files(&self) -> Result<[f64; 3], PlaceError> {
+    fn files(&self) -> Result<[f64; 3], ArchiveError> {
         let listed = seconds(|| list(&self.files, &mut |_, _| Ok(())))?;
         let copied = seconds(|| {
             list(&self.files, &mut |path, is_directory| {
@@ -125,89 +121,79 @@ impl Place {
                     true => fs::create_dir(&to),
                     false => fs::copy(path, &to).map(drop),
                 }
-                .map_err(PlaceError::io("write", &to))
+                .map_err(ArchiveError::io("write", &to))
             })
         })?;
         // Of the database's copy the commit that deletes would write all, of the files' nothing would.
         room::sync_below(&self.files_copy)?;
         let removed = || fs::remove_dir_all(&self.files_copy);
-        let deleted = seconds(|| removed().map_err(PlaceError::io("remove", &self.files_copy)))?;
+        let failed = || ArchiveError::io("remove", &self.files_copy);
+        let deleted = seconds(|| removed().map_err(failed()))?;
         Ok([listed, copied, deleted])
     }
 
     /// Seconds to list, copy and delete all rows. Each opens the database, as a program would.
-    fn database(&self) -> Result<[f64; 3], PlaceError> {
-        let failed = |path| PlaceError::database("read", path);
+    fn database(&self) -> Result<[f64; 3], ArchiveError> {
         let listed = seconds(|| {
-            let database = Connection::open(&self.database).map_err(failed(&self.database))?;
-            let mut statement = database
-                .prepare("SELECT name, sz FROM sqlar")
-                .map_err(failed(&self.database))?;
+            let database = Connection::open(&self.database)?;
+            let mut statement = database.prepare("SELECT name, sz FROM sqlar")?;
             let mut rows = statement.raw_query();
-            while let Some(row) = rows.next().map_err(failed(&self.database))? {
-                let found = (row.get_ref(0), row.get_ref(1));
-                std::hint::black_box(found.0.and(found.1).map_err(failed(&self.database))?);
+            while let Some(row) = rows.next()? {
+                std::hint::black_box(row.get_ref(0).and(row.get_ref(1))?);
             }
             Ok(())
-        })?;
-        self.remove_copy()?;
+        });
+        let listed = listed.map_err(ArchiveError::sqlite("read", &self.database))?;
+        // The one of the try before: to write over a file is other work than to make one.
+        match fs::remove_file(&self.database_copy) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(ArchiveError::io("remove", &self.database_copy)(error));
+            }
+            _ => {}
+        }
         let copied = seconds(|| self.copy())?;
-        self.sync_copy()?;
+        let synced = fs::File::open(&self.database_copy).and_then(|file| file.sync_all());
+        synced.map_err(ArchiveError::io("sync", &self.database_copy))?;
         let deleted = seconds(|| self.change_copy("DELETE FROM sqlar"))?;
         Ok([listed, copied, deleted])
     }
 
-    fn copy(&self) -> Result<(), PlaceError> {
+    fn copy(&self) -> Result<(), ArchiveError> {
         let copied = fs::copy(&self.database, &self.database_copy);
-        let failed = PlaceError::io("write", &self.database_copy);
+        let failed = ArchiveError::io("write", &self.database_copy);
         copied.map(drop).map_err(failed)
     }
 
-    /// The one of the try before: to write over a file is other work than to make one.
-    fn remove_copy(&self) -> Result<(), PlaceError> {
-        match fs::remove_file(&self.database_copy) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(PlaceError::io("remove", &self.database_copy)(error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn sync_copy(&self) -> Result<(), PlaceError> {
-        let synced = fs::File::open(&self.database_copy).and_then(|file| file.sync_all());
-        synced.map_err(PlaceError::io("sync", &self.database_copy))
-    }
-
-    fn change_copy(&self, sql: &str) -> Result<(), PlaceError> {
-        let failed = || PlaceError::database("write", &self.database_copy);
-        let database = Connection::open(&self.database_copy).map_err(failed())?;
-        database.execute_batch(sql).map_err(failed())
+    fn change_copy(&self, sql: &str) -> Result<(), ArchiveError> {
+        let changed = Connection::open(&self.database_copy);
+        let changed = changed.and_then(|database| database.execute_batch(sql));
+        changed.map_err(ArchiveError::sqlite("write", &self.database_copy))
     }
 
     /// Seconds of `VACUUM` after half of the rows were deleted, and the most bytes that it needed beside the
     /// database: the temporary copy, which is as large as what results, and the journal.
-    fn vacuum(&self) -> Result<(f64, u64), PlaceError> {
+    fn vacuum(&self) -> Result<(f64, u64), ArchiveError> {
         self.copy()?;
         self.change_copy("DELETE FROM sqlar WHERE rowid % 2")?;
-        let journal = journal_of(&self.database_copy);
+        let journal = beside(&self.database_copy, "-journal");
+        let size = |path: &Path| fs::metadata(path).map(|found| found.len());
         let (ended, largest) = (AtomicBool::new(false), AtomicU64::new(0));
         let seconds = std::thread::scope(|scope| {
             let look = || {
                 while !ended.load(Relaxed) {
-                    let bytes = fs::metadata(&journal).map_or(0, |found| found.len());
-                    largest.fetch_max(bytes, Relaxed);
+                    largest.fetch_max(size(&journal).unwrap_or(0), Relaxed);
                     std::thread::sleep(LOOK);
                 }
             };
             let looking = std::thread::Builder::new().spawn_scoped(scope, look);
-            looking.map_err(PlaceError::io("start a thread to look at", &journal))?;
+            looking.map_err(ArchiveError::io("start a thread to look at", &journal))?;
             let seconds = seconds(|| self.change_copy("VACUUM"));
             ended.store(true, Relaxed);
             seconds
         })?;
-        let left = fs::metadata(&self.database_copy);
-        let left = left.map_err(PlaceError::io("look at", &self.database_copy))?;
-        Ok((seconds, left.len() + largest.into_inner()))
+        let left = size(&self.database_copy);
+        let left = left.map_err(ArchiveError::io("look at", &self.database_copy))?;
+        Ok((seconds, left + largest.into_inner()))
     }
 }
 
@@ -219,8 +205,8 @@ pub(crate) fn fill(
     sample: &Sample,
     page_size: u64,
     integer_keys: bool,
-) -> Result<u64, PlaceError> {
-    let failed = || PlaceError::database("write", database);
+) -> Result<u64, ArchiveError> {
+    let failed = || ArchiveError::sqlite("write", database);
     let table = match integer_keys {
         true => TABLE.replace("name TEXT", "name INTEGER"),
         false => TABLE.to_owned(),
@@ -236,7 +222,7 @@ pub(crate) fn fill(
         let mut content = Vec::new();
         value
             .read_to_end(&mut content)
-            .map_err(PlaceError::io("read", from))?;
+            .map_err(ArchiveError::io("read", from))?;
         let numbered = match integer_keys {
             true => format!("{number}"),
             false => format!("{number:036}"),
@@ -253,31 +239,25 @@ pub(crate) fn fill(
     Ok(bytes)
 }
 
-fn journal_of(database: &Path) -> PathBuf {
-    let mut journal = database.as_os_str().to_owned();
-    journal.push("-journal");
-    journal.into()
-}
-
-fn seconds(work: impl FnOnce() -> Result<(), PlaceError>) -> Result<f64, PlaceError> {
+fn seconds<E>(work: impl FnOnce() -> Result<(), E>) -> Result<f64, E> {
     let began = Instant::now();
     work()?;
     Ok(began.elapsed().as_secs_f64())
 }
 
-fn write_file(path: &Path, content: &[u8]) -> Result<(), PlaceError> {
+fn write_file(path: &Path, content: &[u8]) -> Result<(), ArchiveError> {
     let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).map_err(PlaceError::io("make directory", parent))?;
-    fs::write(path, content).map_err(PlaceError::io("write", path))
+    fs::create_dir_all(parent).map_err(ArchiveError::io("make directory", parent))?;
+    fs::write(path, content).map_err(ArchiveError::io("write", path))
 }
 
 /// Visits a directory and everything below it, and looks at the size of each file.
 fn list(
     directory: &Path,
-    visit: &mut dyn FnMut(&Path, bool) -> Result<(), PlaceError>,
-) -> Result<(), PlaceError> {
+    visit: &mut dyn FnMut(&Path, bool) -> Result<(), ArchiveError>,
+) -> Result<(), ArchiveError> {
     visit(directory, true)?;
-    let failed = || PlaceError::io("list", directory);
+    let failed = || ArchiveError::io("list", directory);
     for entry in fs::read_dir(directory).map_err(failed())? {
         let entry = entry.map_err(failed())?;
         let found = entry.metadata().map_err(failed())?;
@@ -345,7 +325,7 @@ mod tests {
         let sample = Sample::draw(&place_of_60_values(directory.path()), 4, 1).unwrap();
         let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
         let databases = [&place.database, &place.database_copy];
-        let journals = databases.map(|database| journal_of(database));
+        let journals = databases.map(|database| beside(database, "-journal"));
         let all = [&place.files, &place.files_copy];
         for path in all.into_iter().chain(databases).chain(&journals) {
             let name = path.file_name().unwrap().to_str().unwrap();

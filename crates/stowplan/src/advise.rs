@@ -344,8 +344,8 @@ impl<'a> Made<'a> {
         candidates: &mut Candidates,
         work: &Path,
     ) -> Result<(String, Study, Drawn), CliError> {
-        let many = candidates.sample(self.many.max(1))?;
-        let few = candidates.sample(self.few.max(1))?;
+        let mut sample = |count: u64| candidates.sample(count.max(1)).map_err(CliError::Place);
+        let (many, few) = (sample(self.many)?, sample(self.few)?);
         (self.many, self.few) = (many.count(), few.count());
         self.try_python(&many, work);
         let text = self.text();

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use stowplan_analysis::AnalysisError;
 use stowplan_archive::ArchiveError;
 use stowplan_archive::in_words;
-use stowplan_archive::place::PlaceError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_model::StudyError;
@@ -94,7 +93,7 @@ pub(crate) enum CliError {
     Archive(#[from] ArchiveError),
     /// A place of the user's cannot be looked at.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(ArchiveError),
     /// There is no such store.
     #[error(transparent)]
     Store(#[from] ResolveError),

@@ -38,11 +38,6 @@ enum Part {
     CrashWorkload(CrashStoreOptions),
     /// Judges crash states of a store.
     CrashJudge(CrashStoreOptions),
-    /// Unmounts what nobody answers for any more, once stdin ends.
-    UnmountWhenGone {
-        /// Where it is mounted.
-        directory: PathBuf,
-    },
 }
 
 /// Does what one of these processes does, and says how it ended; nothing if this was not started as one.
@@ -71,10 +66,6 @@ fn run(part: Part) -> Result<Exit, CliError> {
         Part::Crashfs(options) => crash::crashfs(&options),
         Part::CrashWorkload(options) => crash::workload(&options),
         Part::CrashJudge(options) => crash::judge(&options),
-        Part::UnmountWhenGone { directory } => {
-            stowplan_archive::mount::unmount_when_gone(&directory);
-            Ok(Exit::Done)
-        }
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::error::CliError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use stowplan_archive::place::PlaceError;
 use stowplan_archive::sample::{self, Candidates, Sample};
 use stowplan_harness::HarnessError;
 use stowplan_harness::environment::examine;
@@ -14,8 +13,9 @@ use stowplan_model::{Origin, Plan, SizeDistribution, Study, Survey};
 pub(crate) type Drawn = BTreeMap<String, Sample>;
 
 /// What a place holds, and on which file system.
-pub(crate) fn survey(origin: &Origin) -> Result<Survey, PlaceError> {
-    Ok(on_file_system(stowplan_archive::survey::survey(origin)?))
+pub(crate) fn survey(origin: &Origin) -> Result<Survey, CliError> {
+    let found = stowplan_archive::survey::survey(origin);
+    found.map(on_file_system).map_err(CliError::Place)
 }
 
 /// The same in one walk with the values of at most `largest` bytes that samples of at most `most` values
@@ -25,12 +25,13 @@ pub(crate) fn survey_to_draw(
     largest: u64,
     most: u64,
     seed: u64,
-) -> Result<(Survey, Candidates), PlaceError> {
+) -> Result<(Survey, Candidates), CliError> {
     let limited = Origin {
         largest: Some(largest),
         ..origin.clone()
     };
-    let (mut found, candidates) = Candidates::survey(&limited, most, seed)?;
+    let found = Candidates::survey(&limited, most, seed);
+    let (mut found, candidates) = found.map_err(CliError::Place)?;
     found.origin.largest = origin.largest;
     Ok((on_file_system(found), candidates))
 }
@@ -65,7 +66,7 @@ pub(crate) fn beside(directory: &Path, study: &mut Study) {
 /// they are.
 pub(crate) fn look(study: &mut Study) -> Result<(), CliError> {
     for dataset in study.datasets.values_mut() {
-        *dataset = sample::described(dataset)?;
+        *dataset = sample::described(dataset).map_err(CliError::Place)?;
     }
     Ok(())
 }

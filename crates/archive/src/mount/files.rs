@@ -1,15 +1,16 @@
 //! What the system asks of a mounted archive, and the answers.
 
-use super::tree::{Node, Tree};
+use super::tree::Tree;
 use crate::codec::WHOLE_MAX;
 use crate::error::Fault;
 use crate::read::Reader;
-use crate::sqlar::{Entry, Kind, Place};
+use crate::sqlar::{Entry, Kind};
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner,
     OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
     ReplyStatfs, Request,
 };
+use rustix::process::{getegid, geteuid};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,7 +25,8 @@ const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
 /// A mounted archive.
 pub(super) struct Files {
     tree: Tree,
-    readers: Vec<Mutex<Reader>>,
+    /// Those that nobody uses now: one for each thread that answers.
+    readers: Mutex<Vec<Reader>>,
     open: Mutex<Open>,
     owner: (u32, u32),
 }
@@ -45,50 +47,34 @@ enum Contents {
 
 impl Files {
     pub(super) fn new(tree: Tree, readers: Vec<Reader>) -> Self {
-        let owner = (
-            rustix::process::geteuid().as_raw(),
-            rustix::process::getegid().as_raw(),
-        );
         Self {
             tree,
-            readers: readers.into_iter().map(Mutex::new).collect(),
+            readers: Mutex::new(readers),
             open: Mutex::default(),
-            owner,
+            owner: (geteuid().as_raw(), getegid().as_raw()),
         }
     }
 
-    fn open_files(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A reader that nobody uses now, or the first one once it is free.
-    fn with_reader<T>(&self, read: impl FnOnce(&mut Reader) -> T) -> Option<T> {
-        let free = self
-            .readers
-            .iter()
-            .find_map(|reader| reader.try_lock().ok());
-        let first = || self.readers.first()?.lock().ok();
-        let mut reader = free.or_else(first)?;
-        Some(read(&mut reader))
-    }
-
     fn contents(&self, entry: &Entry) -> Result<Contents, Fault> {
-        let read = |reader: &mut Reader| match entry.place {
-            Place::Outside { .. } => reader.open_outside(entry).map(Contents::File),
-            Place::Inside { .. } => read_inside(reader, entry),
+        let reader = lock(&self.readers).pop();
+        let mut reader = reader.ok_or_else(|| Fault::entry("no reader"))?;
+        let contents = match entry.place.outside {
+            true => reader.open_outside(entry).map(Contents::File),
+            false => read_inside(&mut reader, entry),
         };
-        self.with_reader(read)
-            .unwrap_or_else(|| Err(Fault::entry("no reader")))
+        lock(&self.readers).push(reader);
+        contents
     }
 
-    fn attributes(&self, number: u32, node: &Node) -> FileAttr {
+    fn attributes(&self, number: u32) -> Option<FileAttr> {
+        let node = self.tree.node(number)?;
         let age = Duration::from_secs(node.mtime.unsigned_abs());
         let time = match node.mtime {
             0.. => SystemTime::UNIX_EPOCH.checked_add(age),
             _ => SystemTime::UNIX_EPOCH.checked_sub(age),
         };
         let time = time.unwrap_or(SystemTime::UNIX_EPOCH);
-        FileAttr {
+        Some(FileAttr {
             ino: inode(number),
             size: node.size,
             blocks: node.size.div_ceil(512),
@@ -104,8 +90,12 @@ impl Files {
             rdev: 0,
             blksize: 4096,
             flags: 0,
-        }
+        })
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_inside(reader: &mut Reader, entry: &Entry) -> Result<Contents, Fault> {
@@ -126,10 +116,10 @@ impl Contents {
     fn read(&self, offset: u64, size: u32) -> std::io::Result<Vec<u8>> {
         match self {
             Self::Memory(bytes) => {
-                let from = usize::try_from(offset)
-                    .unwrap_or(usize::MAX)
-                    .min(bytes.len());
-                let to = from.saturating_add(size as usize).min(bytes.len());
+                let from = bytes
+                    .len()
+                    .min(usize::try_from(offset).unwrap_or(usize::MAX));
+                let to = bytes.len().min(from.saturating_add(size as usize));
                 Ok(bytes[from..to].to_vec())
             }
             Self::File(file) => {
@@ -166,31 +156,25 @@ fn kind(kind: Kind) -> FileType {
 
 impl Filesystem for Files {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let child = name
-            .to_str()
-            .and_then(|name| self.tree.child(number(parent), name));
-        match child.and_then(|child| Some((child, self.tree.node(child)?))) {
-            Some((child, node)) => {
-                reply.entry(&FOR_EVER, &self.attributes(child, node), Generation(0));
-            }
+        let name = name.to_str();
+        let child = name.and_then(|name| self.tree.child(number(parent), name));
+        match child.and_then(|child| self.attributes(child)) {
+            Some(attributes) => reply.entry(&FOR_EVER, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.tree.node(number(ino)) {
-            Some(node) => reply.attr(&FOR_EVER, &self.attributes(number(ino), node)),
+        match self.attributes(number(ino)) {
+            Some(attributes) => reply.attr(&FOR_EVER, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        let entry = self
-            .tree
-            .entry(number(ino))
-            .filter(|entry| entry.kind == Kind::Link);
-        let contents = entry.map(|entry| self.contents(&entry));
-        match contents {
+        let entry = self.tree.entry(number(ino));
+        let link = entry.filter(|entry| entry.kind == Kind::Link);
+        match link.map(|link| self.contents(&link)) {
             Some(Ok(Contents::Memory(target))) => reply.data(&target),
             _ => reply.error(Errno::EIO),
         }
@@ -203,7 +187,7 @@ impl Filesystem for Files {
         };
         match self.contents(&entry) {
             Ok(contents) => {
-                let mut open = self.open_files();
+                let mut open = lock(&self.open);
                 open.last += 1;
                 let handle = open.last;
                 open.contents.insert(handle, Arc::new(contents));
@@ -225,7 +209,7 @@ impl Filesystem for Files {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let contents = self.open_files().contents.get(&fh.0).cloned();
+        let contents = lock(&self.open).contents.get(&fh.0).cloned();
         match contents.map(|contents| contents.read(offset, size)) {
             Some(Ok(bytes)) => reply.data(&bytes),
             _ => reply.error(Errno::EIO),
@@ -242,7 +226,7 @@ impl Filesystem for Files {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        self.open_files().contents.remove(&fh.0);
+        lock(&self.open).contents.remove(&fh.0);
         reply.ok();
     }
 

@@ -5,10 +5,11 @@
 //! channel is full, and the walk where too many batches wait, so what is between them is bounded.
 
 use super::write::Rows;
-use super::{Pack, Packed, told};
+use super::{Pack, Packed};
 use crate::error::{Fault, Refusal, Refusals};
+use crate::names::stored_name;
 use crate::source::{Beside, Body, Item, Source};
-use crate::walk::{Found, Walk};
+use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -22,148 +23,139 @@ const PART: usize = 1 << 20;
 /// Parts of a batch that wait for the writer.
 const WAITING: usize = 2;
 
+/// Some of a batch: what the walk refused, and what was read.
+type Part = (Refusals, Vec<Result<Item, Refusal>>);
+/// Where parts of a batch go, and where they come from.
+type Hand = SyncSender<Result<Part, ArchiveError>>;
+type Parts = Receiver<Result<Part, ArchiveError>>;
+
 /// Everything that a run of the line needs.
 pub(super) struct Line<'a> {
     pub(super) pack: &'a Pack,
     pub(super) page_size: u32,
     pub(super) scratch: &'a Path,
     pub(super) beside: Option<&'a Beside>,
-    pub(super) walk: Walk,
+    pub(super) walk: Mutex<Walk>,
     pub(super) total: u64,
     pub(super) watch: &'a dyn Watch,
 }
 
-/// Some of a batch.
-#[derive(Debug, Default)]
-struct Part {
-    items: Vec<Item>,
-    refused: Refusals,
-    bytes: usize,
-}
-
-type Parts = Receiver<Result<Part, ArchiveError>>;
-type Hand = SyncSender<Result<Part, ArchiveError>>;
-
 impl Line<'_> {
     /// Writes everything into a new archive at `made`.
-    pub(super) fn run(self, made: &Path) -> Result<Packed, ArchiveError> {
-        let Self { pack, beside, .. } = self;
-        let rows = Rows::create(made, pack, self.page_size, beside.is_some())?;
-        let walk = Mutex::new(self.walk);
+    pub(super) fn run(&self, made: &Path) -> Result<Packed, ArchiveError> {
+        let Self { pack, watch, .. } = *self;
+        let mut rows = Rows::create(made, pack, self.page_size, self.beside.is_some())?;
         let (batches, in_order) = sync_channel(pack.threads.get());
-        let read = |batches: SyncSender<Parts>| match Source::of(
-            &pack.source,
-            self.scratch,
-            pack.store,
-            beside,
-        ) {
-            Ok(source) => read_all(source, &walk, &batches),
-            Err(error) => fail(&batches, error),
-        };
         thread::scope(|scope| {
-            let mut started = 0;
+            let mut started = false;
             for _ in 0..pack.threads.get() {
                 let batches = batches.clone();
-                let started_one = thread::Builder::new().spawn_scoped(scope, || read(batches));
-                started += usize::from(started_one.is_ok());
+                let reader = thread::Builder::new().spawn_scoped(scope, || self.read(batches));
+                started |= reader.is_ok();
             }
             drop(batches);
-            match started {
-                0 => Err(ArchiveError::invalid(
-                    "the system grants no thread; try again later",
-                )),
-                _ => write_all(rows, in_order, self.watch, self.total),
+            if !started {
+                let why = "the system grants no thread; try again later";
+                return Err(ArchiveError::invalid(why));
             }
+            // Readers end when the channels that they hand on by do.
+            for part in in_order.into_iter().flatten() {
+                if watch.interrupted() {
+                    return Err(ArchiveError::Interrupted);
+                }
+                let (refused, items) = part?;
+                rows.refuse(refused);
+                items.into_iter().try_for_each(|item| rows.put(item))?;
+                watch.progress(rows.done().min(self.total), self.total);
+            }
+            rows.finish()
         })
     }
-}
 
-/// Takes batches until every reader ended. Readers end when their channels do.
-fn write_all(
-    mut rows: Rows,
-    batches: Receiver<Parts>,
-    watch: &dyn Watch,
-    total: u64,
-) -> Result<Packed, ArchiveError> {
-    for part in batches.into_iter().flatten() {
-        let part = part?;
-        if watch.interrupted() {
-            return Err(ArchiveError::Interrupted);
-        }
-        rows.refuse(part.refused);
-        for item in part.items {
-            rows.write(item)?;
-        }
-        watch.progress(rows.done().min(total), total);
-    }
-    rows.finish()
-}
-
-/// Has the writer end with an error; nobody hears it if that ended before.
-fn fail(batches: &SyncSender<Parts>, error: ArchiveError) {
-    let (hand, parts) = sync_channel(1);
-    let _ = hand.send(Err(error));
-    let _ = batches.send(parts);
-}
-
-/// Reads batch after batch until the walk ends, the writer does, or something fails.
-fn read_all(mut source: Source, walk: &Mutex<Walk>, batches: &SyncSender<Parts>) {
-    loop {
-        let mut part = Part::default();
-        let (hand, parts) = sync_channel(WAITING);
-        let found = {
-            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = next_batch(&mut walk, &mut part.refused);
-            let is_over = found.as_ref().is_ok_and(Vec::is_empty) && part.refused.is_empty();
-            // Within the lock: the order of the walk is that of the channels.
-            if is_over || batches.send(parts).is_err() {
+    /// Reads batch after batch until the walk ends, the writer does, or something fails.
+    fn read(&self, batches: SyncSender<Parts>) {
+        let source = Source::of(
+            &self.pack.source,
+            self.scratch,
+            self.pack.store,
+            self.beside,
+        );
+        let mut source = match source {
+            Ok(source) => source,
+            Err(error) => {
+                let (hand, parts) = sync_channel(1);
+                let _ = hand.send(Err(error));
+                let _ = batches.send(parts);
                 return;
             }
-            found
         };
-        let read = found.and_then(|found| read_batch(&mut source, found, part, &hand));
-        if let Err(error) = read {
-            let _ = hand.send(Err(error));
-            return;
-        }
-    }
-}
-
-fn next_batch(walk: &mut Walk, refused: &mut Refusals) -> Result<Vec<Found>, ArchiveError> {
-    let mut found = Vec::with_capacity(BATCH);
-    while found.len() < BATCH {
-        match walk.next(refused)? {
-            Some(next) => found.push(next),
-            None => break,
-        }
-    }
-    Ok(found)
-}
-
-fn read_batch(
-    source: &mut Source,
-    found: Vec<Found>,
-    mut part: Part,
-    hand: &Hand,
-) -> Result<(), ArchiveError> {
-    // Nobody takes a part if the writer ended, and then all ends.
-    let hand_on = |part| hand.send(Ok(part)).map_err(|_| ArchiveError::Interrupted);
-    for found in found {
-        match source.read(&found) {
-            Ok(item) => {
-                part.bytes += match &item.body {
-                    Body::Bytes(bytes) => bytes.len(),
-                    Body::Spool(..) | Body::File(_) => PART,
-                    Body::None | Body::Link(_) | Body::Outside => 0,
-                };
-                part.items.push(item);
+        while let Some((hand, walked)) = self.next(&batches) {
+            let hand_on = |part| hand.send(Ok(part)).map_err(|_| ArchiveError::Interrupted);
+            // Nobody takes a part if the writer ended, and then all ends.
+            if let Err(error) = walked.and_then(|batch| batch.read(&mut source, &hand_on)) {
+                let _ = hand.send(Err(error));
+                return;
             }
-            Err(Fault::Entry(why)) => part.refused.add(Refusal::new(told(&found.path), why)),
-            Err(Fault::Fatal(error)) => return Err(error),
-        }
-        if part.bytes >= PART {
-            hand_on(std::mem::take(&mut part))?;
         }
     }
-    hand_on(part)
+
+    /// The next batch, and where its parts go; nothing after the last, or if the writer ended.
+    fn next(&self, batches: &SyncSender<Parts>) -> Option<(Hand, Result<Batch, ArchiveError>)> {
+        let (hand, parts) = sync_channel(WAITING);
+        let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let batch = Batch::of(&mut walk);
+        let is_over = batch.as_ref().is_ok_and(Batch::is_empty);
+        // Within the lock: the order of the walk is that of the channels.
+        (!is_over && batches.send(parts).is_ok()).then_some((hand, batch))
+    }
+}
+
+/// What the walk found, and what it could not.
+#[derive(Default)]
+struct Batch {
+    found: Vec<crate::walk::Found>,
+    refused: Refusals,
+}
+
+impl Batch {
+    fn of(walk: &mut Walk) -> Result<Self, ArchiveError> {
+        let mut batch = Self::default();
+        while batch.found.len() < BATCH
+            && let Some(next) = walk.next(&mut batch.refused)?
+        {
+            batch.found.push(next);
+        }
+        Ok(batch)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.refused.is_empty()
+    }
+
+    fn read(
+        self,
+        source: &mut Source,
+        hand_on: &dyn Fn(Part) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let mut part = (self.refused, Vec::new());
+        let mut bytes = 0;
+        for found in self.found {
+            let item = match source.read(&found) {
+                Ok(item) => Ok(item),
+                Err(Fault::Entry(why)) => Err(Refusal::new(stored_name(&found.path), why)),
+                Err(Fault::Fatal(error)) => return Err(error),
+            };
+            bytes += match item.as_ref().map(|item| &item.body) {
+                Ok(Body::Bytes(bytes)) => bytes.len(),
+                Ok(Body::Spool(..) | Body::File(_)) => PART,
+                _ => 0,
+            };
+            part.1.push(item);
+            if bytes >= PART {
+                hand_on(std::mem::take(&mut part))?;
+                bytes = 0;
+            }
+        }
+        hand_on(part)
+    }
 }

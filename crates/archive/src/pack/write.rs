@@ -1,8 +1,8 @@
 //! Rows of an archive that is being made.
 
-use super::{Pack, Packed, told};
+use super::{Pack, Packed};
 use crate::ArchiveError;
-use crate::codec::PIECE;
+use crate::codec::each_piece;
 use crate::error::{Fault, Refusal, Refusals};
 use crate::names::stored_name;
 use crate::source::{Body, Identity, Item, Summed};
@@ -52,30 +52,29 @@ impl Rows {
         })
     }
 
+    /// How many entries were looked at.
+    pub(super) fn done(&self) -> u64 {
+        self.packed.entries() + self.packed.refused.count
+    }
+
+    /// Notes what cannot have a row.
     pub(super) fn refuse(&mut self, refused: Refusals) {
         self.packed.refused.extend(refused);
     }
 
-    /// How many entries were looked at.
-    pub(super) fn done(&self) -> u64 {
-        let packed = &self.packed;
-        packed.files + packed.directories + packed.links + packed.refused.count
-    }
-
-    pub(super) fn write(&mut self, mut item: Item) -> Result<(), ArchiveError> {
-        match insert(&self.connection, &self.name, true, &mut item) {
-            Ok(()) => {
-                self.write_back(&item);
-                self.packed.count(item);
+    /// Makes a row of what was read, or notes why it was not.
+    pub(super) fn put(&mut self, read: Result<Item, Refusal>) -> Result<(), ArchiveError> {
+        let mut item = match read {
+            Ok(item) => item,
+            Err(refusal) => {
+                self.packed.refused.add(refusal);
+                return Ok(());
             }
-            Err(Fault::Entry(why)) => self.packed.refused.add(Refusal::new(told(&item.path), why)),
-            Err(Fault::Fatal(error)) => return Err(error),
+        };
+        if let Err(fault) = insert(&self.connection, &self.name, true, &mut item) {
+            return fault.told(stored_name(&item.path), &mut self.packed.refused);
         }
-        Ok(())
-    }
-
-    /// Has the disk write meanwhile, so that little is left for the sync at the end.
-    fn write_back(&mut self, item: &Item) {
+        // Has the disk write meanwhile, so that little is left for the sync at the end.
         self.unwritten += match &item.body {
             Body::Bytes(bytes) => bytes.len() as u64,
             Body::Spool(_, length) => *length,
@@ -86,14 +85,15 @@ impl Rows {
             room::begin_writeback(&self.file);
             self.unwritten = 0;
         }
+        self.packed.count(item);
+        Ok(())
     }
 
     pub(super) fn finish(self) -> Result<Packed, ArchiveError> {
         let failed = || ArchiveError::sqlite("write", &self.name);
         self.connection.execute_batch("COMMIT").map_err(failed())?;
-        self.connection
-            .close()
-            .map_err(|(_, error)| failed()(error))?;
+        let closed = self.connection.close();
+        closed.map_err(|(_, error)| failed()(error))?;
         Ok(self.packed)
     }
 }
@@ -128,12 +128,16 @@ pub(crate) fn insert(
         Body::Link(target) => row(-1, target).map(drop)?,
         Body::Bytes(bytes) => row(size, bytes).map(drop)?,
         Body::Spool(spool, length) => {
-            let blob = Blob::of_zeros(connection, archive, row(size, &ZeroBlob(*length))?);
-            blob.fill(spool, *length)?;
+            let rowid = row(size, &ZeroBlob(*length))?;
+            or_give_up(connection, archive, rowid, || {
+                fill(connection, archive, rowid, spool, *length)
+            })?;
         }
         Body::File(file) => {
-            let blob = Blob::of_zeros(connection, archive, row(size, &ZeroBlob(item.size))?);
-            item.crc32 = blob.fill_from_source(file, item.size, item.identity)?;
+            let rowid = row(size, &ZeroBlob(item.size))?;
+            item.crc32 = or_give_up(connection, archive, rowid, || {
+                fill_from_source(connection, archive, rowid, (file, item.size, item.identity))
+            })?;
         }
     }
     if has_checksums && item.size > 0 {
@@ -154,80 +158,60 @@ fn changed<E>(_: E) -> Fault {
     Fault::entry("it was changed while it was read")
 }
 
-/// A row whose value is zeros until it is filled.
-struct Blob<'a> {
-    connection: &'a Connection,
-    archive: &'a Path,
+/// Fills a row. What cannot be read has none; what cannot be written ends all, and where nothing could be written,
+/// the row could not be taken away either.
+fn or_give_up<T>(
+    connection: &Connection,
+    archive: &Path,
     rowid: i64,
+    fill: impl FnOnce() -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let filled = fill();
+    if let Err(Fault::Entry(_)) = filled {
+        let deleted = connection.execute("DELETE FROM sqlar WHERE rowid = ?1", [rowid]);
+        deleted.map_err(written(archive))?;
+    }
+    filled
 }
 
-impl<'a> Blob<'a> {
-    fn of_zeros(connection: &'a Connection, archive: &'a Path, rowid: i64) -> Self {
-        Self {
-            connection,
-            archive,
-            rowid,
-        }
+/// Writes `length` bytes of a file into a row whose value is as many zeros.
+fn fill(
+    connection: &Connection,
+    archive: &Path,
+    rowid: i64,
+    from: &mut dyn Read,
+    length: u64,
+) -> Result<(), Fault> {
+    let failed = || written(archive);
+    let blob = connection.blob_open(MAIN_DB, "sqlar", "data", rowid, false);
+    let mut blob = blob.map_err(failed())?;
+    let unreadable = |error| Fault::entry(format!("it cannot be read: {error}"));
+    let mut at = 0;
+    let copied = each_piece(from.take(length), unreadable, &mut |piece| {
+        blob.write_at(piece, at).map_err(failed())?;
+        at += piece.len();
+        Ok(())
+    })?;
+    match copied == length {
+        true => blob.close().map_err(failed()),
+        false => Err(changed(())),
     }
+}
 
-    /// Writes `length` bytes of a file. What cannot be read has no row; what cannot be written ends all.
-    fn fill(&self, from: &mut dyn Read, length: u64) -> Result<(), Fault> {
-        self.write(from, length)
-            .or_else(|fault| self.give_up(fault))
-    }
-
-    /// The same from the packed file itself, which must not change meanwhile; the sum of its bytes.
-    fn fill_from_source(
-        &self,
-        file: &mut File,
-        length: u64,
-        identity: Identity,
-    ) -> Result<u32, Fault> {
-        let mut filled = || {
-            file.seek(SeekFrom::Start(0)).map_err(changed)?;
-            let mut summed = Summed::new(&mut *file);
-            self.write(&mut summed, length)?;
-            let crc32 = summed.sum.finalize();
-            let after = rustix::fs::fstat(&*file).map_err(changed)?;
-            match Identity::of(&after) == identity {
-                true => Ok(crc32),
-                false => Err(changed(())),
-            }
-        };
-        filled().or_else(|fault| self.give_up(fault))
-    }
-
-    fn write(&self, from: &mut dyn Read, length: u64) -> Result<(), Fault> {
-        let failed = || written(self.archive);
-        let blob = self
-            .connection
-            .blob_open(MAIN_DB, "sqlar", "data", self.rowid, false);
-        let mut blob = blob.map_err(failed())?;
-        let mut piece = vec![0; PIECE];
-        let mut at = 0;
-        while at < length {
-            let most = piece
-                .len()
-                .min((length - at).try_into().unwrap_or(usize::MAX));
-            let read = from.read(&mut piece[..most]);
-            let read = read.map_err(|error| Fault::entry(format!("it cannot be read: {error}")))?;
-            if read == 0 {
-                return Err(changed(()));
-            }
-            blob.write_at(&piece[..read], at as usize)
-                .map_err(failed())?;
-            at += read as u64;
-        }
-        blob.close().map_err(failed())
-    }
-
-    /// Takes the row away. Where nothing could be written, neither could this.
-    fn give_up<T>(&self, fault: Fault) -> Result<T, Fault> {
-        if let Fault::Entry(_) = fault {
-            let sql = "DELETE FROM sqlar WHERE rowid = ?1";
-            let deleted = self.connection.execute(sql, [self.rowid]);
-            deleted.map_err(written(self.archive))?;
-        }
-        Err(fault)
+/// The same from the packed file itself, which must not change meanwhile; the sum of its bytes.
+fn fill_from_source(
+    connection: &Connection,
+    archive: &Path,
+    rowid: i64,
+    (file, length, identity): (&mut File, u64, Identity),
+) -> Result<u32, Fault> {
+    file.seek(SeekFrom::Start(0)).map_err(changed)?;
+    let mut summed = Summed::new(&mut *file);
+    fill(connection, archive, rowid, &mut summed, length)?;
+    let crc32 = summed.sum.finalize();
+    let after = rustix::fs::fstat(&*file).map_err(changed)?;
+    match Identity::of(&after) == identity {
+        true => Ok(crc32),
+        false => Err(changed(())),
     }
 }

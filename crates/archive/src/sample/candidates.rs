@@ -1,13 +1,13 @@
 //! The values of a place that samples are drawn from, as one walk found them.
 
 use super::{ATTEMPTS, Pick, Sample, nothing, open_file};
-use crate::place::PlaceError;
+use crate::ArchiveError;
+use crate::directories::open_top;
 use crate::survey::table::Column;
-use crate::survey::walk::{Entry, Visitor, open_directory, walk};
 use crate::survey::{Sort, directory, sort, table};
-use rustix::fs::{CWD, FileType};
+use crate::walk::{Met, look};
+use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
-use std::ops::ControlFlow;
 use stowplan_dataset::names;
 use stowplan_dataset::random::scatter_all;
 use stowplan_model::{Origin, Survey};
@@ -33,27 +33,18 @@ struct Stratum {
     least: BinaryHeap<(u64, Pick)>,
 }
 
-/// A value that can be drawn.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Value<'v> {
-    /// As in a [`Pick`].
-    pub(super) path: &'v [u8],
-    pub(super) position: u64,
-    pub(super) size: u64,
-}
-
 impl Candidates {
     /// Surveys a place, and finds the values that samples of at most `most` values are drawn from, in one
     /// walk; none above the largest that the place is asked for.
     ///
     /// # Errors
     /// As [`crate::survey::survey`].
-    pub fn survey(origin: &Origin, most: u64, seed: u64) -> Result<(Survey, Self), PlaceError> {
+    pub fn survey(origin: &Origin, most: u64, seed: u64) -> Result<(Survey, Self), ArchiveError> {
         let mut found = Self::none(origin, most, seed, BTreeSet::new());
         let survey = match sort(origin)? {
-            Sort::Directory => directory::survey(&origin.place, &mut found)?,
+            Sort::Directory => directory::survey(&origin.place, &mut |met| found.meet(met))?,
             Sort::Database => table::survey(origin, &mut |position, size| {
-                found.offer_row(position, size);
+                found.offer(&[], position, size);
             })?,
         };
         Ok((survey, found))
@@ -65,13 +56,13 @@ impl Candidates {
         most: u64,
         seed: u64,
         closed: BTreeSet<Vec<u8>>,
-    ) -> Result<Self, PlaceError> {
+    ) -> Result<Self, ArchiveError> {
         let mut found = Self::none(origin, most, seed, closed);
         match sort(origin)? {
-            Sort::Directory => walk(&origin.place, &mut found)?,
+            Sort::Directory => look(&origin.place, &mut |met| found.meet(met))?,
             Sort::Database => Column::open(origin)?.lengths(&mut |position, bytes, _| {
                 if let Some(size) = bytes {
-                    found.offer_row(position, size);
+                    found.offer(&[], position, size);
                 }
             })?,
         }
@@ -106,7 +97,7 @@ impl Candidates {
     ///
     /// # Errors
     /// The file system or SQLite refuses, there is no such value, or ever others cannot be opened.
-    pub fn sample(&mut self, count: u64) -> Result<Sample, PlaceError> {
+    pub fn sample(&mut self, count: u64) -> Result<Sample, ArchiveError> {
         for _ in 0..ATTEMPTS {
             let Some(picks) = self.picks(count) else {
                 // Too many could not be opened: there are more in the place.
@@ -126,7 +117,7 @@ impl Candidates {
             }
             self.leave_out(found);
         }
-        Err(PlaceError::Invalid(format!(
+        Err(ArchiveError::Invalid(format!(
             "{} files of {} cannot be opened, though their permissions allow it; look at one: {}",
             self.closed.len(),
             self.origin.place.display(),
@@ -170,25 +161,30 @@ impl Candidates {
         }
     }
 
-    fn offer_row(&mut self, position: u64, size: u64) {
-        self.offer(Value {
-            path: &[],
-            position,
-            size,
-        });
+    fn meet(&mut self, met: Met<'_>) {
+        let Met::Entry(entry) = met else { return };
+        let meant = entry.kind == FileType::RegularFile && names::is_inner_path(entry.path);
+        if meant && entry.is_readable() && !self.closed.contains(entry.path) {
+            self.offer(
+                entry.path,
+                0,
+                u64::try_from(entry.stat.st_size).unwrap_or(0),
+            );
+        }
     }
 
-    fn offer(&mut self, value: Value<'_>) {
+    /// A file of a path, or the row at a position.
+    fn offer(&mut self, path: &[u8], position: u64, size: u64) {
         let largest = self.origin.largest.unwrap_or(u64::MAX);
         // Replacing nothing by nothing writes nothing, and reading it reads nothing.
-        if value.size == 0 || value.size > largest {
+        if size == 0 || size > largest {
             return;
         }
-        self.bytes = self.bytes.saturating_add(value.size);
-        let stratum = self.strata.entry(octave(value.size)).or_default();
+        self.bytes = self.bytes.saturating_add(size);
+        let stratum = self.strata.entry(octave(size)).or_default();
         stratum.values += 1;
-        let hash = match value.path {
-            [] => scatter_all(&[self.seed, value.position]),
+        let hash = match path {
+            [] => scatter_all(&[self.seed, position]),
             path => hash_of(self.seed, path),
         };
         let least = &mut stratum.least;
@@ -197,9 +193,9 @@ impl Candidates {
             return;
         }
         let pick = Pick {
-            path: value.path.to_owned(),
-            position: value.position,
-            size: value.size,
+            path: path.to_owned(),
+            position,
+            size,
         };
         least.push((hash, pick));
         if full {
@@ -208,29 +204,13 @@ impl Candidates {
     }
 }
 
-/// The files of a tree that can be read, as far as permissions tell.
-impl Visitor for Candidates {
-    fn entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
-        let path = entry.path;
-        let meant = entry.kind == FileType::RegularFile && names::is_inner_path(path);
-        if meant && entry.is_readable() && !self.closed.contains(path) {
-            self.offer(Value {
-                path,
-                position: 0,
-                size: u64::try_from(entry.stat.st_size).unwrap_or(0),
-            });
-        }
-        ControlFlow::Continue(())
-    }
-}
-
 /// Those of the files that cannot be opened.
-pub(super) fn unopened(origin: &Origin, picks: &[Pick]) -> Result<Vec<Vec<u8>>, PlaceError> {
+pub(super) fn unopened(origin: &Origin, picks: &[Pick]) -> Result<Vec<Vec<u8>>, ArchiveError> {
     if sort(origin)? == Sort::Database {
         return Ok(Vec::new());
     }
     let root = &origin.place;
-    let top = open_directory(CWD, root).map_err(PlaceError::io(super::OPEN, root))?;
+    let top = open_top(root).map_err(ArchiveError::io(super::OPEN, root))?;
     let paths = picks.iter().map(|pick| &pick.path);
     let closed = paths.filter(|path| open_file(&top, path).is_err());
     Ok(closed.cloned().collect())

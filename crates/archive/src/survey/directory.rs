@@ -1,14 +1,13 @@
 //! The survey of a directory.
 
 use super::sizes::Sizes;
-use super::walk::{Both, Entry, Visitor, walk};
 use super::{MOST_BYTES, Odd};
-use crate::place::PlaceError;
+use crate::ArchiveError;
+use crate::walk::{Entry, Met, look};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ops::ControlFlow;
 use std::path::Path;
 use stowplan_model::{OddityKind, Origin, Survey};
 
@@ -18,21 +17,13 @@ const BLOCK: u64 = 512;
 /// holes.
 const NO_HOLE: u64 = 4096;
 
-/// Counts what a directory holds; `other` visits the same entries.
-pub(crate) fn survey(place: &Path, other: &mut dyn Visitor) -> Result<Survey, PlaceError> {
-    let mut counted = Counted {
-        sizes: Sizes::default(),
-        odd: Odd::default(),
-        directories: 0,
-        links: 0,
-        allocated: 0,
-        depth: 0,
-        longest_name: 0,
-        longest_path: 0,
-        names: HashSet::new(),
-        linked: HashSet::new(),
-    };
-    walk(place, &mut Both(&mut counted, other))?;
+/// Counts what a directory holds; `other` is told of the same.
+pub(crate) fn survey(place: &Path, other: &mut dyn FnMut(Met<'_>)) -> Result<Survey, ArchiveError> {
+    let mut counted = Counted::default();
+    look(place, &mut |met| {
+        counted.meet(met);
+        other(met);
+    })?;
     let sizes = &counted.sizes;
     Ok(Survey {
         origin: Origin {
@@ -59,6 +50,7 @@ pub(crate) fn survey(place: &Path, other: &mut dyn Visitor) -> Result<Survey, Pl
     })
 }
 
+#[derive(Default)]
 struct Counted {
     sizes: Sizes,
     odd: Odd,
@@ -68,14 +60,38 @@ struct Counted {
     depth: u64,
     longest_name: u64,
     longest_path: u64,
-    /// Names of the present directory in lower case, hashed.
-    names: HashSet<u64>,
+    /// Names in lower case, hashed, of the directories from the topmost one to the present one.
+    names: Vec<HashSet<u64>>,
     /// Files with several names that were met, so that their blocks count once.
     linked: HashSet<(u64, u64)>,
 }
 
 impl Counted {
-    fn name(&mut self, entry: &Entry<'_>) {
+    fn meet(&mut self, met: Met<'_>) {
+        match met {
+            Met::Entry(entry) => self.entry(&entry),
+            Met::OtherFileSystem(path) => self.odd.note(OddityKind::OtherFileSystem, path),
+            Met::Refused(path, Errno::NOENT) => self.odd.note(OddityKind::Vanished, path),
+            Met::Refused(path, _) => self.odd.note(OddityKind::Unreadable, path),
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) {
+        let depth = entry.path.iter().filter(|byte| **byte == b'/').count();
+        // Those of a directory that was left are forgotten.
+        self.names.resize_with(depth + 1, HashSet::new);
+        self.name(entry, depth);
+        match entry.kind {
+            FileType::RegularFile => self.file(entry, depth),
+            FileType::Directory => self.directories += 1,
+            FileType::Symlink => self.link(entry),
+            FileType::Socket => self.odd.note(OddityKind::Socket, entry.path),
+            FileType::Fifo => self.odd.note(OddityKind::Fifo, entry.path),
+            _ => self.odd.note(OddityKind::Device, entry.path),
+        }
+    }
+
+    fn name(&mut self, entry: &Entry<'_>, depth: usize) {
         let name = entry.name.to_bytes();
         self.longest_name = self.longest_name.max(name.len() as u64);
         self.longest_path = self.longest_path.max(entry.path.len() as u64);
@@ -88,17 +104,16 @@ impl Counted {
                 return;
             }
         }
-        if !self.names.insert(hasher.finish()) {
+        if !self.names[depth].insert(hasher.finish()) {
             self.odd.note(OddityKind::CaseOnly, entry.path);
         }
     }
 
-    fn file(&mut self, entry: &Entry<'_>) {
+    fn file(&mut self, entry: &Entry<'_>, depth: usize) {
         let stat = entry.stat;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         let blocks = u64::try_from(stat.st_blocks).unwrap_or(0) * BLOCK;
         self.sizes.add(size);
-        let depth = entry.path.iter().filter(|byte| **byte == b'/').count();
         self.depth = self.depth.max(depth as u64);
         if stat.st_nlink > 1 {
             self.odd.note(OddityKind::HardLink, entry.path);
@@ -125,7 +140,7 @@ impl Counted {
                 self.odd.note(OddityKind::LinkOutside, entry.path);
             }
             Ok(_) => {}
-            Err(why) => self.refused(entry.path, why),
+            Err(why) => self.meet(Met::Refused(entry.path, why)),
         }
     }
 }
@@ -149,40 +164,8 @@ fn leads_out(path: &[u8], target: &[u8]) -> bool {
     false
 }
 
-impl Visitor for Counted {
-    fn begin_directory(&mut self) {
-        self.names.clear();
-    }
-
-    fn entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
-        self.name(entry);
-        match entry.kind {
-            FileType::RegularFile => self.file(entry),
-            FileType::Directory => self.directories += 1,
-            FileType::Symlink => self.link(entry),
-            FileType::Socket => self.odd.note(OddityKind::Socket, entry.path),
-            FileType::Fifo => self.odd.note(OddityKind::Fifo, entry.path),
-            _ => self.odd.note(OddityKind::Device, entry.path),
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn other_file_system(&mut self, path: &[u8]) {
-        self.odd.note(OddityKind::OtherFileSystem, path);
-    }
-
-    fn refused(&mut self, path: &[u8], why: Errno) {
-        let kind = match why {
-            Errno::NOENT => OddityKind::Vanished,
-            _ => OddityKind::Unreadable,
-        };
-        self.odd.note(kind, path);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::walk::Nobody;
     use super::*;
     use std::ffi::OsStr;
     use std::fs::{self, File};
@@ -200,7 +183,7 @@ mod tests {
         fs::write(at("a/b/a-long-name"), vec![7; 1_000]).unwrap();
         symlink("..", at("a/b/up")).unwrap();
         symlink("a", at("around")).unwrap();
-        let survey = survey(directory.path(), &mut Nobody).unwrap();
+        let survey = survey(directory.path(), &mut |_| ()).unwrap();
         assert_eq!((survey.values, survey.bytes, survey.empty), (3, 1_005, 1));
         assert_eq!((survey.directories, survey.links), (2, 2));
         assert_eq!((survey.depth, survey.longest_name), (2, 11));
@@ -230,7 +213,7 @@ mod tests {
         symlink("/etc/passwd", at("absolute")).unwrap();
         symlink("../../x", at("d/above")).unwrap();
         symlink("../twice", at("d/inside")).unwrap();
-        let survey = survey(directory.path(), &mut Nobody).unwrap();
+        let survey = survey(directory.path(), &mut |_| ()).unwrap();
         let found: Vec<_> = survey.odd.iter().map(|odd| (odd.kind, odd.count)).collect();
         use OddityKind::{CaseOnly, Fifo, HardLink, Holes, LinkOutside, NotUtf8, Socket};
         let expected = [

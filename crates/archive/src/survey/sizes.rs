@@ -1,9 +1,10 @@
 //! Sizes of many values in little memory: their number, their quantiles, their spread.
 
+use hdrhistogram::Histogram;
 use stowplan_model::SizeBin;
 
-/// Rows of each doubling, as a power of two: quantiles are known to one part in so many.
-const PRECISION: u32 = 5;
+/// Quantiles are known to one part in a thousand.
+const DIGITS: u8 = 3;
 
 /// Sizes, counted.
 #[derive(Debug, Clone, Default)]
@@ -13,7 +14,7 @@ pub(crate) struct Sizes {
     pub(crate) smallest: u64,
     pub(crate) largest: u64,
     pub(crate) empty: u64,
-    rows: Vec<u64>,
+    counts: Option<Histogram<u64>>,
     /// Mean of the natural logarithms of sizes above 0, and the sum of squares about it (Welford
     /// 1962).
     mean: f64,
@@ -22,7 +23,6 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// Counts one more.
-    #[expect(clippy::cast_precision_loss, reason = "logarithms and counts")]
     pub(crate) fn add(&mut self, size: u64) {
         self.smallest = match self.count {
             0 => size,
@@ -31,11 +31,13 @@ impl Sizes {
         self.largest = self.largest.max(size);
         self.count += 1;
         self.bytes = self.bytes.saturating_add(size);
-        let row = row_of(size);
-        if self.rows.len() <= row {
-            self.rows.resize(row + 1, 0);
+        if self.counts.is_none() {
+            self.counts = Histogram::new(DIGITS).ok();
         }
-        self.rows[row] += 1;
+        if let Some(counts) = &mut self.counts {
+            // It grows, and no size is too large for it.
+            let _ = counts.record(size);
+        }
         if size == 0 {
             self.empty += 1;
             return;
@@ -47,49 +49,29 @@ impl Sizes {
     }
 
     /// Standard deviation of the natural logarithm of the sizes above 0.
-    #[expect(clippy::cast_precision_loss, reason = "a count")]
     pub(crate) fn sigma(&self) -> f64 {
-        let others = (self.count - self.empty).saturating_sub(1);
-        match others {
+        match (self.count - self.empty).saturating_sub(1) {
             0 => 0.0,
-            _ => (self.squares / others as f64).sqrt(),
+            others => (self.squares / others as f64).sqrt(),
         }
     }
 
-    /// The size that a share of the values does not exceed, to one part in 32; within a row, sizes count as
-    /// equally likely.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rank"
-    )]
+    /// The size that a share of the values does not exceed.
     pub(crate) fn quantile(&self, share: f64) -> u64 {
-        let rank = ((self.count as f64 * share).ceil() as u64).max(1);
-        let mut before = 0;
-        for (row, values) in self.rows.iter().enumerate() {
-            if before + values >= rank {
-                let (from, to) = bounds(row);
-                let inside = (rank - before) as f64 / *values as f64 * (to - from) as f64;
-                return (from + inside as u64).clamp(self.smallest, self.largest);
-            }
-            before += values;
-        }
-        self.largest
+        let counts = self.counts.as_ref();
+        let found = counts.map_or(0, |counts| counts.value_at_quantile(share));
+        found.clamp(self.smallest, self.largest)
     }
 
     /// Rows by rising size, four for each doubling, those without values left out.
     pub(crate) fn histogram(&self) -> Vec<SizeBin> {
         let mut bins: Vec<SizeBin> = Vec::new();
-        for (row, values) in self.rows.iter().enumerate().filter(|(_, n)| **n > 0) {
-            let (from, to) = quarter(bounds(row).0);
+        for row in self.counts.iter().flat_map(Histogram::iter_recorded) {
+            let values = row.count_since_last_iteration();
+            let (from, to) = quarter(row.value_iterated_to());
             match bins.last_mut() {
                 Some(last) if last.from == from => last.values += values,
-                _ => bins.push(SizeBin {
-                    from,
-                    to,
-                    values: *values,
-                }),
+                _ => bins.push(SizeBin { from, to, values }),
             }
         }
         if let Some(first) = bins.first_mut() {
@@ -102,34 +84,12 @@ impl Sizes {
     }
 }
 
-/// Small sizes have rows of their own, larger ones share them.
-#[expect(clippy::cast_possible_truncation, reason = "at most 1,920")]
-fn row_of(size: u64) -> usize {
-    let octave = size.checked_ilog2().unwrap_or(0);
-    match octave.checked_sub(PRECISION) {
-        None => size as usize,
-        Some(above) => ((u64::from(above) << PRECISION) + (size >> above)) as usize,
-    }
-}
-
-/// The smallest and the largest size of a row.
-fn bounds(row: usize) -> (u64, u64) {
-    let row = row as u64;
-    let above = (row >> PRECISION).saturating_sub(1);
-    let from = (row - (above << PRECISION)) << above;
-    (from, from + ((1 << above) - 1))
-}
-
 /// The quarter of a doubling that a size lies in.
 fn quarter(size: u64) -> (u64, u64) {
     let octave = size.checked_ilog2().unwrap_or(0);
-    match octave.checked_sub(2) {
-        None => (size, size),
-        Some(above) => {
-            let from = size >> above << above;
-            (from, from + ((1 << above) - 1))
-        }
-    }
+    let above = octave.saturating_sub(2);
+    let from = size >> above << above;
+    (from, from + ((1 << above) - 1))
 }
 
 #[cfg(test)]
@@ -165,13 +125,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn every_size_is_in_the_row_that_has_its_bounds(size: u64) {
-            let (from, to) = bounds(row_of(size));
-            prop_assert!((from..=to).contains(&size), "{size} in {from} to {to}");
-            prop_assert!(to - from <= size / 32);
-        }
-
         #[test]
         fn a_histogram_holds_every_value_and_rises(
             sizes in prop::collection::vec(0u64..100_000, 1..200)

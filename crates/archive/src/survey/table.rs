@@ -2,7 +2,7 @@
 
 use super::sizes::Sizes;
 use super::{MOST_BYTES, Odd};
-use crate::place::PlaceError;
+use crate::ArchiveError;
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
 use std::fs::File;
@@ -28,10 +28,10 @@ pub(crate) struct Column {
 
 impl Column {
     /// Opens the column that is meant.
-    pub(crate) fn open(origin: &Origin) -> Result<Self, PlaceError> {
+    pub(crate) fn open(origin: &Origin) -> Result<Self, ArchiveError> {
         let path = &origin.place;
-        let failed = |action| PlaceError::database(action, path);
-        let address = address(path).map_err(PlaceError::io("open", path))?;
+        let failed = |action| ArchiveError::sqlite(action, path);
+        let address = address(path).map_err(ArchiveError::io("open", path))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_URI;
@@ -64,9 +64,9 @@ impl Column {
     pub(crate) fn rows(
         &self,
         what: &str,
-        visit: &mut dyn FnMut(&rusqlite::Row<'_>) -> Result<(), PlaceError>,
-    ) -> Result<(), PlaceError> {
-        let failed = || PlaceError::database("read", &self.path);
+        visit: &mut dyn FnMut(&rusqlite::Row<'_>) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let failed = || ArchiveError::sqlite("read", &self.path);
         let text = format!("SELECT {what} FROM {}", quoted(&self.table));
         let mut statement = self.connection.prepare(&text).map_err(failed())?;
         let mut rows = statement.raw_query();
@@ -80,7 +80,7 @@ impl Column {
     pub(crate) fn lengths(
         &self,
         visit: &mut dyn FnMut(u64, Option<u64>, u64),
-    ) -> Result<(), PlaceError> {
+    ) -> Result<(), ArchiveError> {
         let column = quoted(&self.column);
         let key = self.key.as_deref().map_or("NULL".to_owned(), quoted);
         let what = format!(
@@ -92,8 +92,8 @@ impl Column {
             let number = |index| {
                 let number: Option<i64> = row
                     .get(index)
-                    .map_err(PlaceError::database("read", &self.path))?;
-                Ok::<_, PlaceError>(number.map(i64::unsigned_abs))
+                    .map_err(ArchiveError::sqlite("read", &self.path))?;
+                Ok::<_, ArchiveError>(number.map(i64::unsigned_abs))
             };
             visit(position, number(0)?, number(1)?.unwrap_or(0));
             position += 1;
@@ -102,7 +102,7 @@ impl Column {
     }
 
     /// Whether rows are found by an integer: the key, or where there is none, the row's own number.
-    fn has_integer_keys(&self) -> Result<bool, PlaceError> {
+    fn has_integer_keys(&self) -> Result<bool, ArchiveError> {
         let Some(key) = self.key.as_deref().map(quoted) else {
             return Ok(true);
         };
@@ -111,14 +111,14 @@ impl Column {
             quoted(&self.table)
         );
         let found = self.connection.query_row(&text, [], |row| row.get(0));
-        found.map_err(PlaceError::database("read", &self.path))
+        found.map_err(ArchiveError::sqlite("read", &self.path))
     }
 
-    fn pragma(&self, name: &str) -> Result<u64, PlaceError> {
+    fn pragma(&self, name: &str) -> Result<u64, ArchiveError> {
         self.connection
             .query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
             .map(i64::unsigned_abs)
-            .map_err(PlaceError::database("read", &self.path))
+            .map_err(ArchiveError::sqlite("read", &self.path))
     }
 }
 
@@ -155,7 +155,7 @@ fn is_wal(path: &Path) -> std::io::Result<bool> {
 pub(crate) fn survey(
     origin: &Origin,
     value: &mut dyn FnMut(u64, u64),
-) -> Result<Survey, PlaceError> {
+) -> Result<Survey, ArchiveError> {
     let column = Column::open(origin)?;
     let mut sizes = Sizes::default();
     let mut odd = Odd::default();
@@ -178,7 +178,7 @@ pub(crate) fn survey(
     Ok(Survey {
         page_size: Some(page_size),
         integer_keys: sizes.count > 0 && column.has_integer_keys()?,
-        wal: is_wal(&origin.place).map_err(PlaceError::io("read", &origin.place))?,
+        wal: is_wal(&origin.place).map_err(ArchiveError::io("read", &origin.place))?,
         values: sizes.count,
         bytes: sizes.bytes,
         allocated_bytes: page_size.saturating_mul(column.pragma("page_count")?),
@@ -235,16 +235,16 @@ fn candidates(connection: &Connection, origin: &Origin) -> rusqlite::Result<Vec<
 fn choose(
     candidates: Vec<(String, String)>,
     origin: &Origin,
-) -> Result<(String, String), PlaceError> {
+) -> Result<(String, String), ArchiveError> {
     let place = origin.place.display();
     match &candidates[..] {
         [(table, column)] => Ok((table.clone(), column.clone())),
         [] if origin.table.is_some() || origin.column.is_some() => {
-            Err(PlaceError::Invalid(format!(
+            Err(ArchiveError::Invalid(format!(
                 "{place} has no such table with such a column of blobs; name both, by --table and --column"
             )))
         }
-        [] => Err(PlaceError::Invalid(format!(
+        [] => Err(ArchiveError::Invalid(format!(
             "{place} has no table with a column of blobs; name one of another type by --table and --column"
         ))),
         several => {
@@ -257,7 +257,7 @@ fn choose(
             } else {
                 ""
             };
-            Err(PlaceError::Invalid(format!(
+            Err(ArchiveError::Invalid(format!(
                 "{place} has several columns of blobs; choose one: {}{more}",
                 named.join(", ")
             )))

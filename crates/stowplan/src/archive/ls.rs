@@ -130,9 +130,9 @@ fn json(entry: &Entry, target: Option<&str>) -> serde_json::Value {
         "permissions": entry.permissions,
         "mtime": entry.mtime,
         "bytes": entry.size,
-        "stored_bytes": entry.stored(),
+        "stored_bytes": entry.place.stored,
         "deflated": entry.is_deflated(),
-        "outside": matches!(entry.place, stowplan_archive::Place::Outside { .. }),
+        "outside": entry.place.outside,
         "target": target,
     })
 }

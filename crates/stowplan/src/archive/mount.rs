@@ -5,9 +5,10 @@ use super::words::left_out;
 use crate::error::{CliError, Exit};
 use crate::screen;
 use crate::screen::counted;
+use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 use stowplan_archive::mount::{self, Audience, Mounted};
@@ -15,8 +16,6 @@ use stowplan_harness::interrupt::Interrupt;
 
 /// How often it is looked whether it shall end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The verb that unmounts once nobody answers any more.
-const UNMOUNTER: &str = "unmount-when-gone";
 
 /// Mounts an archive.
 pub(crate) fn mount(options: &MountOptions) -> Result<Exit, CliError> {
@@ -52,7 +51,7 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
             break ended;
         }
         if interrupt.raised() && !asked {
-            mount::ask_to_end(&child);
+            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
             asked = true;
         }
         sleep(LOOK_EVERY);
@@ -67,7 +66,6 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
 fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
     let mounted = mounted(options)?;
     let interrupt = watch(options)?;
-    let unmounter = unmounter(options);
     if !options.quiet {
         screen::say(&format!(
             "{}: {} in {}, until Ctrl-C or 'umount {}'",
@@ -80,12 +78,6 @@ fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
     let end = left_out("not shown", &mounted.refused);
     while !interrupt.raised() && !mounted.is_over() {
         sleep(LOOK_EVERY);
-    }
-    drop(mounted);
-    if let Ok(mut unmounter) = unmounter {
-        // Its stdin ends, and it finds nothing to do.
-        drop(unmounter.stdin.take());
-        let _ = unmounter.wait();
     }
     Ok(end)
 }
@@ -105,15 +97,4 @@ fn mounted(options: &MountOptions) -> Result<Mounted, CliError> {
 
 fn watch(options: &MountOptions) -> Result<Interrupt, CliError> {
     Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for", &options.directory))
-}
-
-/// A process that outlives this one, however it ends, and then unmounts.
-fn unmounter(options: &MountOptions) -> std::io::Result<Child> {
-    Command::new(std::env::current_exe()?)
-        .arg(UNMOUNTER)
-        .arg(std::fs::canonicalize(&options.directory)?)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
 }

@@ -5,7 +5,7 @@ use crate::error::{CliError, Exit};
 use crate::form::{DOCUMENT, Form};
 use crate::places::survey;
 use crate::screen;
-use stowplan_archive::place::PlaceError;
+use stowplan_archive::ArchiveError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Container, Database, PageUse};
@@ -26,7 +26,7 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
         Err(refusal) => {
             return stat_of_any(options, &form).map_err(|error| match error {
                 // Of a database that SQLite does not open, kvtest's refusal says more.
-                CliError::Place(PlaceError::Database { .. }) => KvtestError::from(refusal).into(),
+                CliError::Place(ArchiveError::Sqlite { .. }) => KvtestError::from(refusal).into(),
                 error => error,
             });
         }
