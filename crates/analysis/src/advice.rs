@@ -342,8 +342,6 @@ fn weighed_mean(weights: [f64; 2], ratios: [RatioEstimate; 2]) -> RatioEstimate 
     };
     RatioEstimate {
         ratio: mean(|ratio| ratio.ratio),
-        raw_low: mean(|ratio| ratio.raw_low),
-        raw_high: mean(|ratio| ratio.raw_high),
         low: mean(|ratio| ratio.low),
         high: mean(|ratio| ratio.high),
         rounds: ratios[0].rounds.min(ratios[1].rounds),
@@ -533,8 +531,6 @@ mod tests {
     fn gaining(aspect: Aspect, gain: f64) -> Aspect {
         let gain = RatioEstimate {
             ratio: gain,
-            raw_low: gain * 0.97,
-            raw_high: gain * 1.03,
             low: gain * 0.95,
             high: gain * 1.05,
             rounds: 10,

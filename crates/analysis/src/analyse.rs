@@ -218,6 +218,7 @@ fn outcome(
         metric: noise.metric,
         sleeps: noise.beside.is_some(),
         control: noise.control,
+        calibration: noise.spread.widening(),
         noise_floor: noise.floor,
         reliable: noise.reliable,
         delay_share: noise.delay_share,

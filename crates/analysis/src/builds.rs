@@ -2,7 +2,7 @@
 //! all rounds on one build share that, so that no number of them averages it away.
 
 use crate::{
-    ALPHA_PER_LOOK, Estimate, Metric, StoppingRule,
+    StoppingRule,
     blocks::Blocks,
     compare::student,
     estimate::median,
@@ -10,13 +10,8 @@ use crate::{
     stopping::{self, Noise},
 };
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use stowplan_model::{Comparison, Measurement};
-
-/// The variance of an estimate over that of independent rounds, above which builds differ. Of builds
-/// that do not, two of each store show as much in about one of three comparisons: that costs building
-/// others, and what is missed costs a wrong interval (METHOD "Builds").
-const DIFFERS_BEYOND: f64 = 1.5;
 
 /// With so many degrees of freedom Student's distribution is the normal one.
 const NORMAL: f64 = 1e6;
@@ -37,44 +32,12 @@ pub(crate) struct Paired {
 pub struct Builds {
     /// How many: of that store of the two that has fewer.
     pub count: usize,
-    /// Whether they differ by more than rounds on the same builds do.
+    /// Whether they differ by more than rounds on the same builds do; the deviation is then above 0.
     pub differ: bool,
-    /// Standard deviation of the ratio from build to build of both stores, as a natural logarithm, the
-    /// noise of rounds subtracted; 0 where nothing is left. Nothing with a single build.
+    /// Standard deviation of the ratio from build to build of both stores, as a natural logarithm: what its own
+    /// show, the noise of rounds subtracted, with a part of what all stores of the comparison do. Nothing with a
+    /// single build.
     pub deviation: Option<f64>,
-}
-
-/// The estimate of a ratio, with the interval of its rounds widened by what builds add to it (METHOD
-/// "Builds"). Nothing with fewer than ten rounds.
-pub(crate) fn estimate_of(paired: &[Paired], metric: Metric) -> Option<(Estimate, Option<Builds>)> {
-    estimate_at(paired, metric, ALPHA_PER_LOOK)
-}
-
-/// The same with an interval that misses with another probability.
-pub(crate) fn estimate_at(
-    paired: &[Paired],
-    metric: Metric,
-    alpha: f64,
-) -> Option<(Estimate, Option<Builds>)> {
-    let differences: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
-    let estimate = stopping::estimate_at(&differences, metric, alpha)?;
-    let Some(count) = count(paired) else {
-        return Some((estimate, None));
-    };
-    let effect = DesignEffect::of(&[Part::of(paired, &scores(&differences, metric))]);
-    let factor = effect.factor(alpha);
-    let of_values = Clusters::of(paired, &centred(&differences));
-    let builds = Builds {
-        count,
-        differ: effect.variance > DIFFERS_BEYOND,
-        deviation: of_values.map(|clusters| clusters.deviation(differences.len())),
-    };
-    let widened = Estimate {
-        low: estimate.estimate - factor * (estimate.estimate - estimate.low),
-        high: estimate.estimate + factor * (estimate.high - estimate.estimate),
-        ..estimate
-    };
-    Some((widened, Some(builds)))
 }
 
 /// Whether a comparison should go on with other builds: those so far differ in one of its open ratios.
@@ -85,10 +48,11 @@ pub fn builds_differ(
     rule: &StoppingRule,
 ) -> bool {
     let blocks = Blocks::of(comparison, measurements);
-    let metric = Noise::of(comparison, &blocks, rule).metric;
-    let open = stopping::open(comparison, &blocks, metric, rule);
-    open.iter().any(|(_, paired)| {
-        let builds = estimate_of(paired, metric).and_then(|(_, builds)| builds);
+    let noise = Noise::of(comparison, &blocks, rule);
+    let open = stopping::open(comparison, &blocks, noise.metric, rule);
+    open.iter().any(|(_, so_far)| {
+        let found = noise.spread.estimate(&so_far.differences, so_far.alpha);
+        let builds = found.and_then(|(_, builds)| builds);
         builds.is_some_and(|builds| builds.differ)
     })
 }
@@ -117,35 +81,9 @@ pub(crate) fn residuals(paired: &[Paired]) -> Vec<f64> {
     left
 }
 
-/// How many builds there are of the store that has fewer; nothing where neither tells.
-fn count(paired: &[Paired]) -> Option<usize> {
-    let of = |side| {
-        Some(
-            labels(paired, side)?
-                .into_iter()
-                .collect::<BTreeSet<_>>()
-                .len(),
-        )
-    };
-    [of(0), of(1)].into_iter().flatten().min()
-}
-
 /// The builds of one side, round by round; nothing unless all are known.
 fn labels(paired: &[Paired], side: usize) -> Option<Vec<u32>> {
     paired.iter().map(|pair| pair.builds[side]).collect()
-}
-
-/// What each round contributes to the estimate: for that of signed ranks its rank, for the median its
-/// sign, both less their mean. A round that is far off weighs no more than it does in the estimate.
-fn scores(differences: &[f64], metric: Metric) -> Vec<f64> {
-    let ranks = centred_ranks(differences);
-    match metric {
-        Metric::Corrected => ranks,
-        Metric::Wall => {
-            let sign = |rank: &f64| if *rank == 0.0 { 0.0 } else { rank.signum() };
-            centred(&ranks.iter().map(sign).collect::<Vec<f64>>())
-        }
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
@@ -234,18 +172,13 @@ fn independent(scores: &[f64]) -> f64 {
     scores.iter().map(|score| score * score).sum::<f64>() * n / (n - 1.0)
 }
 
-/// Variances of the sum of the rounds' scores.
+/// The variance of the sum of the rounds' scores with the rounds of a build of either store as one unit
+/// (Cameron, Gelbach & Miller 2011: two-way clusters).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Clusters {
-    /// With the rounds of a build of either store as one unit (Cameron, Gelbach & Miller 2011: two-way
-    /// clusters).
     clustered: f64,
-    /// The same from what rounds on the same builds differ by.
-    within: f64,
     /// Degrees of freedom of what builds add.
     freedom: f64,
-    /// Builds of the store that has fewer.
-    builds: f64,
 }
 
 impl Clusters {
@@ -281,18 +214,8 @@ impl Clusters {
         };
         (independent > 0.0).then_some(Self {
             clustered,
-            within: both.within(n).unwrap_or(independent),
             freedom: freedom as f64,
-            builds: fewest.builds as f64,
         })
-    }
-
-    /// Standard deviation of one round's score from build to build, in units of the scores.
-    fn deviation(&self, rounds: usize) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
-        let rounds = rounds as f64;
-        let of_mean = (self.clustered - self.within).max(0.0) / (rounds * rounds);
-        (of_mean * self.builds).sqrt()
     }
 }
 

@@ -114,8 +114,6 @@ fn itself(cell: &Cell, judge: &Judge<'_>) -> ContrastOutcome {
         reference: cell.id.clone(),
         estimate: measured.then_some(RatioEstimate {
             ratio: 1.0,
-            raw_low: 1.0,
-            raw_high: 1.0,
             low: 1.0,
             high: 1.0,
             rounds,

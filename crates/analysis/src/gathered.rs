@@ -4,9 +4,9 @@ use crate::{AnalysisError, labels};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    CellFailure, CellId, DriverCost, FootprintRecord, HarnessCost, Measurement, Phases,
-    PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, SCHEMA_VERSION, Session,
-    Settings, Verification, Warning, is_one_run,
+    BlockKind, Cell, CellFailure, CellId, Comparison, DriverCost, FootprintRecord, HarnessCost,
+    Measurement, Phases, PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader,
+    SCHEMA_VERSION, Session, Settings, Verification, Warning, is_one_run,
 };
 
 /// Everything a run recorded, by kind and cell.
@@ -132,6 +132,14 @@ impl<'a> Gathered<'a> {
         if let Some(end) = self.end.take() {
             self.earlier_seconds = end.seconds;
             self.earlier_phases = end.phases.unwrap_or_default();
+            let measurements = &self.measurements;
+            let begun = |cell: &Cell| {
+                let blocks = measurements.get(&cell.id)?.iter();
+                let blocks = blocks.filter(|block| block.block != BlockKind::Counting);
+                blocks.map(|block| block.round.saturating_add(1)).max()
+            };
+            let next = |of: &Comparison| of.cells.iter().filter_map(begun).max().unwrap_or(0);
+            self.run.to_mut().judge(next);
         }
         if let Some(rounds) = session.max_rounds {
             self.run.to_mut().raise_rounds(rounds);

@@ -4,7 +4,6 @@
 use crate::{
     RatioEstimate, StoppingRule,
     blocks::Blocks,
-    builds,
     stopping::{self, Noise},
 };
 use stowplan_model::{Comparison, Contrast, Measurement};
@@ -20,8 +19,7 @@ pub struct Interim {
 }
 
 impl Interim {
-    /// Half the width of the interval, widened by the noise floor, as a ratio minus one: 0.02 is
-    /// ±2%.
+    /// Half the width of the interval as a ratio minus one: 0.02 is ±2%.
     #[must_use]
     pub fn half_width(&self) -> Option<f64> {
         let estimate = self.estimate?;
@@ -40,11 +38,11 @@ pub fn interim(
     let noise = Noise::of(comparison, &blocks, rule);
     let open = stopping::open(comparison, &blocks, noise.metric, rule);
     open.into_iter()
-        .map(|(contrast, differences)| {
-            let found = builds::estimate_of(&differences, noise.metric);
+        .map(|(contrast, so_far)| {
+            let found = noise.spread.estimate(&so_far.differences, so_far.alpha);
             Interim {
                 contrast,
-                estimate: found.map(|(estimate, _)| estimate.to_ratio(noise.floor)),
+                estimate: found.map(|(estimate, _)| estimate.to_ratio(0.0)),
             }
         })
         .collect()

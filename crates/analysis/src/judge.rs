@@ -4,12 +4,14 @@ use crate::{
     Builds, ContrastOutcome, CorrectedRatio, Metric, RatioEstimate, StoppingRule, TotalOutcome,
     Verdict,
     blocks::Blocks,
-    builds,
     stopping::{self, Noise},
     work::{measured_too, operations_per_commit, work_differences_of},
 };
 use std::collections::BTreeSet;
 use stowplan_model::{Cell, Comparison, Role};
+
+/// What describes and decides nothing has a plain 95% interval.
+const ALPHA_DESCRIBED: f64 = 0.05;
 
 /// One comparison with its timed blocks and its noise: what is needed to judge any pair of its
 /// cells.
@@ -62,7 +64,9 @@ impl<'a> Judge<'a> {
         let of_each = wanted.filter_map(|contrast| {
             let (pair, metric) = ((&contrast.cell, &contrast.reference), self.noise.metric);
             let looked = stopping::replay(self.comparison, &self.blocks, pair, metric, self.rule);
-            builds::estimate_of(&looked.differences, metric)?;
+            self.noise
+                .spread
+                .estimate(&looked.differences, looked.alpha)?;
             Some(looked.differences.iter().map(|pair| pair.round).collect())
         });
         of_each.reduce(|shared: BTreeSet<u32>, rounds| &shared & &rounds)
@@ -78,11 +82,10 @@ impl<'a> Judge<'a> {
     }
 
     /// The ratio of a cell's time to the reference's with its verdict. The interval is that of
-    /// the look at which the pair was decided, widened by the noise floor of the whole session.
+    /// the look at which the pair was decided, with what the whole session says of the errors of ratios.
     pub(crate) fn contrast(&self, cell: &Cell, reference: &Cell) -> ContrastOutcome {
         let timed = (&self.blocks, &self.noise);
-        let (estimate, verdict, builds) = self.at_its_look(cell, reference, timed);
-        let (verdict, corrected) = self.borne_out(cell, reference, timed, (estimate, verdict));
+        let (estimate, verdict, builds, corrected) = self.at_its_look(cell, reference, timed);
         ContrastOutcome {
             cell: cell.id.clone(),
             reference: reference.id.clone(),
@@ -103,53 +106,43 @@ impl<'a> Judge<'a> {
         if !writes(cell) || !writes(reference) {
             return None;
         }
-        let (estimate, verdict, _) = self.at_its_look(cell, reference, (blocks, noise));
-        let found = (estimate, verdict);
-        let (verdict, _) = self.borne_out(cell, reference, (blocks, noise), found);
+        let (estimate, verdict, ..) = self.at_its_look(cell, reference, (blocks, noise));
         let estimate = estimate?;
         Some(TotalOutcome { estimate, verdict })
     }
 
-    /// The verdict by the headline, if the time that stands beside it bears it out (R8), and the
-    /// ratio by that time. If not, nothing is claimed.
-    fn borne_out(
-        &self,
-        cell: &Cell,
-        reference: &Cell,
-        (blocks, noise): (&Blocks<'_>, &Noise),
-        (estimate, verdict): (Option<RatioEstimate>, Verdict),
-    ) -> (Verdict, Option<CorrectedRatio>) {
-        let pair = (&cell.id, &reference.id);
-        let other = estimate.zip(noise.beside).and_then(|(estimate, beside)| {
-            let other = beside.ratio(blocks, pair, estimate.rounds)?;
-            Some(CorrectedRatio {
-                estimate: other,
-                agrees: stopping::bears_out(verdict, &estimate, &other, self.rule.zone()),
-            })
-        });
-        match other {
-            Some(CorrectedRatio { agrees: false, .. }) => (Verdict::Unresolved, other),
-            _ => (verdict, other),
-        }
-    }
-
+    /// The ratio by the headline at its look, with its verdict if the time that stands beside it bears it out
+    /// (R8), and the ratio by that time. If not, nothing is claimed.
     fn at_its_look(
         &self,
         cell: &Cell,
         reference: &Cell,
         (blocks, noise): (&Blocks<'_>, &Noise),
-    ) -> (Option<RatioEstimate>, Verdict, Option<Builds>) {
+    ) -> (
+        Option<RatioEstimate>,
+        Verdict,
+        Option<Builds>,
+        Option<CorrectedRatio>,
+    ) {
         let pair = (&cell.id, &reference.id);
-        let metric = noise.metric;
-        let progress = stopping::replay(self.comparison, blocks, pair, metric, self.rule);
-        match builds::estimate_of(&progress.differences, metric) {
-            Some((estimate, builds)) => (
-                Some(estimate.to_ratio(noise.floor)),
-                noise.verdict(&estimate, self.rule),
-                builds,
-            ),
-            None => (None, Verdict::NoData, None),
-        }
+        let looked = stopping::replay(self.comparison, blocks, pair, noise.metric, self.rule);
+        let found = noise.spread.estimate(&looked.differences, looked.alpha);
+        let Some((found, builds)) = found else {
+            return (None, Verdict::NoData, None, None);
+        };
+        let (estimate, verdict) = (found.to_ratio(0.0), noise.verdict(&found, self.rule));
+        let other = noise.beside.and_then(|beside| {
+            let other = beside.ratio(blocks, pair, (found.n, looked.alpha))?;
+            Some(CorrectedRatio {
+                estimate: other,
+                agrees: stopping::bears_out(verdict, &estimate, &other, self.rule.zone()),
+            })
+        });
+        let verdict = match other {
+            Some(CorrectedRatio { agrees: false, .. }) => Verdict::Unresolved,
+            _ => verdict,
+        };
+        (Some(estimate), verdict, builds, other)
     }
 
     /// The ratio of a cell's time to that of its floor, over all rounds that both have: it describes,
@@ -161,8 +154,8 @@ impl<'a> Judge<'a> {
         }
         let metric = self.noise.metric;
         let paired = self.blocks.paired(&cell.id, &floor.id, metric);
-        let (estimate, _) = builds::estimate_of(&paired, metric)?;
-        Some(estimate.to_ratio(self.noise.floor))
+        let (estimate, _) = self.noise.spread.estimate(&paired, ALPHA_DESCRIBED)?;
+        Some(estimate.to_ratio(0.0))
     }
 
     /// The cell among baseline and candidates that beats each of the others: see

@@ -40,6 +40,7 @@ mod repeated;
 mod run_warning;
 mod sessions;
 mod space;
+mod spread;
 mod stationarity;
 mod stopping;
 mod summary;
@@ -91,9 +92,7 @@ pub use recommendation::{
 pub use repeated::{Repeated, repeated};
 pub use run_warning::RunWarning;
 pub use stationarity::Stationarity;
-pub use stopping::{
-    ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
-};
+pub use stopping::{ALPHA_PER_LOOK, LOOKS, StoppingRule, contrast_of_control, undecided, verdict};
 pub use tails::Basis;
 pub use warnings::TWICE_DIFFERED;
 pub use work::{

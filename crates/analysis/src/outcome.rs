@@ -83,7 +83,11 @@ pub struct ComparisonOutcome {
     pub sleeps: bool,
     /// The A/A control; nothing if the comparison has too few rounds.
     pub control: Option<ControlOutcome>,
-    /// The noise floor φ, as a natural logarithm: intervals are widened by it.
+    /// By how much longer intervals are than independent rounds would make them, as a ratio of at least 1:
+    /// what identical cells show against the errors of their own rounds.
+    pub calibration: f64,
+    /// The noise floor φ, as a natural logarithm: what is no ratio of the rounds of one session, such as a
+    /// change between two, is widened by it.
     pub noise_floor: f64,
     /// Whether the A/A gate is passed (the control's interval contains 1); if not, no verdict of
     /// the comparison claims anything.
@@ -212,15 +216,11 @@ pub struct ControlOutcome {
 /// An estimated ratio of times with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RatioEstimate {
-    /// Estimate of the ratio: Hodges–Lehmann of corrected times, median of wall times.
+    /// Estimate of the ratio: that of Hodges and Lehmann.
     pub ratio: f64,
-    /// Lower end of the interval of the procedure, before widening.
-    pub raw_low: f64,
-    /// Upper end of it.
-    pub raw_high: f64,
-    /// Lower end, widened by the noise floor: the one to show.
+    /// Lower end of its interval.
     pub low: f64,
-    /// Upper end, widened by the noise floor.
+    /// Upper end.
     pub high: f64,
     /// Rounds it rests on.
     pub rounds: usize,
@@ -232,8 +232,6 @@ impl RatioEstimate {
     pub fn inverse(&self) -> Self {
         Self {
             ratio: 1.0 / self.ratio,
-            raw_low: 1.0 / self.raw_high,
-            raw_high: 1.0 / self.raw_low,
             low: 1.0 / self.high,
             high: 1.0 / self.low,
             rounds: self.rounds,

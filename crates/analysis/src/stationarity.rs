@@ -199,7 +199,8 @@ mod tests {
                     }
                 })
                 .collect();
-            let (_, builds) = builds::estimate_of(&paired, crate::Metric::Corrected).unwrap();
+            let spread = crate::spread::Spread::alone(&paired);
+            let (_, builds) = spread.estimate(&paired, 0.05).unwrap();
             let found = Stationarity::of_rounds(&paired, builds).unwrap();
             found.drifts() || found.clusters()
         };

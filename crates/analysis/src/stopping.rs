@@ -2,22 +2,31 @@
 //!
 //! A contrast is looked at after 10, 20 and 40 paired rounds and nowhere between: peeking until
 //! something is "significant" finds a difference between identical cells in 20% of sessions
-//! (METHOD "Ratios"). What a look concludes depends on the rounds up to that look only, so the
+//! (METHOD "Ratios"). Each look pays for itself out of one probability to err, by how many of the rounds
+//! there are to be. What a look concludes depends on the rounds up to that look only, so the
 //! looks can be replayed from a record at any later time and stop at the same place.
 
 use crate::{
-    ControlOutcome, Estimate, Metric, RatioEstimate, Verdict,
-    blocks::Blocks,
-    builds::{self, Paired},
+    ControlOutcome, Estimate, Metric, RatioEstimate, Verdict, blocks::Blocks, builds::Paired,
+    compare::student, estimate::MIN_ROUNDS, spread::Spread,
 };
+use std::collections::BTreeSet;
 use stowplan_model::{Cell, CellId, Comparison, Contrast, Measurement, Role, RunHeader};
 
 /// Paired rounds after which a contrast is looked at (METHOD "Ratios").
 pub const LOOKS: [u32; 3] = [10, 20, 40];
 
-/// The `alpha` of the interval at each look, so that all three together err in at most 5%:
-/// Pocock's constant (Pocock 1977) for looks at 1/4, 1/2 and 1 of the rounds.
+/// The `alpha` of the control's interval, which is looked at as often as any other without ending
+/// anything: three looks at 1/4, 1/2 and 1 of the rounds together err in at most 5% (Pocock 1977).
 pub const ALPHA_PER_LOOK: f64 = 0.0207;
+
+/// How often the looks that were planned may err together.
+const ALPHA_PLANNED: f64 = 0.04;
+/// How often those may that were added later: as little as one can pay for four times the rounds and still
+/// learn from them. Both are what [`crate::ERROR_OF_A_RATIO`] says.
+const ALPHA_ADDED: f64 = 0.01;
+/// With so many degrees of freedom Student's distribution is the normal one.
+const NORMAL: f64 = 1e6;
 
 /// The widening that a quiet machine needs: drift within a session that the interval cannot see
 /// (METHOD "Ratios").
@@ -55,13 +64,36 @@ impl StoppingRule {
         self.equivalence.ln_1p()
     }
 
-    /// The paired rounds after which contrasts of a comparison are looked at; the last is the
-    /// most it gets.
-    fn looks(&self, comparison: &Comparison) -> Vec<usize> {
+    /// The most rounds of a comparison.
+    fn cap(&self, comparison: &Comparison) -> usize {
         let [.., last] = LOOKS;
-        let cap = self.max_rounds.min(comparison.max_rounds).min(last);
-        let earlier = LOOKS.into_iter().filter(|look| *look < cap);
-        earlier.chain([cap]).map(|look| look as usize).collect()
+        self.max_rounds.min(comparison.max_rounds).min(last) as usize
+    }
+
+    /// After how many of these pairs a contrast is looked at, rising, and whether because a session came to its
+    /// end then.
+    fn looks(&self, comparison: &Comparison, paired: &[Paired]) -> Vec<(usize, bool)> {
+        let cap = self.cap(comparison);
+        let earlier = LOOKS.map(|look| look as usize).into_iter();
+        let planned = earlier.filter(|look| *look < cap).chain([cap]);
+        let before = comparison.judged.ends.iter();
+        let ends = before.map(|end| paired.iter().filter(|pair| pair.round < *end).count());
+        let ends = ends.filter(|rounds| *rounds >= MIN_ROUNDS);
+        let looks = planned.map(|look| (look, false));
+        let looks: BTreeSet<_> = looks.chain(ends.map(|look| (look, true))).collect();
+        looks.into_iter().collect()
+    }
+
+    /// What there is to spend on the looks at a contrast of a comparison.
+    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+    fn spending(&self, comparison: &Comparison) -> Spending {
+        let cap = self.cap(comparison) as f64;
+        let planned = comparison.judged.planned_rounds.map(f64::from);
+        Spending {
+            planned: planned.map_or(cap, |planned| planned.min(cap)),
+            spent: 0.0,
+            last: ALPHA_PLANNED,
+        }
     }
 
     fn precise_enough(&self, estimate: &Estimate) -> bool {
@@ -70,55 +102,44 @@ impl StoppingRule {
     }
 }
 
-/// What one look at a contrast says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// The question is answered: more rounds would not change the verdict.
-    Decided,
-    /// The widened interval crosses an edge of the zone, is too wide, or does not exist yet.
-    Continue,
+/// How often the looks at one contrast may err.
+#[derive(Debug, Clone, Copy)]
+struct Spending {
+    /// The most rounds there were to be from the start, or that there were when a session came to its end.
+    planned: f64,
+    /// By the looks so far together.
+    spent: f64,
+    /// By the last of them.
+    last: f64,
 }
 
-/// Looks at the paired differences `d_r = ln(x_B,r / x_A,r)` once: decided if the interval,
-/// widened by `noise_floor`, lies outside ±δ or inside it, and is as precise as the rule asks.
-#[must_use]
-pub fn decide(
-    differences: &[f64],
-    noise_floor: f64,
-    metric: Metric,
-    rule: &StoppingRule,
-) -> Decision {
-    decide_on(estimate_of(differences, metric), noise_floor, rule)
-}
-
-fn decide_on(estimate: Option<Estimate>, noise_floor: f64, rule: &StoppingRule) -> Decision {
-    let Some(estimate) = estimate else {
-        return Decision::Continue;
-    };
-    let (low, high) = estimate.widened(noise_floor);
-    match verdict(low, high, rule.zone()).is_decided() && rule.precise_enough(&estimate) {
-        true => Decision::Decided,
-        false => Decision::Continue,
+impl Spending {
+    /// The `alpha` of the next look. Of what was planned little is spent early (O'Brien & Fleming 1979, as Lan
+    /// & DeMets 1983 spend it), the rest by whoever comes to an end before; beyond the plan a part that no
+    /// number of looks exhausts. Who looks twice at the same rounds sees the same.
+    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+    fn look(&mut self, (rounds, is_end): (usize, bool)) -> f64 {
+        let rounds = rounds as f64;
+        if is_end {
+            self.planned = self.planned.min(rounds);
+        }
+        let share = rounds / self.planned.max(1.0);
+        let together = match share < 1.0 {
+            true => {
+                let end = student::quantile(ALPHA_PLANNED, NORMAL);
+                student::two_sided(end / share.sqrt(), NORMAL)
+            }
+            false => ALPHA_PLANNED + ALPHA_ADDED * (1.0 - 1.0 / share),
+        };
+        if together > self.spent {
+            self.last = together - self.spent;
+            self.spent = together;
+        }
+        self.last
     }
 }
 
-/// The estimate of a ratio by the metric's estimator, with the interval of one look (METHOD
-/// "Ratios"). Nothing with fewer than ten differences.
-#[must_use]
-pub(crate) fn estimate_of(differences: &[f64], metric: Metric) -> Option<Estimate> {
-    estimate_at(differences, metric, ALPHA_PER_LOOK)
-}
-
-/// The same with an interval that misses with another probability.
-#[must_use]
-pub(crate) fn estimate_at(differences: &[f64], metric: Metric, alpha: f64) -> Option<Estimate> {
-    match metric {
-        Metric::Corrected => Estimate::hodges_lehmann(differences, alpha),
-        Metric::Wall => Estimate::median(differences, alpha),
-    }
-}
-
-/// The verdict on a widened interval of `ln(x_B / x_A)`, given δ (METHOD "Ratios"). An
+/// The verdict on an interval of `ln(x_B / x_A)`, given δ (METHOD "Ratios"). An
 /// interval inside the zone is equivalent even where it excludes 0.
 #[must_use]
 pub fn verdict(low: f64, high: f64, zone: f64) -> Verdict {
@@ -135,12 +156,14 @@ pub fn verdict(low: f64, high: f64, zone: f64) -> Verdict {
     }
 }
 
-/// What a session says about its own noise: the metric, the noise floor φ and the A/A gate.
+/// What a session says about its own noise: the metric, the errors of its ratios and the A/A gate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
     pub(crate) metric: Metric,
     pub(crate) delay_share: Option<f64>,
-    /// φ, as a natural logarithm.
+    /// What the errors of ratios have in common.
+    pub(crate) spread: Spread,
+    /// φ, as a natural logarithm: what is not a ratio of rounds of one session is widened by it.
     pub(crate) floor: f64,
     /// Whether nothing speaks against the session: the A/A gate is passed.
     pub(crate) reliable: bool,
@@ -153,6 +176,8 @@ pub(crate) struct Noise {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Beside {
     pub(crate) metric: Metric,
+    /// What the errors of ratios by this time have in common.
+    pub(crate) spread: Spread,
     /// φ by this time, as a natural logarithm.
     pub(crate) floor: f64,
 }
@@ -163,11 +188,11 @@ impl Beside {
         &self,
         blocks: &Blocks<'_>,
         (cell, reference): (&CellId, &CellId),
-        rounds: usize,
+        (rounds, alpha): (usize, f64),
     ) -> Option<RatioEstimate> {
         let paired = blocks.paired(cell, reference, self.metric);
-        let (estimate, _) = builds::estimate_of(paired.get(..rounds)?, self.metric)?;
-        Some(estimate.to_ratio(self.floor))
+        let (estimate, _) = self.spread.estimate(paired.get(..rounds)?, alpha)?;
+        Some(estimate.to_ratio(0.0))
     }
 }
 
@@ -197,7 +222,8 @@ impl Noise {
         let metric = clock.metric();
         let delay_share = blocks.delay_share();
         let base = base_floor(blocks, metric);
-        let control = control_estimate(comparison, blocks, metric);
+        let spread = spread(comparison, blocks, metric);
+        let control = control_estimate(comparison, blocks, (metric, spread));
         let reliable = match control {
             Some(control) => passes_gate(&control, base),
             None => !enough_to_miss_a_control(comparison, blocks),
@@ -205,11 +231,13 @@ impl Noise {
         Self {
             metric,
             delay_share,
+            spread,
             floor: floor_beside(control, base),
             reliable,
             control: control.map(|control| control_outcome(&control, base, reliable, rule)),
             beside: clock.beside().map(|metric| Beside {
                 metric,
+                spread: self::spread(comparison, blocks, metric),
                 floor: floor(comparison, blocks, metric),
             }),
         }
@@ -220,14 +248,23 @@ impl Noise {
         if !self.reliable {
             return Verdict::Unreliable;
         }
-        let (low, high) = estimate.widened(self.floor);
-        verdict(low, high, rule.zone())
+        verdict(estimate.low, estimate.high, rule.zone())
     }
+}
+
+/// What the errors of the ratios of these blocks have in common.
+fn spread(comparison: &Comparison, blocks: &Blocks<'_>, metric: Metric) -> Spread {
+    let paired = |contrast: &Contrast| blocks.paired(&contrast.cell, &contrast.reference, metric);
+    let contrasts = comparison.contrasts.iter();
+    let ratios = contrasts.filter(|contrast| !has_control(comparison, contrast));
+    let control = contrast_of_control(comparison).map(|control| paired(&control));
+    Spread::of(&ratios.map(paired).collect::<Vec<_>>(), control.as_deref())
 }
 
 /// φ by a time, as a natural logarithm.
 pub(crate) fn floor(comparison: &Comparison, blocks: &Blocks<'_>, metric: Metric) -> f64 {
-    let control = control_estimate(comparison, blocks, metric);
+    let spread = spread(comparison, blocks, metric);
+    let control = control_estimate(comparison, blocks, (metric, spread));
     floor_beside(control, base_floor(blocks, metric))
 }
 
@@ -248,11 +285,12 @@ fn base_floor(blocks: &Blocks<'_>, metric: Metric) -> f64 {
 fn control_estimate(
     comparison: &Comparison,
     blocks: &Blocks<'_>,
-    metric: Metric,
+    (metric, spread): (Metric, Spread),
 ) -> Option<Estimate> {
     let contrast = contrast_of_control(comparison)?;
-    let differences = blocks.differences(&contrast.cell, &contrast.reference, metric);
-    estimate_of(&values(&differences), metric)
+    let paired = blocks.paired(&contrast.cell, &contrast.reference, metric);
+    let found = spread.without_control().estimate(&paired, ALPHA_PER_LOOK);
+    found.map(|(estimate, _)| estimate)
 }
 
 /// The cell that the control is a copy of: the one whose key it has. That is the baseline, unless
@@ -268,8 +306,7 @@ fn original<'a>(comparison: &'a Comparison, control: &Cell) -> Option<&'a Cell> 
 /// widened by the base floor only, excludes 0.
 ///
 /// Only that is evidence of a systematic difference. An estimate that is large but within its
-/// interval is imprecise, and charged to every verdict through `φ ≥ |θ_AA|`: a bias of the
-/// baseline, which all ratios share, is covered by φ whether the gate sees it or not. A limit
+/// interval is imprecise, and charged to every verdict by the calibration of their spread. A limit
 /// of δ/2 besides voided 25% of sessions without fault at a standard deviation
 /// of 13% from round to round, where false claims are 0.1% with and without it (own experiment,
 /// METHOD "Why the gate has no limit on the control's estimate"; `tests/procedure/gate.rs`).
@@ -307,7 +344,7 @@ fn enough_to_miss_a_control(comparison: &Comparison, blocks: &Blocks<'_>) -> boo
             let pairs = blocks.differences(&cell.id, &reference.id, Metric::Wall);
             Some(pairs.len())
         })
-        .any(|pairs| pairs >= crate::estimate::MIN_ROUNDS)
+        .any(|pairs| pairs >= MIN_ROUNDS)
 }
 
 /// How far a contrast has come.
@@ -316,6 +353,8 @@ pub(crate) struct Progress {
     /// The differences that its verdict rests on: those up to the look at which it was decided,
     /// or all there are.
     pub(crate) differences: Vec<Paired>,
+    /// The probability that their interval misses with.
+    pub(crate) alpha: f64,
     /// Whether it needs no further round.
     pub(crate) decided: bool,
 }
@@ -330,68 +369,53 @@ pub(crate) fn replay(
     rule: &StoppingRule,
 ) -> Progress {
     let paired = blocks.paired(cell, reference, metric);
-    let looks = rule.looks(comparison);
-    let cap = looks.last().copied().unwrap_or_default();
-    let stop = looks
-        .into_iter()
-        .take_while(|look| *look <= paired.len())
-        .find(|look| {
-            *look == cap || {
-                let known = blocks.up_to(paired[look - 1].round);
-                look_at(comparison, &known, (cell, reference), rule) == Decision::Decided
-            }
-        });
+    let cap = rule.cap(comparison);
+    let mut spending = rule.spending(comparison);
+    let looks = rule.looks(comparison, &paired).into_iter();
+    let reached = looks.take_while(|(rounds, _)| *rounds <= paired.len());
+    for look in reached {
+        let alpha = spending.look(look);
+        let (rounds, _) = look;
+        let decided = rounds == cap || {
+            let known = blocks.up_to(paired[rounds - 1].round);
+            decides(comparison, &known, (cell, reference, alpha), rule)
+        };
+        if decided {
+            return Progress {
+                differences: paired[..rounds].to_vec(),
+                alpha,
+                decided,
+            };
+        }
+    }
     Progress {
-        differences: paired[..stop.unwrap_or(paired.len())].to_vec(),
-        decided: stop.is_some(),
+        alpha: spending.look((paired.len(), true)),
+        differences: paired,
+        decided: false,
     }
 }
 
-/// One look, with what was known at it. A session that does not pass its gate then decides
-/// nothing then: more rounds may calm it, and until they do no verdict could be claimed.
-fn look_at(
+/// Whether one look answers the question with what was known at it: the interval lies outside ±δ or inside
+/// it, is as precise as the rule asks, and the time beside the headline bears it out. A session that does not
+/// pass its gate then decides nothing then: more rounds may calm it, and until they do no verdict could be
+/// claimed.
+fn decides(
     comparison: &Comparison,
     known: &Blocks<'_>,
-    (cell, reference): (&CellId, &CellId),
-    rule: &StoppingRule,
-) -> Decision {
-    let noise = Noise::of(comparison, known, rule);
-    if !noise.reliable || contradicted(known, (cell, reference), &noise, rule) {
-        return Decision::Continue;
-    }
-    let paired = known.paired(cell, reference, noise.metric);
-    let found = builds::estimate_of(&paired, noise.metric);
-    decide_on(found.map(|(estimate, _)| estimate), noise.floor, rule)
-}
-
-/// Whether the time beside the headline does not bear out what the headline says.
-fn contradicted(
-    known: &Blocks<'_>,
-    (cell, reference): (&CellId, &CellId),
-    noise: &Noise,
+    (cell, reference, alpha): (&CellId, &CellId, f64),
     rule: &StoppingRule,
 ) -> bool {
+    let noise = Noise::of(comparison, known, rule);
     let paired = known.paired(cell, reference, noise.metric);
-    let other = noise.beside.as_ref();
-    let other = other.and_then(|time| time.ratio(known, (cell, reference), paired.len()));
-    let found = builds::estimate_of(&paired, noise.metric);
-    let Some(((estimate, _), other)) = found.zip(other) else {
+    let Some((estimate, _)) = noise.spread.estimate(&paired, alpha) else {
         return false;
     };
     let verdict = noise.verdict(&estimate, rule);
-    !bears_out(
-        verdict,
-        &estimate.to_ratio(noise.floor),
-        &other,
-        rule.zone(),
-    )
-}
-
-pub(crate) fn values(differences: &[(u32, f64)]) -> Vec<f64> {
-    differences
-        .iter()
-        .map(|(_, difference)| *difference)
-        .collect()
+    let (pair, at) = ((cell, reference), (paired.len(), alpha));
+    let other = noise.beside.and_then(|time| time.ratio(known, pair, at));
+    let ratio = estimate.to_ratio(0.0);
+    let borne_out = |other: &RatioEstimate| bears_out(verdict, &ratio, other, rule.zone());
+    verdict.is_decided() && rule.precise_enough(&estimate) && other.as_ref().is_none_or(borne_out)
 }
 
 /// The contrasts of a comparison that need further rounds, given all its measurements so far
@@ -417,18 +441,18 @@ pub fn undecided(
     open.into_iter().map(|(contrast, _)| contrast).collect()
 }
 
-/// The contrasts that [`undecided`] names, with the differences that each has so far.
+/// The contrasts that [`undecided`] names, with how far each has come.
 pub(crate) fn open(
     comparison: &Comparison,
     blocks: &Blocks<'_>,
     metric: Metric,
     rule: &StoppingRule,
-) -> Vec<(Contrast, Vec<Paired>)> {
-    let open: Vec<(Contrast, Vec<Paired>)> = asked(comparison)
+) -> Vec<(Contrast, Progress)> {
+    let open: Vec<(Contrast, Progress)> = asked(comparison)
         .filter_map(|contrast| {
             let pair = (&contrast.cell, &contrast.reference);
             let progress = replay(comparison, blocks, pair, metric, rule);
-            (!progress.decided).then(|| (contrast.clone(), progress.differences))
+            (!progress.decided).then(|| (contrast.clone(), progress))
         })
         .collect();
     if open.is_empty() {
@@ -446,11 +470,16 @@ fn short_control(
     blocks: &Blocks<'_>,
     metric: Metric,
     rule: &StoppingRule,
-) -> Option<(Contrast, Vec<Paired>)> {
+) -> Option<(Contrast, Progress)> {
     let contrast = contrast_of_control(comparison)?;
-    let paired = blocks.paired(&contrast.cell, &contrast.reference, metric);
-    let needed = rule.looks(comparison).into_iter().next()?;
-    (paired.len() < needed).then_some((contrast, paired))
+    let differences = blocks.paired(&contrast.cell, &contrast.reference, metric);
+    let progress = Progress {
+        alpha: ALPHA_PER_LOOK,
+        differences,
+        decided: false,
+    };
+    let first = rule.cap(comparison).min(MIN_ROUNDS);
+    (progress.differences.len() < first).then_some((contrast, progress))
 }
 
 /// The control over the cell that it is a copy of; nothing if one of them is missing.

@@ -448,6 +448,7 @@ fn expand(
         rebuild_every: spec.rebuild_every.filter(|rounds| *rounds > 0),
         published_label: spec.published_label.clone(),
         max_rounds,
+        judged: Default::default(),
     }))
 }
 

@@ -113,6 +113,19 @@ pub struct Comparison {
     pub published_label: Option<String>,
     /// The most rounds it gets; at least 1, at most the cap of the stopping rule (40).
     pub max_rounds: u32,
+    /// When its ratios were judged before. A reader of the record notes it; no record holds it.
+    #[serde(skip)]
+    pub judged: JudgedBefore,
+}
+
+/// When the ratios of a comparison were judged by sessions that others followed: each of these was a chance
+/// to err.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JudgedBefore {
+    /// The most rounds that it was to get at first, where it was given more later.
+    pub planned_rounds: Option<u32>,
+    /// The first round that no session had begun, each time that one came to its end.
+    pub ends: Vec<u32>,
 }
 
 impl Comparison {

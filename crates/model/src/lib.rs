@@ -34,7 +34,8 @@ mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
 pub use cell::{
-    Cell, CellId, Comparison, Contrast, Extension, OF_CELL, Plan, Role, Sought, Sweep, built_alike,
+    Cell, CellId, Comparison, Contrast, Extension, JudgedBefore, OF_CELL, Plan, Role, Sought,
+    Sweep, built_alike,
 };
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use crash::{

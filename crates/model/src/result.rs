@@ -1,7 +1,8 @@
 //! The record of a run: `result.jsonl`, one record a line, appended and flushed as it happens.
 
 use crate::{
-    CellId, Environment, Extension, Footprint, Measurement, Plan, Settings, Verification, Warning,
+    CellId, Comparison, Environment, Extension, Footprint, Measurement, Plan, Settings,
+    Verification, Warning,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -89,11 +90,25 @@ impl RunHeader {
         caps.min().unwrap_or(self.max_rounds).min(self.max_rounds)
     }
 
-    /// Lets every comparison have up to so many rounds.
+    /// Lets every comparison have up to so many rounds, and notes how many it was to have at first.
     pub fn raise_rounds(&mut self, rounds: u32) {
-        self.max_rounds = self.max_rounds.max(rounds);
+        let run = self.max_rounds;
+        self.max_rounds = run.max(rounds);
         for comparison in &mut self.plan.comparisons {
+            let before = comparison.max_rounds.min(run);
+            if before < rounds {
+                comparison.judged.planned_rounds.get_or_insert(before);
+            }
             comparison.max_rounds = comparison.max_rounds.max(rounds);
+        }
+    }
+
+    /// Notes that a session came to its end, which others follow: `next_round` is the first round of a
+    /// comparison that was not begun.
+    pub fn judge(&mut self, next_round: impl Fn(&Comparison) -> u32) {
+        for comparison in &mut self.plan.comparisons {
+            let next = next_round(comparison);
+            comparison.judged.ends.push(next);
         }
     }
 }

@@ -36,11 +36,11 @@ pub(crate) fn noise(comparisons: &[&ComparisonOutcome]) -> Option<String> {
     span(controls.map(|control| away_from_one(control.estimate.ratio)))
 }
 
-/// By how much the intervals of these comparisons are widened for noise: `1%`, `1% to 5%`.
+/// By how much the intervals of these comparisons are longer for what controls show: `13%`, `13% to 50%`.
 pub(crate) fn widening(comparisons: &[&ComparisonOutcome]) -> Option<String> {
     // What was not measured is widened by nothing.
     let measured = comparisons.iter().filter(|c| c.control.is_some());
-    let widened = measured.map(|c| c.noise_floor.exp() - 1.0);
+    let widened = measured.map(|c| c.calibration - 1.0);
     span(widened)
 }
 
@@ -69,8 +69,7 @@ pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> 
     let noise = noise_at_most(comparisons).zip(widening(comparisons));
     let noise = noise.map_or_else(String::new, |(noise, widened)| {
         format!(
-            "; {TWICE_DIFFERED} by {noise}{}, and every interval is widened \
-             by {widened} for noise",
+            "; {TWICE_DIFFERED} by {noise}{}, and every interval is {widened} longer for it",
             too_noisy(comparisons)
         )
     });
@@ -128,12 +127,12 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
         return format!("Noise is unknown: {}.", too_few_rounds(comparison));
     };
     let estimate = &control.estimate;
-    let widened = value::by_how_much(comparison.noise_floor.exp() - 1.0);
+    let widened = value::by_how_much(comparison.calibration - 1.0);
     let consequence = if comparison.reliable {
-        format!("; intervals include {widened} for noise")
+        format!("; intervals are {widened} longer for it")
     } else {
         format!(
-            ": too much for any claim from the ratios shown, whose intervals are widened by {widened}"
+            ": too much for any claim from the ratios shown, whose intervals are {widened} longer for it"
         )
     };
     format!(

@@ -320,8 +320,6 @@ mod tests {
         assert_eq!(so_far(4_100.0, None), stowplan_report::time(4_100.0));
         let ratio = RatioEstimate {
             ratio: 0.5,
-            raw_low: 0.45,
-            raw_high: 0.55,
             low: 0.4,
             high: 0.625,
             rounds: 12,

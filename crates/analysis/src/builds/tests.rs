@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Estimate, spread::Spread};
 
 /// Twenty rounds of two builds of each store, which meet in all combinations; builds make the stores
 /// slower by so much, and rounds differ by up to 1% either way.
@@ -17,101 +18,135 @@ fn rounds(cell: [f64; 2], reference: [f64; 2]) -> Vec<Paired> {
         .collect()
 }
 
-fn found(paired: &[Paired], metric: Metric) -> (Estimate, Builds) {
-    let (estimate, builds) = estimate_of(paired, metric).unwrap();
+fn found(paired: &[Paired]) -> (Estimate, Builds) {
+    let (estimate, builds) = at(paired, 0.05);
     (estimate, builds.unwrap())
 }
 
-fn plain(paired: &[Paired], metric: Metric) -> Estimate {
-    let differences: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
-    stopping::estimate_of(&differences, metric).unwrap()
+fn at(paired: &[Paired], alpha: f64) -> (Estimate, Option<Builds>) {
+    Spread::alone(paired).estimate(paired, alpha).unwrap()
 }
 
-const METRICS: [Metric; 2] = [Metric::Corrected, Metric::Wall];
+/// The same where nobody knows of builds.
+fn plain(paired: &[Paired]) -> Estimate {
+    at(&unknown(paired), 0.05).0
+}
+
+fn unknown(paired: &[Paired]) -> Vec<Paired> {
+    let without = |pair: &Paired| Paired {
+        builds: [None; 2],
+        ..*pair
+    };
+    paired.iter().map(without).collect()
+}
 
 #[test]
 fn builds_that_are_alike_leave_the_interval_of_the_rounds() {
-    for metric in METRICS {
-        let paired = rounds([0.0; 2], [0.0; 2]);
-        let (estimate, builds) = found(&paired, metric);
-        let before = plain(&paired, metric);
-        assert!(!builds.differ, "{builds:?}");
-        assert_eq!(builds.count, 2);
-        assert_eq!(estimate.estimate.to_bits(), before.estimate.to_bits());
-        let wider = estimate.half_width() / before.half_width();
-        assert!((1.0..1.6).contains(&wider), "{metric:?}: {wider}");
-    }
+    let paired = rounds([0.0; 2], [0.0; 2]);
+    let (estimate, builds) = found(&paired);
+    let before = plain(&paired);
+    assert!(!builds.differ, "{builds:?}");
+    assert_eq!(builds.count, 2);
+    assert_eq!(estimate.estimate.to_bits(), before.estimate.to_bits());
+    let wider = estimate.half_width() / before.half_width();
+    assert!((0.9..1.2).contains(&wider), "{wider}");
 }
 
 #[test]
 fn builds_that_differ_widen_it_by_as_much_as_two_of_them_leave_open() {
-    for metric in METRICS {
-        for (cell, reference) in [([0.0, 0.1], [0.0; 2]), ([0.0; 2], [-0.05, 0.05])] {
-            let (estimate, builds) = found(&rounds(cell, reference), metric);
-            assert!(builds.differ, "{metric:?}: {builds:?}");
-            assert!(estimate.half_width() > 0.1, "{metric:?}: {estimate:?}");
-        }
+    for (cell, reference) in [([0.0, 0.1], [0.0; 2]), ([0.0; 2], [-0.05, 0.05])] {
+        let (estimate, builds) = found(&rounds(cell, reference));
+        assert!(builds.differ, "{builds:?}");
+        assert!(builds.deviation.unwrap() > 0.01, "{builds:?}");
+        assert!(estimate.half_width() > 0.1, "{estimate:?}");
+        // Two builds that lie a tenth apart do not leave open whether they lie twice apart.
+        assert!(estimate.half_width() < 0.7, "{estimate:?}");
     }
 }
 
 #[test]
 fn what_few_builds_leave_open_grows_as_an_interval_may_miss_less_often() {
     let paired = rounds([0.0, 0.1], [0.0; 2]);
-    let differences = differences(&paired);
-    for metric in METRICS {
-        let wider = |alpha| {
-            let (found, _) = estimate_at(&paired, metric, alpha).unwrap();
-            let before = stopping::estimate_at(&differences, metric, alpha).unwrap();
-            found.half_width() / before.half_width()
+    let without = unknown(&paired);
+    let wider = |alpha| at(&paired, alpha).0.half_width() / at(&without, alpha).0.half_width();
+    let [often, seldom] = [0.0207, 0.00207].map(wider);
+    assert!(seldom > 1.3 * often, "{often} {seldom}");
+}
+
+/// As the ratios of the stores of one comparison to its baseline, whose builds make them slower by so much.
+fn ratios(builds: &[[f64; 2]]) -> Vec<Vec<Paired>> {
+    let numbered = (0..).zip(builds);
+    let numbered = numbered.map(|(store, builds)| {
+        let mut paired = rounds(*builds, [0.0; 2]);
+        for pair in &mut paired {
+            pair.builds[0] = pair.builds[0].map(|build| build + 10 + 2 * store);
+            pair.difference *= 1.0 + f64::from(store) / 100.0;
+        }
+        paired
+    });
+    numbered.collect()
+}
+
+#[test]
+fn what_the_builds_of_other_stores_differ_by_widens_the_interval_of_one_whose_own_happen_to_be_alike()
+ {
+    let all = ratios(&[[0.0, 0.0], [0.03, -0.03], [0.06, 0.0], [-0.04, 0.04]]);
+    let together = Spread::of(&all, None).estimate(&all[0], 0.05).unwrap().0;
+    let alone = Spread::alone(&all[0]).estimate(&all[0], 0.05).unwrap().0;
+    assert_eq!(together.estimate, alone.estimate);
+    assert!(
+        together.half_width() > 1.5 * alone.half_width(),
+        "{together:?}, {alone:?}"
+    );
+}
+
+#[test]
+fn one_store_whose_builds_differ_among_others_whose_do_not_is_told_apart_from_them() {
+    let all = ratios(&[[0.0, 0.1], [0.0; 2], [0.0; 2], [0.0; 2], [0.0; 2]]);
+    let spread = Spread::of(&all, None);
+    let of = |at: usize| spread.estimate(&all[at], 0.05).unwrap();
+    assert!(of(0).1.unwrap().differ && !of(1).1.unwrap().differ);
+    assert!(of(0).0.half_width() > 2.0 * of(1).0.half_width());
+}
+
+#[test]
+fn a_control_that_differs_by_more_than_its_rounds_explain_widens_every_interval() {
+    let all = ratios(&[[0.0; 2], [0.0; 2]]);
+    let control = |by: f64| -> Vec<Paired> {
+        let moved = |pair: &Paired| Paired {
+            difference: pair.difference + by,
+            ..*pair
         };
-        // Of two degrees of freedom Student's quantile is 3.0 times the normal one's at 2.07%, and 7.1 times
-        // at 0.207%.
-        let [often, seldom] = [0.0207, 0.00207].map(wider);
-        assert!(seldom > 1.3 * often, "{metric:?}: {often} {seldom}");
-    }
+        unknown(&all[0]).iter().map(moved).collect()
+    };
+    let wide = |by| {
+        let spread = Spread::of(&all, Some(&control(by)));
+        spread.estimate(&all[0], 0.05).unwrap().0.half_width()
+    };
+    assert!(wide(0.02) > 1.5 * wide(0.0) && wide(-0.02) > 1.5 * wide(0.0));
+    let alone = Spread::of(&all, None);
+    assert!(alone.widening() > 1.0 && Spread::of(&all, Some(&control(0.0))).widening() >= 1.0);
 }
 
 #[test]
-fn the_deviation_is_that_of_the_builds_without_the_noise_of_rounds() {
-    let (_, builds) = found(&rounds([0.0, 0.1], [0.0, 0.0]), Metric::Corrected);
-    // Of two values that are 0.1 apart: 0.1 over the root of 2.
-    let deviation = builds.deviation.unwrap();
-    assert!((deviation - 0.0707).abs() < 0.005, "{deviation}");
-    let (_, builds) = found(&rounds([0.0; 2], [0.0; 2]), Metric::Corrected);
-    assert!(builds.deviation.unwrap() < 0.01, "{builds:?}");
-}
-
-#[test]
-fn stores_that_always_meet_the_same_builds_have_one_factor_and_what_they_share_cancels() {
+fn stores_that_always_meet_the_same_builds_have_nothing_of_them_in_their_ratio() {
     let mut paired = rounds([0.0; 2], [0.0; 2]);
     for pair in &mut paired {
         pair.builds = [pair.builds[1]; 2];
     }
-    let clusters =
-        Clusters::of(&paired, &scores(&differences(&paired), Metric::Corrected)).unwrap();
-    assert_eq!((clusters.freedom, clusters.builds), (1.0, 2.0));
-    assert!(!found(&paired, Metric::Corrected).1.differ);
-}
-
-fn differences(paired: &[Paired]) -> Vec<f64> {
-    paired.iter().map(|pair| pair.difference).collect()
+    let (estimate, builds) = found(&paired);
+    assert!(!builds.differ);
+    assert_eq!(estimate, plain(&paired));
 }
 
 #[test]
-fn without_builds_on_record_nothing_changes() {
+fn where_only_one_side_tells_its_builds_these_are_counted() {
     let mut paired = rounds([0.0, 0.1], [0.0; 2]);
-    for pair in &mut paired {
-        pair.builds = [None; 2];
-    }
-    for metric in METRICS {
-        let (estimate, builds) = estimate_of(&paired, metric).unwrap();
-        assert_eq!((estimate, builds), (plain(&paired, metric), None));
-    }
-    // A store that each block makes anew has as many builds as rounds.
+    assert_eq!(at(&unknown(&paired), 0.05).1, None);
     for pair in &mut paired {
         pair.builds = [Some(pair.round % 2), None];
     }
-    assert_eq!(found(&paired, Metric::Corrected).1.count, 2);
+    assert_eq!(found(&paired).1.count, 2);
 }
 
 #[test]
@@ -120,8 +155,8 @@ fn one_build_is_named_and_says_nothing_of_others() {
     for pair in &mut paired {
         pair.builds = [Some(1), Some(2)];
     }
-    let (estimate, builds) = found(&paired, Metric::Corrected);
-    assert_eq!(estimate, plain(&paired, Metric::Corrected));
+    let (estimate, builds) = found(&paired);
+    assert_eq!(estimate, plain(&paired));
     let expected = Builds {
         count: 1,
         differ: false,
@@ -139,14 +174,13 @@ fn swapping_the_cells_mirrors_the_interval_and_keeps_the_builds() {
         ..*pair
     };
     let swapped: Vec<Paired> = paired.iter().map(swap).collect();
-    for metric in METRICS {
-        let (there, builds) = found(&paired, metric);
-        let (back, same) = found(&swapped, metric);
-        assert!((there.low + back.high).abs() < 1e-12, "{metric:?}");
-        assert!((there.high + back.low).abs() < 1e-12, "{metric:?}");
-        assert_eq!(builds.count, same.count);
-        assert_eq!(builds.differ, same.differ);
-    }
+    // What builds are of the variance is estimated by those of the cell.
+    let spread = Spread::alone(&paired);
+    let (there, builds) = spread.estimate(&paired, 0.05).unwrap();
+    let (back, same) = spread.estimate(&swapped, 0.05).unwrap();
+    assert!((there.low + back.high).abs() < 1e-12);
+    assert!((there.high + back.low).abs() < 1e-12);
+    assert_eq!(builds, same);
 }
 
 #[test]
@@ -155,11 +189,9 @@ fn rounds_that_are_all_alike_have_no_builds_that_differ() {
     for pair in &mut paired {
         pair.difference = 0.5;
     }
-    for metric in METRICS {
-        let (estimate, builds) = found(&paired, metric);
-        assert_eq!((estimate.low, estimate.high), (0.5, 0.5));
-        assert!(!builds.differ && builds.deviation.is_none(), "{builds:?}");
-    }
+    let (estimate, builds) = found(&paired);
+    assert_eq!((estimate.low, estimate.high), (0.5, 0.5));
+    assert!(!builds.differ, "{builds:?}");
 }
 
 /// Rounds of one store by itself.

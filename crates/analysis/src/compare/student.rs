@@ -94,7 +94,7 @@ impl Mean {
 /// The probability that Student's t lies at least so far (0 or more) from 0, either way: the
 /// regularised incomplete beta function `I_x(freedom/2, 1/2)` at `x = freedom/(freedom + t²)`
 /// (DLMF 8.17; Abramowitz & Stegun 26.7.1).
-fn two_sided(t: f64, freedom: f64) -> f64 {
+pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     let x = freedom / t.mul_add(t, freedom);
     let (a, b) = (freedom / 2.0, 0.5);
     // The fraction converges fast on the side of the mean.

@@ -212,8 +212,6 @@ mod tests {
                 size: 10,
                 estimate: Some(RatioEstimate {
                     ratio: low,
-                    raw_low: low,
-                    raw_high: high,
                     low,
                     high,
                     rounds: 10,

@@ -1,7 +1,7 @@
 //! A cost in nanoseconds per operation, as a sum of cells' times in the same round.
 
 use crate::estimate::median;
-use crate::{Metric, blocks::Blocks, stopping};
+use crate::{ALPHA_PER_LOOK, Estimate, Metric, blocks::Blocks};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::CellId;
@@ -9,7 +9,7 @@ use stowplan_model::CellId;
 /// An estimated cost, in nanoseconds per operation. Less than 0: it saves time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
-    /// Estimate over the rounds: Hodges–Lehmann of corrected times, median of wall times.
+    /// Estimate over the rounds: that of Hodges and Lehmann.
     pub ns: f64,
     /// Lower end of the interval of the procedure, before widening.
     pub raw_low: f64,
@@ -77,7 +77,7 @@ pub(super) fn cost(
         .iter()
         .map(|round| times.iter().map(|(of, often)| of[round] * often).sum())
         .collect();
-    let estimate = stopping::estimate_of(&per_round, metric)?;
+    let estimate = Estimate::hodges_lehmann(&per_round, ALPHA_PER_LOOK)?;
     let side = |sign: f64| -> Option<f64> {
         let shares = times.iter().filter(|(_, often)| often * sign > 0.0);
         let typical = |(of, often): &(BTreeMap<u32, f64>, f64)| {

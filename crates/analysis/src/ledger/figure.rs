@@ -14,8 +14,9 @@
 
 use super::{ClaimVerdict, Evidence, MissingCell};
 use crate::blocks::{Blocks, Span, log_time};
-use crate::builds::{self, Paired};
+use crate::builds::Paired;
 use crate::ladder::Measured;
+use crate::spread::Spread;
 use crate::{ALPHA_PER_LOOK, CellSummary, Estimate, Interval, Metric, charts};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -248,21 +249,21 @@ fn located(
     match (&groups[..], &beside[..]) {
         ([parts], []) => {
             let values = summed(parts, measure, metric);
-            alone(&values, measure, metric, floor(parts))
+            alone(&values, measure, floor(parts))
         }
         ([parts], [others]) if same_comparison(parts, others) => {
             let (above, below) = (
                 summed(parts, measure, metric),
                 summed(others, measure, metric),
             );
-            let (estimate, rounds) = paired(&above, &below, measure, metric)?;
+            let (estimate, rounds) = paired(&above, &below, measure)?;
             Some((estimate.widened(floor(parts)).by(back), rounds))
         }
         (groups, others) => {
             let side = |groups: &[Vec<&Part<'_>>]| {
                 let each = groups.iter().map(|parts| {
                     let values = summed(parts, measure, metric);
-                    location(&values, measure, metric)
+                    location(&values, measure)
                 });
                 let each: Vec<(Interval, usize)> = each.collect::<Option<_>>()?;
                 let rounds = each.iter().map(|(_, rounds)| *rounds).min()?;
@@ -292,14 +293,9 @@ fn same_comparison(a: &[&Part<'_>], b: &[&Part<'_>]) -> bool {
 }
 
 /// A measure as such: on the logarithmic scale if it is a time, else as it is.
-fn alone(
-    values: &Values,
-    measure: ClaimMeasure,
-    metric: Metric,
-    floor: f64,
-) -> Option<(Interval, usize)> {
+fn alone(values: &Values, measure: ClaimMeasure, floor: f64) -> Option<(Interval, usize)> {
     if is_of_time(measure) {
-        let (log, rounds) = location(values, measure, metric)?;
+        let (log, rounds) = location(values, measure)?;
         return Some((log.widened(floor).by(f64::exp), rounds));
     }
     let values: Vec<f64> = values.values().map(|(value, _)| *value).collect();
@@ -396,21 +392,8 @@ fn scale(measure: ClaimMeasure) -> [fn(f64) -> f64; 2] {
     }
 }
 
-/// The estimator of ratios for times; for all else the median, which asks nothing of its distribution.
-fn estimator(measure: ClaimMeasure, metric: Metric) -> Metric {
-    match measure {
-        ClaimMeasure::Time | ClaimMeasure::BlockTime | ClaimMeasure::Throughput => metric,
-        _ => Metric::Wall,
-    }
-}
-
 /// The quotient over the rounds that both have, on the scale of the measure.
-fn paired(
-    above: &Values,
-    below: &Values,
-    measure: ClaimMeasure,
-    metric: Metric,
-) -> Option<(Interval, usize)> {
+fn paired(above: &Values, below: &Values, measure: ClaimMeasure) -> Option<(Interval, usize)> {
     let [scaled, _] = scale(measure);
     let known = [numbered(above), numbered(below)];
     let rounds = above.iter().filter_map(|(round, (value, _))| {
@@ -422,11 +405,11 @@ fn paired(
             builds: [build(0), build(1)],
         })
     });
-    estimated(&rounds.collect::<Vec<_>>(), estimator(measure, metric))
+    estimated(&rounds.collect::<Vec<_>>(), measure)
 }
 
 /// A value over its rounds, on the scale of the measure.
-fn location(values: &Values, measure: ClaimMeasure, metric: Metric) -> Option<(Interval, usize)> {
+fn location(values: &Values, measure: ClaimMeasure) -> Option<(Interval, usize)> {
     let [scaled, _] = scale(measure);
     let builds = numbered(values);
     let rounds = values.iter().map(|(round, (value, _))| Paired {
@@ -434,11 +417,18 @@ fn location(values: &Values, measure: ClaimMeasure, metric: Metric) -> Option<(I
         difference: scaled(*value),
         builds: [builds.get(round).copied(), None],
     });
-    estimated(&rounds.collect::<Vec<_>>(), estimator(measure, metric))
+    estimated(&rounds.collect::<Vec<_>>(), measure)
 }
 
-fn estimated(rounds: &[Paired], metric: Metric) -> Option<(Interval, usize)> {
-    let (found, _) = builds::estimate_of(rounds, metric)?;
+/// As ratios are, if it is of time; of all else the median, which asks nothing of its distribution.
+fn estimated(rounds: &[Paired], measure: ClaimMeasure) -> Option<(Interval, usize)> {
+    let found = match is_of_time(measure) {
+        true => Spread::alone(rounds).estimate(rounds, ALPHA_PER_LOOK)?.0,
+        false => {
+            let values: Vec<f64> = rounds.iter().map(|round| round.difference).collect();
+            Estimate::median(&values, ALPHA_PER_LOOK)?
+        }
+    };
     let interval = Interval::new(found.estimate, found.low, found.high);
     Some((interval, found.n))
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::builds::Paired;
 use crate::stopping::ALPHA_PER_LOOK;
 use crate::{Estimate, percentiles::below};
 use hdrhistogram::Histogram;
@@ -104,7 +105,7 @@ fn at(sorted: &[f64], share: f64) -> f64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// Intervals of a ratio that is 1 in truth, by three methods: blocks' figures by median and sign test, by
+/// Intervals of a ratio that is 1 in truth, by three methods: blocks' figures as ratios are, by
 /// Hodges and Lehmann, and the percentile of all operations with rounds drawn again.
 fn intervals(
     draw: &mut Draw,
@@ -120,7 +121,16 @@ fn intervals(
         .iter()
         .map(|[a, b]| (at(b, share) / at(a, share)).ln())
         .collect();
-    let sign = Estimate::median(&differences, ALPHA_PER_LOOK).unwrap();
+    let paired: Vec<Paired> = (0..)
+        .zip(&differences)
+        .map(|(round, difference)| Paired {
+            round,
+            difference: *difference,
+            builds: [None; 2],
+        })
+        .collect();
+    let as_ratios = crate::spread::Spread::alone(&paired);
+    let (as_ratios, _) = as_ratios.estimate(&paired, ALPHA_PER_LOOK).unwrap();
     let signed_ranks = Estimate::hodges_lehmann(&differences, ALPHA_PER_LOOK).unwrap();
     let pooled = |chosen: &[usize], side: usize| {
         let blocks = chosen.iter().map(|round| &pairs[*round][side]);
@@ -138,7 +148,7 @@ fn intervals(
         .collect();
     again.sort_unstable_by(f64::total_cmp);
     [
-        (sign.low, sign.high),
+        (as_ratios.low, as_ratios.high),
         (signed_ranks.low, signed_ranks.high),
         (
             at(&again, ALPHA_PER_LOOK / 2.0),
@@ -179,7 +189,7 @@ fn intervals_of_slow_operations_hold_the_truth_whatever_the_tail() {
         None => &[(10, 200)],
     };
     eprintln!(
-        "seed 7; coverage and median width: sign test | signed ranks | all operations, bootstrap"
+        "seed 7; coverage and median width: as ratios | signed ranks | all operations, bootstrap"
     );
     for spread in [
         Spread::Mild,

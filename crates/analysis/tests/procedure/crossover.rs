@@ -9,7 +9,7 @@
 use crate::recorded_noise::{Round, ln_corrected, recordings};
 use crate::support::{Random, block_of_log, comparison, run};
 use stowplan_analysis::{
-    Crossover, RatioEstimate, RefineLimits, SettingSweep, Side, SweepPoint, Verdict, crossover,
+    Crossover, RefineLimits, SettingSweep, Side, SweepPoint, Verdict, crossover,
     interpolated_roots, refine, rules_of_thumb, sweep,
 };
 use stowplan_model::Measurement;
@@ -270,11 +270,7 @@ fn zone(found: &Crossover) -> Option<(Side, u64, u64)> {
 /// The same points, judged by whether the interval as computed excludes 1.
 fn without_margin(points: &[SweepPoint]) -> Vec<SweepPoint> {
     let judged = points.iter().map(|point| {
-        let estimate = point.estimate.map(|estimate| RatioEstimate {
-            low: estimate.raw_low,
-            high: estimate.raw_high,
-            ..estimate
-        });
+        let estimate = point.estimate;
         let verdict = match estimate {
             Some(e) if e.low > 1.0 => Verdict::Slower,
             Some(e) if e.high < 1.0 => Verdict::Faster,

@@ -39,14 +39,7 @@ fn twice_the_time_is_a_ratio_of_two_and_slower() {
     let estimate = slow.estimate.unwrap();
     assert_eq!(slow.verdict, Verdict::Slower);
     assert!((estimate.ratio - 2.0).abs() < 0.02, "{estimate:?}");
-    assert!(
-        (estimate.raw_high / estimate.high * 1.01 - 1.0).abs() < 1e-9,
-        "{estimate:?}"
-    );
-    assert!(
-        (estimate.raw_low / estimate.low / 1.01 - 1.0).abs() < 1e-9,
-        "{estimate:?}"
-    );
+    assert!(estimate.low > 1.93 && estimate.high < 2.08, "{estimate:?}");
     let time = found.cells[2].time_ns.unwrap();
     assert!((time.estimate - 20_000.0).abs() < 200.0, "{time:?}");
     let logs: Vec<f64> = found.cells[2].series.iter().map(|(_, log)| *log).collect();
@@ -162,6 +155,25 @@ fn one_block_with_busy_threads_among_ten_does_not() {
 
 #[test]
 fn the_control_widens_every_interval_by_what_it_shows_either_way() {
+    let ends = |again: f64| {
+        let cells = [("base", 10_000.0), ("again", again), ("other", 20_000.0)];
+        let found = outcome(&comparison(&["other"]), &rounds(&cells, 0..10));
+        let ratio = found.contrasts[0].estimate.unwrap();
+        (ratio.low, ratio.high, found.calibration)
+    };
+    let (low, high, calibration) = ends(10_000.0);
+    assert!((1.0..1.3).contains(&calibration), "{calibration}");
+    for again in [9_900.0, 10_100.0] {
+        let (lower, higher, wider) = ends(again);
+        assert!(
+            lower < low && higher > high && wider > calibration,
+            "{wider}"
+        );
+    }
+}
+
+#[test]
+fn the_noise_floor_is_what_the_control_shows_either_way() {
     for again in [9_800.0, 10_200.0] {
         let cells = [("base", 10_000.0), ("again", again), ("other", 20_000.0)];
         let found = outcome(&comparison(&["other"]), &rounds(&cells, 0..10));
@@ -171,8 +183,6 @@ fn the_control_widens_every_interval_by_what_it_shows_either_way() {
             shown > 0.015 && (found.noise_floor - shown).abs() < 1e-12,
             "{found:?}"
         );
-        let by_base_floor_only = control.high / control.raw_high;
-        assert!((by_base_floor_only - 1.01).abs() < 1e-9, "{control:?}");
     }
 }
 
@@ -224,7 +234,7 @@ fn with_noisy_control(other: f64) -> Vec<Measurement> {
 fn a_control_that_is_only_noisy_forbids_nothing_but_widens_what_is_claimed() {
     for (other, expected) in [
         (20_000.0, Verdict::Slower),
-        (10_700.0, Verdict::SmallDifference),
+        (10_550.0, Verdict::SmallDifference),
         (10_000.0, Verdict::Equivalent),
     ] {
         let found = outcome(&comparison(&["other"]), &with_noisy_control(other));
@@ -880,12 +890,7 @@ fn charts_invert_a_contrast_that_was_measured_the_other_way_round() {
     assert_eq!(chart.bars[0].estimate, Some(contrast.inverse()));
     assert_eq!(chart.bars[0].verdict, Verdict::Faster);
     let bar = chart.bars[0].estimate.unwrap();
-    let rising = [bar.low, bar.raw_low, bar.ratio, bar.raw_high, bar.high];
-    assert!(rising.is_sorted(), "{rising:?}");
-    assert!(
-        (bar.raw_low * contrast.raw_high - 1.0).abs() < 1e-12,
-        "{bar:?}"
-    );
+    assert!(bar.low <= bar.ratio && bar.ratio <= bar.high, "{bar:?}");
     assert!((bar.high * contrast.low - 1.0).abs() < 1e-12, "{bar:?}");
     assert!(chart.bars[0].estimate.unwrap().ratio < 0.6);
     assert_eq!(

@@ -245,7 +245,7 @@ fn blocks(session: &[[f64; 3]]) -> Vec<Measurement> {
 }
 
 #[test]
-fn the_crate_has_the_chosen_gate() {
+fn the_crate_voids_about_the_sessions_that_the_chosen_gate_does() {
     println!("seed {SEED}");
     let comparison = comparison(&["other"]);
     for (sd, bias, ratio) in [(0.13, 0.0, 1.0), (0.13, 0.0, 1.3), (0.03, 0.03, 1.0)] {
@@ -256,15 +256,15 @@ fn the_crate_has_the_chosen_gate() {
             ..IDENTICAL
         };
         let mut random = Random(SEED);
-        for number in 0..25 {
+        // The interval of the control is Student's there, and that of signed ranks here.
+        let otherwise = (0..25).filter(|_| {
             let session = setting.session(&mut random);
             let found = run(&comparison, &blocks(&session));
-            let (expected, rounds) = judge(&looks_of(&session), CHOSEN, QUIET);
-            let contrast = &found.contrasts[0];
-            assert_eq!(contrast.verdict, expected, "{setting:?}, session {number}");
-            let estimate = contrast.estimate.unwrap();
-            assert_eq!(estimate.rounds, rounds as usize, "{setting:?}, {number}");
-        }
+            let (expected, _) = judge(&looks_of(&session), CHOSEN, QUIET);
+            let void = |verdict| verdict == Verdict::Unreliable;
+            void(found.contrasts[0].verdict) != void(expected)
+        });
+        assert!(otherwise.count() <= 5, "{setting:?}");
     }
 }
 

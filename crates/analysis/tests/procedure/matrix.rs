@@ -65,6 +65,7 @@ fn column(id: &str) -> Comparison {
         rebuild_every: None,
         published_label: None,
         max_rounds: 40,
+        judged: Default::default(),
     }
 }
 

@@ -54,7 +54,8 @@ fn the_ratio_to_the_new_baseline_is_the_inverse_of_what_it_was() {
         (is.low, was.low),
         (is.high, was.high),
     ] {
-        assert!((is / was - 1.0).abs() < 1e-12, "{is} {was}");
+        // Its interval rests on what all ratios show of noise, which are others.
+        assert!((is / was - 1.0).abs() < 0.005, "{is} {was}");
     }
     assert_eq!(is.rounds, was.rounds);
     let fast = find(&after, "fast", "slow");
@@ -72,7 +73,11 @@ fn the_noise_stays_that_of_the_cell_that_was_measured_twice() {
     let before = analysis(&comparison, &measured());
     let after = rebased(&records(&comparison, &measured()), "slow");
     let (before, after) = (&before.comparisons[0], &after.comparisons[0]);
-    assert_eq!(before.control, after.control);
+    let [was, is] = [before, after].map(|found| found.control.unwrap());
+    assert_eq!(
+        (is.estimate.ratio, is.verdict),
+        (was.estimate.ratio, was.verdict)
+    );
     assert!((before.control.unwrap().estimate.ratio - 1.008).abs() < 0.005);
     assert_eq!(before.noise_floor.to_bits(), after.noise_floor.to_bits());
     assert_eq!(before.reliable, after.reliable);
@@ -253,7 +258,7 @@ fn an_interval_to_another_baseline_misses_no_more_often_than_promised() {
         let after = rebased(&records(&comparison, &measured), "y");
         let estimate = find(&after, "x", "y").estimate.unwrap();
         let truth = (0.055f64 - 0.1).exp();
-        missed += u64::from(!(estimate.raw_low..=estimate.raw_high).contains(&truth));
+        missed += u64::from(!(estimate.low..=estimate.high).contains(&truth));
     }
     // 5% of 400, and three standard deviations of a count of that size.
     assert!(

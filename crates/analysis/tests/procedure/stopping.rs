@@ -1,12 +1,11 @@
 //! When contrasts count as decided, and on which rounds a verdict then rests.
 
-use crate::support::{RULE, Random, block, comparison, contrast, outcome, rounds, run};
+use crate::support::{RULE, block, comparison, contrast, outcome, rounds, run};
 use proptest::prelude::*;
 use stowplan_analysis::{
-    Decision, Interim, LOOKS, Metric, RatioEstimate, StoppingRule, Verdict, decide, interim,
-    undecided, verdict,
+    Interim, LOOKS, RatioEstimate, StoppingRule, Verdict, interim, undecided, verdict,
 };
-use stowplan_model::{Contrast, Measurement};
+use stowplan_model::{Contrast, JudgedBefore, Measurement};
 
 /// Times in microseconds per block; `base` and its control take 10 ms.
 fn measured(other: f64, number: std::ops::Range<u32>) -> Vec<Measurement> {
@@ -39,16 +38,79 @@ fn a_difference_at_the_edge_of_the_zone_is_measured_up_to_the_cap() {
 
 #[test]
 fn no_look_is_taken_between_the_looks() {
-    // Undecided at ten rounds; from then on slower beyond doubt.
-    let mut blocks = measured(10_500.0, 0..10);
-    blocks.extend(measured(30_000.0, 10..19));
-    assert_eq!(open(&blocks).len(), 1);
-    blocks.extend(measured(30_000.0, 19..20));
-    assert_eq!(open(&blocks).len(), 1, "half of the rounds say 1.05");
-    blocks.extend(measured(30_000.0, 20..39));
-    assert_eq!(open(&blocks).len(), 1);
-    blocks.extend(measured(30_000.0, 39..40));
-    assert!(open(&blocks).is_empty());
+    // At ten rounds not slower beyond doubt, which so early takes more than later; with each further one surer.
+    let time = (0..100).map(|part| 10_500.0 + f64::from(part));
+    let mut undecided = time.filter(|time| open(&measured(*time, 0..10)).len() == 1);
+    let time = undecided.next_back().unwrap();
+    assert_eq!(open(&measured(time, 0..19)).len(), 1);
+    assert!(open(&measured(time, 0..20)).is_empty());
+}
+
+/// The length of the interval of a ratio at the edge of the zone after so many rounds, of at most `max_rounds`.
+fn length(max_rounds: u32, judged: JudgedBefore, rounds: u32) -> f64 {
+    let mut comparison = comparison(&["other"]);
+    (comparison.max_rounds, comparison.judged) = (max_rounds, judged);
+    let found = outcome(&comparison, &measured(10_500.0, 0..rounds));
+    let estimate = found.contrasts[0].estimate.unwrap();
+    (estimate.high / estimate.low).ln()
+}
+
+fn before(ends: &[u32]) -> JudgedBefore {
+    JudgedBefore {
+        planned_rounds: None,
+        ends: ends.to_vec(),
+    }
+}
+
+#[test]
+fn little_is_spent_early_and_the_rest_by_whoever_comes_to_an_end() {
+    let decides = |max_rounds: u32, time: f64| {
+        let mut comparison = comparison(&["other"]);
+        comparison.max_rounds = max_rounds;
+        undecided(&comparison, &measured(time, 0..10), &RULE).is_empty()
+    };
+    // Where ten rounds are all there are, they decide at once what they leave open where forty are to come.
+    let times = (0..100).map(|part| 10_500.0 + f64::from(part));
+    assert!(times.clone().all(|time| decides(10, time)));
+    let open = times.filter(|time| !decides(40, *time)).count();
+    assert!(open > 10, "{open}");
+    let alone = length(10, JudgedBefore::default(), 10);
+    for rounds in [10, 14] {
+        // No other look follows a run that ends here.
+        let ended = length(40, JudgedBefore::default(), rounds);
+        assert!(ended < 1.1 * alone, "{rounds}: {ended}, {alone}");
+    }
+}
+
+#[test]
+fn whoever_looks_more_often_than_planned_pays_for_it() {
+    let raised = JudgedBefore {
+        planned_rounds: Some(10),
+        ends: vec![10],
+    };
+    // What was planned is judged as it was, whatever came later.
+    let alone = length(10, JudgedBefore::default(), 10);
+    assert_eq!(length(20, raised.clone(), 10).to_bits(), alone.to_bits());
+    let whole = length(20, JudgedBefore::default(), 20);
+    assert!(length(20, raised, 20) > 1.2 * whole);
+    // A run that ended in between and went on, once and twice.
+    let once = length(40, before(&[14]), 40);
+    let twice = length(40, before(&[14, 30]), 40);
+    assert!(once > 1.2 * length(40, JudgedBefore::default(), 40));
+    assert!(twice > once, "{twice}, {once}");
+    assert_eq!(
+        length(40, before(&[14]), 14).to_bits(),
+        length(40, JudgedBefore::default(), 14).to_bits()
+    );
+    // What ended before anything could be judged costs nothing, and neither does the same end twice.
+    assert_eq!(
+        length(40, before(&[9]), 40).to_bits(),
+        length(40, JudgedBefore::default(), 40).to_bits()
+    );
+    assert_eq!(
+        length(40, before(&[14, 14]), 40).to_bits(),
+        length(40, before(&[14]), 40).to_bits()
+    );
 }
 
 #[test]
@@ -151,15 +213,6 @@ fn the_cap_of_the_comparison_holds_too() {
 }
 
 #[test]
-fn wall_times_that_a_quarter_of_blocks_waited_in_are_judged_by_their_median() {
-    let mut differences = [0.0; 40];
-    differences[..10].fill(1.0);
-    let by = |metric| decide(&differences, 0.01, metric, &RULE);
-    assert_eq!(by(Metric::Wall), Decision::Decided);
-    assert_eq!(by(Metric::Corrected), Decision::Continue);
-}
-
-#[test]
 fn a_cap_above_the_last_look_does_not_add_looks() {
     let mut comparison = comparison(&["other"]);
     comparison.max_rounds = 1000;
@@ -258,8 +311,6 @@ fn half_the_width_of_what_is_known_so_far_is_that_of_the_widened_interval() {
         contrast: contrast("other", "base"),
         estimate: Some(RatioEstimate {
             ratio: 1.0,
-            raw_low: 1.0,
-            raw_high: 1.0,
             low,
             high,
             rounds: 10,
@@ -318,38 +369,10 @@ fn verdicts_are_those_of_the_method() {
     }
 }
 
-fn differences() -> impl Strategy<Value = Vec<f64>> {
-    (-0.3..0.3f64, 0.0..0.1f64, 10..40usize, any::<u64>()).prop_map(|(shift, spread, n, seed)| {
-        let mut random = Random(seed);
-        (0..n).map(|_| shift + spread * random.normal()).collect()
-    })
-}
-
 proptest! {
     #[test]
     fn swapping_the_cells_swaps_the_verdict(low in -0.2..0.2f64, width in 0.0..0.2f64) {
         let (high, zone) = (low + width, 1.05_f64.ln());
         prop_assert_eq!(verdict(low, high, zone).inverse(), verdict(-high, -low, zone));
-    }
-
-    #[test]
-    fn a_decision_does_not_depend_on_direction_or_order(
-        d in differences(), floor in 0.0..0.05f64
-    ) {
-        for metric in [Metric::Corrected, Metric::Wall] {
-            let decision = decide(&d, floor, metric, &RULE);
-            let mirrored: Vec<f64> = d.iter().map(|x| -x).collect();
-            let reversed: Vec<f64> = d.iter().rev().copied().collect();
-            prop_assert_eq!(decision, decide(&mirrored, floor, metric, &RULE));
-            prop_assert_eq!(decision, decide(&reversed, floor, metric, &RULE));
-        }
-    }
-
-    #[test]
-    fn a_larger_noise_floor_never_decides_more(d in differences(), floor in 0.0..0.05f64) {
-        if decide(&d, floor, Metric::Corrected, &RULE) == Decision::Continue {
-            let more = decide(&d, floor + 0.01, Metric::Corrected, &RULE);
-            prop_assert_eq!(more, Decision::Continue);
-        }
     }
 }

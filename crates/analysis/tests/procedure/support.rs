@@ -97,6 +97,7 @@ pub(crate) fn comparison(candidates: &[&str]) -> Comparison {
         rebuild_every: None,
         published_label: None,
         max_rounds: 40,
+        judged: Default::default(),
     }
 }
 

@@ -207,8 +207,6 @@ mod tests {
             size,
             estimate: Some(RatioEstimate {
                 ratio,
-                raw_low: low,
-                raw_high: high,
                 low,
                 high,
                 rounds: 10,

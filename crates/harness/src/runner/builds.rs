@@ -340,6 +340,7 @@ mod tests {
             rebuild_every: None,
             published_label: None,
             max_rounds: 40,
+            judged: Default::default(),
         }
     }
 

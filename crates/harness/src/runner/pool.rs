@@ -622,6 +622,7 @@ mod tests {
             rebuild_every: None,
             published_label: None,
             max_rounds: 10,
+            judged: Default::default(),
         };
         pool.warm(&comparison).unwrap();
         pool.of_mut(&built).is_there = true;

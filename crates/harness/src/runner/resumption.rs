@@ -64,7 +64,17 @@ impl Resumption {
         resumption.check_protocol().map_err(|why| refused(&why))?;
         resumption.check_names().map_err(|why| refused(&why))?;
         resumption.disregard_impossible_rounds();
+        resumption.note_judged();
         Ok(resumption)
+    }
+
+    /// Where a session came to its end its ratios were shown: what follows pays for it.
+    fn note_judged(&mut self) {
+        if self.end.is_some() {
+            let earlier = &self.earlier;
+            self.header
+                .judge(|comparison| earlier.next_round(comparison));
+        }
     }
 
     /// Leaves out what bears the number of a round that no session can have come to. The next round
@@ -80,6 +90,7 @@ impl Resumption {
     fn note(&mut self, record: Record) {
         match record {
             Record::Session(session) => {
+                self.note_judged();
                 self.end = None;
                 if let Some(rounds) = session.max_rounds {
                     self.header.raise_rounds(rounds);
@@ -170,8 +181,7 @@ impl Resumption {
     /// decided is measured further. What is decided stays so, because the looks at it were the same.
     ///
     /// # Errors
-    /// More rounds than the stopping rule knows, no more than there were to be before, or a comparison that
-    /// would be looked at once more than its rate of errors allows.
+    /// More rounds than the stopping rule knows, or no more than there were to be before.
     pub fn raise_rounds(&mut self, rounds: u32) -> Result<(), HarnessError> {
         let [.., most] = LOOKS;
         let before = self.header.rounds_of_all();
@@ -186,28 +196,9 @@ impl Resumption {
                  {most}"
             )));
         }
-        self.refuse_another_look(rounds)?;
         self.header.raise_rounds(rounds);
         self.raised = Some(rounds);
         Ok(())
-    }
-
-    /// A comparison is looked at when it reaches its cap. Where a longer run has no look, that one was one too
-    /// many: the rate of errors is divided among those of [`LOOKS`].
-    fn refuse_another_look(&self, rounds: u32) -> Result<(), HarnessError> {
-        let [least, ..] = LOOKS;
-        let comparisons = self.header.plan.comparisons.iter();
-        let mut caps = comparisons.map(|c| (&c.id, c.max_rounds.min(self.header.max_rounds)));
-        let odd = caps.find(|(_, cap)| (least..rounds).contains(cap) && !LOOKS.contains(cap));
-        let Some((id, cap)) = odd else {
-            return Ok(());
-        };
-        let looks = LOOKS.map(|look| look.to_string()).join(", ");
-        Err(HarnessError::invalid(format!(
-            "comparison '{id}' was to be judged after {cap} rounds, and a longer run is judged after {looks} \
-             only: more rounds would give it more chances to err than the 5% are divided among; run the study \
-             again with --rounds {rounds}"
-        )))
     }
 
     /// The plan, with what was added to it.

@@ -253,7 +253,7 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
 }
 
 /// `measuring the same thing twice differed by up to 2% in the quietest comparison and 16% in the
-/// noisiest; intervals include 1% to 3% for noise`
+/// noisiest; intervals are 13% to 50% longer for it`
 fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
     let (least, most) = noise::range_of_noise(comparisons)?;
     let widened = noise::widening(comparisons)?;
@@ -263,8 +263,7 @@ fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
         format!("{least} in the quietest comparison and {most} in the noisiest")
     };
     Some(format!(
-        "{TWICE_DIFFERED} by up to {noise}{}; intervals \
-         include {widened} for noise",
+        "{TWICE_DIFFERED} by up to {noise}{}; intervals are {widened} longer for it",
         noise::too_noisy(comparisons)
     ))
 }

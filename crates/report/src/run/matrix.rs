@@ -351,8 +351,6 @@ mod tests {
         let shade = |verdict| {
             let estimate = RatioEstimate {
                 ratio: 1.5,
-                raw_low: 1.4,
-                raw_high: 1.6,
                 low: 1.4,
                 high: 1.6,
                 rounds: 20,

@@ -86,7 +86,7 @@ pub(crate) fn folded(
         ))
         .weighing(10),
         make.number("interval", interval)
-            .help("interval of the ratio, widened by the noise floor")
+            .help("interval of the ratio")
             .weighing(6),
         make.count("rounds", |ratio| Some(ratio.estimate?.rounds as u64))
             .help("rounds that the ratio rests on")

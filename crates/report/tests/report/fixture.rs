@@ -316,8 +316,6 @@ impl Draft {
 pub(crate) fn estimate(ratio: f64, half_width: f64) -> RatioEstimate {
     RatioEstimate {
         ratio,
-        raw_low: ratio * (1.0 - half_width),
-        raw_high: ratio * (1.0 + half_width),
         low: ratio * (1.0 - half_width) / 1.01,
         high: ratio * (1.0 + half_width) * 1.01,
         rounds: 20,
@@ -400,6 +398,7 @@ pub(crate) fn comparison(
             estimate: control,
             verdict: judge(&control),
         }),
+        calibration: 1.01,
         noise_floor: 1.01f64.ln(),
         reliable,
         delay_share: Some(0.013),

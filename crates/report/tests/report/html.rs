@@ -176,7 +176,7 @@ fn the_answer_has_its_factor_and_its_interval_and_the_evidence_is_one_sentence()
     assert_eq!(
         evidence,
         "20 rounds in random order; measuring the same thing twice differed by up to 1.5% in the \
-         quietest comparison and 5.7% in the noisiest; intervals include 1% for noise; 2,000,000 values were \
+         quietest comparison and 5.7% in the noisiest; intervals are 1% longer for it; 2,000,000 values were \
          read back and compared; 4,000,000 operations were timed; 1 session was too noisy, and nothing is claimed of what was measured there."
     );
 }

@@ -88,6 +88,7 @@ pub(crate) fn analysis() -> Analysis {
             rebuild_every: None,
             published_label: Some("a machine of 2011, seconds with the commit".to_owned()),
             max_rounds: 20,
+            judged: Default::default(),
         })
         .collect();
     fixture::decided(analysis)

@@ -220,6 +220,7 @@ fn planned(spec: &ComparisonSpec) -> Comparison {
         rebuild_every: None,
         published_label: spec.published_label.clone(),
         max_rounds: 10,
+        judged: Default::default(),
     }
 }
 

@@ -12,8 +12,6 @@ use stowplan_report::run::{document, screen};
 fn ratio(ratio: f64) -> RatioEstimate {
     RatioEstimate {
         ratio,
-        raw_low: ratio * 0.96,
-        raw_high: ratio * 1.05,
         low: ratio * 0.95,
         high: ratio * 1.06,
         rounds: 20,

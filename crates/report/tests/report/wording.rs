@@ -144,7 +144,7 @@ fn what_measuring_the_same_thing_twice_showed_is_said_as_a_factor_where_it_doubl
     analysis.decide();
     let text = markdown(&analysis);
     assert!(
-        text.contains("and 15.5× in the noisiest: too noisy to decide; intervals include"),
+        text.contains("and 15.5× in the noisiest: too noisy to decide; intervals are"),
         "{text}"
     );
 }

@@ -316,20 +316,6 @@ fn a_finished_run_is_extended_by_more_rounds() {
 }
 
 #[test]
-fn a_run_that_was_judged_where_a_longer_one_is_not_gets_no_more_rounds() {
-    let bench = Bench::new();
-    let text = String::from_utf8(WHOLE.clone()).unwrap();
-    let odd = text.replace("\"max_rounds\":10", "\"max_rounds\":15");
-    assert_ne!(odd, text);
-    std::fs::create_dir(bench.path("out")).unwrap();
-    bench.write("out/result.jsonl", &odd);
-    let more = [&RESUME[..], &["--rounds", "40"]].concat();
-    bench.run(&more).refuses("was to be judged after 15 rounds");
-    let after = std::fs::read_to_string(bench.path("out/result.jsonl")).unwrap();
-    assert_eq!(after, odd, "nothing is written of what is refused");
-}
-
-#[test]
 fn a_run_whose_last_round_outlasted_its_budget_was_not_cut_short() {
     let bench = Bench::new();
     let text = String::from_utf8(WHOLE.clone()).unwrap();

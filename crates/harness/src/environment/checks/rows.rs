@@ -11,7 +11,7 @@ const LOAD_PER_CPU: f64 = 0.5;
 const FOREIGN_BYTES_PER_SECOND: u64 = 1_000_000;
 /// As many are named.
 const NAMED: usize = 3;
-/// Above this share of the time, intervals are widened by 3% instead of 1% (docs/method.md).
+/// Above this share of the time, a control may differ by 3% instead of 1% (docs/method.md).
 const WAITING: f64 = 0.05;
 /// R5: below this multiple of the last-level cache, the processor's cache is measured too.
 const CACHE_MULTIPLE: u64 = 4;
@@ -93,7 +93,7 @@ pub(super) const TABLE: &[Row] = &[
     row(
         OtherWork,
         "waiting for CPU",
-        "It is subtracted, else the same precision takes 9 to 85 times as long. Above 5% intervals are widened by 3% instead of 1%.",
+        "It is subtracted, else the same precision takes 9 to 85 times as long. Above 5% two identical cells may differ by 3% instead of 1% before a session is unreliable.",
         waiting,
     ),
     row(

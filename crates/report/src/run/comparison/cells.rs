@@ -175,7 +175,7 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
         ))
         .weighing(7),
         make.number("interval", interval)
-            .help("interval of that ratio, widened by the noise floor")
+            .help("interval of that ratio")
             .weighing(9),
         make.number("builds", move |cell| builds(comparison, cell))
             .help(

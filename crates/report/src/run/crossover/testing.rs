@@ -33,8 +33,6 @@ fn estimate(ratio: f64, half: f64) -> RatioEstimate {
         ratio,
         low: ratio - half,
         high: ratio + half,
-        raw_low: ratio - half,
-        raw_high: ratio + half,
         rounds: 20,
     }
 }
