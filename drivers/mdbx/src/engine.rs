@@ -10,9 +10,7 @@ use crate::{DATA_FILE, STORE};
 use std::path::{Path, PathBuf};
 use stowplan_model::{Capabilities, Settings};
 use stowplan_stores::kv::{Engine, Rows, Visit, capabilities, shown};
-use stowplan_stores::{
-    Access, Found, Key, KeyForm, Lent, Result, expect_file, refuse_existing,
-};
+use stowplan_stores::{Access, Found, Key, KeyForm, Lent, Result, expect_file, refuse_existing};
 
 /// The name of the table.
 const TABLE: &str = "kv";
