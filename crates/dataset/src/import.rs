@@ -19,9 +19,7 @@ pub struct Import {
     values: BufWriter<File>,
     /// Where the values end, after a 0.
     ends: Vec<u64>,
-    names: Vec<u8>,
-    /// Where the names end.
-    name_ends: Vec<usize>,
+    names: Vec<Box<[u8]>>,
     buffer: Vec<u8>,
 }
 
@@ -44,7 +42,6 @@ impl Import {
             values: BufWriter::with_capacity(1 << 20, values),
             ends: vec![0],
             names: Vec::new(),
-            name_ends: Vec::new(),
             buffer: vec![0; 1 << 18],
         })
     }
@@ -82,10 +79,7 @@ impl Import {
             }
         }
         self.end_value(size);
-        if let Some(name) = name {
-            self.names.extend_from_slice(name);
-            self.name_ends.push(self.names.len());
-        }
+        self.names.extend(name.map(Box::from));
         Ok(size)
     }
 
@@ -126,12 +120,9 @@ impl Import {
                 spec.count
             )));
         }
-        let path = self.partial.path().join(VALUES);
-        self.values
-            .flush()
-            .map_err(DatasetError::io("write", &path))?;
-        let synced = self.values.get_ref().sync_data();
-        synced.map_err(DatasetError::io("sync", &path))?;
+        let flushed = self.values.flush();
+        let synced = flushed.and_then(|()| self.values.get_ref().sync_data());
+        synced.map_err(DatasetError::io("write", &self.partial.path().join(VALUES)))?;
         let index: Vec<u8> = self.ends.iter().flat_map(|end| end.to_le_bytes()).collect();
         self.write(INDEX, &index)?;
         self.write_names()?;
@@ -155,18 +146,14 @@ impl Import {
     }
 
     fn write_names(&self) -> Result<(), DatasetError> {
-        if self.name_ends.is_empty() {
-            return Ok(());
+        match self.names.len() as u64 {
+            0 => Ok(()),
+            all if all == self.count() => {
+                let names = self.names.iter().map(AsRef::as_ref);
+                names::write(&self.partial.path().join(NAMES), names)
+            }
+            _ => Err(DatasetError::invalid("some of the values have no name")),
         }
-        if self.name_ends.len() as u64 != self.count() {
-            return Err(DatasetError::invalid("some of the values have no name"));
-        }
-        let starts = [0].into_iter().chain(self.name_ends.iter().copied());
-        let spans: Vec<&[u8]> = starts
-            .zip(&self.name_ends)
-            .map(|(start, end)| &self.names[start..*end])
-            .collect();
-        names::write(&self.partial.path().join(NAMES), spans.into_iter())
     }
 }
 

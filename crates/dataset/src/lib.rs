@@ -16,7 +16,6 @@ pub mod hostile;
 mod import;
 pub mod names;
 pub mod namespace;
-mod platform;
 #[cfg(test)]
 mod properties;
 pub mod publish;
