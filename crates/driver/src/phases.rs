@@ -40,7 +40,7 @@ pub(crate) fn before(operator: &mut Operator<'_>) -> Result<(), DriverError> {
 
 /// What is there.
 fn rows(operator: &mut Operator<'_>) -> Result<Vec<Row>, DriverError> {
-    let again = operator.workload.after.insert;
+    let again = operator.workload.after.has(Operation::Insert);
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let mut note = |key: Key, value: &[u8]| {
         bytes += value.len();

@@ -1,9 +1,11 @@
 //! Cells, comparisons and the plan that a study expands to.
 
+use crate::words::data;
 use crate::{
     Capabilities, DatasetSpec, Scanned, Settings, Statistic, StoreSpec, Study, Workload,
     WorkloadSpec,
 };
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,101 +23,150 @@ impl fmt::Display for CellId {
     }
 }
 
-/// What part a cell plays in its comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// The one that others are compared with.
-    Baseline,
-    /// A second, identical copy of the baseline: what it shows is noise.
-    Control,
-    /// One that is compared.
-    Candidate,
-    /// The cheapest conceivable way to do the same work.
-    Floor,
-    /// A rung of a ladder, or what a primitive costs by itself: it explains other cells and is no
-    /// answer, so it is compared with none.
-    Part,
-}
+data! {
+    /// What part a cell plays in its comparison.
+    #[derive(Copy, Eq, Hash)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Role {
+        /// The one that others are compared with.
+        Baseline,
+        /// A second, identical copy of the baseline: what it shows is noise.
+        Control,
+        /// One that is compared.
+        Candidate,
+        /// The cheapest conceivable way to do the same work.
+        Floor,
+        /// A rung of a ladder, or what a primitive costs by itself: it explains other cells and is no
+        /// answer, so it is compared with none.
+        Part,
+    }
 
-/// Store x workload x dataset: one thing that is timed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Cell {
-    /// Unique name.
-    pub id: CellId,
-    /// Its name within the comparison, as the study file gives it (`sql`).
-    pub key: String,
-    /// Its name for people.
-    pub label: String,
-    /// What part it plays.
-    pub role: Role,
-    /// The store as asked for.
-    pub store: StoreSpec,
-    /// The driver that hosts it, which the spec need not name; empty: the program itself.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub driver: String,
-    /// Every setting of the store with its value.
-    pub settings: Settings,
-    /// What the store can do with them.
-    pub capabilities: Capabilities,
-    /// What is done.
-    pub workload: Workload,
-    /// What stands between the store and its files.
-    #[serde(default, skip_serializing_if = "Scanned::is_no")]
-    pub scanned: Scanned,
-    /// The name of the dataset.
-    pub dataset: String,
-    /// The file system that its data is on; empty: that of the work directory.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub on: String,
-    /// Seconds that others published for as many operations as a block has, or stands for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published_seconds: Option<f64>,
-    /// Where the built store lies, on its file system; cells that agree in kind, dataset, layout
-    /// settings and file system share one.
-    pub instance: String,
-}
+    /// Store x workload x dataset: one thing that is timed.
+    pub struct Cell {
+        /// Unique name.
+        pub id: CellId,
+        /// Its name within the comparison, as the study file gives it (`sql`).
+        pub key: String,
+        /// Its name for people.
+        pub label: String,
+        /// What part it plays.
+        pub role: Role,
+        /// The store as asked for.
+        pub store: StoreSpec,
+        /// The driver that hosts it, which the spec need not name; empty: the program itself.
+        pub driver: String = default,
+        /// Every setting of the store with its value.
+        pub settings: Settings,
+        /// What the store can do with them.
+        pub capabilities: Capabilities,
+        /// What is done.
+        pub workload: Workload,
+        /// What stands between the store and its files.
+        pub scanned: Scanned = default,
+        /// The name of the dataset.
+        pub dataset: String,
+        /// The file system that its data is on; empty: that of the work directory.
+        pub on: String = default,
+        /// Seconds that others published for as many operations as a block has, or stands for.
+        pub published_seconds: Option<f64> = default,
+        /// Where the built store lies, on its file system; cells that agree in kind, dataset, layout
+        /// settings and file system share one.
+        pub instance: String,
+    }
 
-/// A pair of cells whose ratio is wanted: `cell` over `reference`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Contrast {
-    /// The numerator.
-    pub cell: CellId,
-    /// The denominator: ratio 1 means as fast as this.
-    pub reference: CellId,
-}
+    /// A pair of cells whose ratio is wanted: `cell` over `reference`.
+    #[derive(Eq, PartialOrd, Ord, Hash)]
+    pub struct Contrast {
+        /// The numerator.
+        pub cell: CellId,
+        /// The denominator: ratio 1 means as fast as this.
+        pub reference: CellId,
+    }
 
-/// Cells that are measured in the same rounds, and the ratios wanted of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Comparison {
-    /// Its name in the study file.
-    pub id: String,
-    /// Its name for people.
-    pub title: String,
-    /// The cells: baseline first, then its control.
-    pub cells: Vec<Cell>,
-    /// The ratios wanted: each cell over the baseline, and those that a chart asks for.
-    pub contrasts: Vec<Contrast>,
-    /// Cells that a store cannot do, with the reason: shown as "not applicable".
-    pub not_applicable: BTreeMap<String, String>,
-    /// What of the times of its operations its verdicts are about.
-    #[serde(default, skip_serializing_if = "Statistic::is_time")]
-    pub measure: Statistic,
-    /// After how many rounds its stores are built anew; nothing: never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rebuild_every: Option<u32>,
-    /// Where the published seconds of its cells come from, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published_label: Option<String>,
-    /// The most rounds it gets; at least 1, at most the cap of the stopping rule (40).
-    pub max_rounds: u32,
-    /// When its ratios were judged before. A reader of the record notes it; no record holds it.
-    #[serde(skip)]
-    pub judged: JudgedBefore,
+    /// Cells that are measured in the same rounds, and the ratios wanted of them.
+    pub struct Comparison {
+        /// Its name in the study file.
+        pub id: String,
+        /// Its name for people.
+        pub title: String,
+        /// The cells: baseline first, then its control.
+        pub cells: Vec<Cell>,
+        /// The ratios wanted: each cell over the baseline, and those that a chart asks for.
+        pub contrasts: Vec<Contrast>,
+        /// Cells that a store cannot do, with the reason: shown as "not applicable".
+        pub not_applicable: BTreeMap<String, String>,
+        /// What of the times of its operations its verdicts are about.
+        pub measure: Statistic = default,
+        /// After how many rounds its stores are built anew; nothing: never.
+        pub rebuild_every: Option<u32> = default,
+        /// Where the published seconds of its cells come from, in words.
+        pub published_label: Option<String> = default,
+        /// The most rounds it gets; at least 1, at most the cap of the stopping rule (40).
+        pub max_rounds: u32,
+        /// When its ratios were judged before. A reader of the record notes it; no record holds it.
+        #[serde(skip)]
+        pub judged: JudgedBefore,
+    }
+
+    /// A study, expanded and checked against what each store can do.
+    pub struct Plan {
+        /// The study, as read, at the chosen scale.
+        pub study: Study,
+        /// The scale: `quick`, `standard`, `full`, or another that the study names.
+        pub scale: String,
+        /// Datasets by name.
+        pub datasets: BTreeMap<String, DatasetSpec>,
+        /// Comparisons in the order in which they run.
+        pub comparisons: Vec<Comparison>,
+        /// Directories that the user named for file systems that cells are on, by the name of these; the
+        /// run makes the others for itself.
+        pub on: BTreeMap<String, PathBuf> = default,
+        /// Sweeps over the size of values, whose comparisons are among the above.
+        pub sweeps: Vec<Sweep> = default,
+        /// What these sweeps are to find out, from which follows what is added to them.
+        pub sought: Option<Sought> = default,
+    }
+
+    /// What is to be found out of two stores at many sizes of values.
+    pub struct Sought {
+        /// Store A, the baseline.
+        pub a: StoreSpec,
+        /// Store B.
+        pub b: StoreSpec,
+        /// Page sizes, one sweep for each; where there are none, one sweep of the stores as given.
+        pub page_sizes: Vec<u64> = default,
+        /// What is done.
+        pub workload: WorkloadSpec,
+        /// Bytes of values at each size, as far as their number stays sensible.
+        pub bytes: u64,
+        /// Memory that each store may use for caching, bytes.
+        pub memory_budget: u64,
+        /// The most rounds of a comparison, where they are given.
+        pub rounds: Option<u32>,
+    }
+
+    /// Two stores compared at many sizes of values. Further sizes are added while it runs.
+    #[derive(Eq)]
+    pub struct Sweep {
+        /// Its name; the comparison of values of 4096 bytes is called `NAME-4096`.
+        pub id: String,
+        /// What tells it from other sweeps of the run, such as `page_size=4096`; nothing if it is the
+        /// only one.
+        pub setting: Option<String>,
+        /// Store A, the baseline of each comparison, for people.
+        pub a: String,
+        /// Store B, for people.
+        pub b: String,
+    }
+
+    /// Comparisons that a plan gets while it runs, and what they need.
+    #[derive(Default)]
+    pub struct Extension {
+        /// Datasets by name.
+        pub datasets: BTreeMap<String, DatasetSpec>,
+        /// Comparisons in the order in which they run.
+        pub comparisons: Vec<Comparison>,
+    }
 }
 
 /// When the ratios of a comparison were judged by sessions that others followed: each of these was a chance
@@ -140,30 +191,6 @@ impl Comparison {
     pub fn with_role(&self, role: Role) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.role == role)
     }
-}
-
-/// A study, expanded and checked against what each store can do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Plan {
-    /// The study, as read, at the chosen scale.
-    pub study: Study,
-    /// The scale: `quick`, `standard`, `full`, or another that the study names.
-    pub scale: String,
-    /// Datasets by name.
-    pub datasets: BTreeMap<String, DatasetSpec>,
-    /// Comparisons in the order in which they run.
-    pub comparisons: Vec<Comparison>,
-    /// Directories that the user named for file systems that cells are on, by the name of these; the
-    /// run makes the others for itself.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub on: BTreeMap<String, PathBuf>,
-    /// Sweeps over the size of values, whose comparisons are among the above.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sweeps: Vec<Sweep>,
-    /// What these sweeps are to find out, from which follows what is added to them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sought: Option<Sought>,
 }
 
 impl Plan {
@@ -207,42 +234,6 @@ fn is_fit_for_paths(name: &str) -> bool {
     (1..=240).contains(&name.len()) && name.chars().all(fit)
 }
 
-/// What is to be found out of two stores at many sizes of values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Sought {
-    /// Store A, the baseline.
-    pub a: StoreSpec,
-    /// Store B.
-    pub b: StoreSpec,
-    /// Page sizes, one sweep for each; where there are none, one sweep of the stores as given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub page_sizes: Vec<u64>,
-    /// What is done.
-    pub workload: WorkloadSpec,
-    /// Bytes of values at each size, as far as their number stays sensible.
-    pub bytes: u64,
-    /// Memory that each store may use for caching, bytes.
-    pub memory_budget: u64,
-    /// The most rounds of a comparison, where they are given.
-    pub rounds: Option<u32>,
-}
-
-/// Two stores compared at many sizes of values. Further sizes are added while it runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Sweep {
-    /// Its name; the comparison of values of 4096 bytes is called `NAME-4096`.
-    pub id: String,
-    /// What tells it from other sweeps of the run, such as `page_size=4096`; nothing if it is the
-    /// only one.
-    pub setting: Option<String>,
-    /// Store A, the baseline of each comparison, for people.
-    pub a: String,
-    /// Store B, for people.
-    pub b: String,
-}
-
 impl Sweep {
     /// The name of the comparison at a size in bytes.
     #[must_use]
@@ -262,16 +253,6 @@ impl Sweep {
         let size = comparison.id.strip_prefix(&self.id)?.strip_prefix('-')?;
         size.strip_suffix("-again").unwrap_or(size).parse().ok()
     }
-}
-
-/// Comparisons that a plan gets while it runs, and what they need.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Extension {
-    /// Datasets by name.
-    pub datasets: BTreeMap<String, DatasetSpec>,
-    /// Comparisons in the order in which they run.
-    pub comparisons: Vec<Comparison>,
 }
 
 impl Plan {

@@ -1,6 +1,7 @@
 //! What was found about a machine before anything is measured on it.
 
 use crate::Environment;
+use crate::words::words;
 use serde::{Deserialize, Serialize};
 
 /// What about a machine would spoil a measurement in a directory.
@@ -62,29 +63,18 @@ pub enum CheckState {
     Unavailable,
 }
 
-/// What checks are about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CheckGroup {
-    /// CPUs, clocks, power.
-    Processor,
-    /// What else runs.
-    OtherWork,
-    /// Memory and the page cache.
-    Memory,
-    /// The file system and the device below it.
-    Disk,
-    /// What can be used here, by this user.
-    Features,
-}
-
-impl CheckGroup {
-    /// Every group, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [
-        Self::Processor,
-        Self::OtherWork,
-        Self::Memory,
-        Self::Disk,
-        Self::Features,
-    ];
+words! {
+    /// What checks are about.
+    pub enum CheckGroup {
+        /// CPUs, clocks, power.
+        Processor = "processor",
+        /// What else runs.
+        OtherWork = "other-work",
+        /// Memory and the page cache.
+        Memory = "memory",
+        /// The file system and the device below it.
+        Disk = "disk",
+        /// What can be used here, by this user.
+        Features = "features",
+    }
 }

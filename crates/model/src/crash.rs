@@ -1,8 +1,7 @@
 //! What the power-loss lab finds: which states a power cut could have left, and what was lost in them.
 
-use crate::words::words;
+use crate::words::{data, words};
 use crate::{Durability, DurabilityClaim};
-use serde::{Deserialize, Serialize};
 
 words! {
     /// Which states a power cut may leave: what of the operations since the last sync is on the disk.
@@ -41,51 +40,180 @@ impl CrashModel {
     }
 }
 
-/// What a crash state holds of what was acknowledged. Ordered: a later one is worse.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fate {
-    /// Everything that was acknowledged, whole and in order.
-    #[default]
-    Kept,
-    /// An earlier state: the last acknowledged commits are gone.
-    Lost,
-    /// A later commit is there and an earlier one is not.
-    Reordered,
-    /// A value or a transaction is there in part.
-    Torn,
-    /// A value is none that was ever written, or the engine's own check fails.
-    Corrupt,
-    /// It does not open.
-    Unopenable,
+words! {
+    /// What a crash state holds of what was acknowledged. Ordered: a later one is worse.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Fate {
+        /// Everything that was acknowledged, whole and in order.
+        #[default]
+        Kept = "kept",
+        /// An earlier state: the last acknowledged commits are gone.
+        Lost = "lost",
+        /// A later commit is there and an earlier one is not.
+        Reordered = "reordered",
+        /// A value or a transaction is there in part.
+        Torn = "torn",
+        /// A value is none that was ever written, or the engine's own check fails.
+        Corrupt = "corrupt",
+        /// It does not open.
+        Unopenable = "unopenable" | "does not open",
+    }
+}
+
+data! {
+    /// What a judge found in one state.
+    #[derive(Default, Eq)]
+    pub struct Judged {
+        /// What became of what was acknowledged.
+        pub fate: Fate,
+        /// Acknowledged commits that are not there.
+        pub lost: u64 | default,
+        /// The first of them.
+        pub first_lost: Option<u64> | default,
+        /// What was found, in a line.
+        pub note: String | default,
+    }
+
+    /// A state to judge, as one line of JSON to a judge.
+    #[derive(Eq)]
+    pub struct ToJudge {
+        /// The directory, which the judge may change.
+        pub directory: std::path::PathBuf,
+        /// The last commit that was acknowledged.
+        pub acked: u64,
+    }
+
+    /// What was found in the states of one model.
+    #[derive(Default)]
+    pub struct Tally {
+        /// States that were drawn.
+        pub drawn: u64,
+        /// Those that differ from each other, or in what had been acknowledged: each was judged once.
+        pub states: u64,
+        /// Of them the moments that were looked at one by one, before chance was asked.
+        pub systematic: u64 = default,
+        /// How many of them met each fate, in the order of [`Fate::ALL`].
+        pub fates: [u64; 6],
+        /// Those whose fate breaks the promise.
+        pub broken: u64,
+        /// The most acknowledged commits lost in one state.
+        pub most_lost: u64,
+        /// How many operations before the cut the oldest lost one had been acknowledged.
+        pub oldest_operations: u64,
+        /// The same in nanoseconds.
+        pub oldest_ns: u64,
+        /// Different states besides, of which no judge said anything: it was killed, or did not end.
+        pub unjudged: u64 = default,
+        /// Why, of the first of them.
+        pub unjudged_because: String = default,
+    }
+
+    /// A crash state in which something was lost.
+    pub struct CrashFinding {
+        /// What `--replay` takes.
+        pub seed: u64,
+        /// Which one it was of the moments that were looked at one by one; nothing where it was drawn.
+        pub moment: Option<u64> = default,
+        /// The last commit that was acknowledged before the cut.
+        pub acked: u64 | default,
+        /// What was found in it.
+        pub judged: Judged,
+        /// Whether that breaks the promise.
+        pub broken: bool,
+        /// Operations before the cut.
+        pub cut: u64,
+        /// The last of them, in words.
+        pub after: String,
+        /// The fewest losses that were found to do the same.
+        pub shrunk: Shrunk,
+    }
+
+    /// The fewest losses that still have the same fate.
+    #[derive(Default)]
+    pub struct Shrunk {
+        /// Operations before the cut.
+        pub cut: u64,
+        /// What is not on the disk: an operation and the piece of it.
+        pub lost: Vec<(u64, u64)>,
+        /// The same in words, the first ones.
+        pub words: Vec<String>,
+        /// States that were judged to find it.
+        pub tried: u64,
+        /// Whether fewer might do: no more were tried.
+        pub unfinished: bool | default,
+        /// What was found with these losses alone.
+        pub judged: Option<Judged> | default,
+    }
+
+    /// What was found of one setting under one model.
+    pub struct ModelFound {
+        /// The model.
+        pub model: CrashModel,
+        /// Counts.
+        pub tally: Tally,
+        /// The first finding of each fate, the worst first.
+        pub findings: Vec<CrashFinding>,
+        /// A control: the same operations with every sync struck out. What it meets is what the judge of this
+        /// setting can see.
+        pub no_syncs: Tally | default,
+    }
+
+    /// One setting: a store with its settings, or a program.
+    #[derive(Default)]
+    pub struct CrashSetting {
+        /// In reports: `sqlite:journal=wal,synchronous=full`.
+        pub name: String,
+        /// What it promises; a program promises what was asked with `--promise`.
+        pub claim: DurabilityClaim,
+        /// Whether it has transactions of several operations.
+        pub transactions: bool,
+        /// Operations recorded: writes, truncations, names, syncs.
+        pub operations: u64,
+        /// Of them syncs.
+        pub syncs: u64,
+        /// Commits acknowledged.
+        pub acks: u64,
+        /// All of these and the lines `base`: cuts are told by their number among them.
+        pub length: u64 | default,
+        /// The command of a program; empty of a store.
+        pub program: String = default,
+        /// The command that judged it.
+        pub check: String = default,
+        /// How long it ran, nanoseconds.
+        pub ran_ns: u64,
+        /// By model.
+        pub found: Vec<ModelFound>,
+        /// The other control, which is the same under every model: with everything synced at once nothing may
+        /// fail.
+        pub all_synced: Tally | default,
+        /// What was found of the first state of that control that was not kept.
+        pub synced_failure: Option<Judged> = default,
+        /// Why it could not be tested.
+        pub failed: Option<String> | default,
+    }
+
+    /// A run of the lab.
+    pub struct CrashRun {
+        /// The program's version.
+        pub version: String,
+        /// The seed of the workload and of all draws.
+        pub seed: u64,
+        /// States asked for, of each setting under each model.
+        pub states: u64,
+        /// The models.
+        pub models: Vec<CrashModel>,
+        /// The settings, in the order of the report.
+        pub settings: Vec<CrashSetting>,
+        /// States judged, those of controls and of shrinking included.
+        pub judged: u64,
+        /// How long judging took, nanoseconds.
+        pub judging_ns: u64,
+        /// Whether the run ended before it had done what was asked.
+        pub interrupted: bool,
+    }
 }
 
 impl Fate {
-    /// All of them, the best first.
-    pub const ALL: [Self; 6] = [
-        Self::Kept,
-        Self::Lost,
-        Self::Reordered,
-        Self::Torn,
-        Self::Corrupt,
-        Self::Unopenable,
-    ];
-
-    /// In reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Lost => "lost",
-            Self::Reordered => "reordered",
-            Self::Torn => "torn",
-            Self::Corrupt => "corrupt",
-            Self::Unopenable => "does not open",
-        }
-    }
-
     /// Whether a store that claims this had promised otherwise. Below `consistent` nothing is promised
     /// about power cuts. The order of commits is promised where there are transactions.
     #[must_use]
@@ -105,22 +233,6 @@ impl Fate {
     }
 }
 
-/// What a judge found in one state.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judged {
-    /// What became of what was acknowledged.
-    pub fate: Fate,
-    /// Acknowledged commits that are not there.
-    #[serde(default)]
-    pub lost: u64,
-    /// The first of them.
-    #[serde(default)]
-    pub first_lost: Option<u64>,
-    /// What was found, in a line.
-    #[serde(default)]
-    pub note: String,
-}
-
 impl Judged {
     /// A fate, and what was found.
     #[must_use]
@@ -131,15 +243,6 @@ impl Judged {
             ..Self::default()
         }
     }
-}
-
-/// A state to judge, as one line of JSON to a judge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToJudge {
-    /// The directory, which the judge may change.
-    pub directory: std::path::PathBuf,
-    /// The last commit that was acknowledged.
-    pub acked: u64,
 }
 
 /// A message as a line, without its end.
@@ -162,42 +265,6 @@ pub fn from_line(line: &str) -> Result<ToJudge, String> {
 /// It is none.
 pub fn crash_run(text: &str) -> Result<CrashRun, String> {
     serde_json::from_str(text).map_err(|error| format!("no result of 'stowplan crash': {error}"))
-}
-
-/// What was found in the states of one model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
-    /// States that were drawn.
-    pub drawn: u64,
-    /// Those that differ from each other, or in what had been acknowledged: each was judged once.
-    pub states: u64,
-    /// Of them the moments that were looked at one by one, before chance was asked.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub systematic: u64,
-    /// How many of them met each fate, in the order of [`Fate::ALL`].
-    pub fates: [u64; 6],
-    /// Those whose fate breaks the promise.
-    pub broken: u64,
-    /// The most acknowledged commits lost in one state.
-    pub most_lost: u64,
-    /// How many operations before the cut the oldest lost one had been acknowledged.
-    pub oldest_operations: u64,
-    /// The same in nanoseconds.
-    pub oldest_ns: u64,
-    /// Different states besides, of which no judge said anything: it was killed, or did not end.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub unjudged: u64,
-    /// Why, of the first of them.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub unjudged_because: String,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands over a reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Tally {
@@ -240,103 +307,6 @@ impl Tally {
             false => self.not_kept() > 0,
         }
     }
-}
-
-/// A crash state in which something was lost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CrashFinding {
-    /// What `--replay` takes.
-    pub seed: u64,
-    /// Which one it was of the moments that were looked at one by one; nothing where it was drawn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moment: Option<u64>,
-    /// The last commit that was acknowledged before the cut.
-    #[serde(default)]
-    pub acked: u64,
-    /// What was found in it.
-    pub judged: Judged,
-    /// Whether that breaks the promise.
-    pub broken: bool,
-    /// Operations before the cut.
-    pub cut: u64,
-    /// The last of them, in words.
-    pub after: String,
-    /// The fewest losses that were found to do the same.
-    pub shrunk: Shrunk,
-}
-
-/// The fewest losses that still have the same fate.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Shrunk {
-    /// Operations before the cut.
-    pub cut: u64,
-    /// What is not on the disk: an operation and the piece of it.
-    pub lost: Vec<(u64, u64)>,
-    /// The same in words, the first ones.
-    pub words: Vec<String>,
-    /// States that were judged to find it.
-    pub tried: u64,
-    /// Whether fewer might do: no more were tried.
-    #[serde(default)]
-    pub unfinished: bool,
-    /// What was found with these losses alone.
-    #[serde(default)]
-    pub judged: Option<Judged>,
-}
-
-/// What was found of one setting under one model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModelFound {
-    /// The model.
-    pub model: CrashModel,
-    /// Counts.
-    pub tally: Tally,
-    /// The first finding of each fate, the worst first.
-    pub findings: Vec<CrashFinding>,
-    /// A control: the same operations with every sync struck out. What it meets is what the judge of this
-    /// setting can see.
-    #[serde(default)]
-    pub no_syncs: Tally,
-}
-
-/// One setting: a store with its settings, or a program.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CrashSetting {
-    /// In reports: `sqlite:journal=wal,synchronous=full`.
-    pub name: String,
-    /// What it promises; a program promises what was asked with `--promise`.
-    pub claim: DurabilityClaim,
-    /// Whether it has transactions of several operations.
-    pub transactions: bool,
-    /// Operations recorded: writes, truncations, names, syncs.
-    pub operations: u64,
-    /// Of them syncs.
-    pub syncs: u64,
-    /// Commits acknowledged.
-    pub acks: u64,
-    /// All of these and the lines `base`: cuts are told by their number among them.
-    #[serde(default)]
-    pub length: u64,
-    /// The command of a program; empty of a store.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub program: String,
-    /// The command that judged it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub check: String,
-    /// How long it ran, nanoseconds.
-    pub ran_ns: u64,
-    /// By model.
-    pub found: Vec<ModelFound>,
-    /// The other control, which is the same under every model: with everything synced at once nothing may
-    /// fail.
-    #[serde(default)]
-    pub all_synced: Tally,
-    /// What was found of the first state of that control that was not kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub synced_failure: Option<Judged>,
-    /// Why it could not be tested.
-    #[serde(default)]
-    pub failed: Option<String>,
 }
 
 impl CrashSetting {
@@ -393,27 +363,6 @@ impl CrashSetting {
             && self.found.iter().all(|found| self.claims(found))
             && self.unjudged().0 == 0
     }
-}
-
-/// A run of the lab.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CrashRun {
-    /// The program's version.
-    pub version: String,
-    /// The seed of the workload and of all draws.
-    pub seed: u64,
-    /// States asked for, of each setting under each model.
-    pub states: u64,
-    /// The models.
-    pub models: Vec<CrashModel>,
-    /// The settings, in the order of the report.
-    pub settings: Vec<CrashSetting>,
-    /// States judged, those of controls and of shrinking included.
-    pub judged: u64,
-    /// How long judging took, nanoseconds.
-    pub judging_ns: u64,
-    /// Whether the run ended before it had done what was asked.
-    pub interrupted: bool,
 }
 
 #[cfg(test)]

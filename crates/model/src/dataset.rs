@@ -2,207 +2,113 @@
 
 use crate::Origin;
 use crate::size::size_or_text;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::words::data;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A dataset, described completely: the same description always gives the same bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DatasetSpec {
-    /// Number of values; their keys are 1 to `count`. Of values that somebody brought along, how many
-    /// of them; 0 and left out: all.
-    #[serde(default)]
-    pub count: u64,
-    /// How sizes are distributed; of values that somebody brought along, how those are that were there.
-    #[serde(default, deserialize_with = "size_or_like")]
-    pub size: SizeDistribution,
-    /// What the bytes are.
-    #[serde(default)]
-    pub content: Content,
-    /// Seed of sizes and content.
-    #[serde(default = "default_seed")]
-    pub seed: u64,
-    /// Where the values come from that somebody brought along; none: they are made up.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "place_or_origin"
-    )]
-    pub from: Option<Origin>,
+data! {
+    /// A dataset, described completely: the same description always gives the same bytes.
+    pub struct DatasetSpec {
+        /// Number of values; their keys are 1 to `count`. Of values that somebody brought along, how many
+        /// of them; 0 and left out: all.
+        pub count: u64 | default,
+        /// How sizes are distributed; of values that somebody brought along, how those are that were there.
+        pub size: SizeDistribution | default,
+        /// What the bytes are.
+        pub content: Content | default,
+        /// Seed of sizes and content.
+        #[serde(default = "default_seed")]
+        pub seed: u64,
+        /// Where the values come from that somebody brought along; none: they are made up.
+        pub from: Option<Origin> = default,
+    }
+
+    /// How the sizes of values are distributed, in bytes.
+    #[derive(Default)]
+    #[serde(tag = "distribution", rename_all = "kebab-case")]
+    pub enum SizeDistribution {
+        /// Not known before the place was looked at that the values come from.
+        #[default]
+        AsFound,
+        /// As the values of a place, which has to be looked at first.
+        Like {
+            /// A directory, or a database with one column that can be meant.
+            like: PathBuf,
+        },
+        /// Each row as likely as it has values, and in it each size equally likely.
+        Histogram {
+            /// The rows, by rising size.
+            bins: Vec<SizeBin>,
+        },
+        /// All of one size.
+        Fixed {
+            /// Size of each value, in bytes.
+            #[serde(deserialize_with = "size_or_text")]
+            bytes: u64,
+        },
+        /// Each size from `min` to `max` equally likely.
+        Uniform {
+            /// Smallest size, in bytes.
+            #[serde(deserialize_with = "size_or_text")]
+            min: u64,
+            /// Largest size, in bytes.
+            #[serde(deserialize_with = "size_or_text")]
+            max: u64,
+        },
+        /// Logarithm of the size normally distributed, cut at `max`.
+        LogNormal {
+            /// Median size, in bytes.
+            #[serde(deserialize_with = "size_or_text")]
+            median: u64,
+            /// Standard deviation of the natural logarithm of the size.
+            sigma: f64,
+            /// Sizes are cut to this, in bytes.
+            #[serde(deserialize_with = "size_or_text")]
+            max: u64,
+        },
+        /// kvtest's rule, `size + random() % (variance + 1)` with a signed random number: `size`
+        /// itself is twice as likely as any other size from `size - variance` to `size + variance`.
+        Kvtest {
+            /// The middle size, in bytes.
+            #[serde(deserialize_with = "size_or_text")]
+            size: u64,
+            /// The largest deviation, in bytes.
+            #[serde(deserialize_with = "size_or_text")]
+            variance: u64,
+        },
+    }
+
+    /// A row of a histogram of sizes.
+    #[derive(Copy, Eq)]
+    pub struct SizeBin {
+        /// The smallest size in it, in bytes.
+        pub from: u64,
+        /// The largest size in it, in bytes.
+        pub to: u64,
+        /// How many values have such a size.
+        pub values: u64,
+    }
+
+    /// What the bytes of values are.
+    #[derive(Copy, Default)]
+    #[serde(tag = "kind", rename_all = "kebab-case")]
+    pub enum Content {
+        /// Random bytes, which no compressor makes smaller.
+        #[default]
+        Random,
+        /// Random bytes followed by a constant, in pieces of 4 KiB, so that a good compressor brings
+        /// a value down to about `ratio` of its size.
+        Compressible {
+            /// Compressed size over size, from 0 to 1.
+            ratio: f64,
+        },
+        /// Text: random GUIDs of 36 characters, one after the other.
+        Guid,
+    }
 }
 
 fn default_seed() -> u64 {
     1
-}
-
-/// How the sizes of values are distributed, in bytes.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "distribution", rename_all = "kebab-case")]
-pub enum SizeDistribution {
-    /// Not known before the place was looked at that the values come from.
-    #[default]
-    AsFound,
-    /// As the values of a place, which has to be looked at first.
-    Like {
-        /// A directory, or a database with one column that can be meant.
-        like: PathBuf,
-    },
-    /// Each row as likely as it has values, and in it each size equally likely.
-    Histogram {
-        /// The rows, by rising size.
-        bins: Vec<SizeBin>,
-    },
-    /// All of one size.
-    Fixed {
-        /// Size of each value, in bytes.
-        #[serde(deserialize_with = "size_or_text")]
-        bytes: u64,
-    },
-    /// Each size from `min` to `max` equally likely.
-    Uniform {
-        /// Smallest size, in bytes.
-        #[serde(deserialize_with = "size_or_text")]
-        min: u64,
-        /// Largest size, in bytes.
-        #[serde(deserialize_with = "size_or_text")]
-        max: u64,
-    },
-    /// Logarithm of the size normally distributed, cut at `max`.
-    LogNormal {
-        /// Median size, in bytes.
-        #[serde(deserialize_with = "size_or_text")]
-        median: u64,
-        /// Standard deviation of the natural logarithm of the size.
-        sigma: f64,
-        /// Sizes are cut to this, in bytes.
-        #[serde(deserialize_with = "size_or_text")]
-        max: u64,
-    },
-    /// kvtest's rule, `size + random() % (variance + 1)` with a signed random number: `size`
-    /// itself is twice as likely as any other size from `size - variance` to `size + variance`.
-    Kvtest {
-        /// The middle size, in bytes.
-        #[serde(deserialize_with = "size_or_text")]
-        size: u64,
-        /// The largest deviation, in bytes.
-        #[serde(deserialize_with = "size_or_text")]
-        variance: u64,
-    },
-}
-
-/// A row of a histogram of sizes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SizeBin {
-    /// The smallest size in it, in bytes.
-    pub from: u64,
-    /// The largest size in it, in bytes.
-    pub to: u64,
-    /// How many values have such a size.
-    pub values: u64,
-}
-
-/// For the key `size` of study files: `{ like = "DIR" }` is short for a distribution.
-fn size_or_like<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SizeDistribution, D::Error> {
-    struct Size;
-
-    impl<'de> Visitor<'de> for Size {
-        type Value = SizeDistribution;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a distribution of sizes")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SizeDistribution, A::Error> {
-            let first: Option<String> = map.next_key()?;
-            if first.as_deref() != Some("like") {
-                return SizeDistribution::deserialize(MapAccessDeserializer::new(Again {
-                    first,
-                    rest: map,
-                }));
-            }
-            let like = map.next_value()?;
-            match map.next_key::<String>()? {
-                None => Ok(SizeDistribution::Like { like }),
-                Some(key) if key == "distribution" => match map.next_value::<String>()?.as_str() {
-                    "like" => Ok(SizeDistribution::Like { like }),
-                    _ => Err(de::Error::custom("'like' is a distribution of its own")),
-                },
-                Some(key) => Err(de::Error::custom(format!(
-                    "beside 'like' there is no '{key}'"
-                ))),
-            }
-        }
-    }
-
-    deserializer.deserialize_any(Size)
-}
-
-/// A table whose first key was looked at.
-struct Again<A> {
-    first: Option<String>,
-    rest: A,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Again<A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Self::Error> {
-        match self.first.take() {
-            Some(first) => seed.deserialize(first.into_deserializer()).map(Some),
-            None => self.rest.next_key_seed(seed),
-        }
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, Self::Error> {
-        self.rest.next_value_seed(seed)
-    }
-}
-
-/// For the key `from` of study files: a path is short for an origin.
-fn place_or_origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Origin>, D::Error> {
-    struct Place;
-
-    impl<'de> Visitor<'de> for Place {
-        type Value = Option<Origin>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(
-                "a directory, or { place = \"x.db\", table = \"t\", column = \"c\", key = \"k\" }",
-            )
-        }
-
-        fn visit_str<E: de::Error>(self, place: &str) -> Result<Self::Value, E> {
-            Ok(Some(Origin {
-                place: place.into(),
-                ..Origin::default()
-            }))
-        }
-
-        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            Origin::deserialize(MapAccessDeserializer::new(map)).map(Some)
-        }
-    }
-
-    deserializer.deserialize_any(Place)
 }
 
 /// Of the enumerations that stand in tables of study files: the key that says which of its variants
@@ -329,24 +235,6 @@ impl fmt::Display for SizeDistribution {
     }
 }
 
-/// What the bytes of values are.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Content {
-    /// Random bytes, which no compressor makes smaller.
-    #[default]
-    Random,
-    /// Random bytes followed by a constant, in pieces of 4 KiB, so that a good compressor brings
-    /// a value down to about `ratio` of its size.
-    Compressible {
-        /// Compressed size over size, from 0 to 1.
-        ratio: f64,
-    },
-    /// Text: random GUIDs of 36 characters, one after the other.
-    Guid,
-}
-
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -362,6 +250,7 @@ impl fmt::Display for Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::Serialize;
     use std::collections::BTreeSet;
 
     /// The tag of a value, its variant, and its other keys.

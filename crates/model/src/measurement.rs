@@ -1,7 +1,8 @@
 //! What one worker reports for one block.
 
+use crate::words::data;
 use crate::{Action, CellId, Footprint, ScannerCounts};
-use serde::{Deserialize, Serialize};
+
 use std::collections::BTreeMap;
 
 /// Among the counters of a block: bytes of the payload of its TCP connections sent to servers.
@@ -11,139 +12,254 @@ pub const NETWORK_RECEIVED: &str = "network bytes received";
 /// Among them: CPU time of the processes of a server that the run has started, nanoseconds.
 pub const SERVER_CPU: &str = "server CPU ns";
 
-/// How a block was timed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum BlockKind {
-    /// The clock is read at its ends only; ratios come from these.
-    #[default]
-    Ratio,
-    /// One chained clock reading per operation; percentiles come from these.
-    Latency,
-    /// An untimed trial that decides how many operations a block holds.
-    Pilot,
-    /// Its system calls are counted, which slows them down: its times mean nothing.
-    Counting,
-}
+data! {
+    /// How a block was timed.
+    #[derive(Copy, Default, Eq, Hash)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum BlockKind {
+        /// The clock is read at its ends only; ratios come from these.
+        #[default]
+        Ratio,
+        /// One chained clock reading per operation; percentiles come from these.
+        Latency,
+        /// An untimed trial that decides how many operations a block holds.
+        Pilot,
+        /// Its system calls are counted, which slows them down: its times mean nothing.
+        Counting,
+    }
 
-/// One timed run of one cell. Times are nanoseconds, sizes bytes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Measurement {
-    /// The cell.
-    pub cell: CellId,
-    /// Round, from 0.
-    pub round: u32,
-    /// Position within the round, from 0.
-    pub position: u32,
-    /// How often this block was measured before and discarded on a covariate.
-    pub repeats: u32,
-    /// Whether its store's data had been read into the page cache again, in order, since the store was
-    /// built (R9): its pages lie there otherwise than building left them, which changes times.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub read_in_again: bool,
-    /// How it was timed.
-    pub block: BlockKind,
-    /// Which build of its store it met: blocks of a run with the same number met the same files.
-    /// Nothing where the store is not built beforehand.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub build: Option<u32>,
-    /// Where its store lay: the number of the inode of its directory. What is near each other on the disk
-    /// has numbers near each other on ext4 and XFS. Nothing where it is not on disk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<u64>,
-    /// Operations within the timed window.
-    pub operations: u64,
-    /// Bytes delivered or written by them.
-    pub bytes: u64,
-    /// Operations of the untimed lead-in.
-    pub lead_in_operations: u64,
-    /// Wall time, by the monotonic clock.
-    pub wall_ns: u64,
-    /// Time the thread was ready but waited for a CPU, within the wall time. Nothing for several
-    /// threads: they wait for each other, and that is part of what they do.
-    pub run_delay_ns: Option<u64>,
-    /// CPU time of the measuring thread; of several, of all of them.
-    pub thread_cpu_ns: u64,
-    /// CPU time of the whole worker process.
-    pub process_cpu_ns: u64,
-    /// CPU time in user mode, whole process.
-    pub user_ns: u64,
-    /// CPU time in the kernel, whole process.
-    pub system_ns: u64,
-    /// Page faults served without I/O.
-    pub minor_faults: u64,
-    /// Page faults served with I/O.
-    pub major_faults: u64,
-    /// Context switches the process asked for.
-    pub voluntary_switches: u64,
-    /// Context switches forced on it.
-    pub involuntary_switches: u64,
-    /// Blocks of 512 bytes read from storage (`ru_inblock`).
-    pub in_blocks: u64,
-    /// Blocks of 512 bytes written to storage (`ru_oublock`).
-    pub out_blocks: u64,
-    /// Counters of `/proc/self/io`.
-    pub io: Option<IoCounters>,
-    /// Sync calls of the process within the timed window; nothing where its driver does not tell.
-    pub syncs: Option<SyncCalls>,
-    /// Which of these the driver did not tell of itself, so that they were read from outside, between
-    /// `ready` and the answer, and reduced to the share of the timed operations among all that were
-    /// done meanwhile: names of fields.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub read_from_outside: Vec<String>,
-    /// Transactions committed within the timed window.
-    pub commits: u64,
-    /// Transactions that the engine refused because of another one, and that were tried again.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub conflicts: u64,
-    /// Parts of the run that lie outside the timed window.
-    pub outside: WallBreakdown,
-    /// Largest resident set of the worker up to now (`VmHWM`).
-    pub peak_memory_bytes: Option<u64>,
-    /// What the engine itself counted on the block's connection since it was opened, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub counters: BTreeMap<String, u64>,
-    /// What the scanner did that stood between the store and its files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scanner: Option<ScannerCounts>,
-    /// What the store took on disk after a block of inserts, and its checkpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub footprint: Option<Footprint>,
-    /// Share of the bytes of the engine's leaf pages that were in use after a block of inserts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page_fill: Option<f64>,
-    /// The same of the indexes beside the table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub index_fill: Option<f64>,
-    /// Pages found in the page cache before a cold block.
-    pub residency: Option<Residency>,
-    /// What an all-cold block had from storage beside data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata_reads: Option<MetadataReads>,
-    /// Bytes sent to storage while written data was brought to rest, after the timed window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drain_write_bytes: Option<u64>,
-    /// System calls of the worker within the window of a counting block, where they could be
-    /// counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system_calls: Option<SystemCalls>,
-    /// What the device below the data did during a counting block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<DeviceCounters>,
-    /// Latency of each operation: an HDR histogram (V2, three digits, nanoseconds), base64.
-    pub latency: Option<String>,
-    /// The same of a mix, by what the operations did.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub latencies: BTreeMap<Action, String>,
-    /// When the block began, in milliseconds since the Unix epoch.
-    pub started_unix_ms: u64,
-}
+    /// One timed run of one cell. Times are nanoseconds, sizes bytes.
+    #[derive(Default)]
+    pub struct Measurement {
+        /// The cell.
+        pub cell: CellId,
+        /// Round, from 0.
+        pub round: u32,
+        /// Position within the round, from 0.
+        pub position: u32,
+        /// How often this block was measured before and discarded on a covariate.
+        pub repeats: u32,
+        /// Whether its store's data had been read into the page cache again, in order, since the store was
+        /// built (R9): its pages lie there otherwise than building left them, which changes times.
+        pub read_in_again: bool = default,
+        /// How it was timed.
+        pub block: BlockKind,
+        /// Which build of its store it met: blocks of a run with the same number met the same files.
+        /// Nothing where the store is not built beforehand.
+        pub build: Option<u32> = default,
+        /// Where its store lay: the number of the inode of its directory. What is near each other on the disk
+        /// has numbers near each other on ext4 and XFS. Nothing where it is not on disk.
+        pub place: Option<u64> = default,
+        /// Operations within the timed window.
+        pub operations: u64,
+        /// Bytes delivered or written by them.
+        pub bytes: u64,
+        /// Operations of the untimed lead-in.
+        pub lead_in_operations: u64,
+        /// Wall time, by the monotonic clock.
+        pub wall_ns: u64,
+        /// Time the thread was ready but waited for a CPU, within the wall time. Nothing for several
+        /// threads: they wait for each other, and that is part of what they do.
+        pub run_delay_ns: Option<u64>,
+        /// CPU time of the measuring thread; of several, of all of them.
+        pub thread_cpu_ns: u64,
+        /// CPU time of the whole worker process.
+        pub process_cpu_ns: u64,
+        /// CPU time in user mode, whole process.
+        pub user_ns: u64,
+        /// CPU time in the kernel, whole process.
+        pub system_ns: u64,
+        /// Page faults served without I/O.
+        pub minor_faults: u64,
+        /// Page faults served with I/O.
+        pub major_faults: u64,
+        /// Context switches the process asked for.
+        pub voluntary_switches: u64,
+        /// Context switches forced on it.
+        pub involuntary_switches: u64,
+        /// Blocks of 512 bytes read from storage (`ru_inblock`).
+        pub in_blocks: u64,
+        /// Blocks of 512 bytes written to storage (`ru_oublock`).
+        pub out_blocks: u64,
+        /// Counters of `/proc/self/io`.
+        pub io: Option<IoCounters>,
+        /// Sync calls of the process within the timed window; nothing where its driver does not tell.
+        pub syncs: Option<SyncCalls>,
+        /// Which of these the driver did not tell of itself, so that they were read from outside, between
+        /// `ready` and the answer, and reduced to the share of the timed operations among all that were
+        /// done meanwhile: names of fields.
+        pub read_from_outside: Vec<String> = default,
+        /// Transactions committed within the timed window.
+        pub commits: u64,
+        /// Transactions that the engine refused because of another one, and that were tried again.
+        pub conflicts: u64 = default,
+        /// Parts of the run that lie outside the timed window.
+        pub outside: WallBreakdown,
+        /// Largest resident set of the worker up to now (`VmHWM`).
+        pub peak_memory_bytes: Option<u64>,
+        /// What the engine itself counted on the block's connection since it was opened, by name.
+        pub counters: BTreeMap<String, u64> = default,
+        /// What the scanner did that stood between the store and its files.
+        pub scanner: Option<ScannerCounts> = default,
+        /// What the store took on disk after a block of inserts, and its checkpoint.
+        pub footprint: Option<Footprint> = default,
+        /// Share of the bytes of the engine's leaf pages that were in use after a block of inserts.
+        pub page_fill: Option<f64> = default,
+        /// The same of the indexes beside the table.
+        pub index_fill: Option<f64> = default,
+        /// Pages found in the page cache before a cold block.
+        pub residency: Option<Residency>,
+        /// What an all-cold block had from storage beside data.
+        pub metadata_reads: Option<MetadataReads> = default,
+        /// Bytes sent to storage while written data was brought to rest, after the timed window.
+        pub drain_write_bytes: Option<u64> = default,
+        /// System calls of the worker within the window of a counting block, where they could be
+        /// counted.
+        pub system_calls: Option<SystemCalls> = default,
+        /// What the device below the data did during a counting block.
+        pub device: Option<DeviceCounters> = default,
+        /// Latency of each operation: an HDR histogram (V2, three digits, nanoseconds), base64.
+        pub latency: Option<String>,
+        /// The same of a mix, by what the operations did.
+        pub latencies: BTreeMap<Action, String> = default,
+        /// When the block began, in milliseconds since the Unix epoch.
+        pub started_unix_ms: u64,
+    }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
+    /// Parts of a worker's run that lie outside the timed window, in nanoseconds.
+    #[derive(Copy, Default, Eq)]
+    #[serde(default)]
+    pub struct WallBreakdown {
+        /// Opening the store.
+        pub open_ns: u64,
+        /// The lead-in.
+        pub lead_in_ns: u64,
+        /// Committing, within the timed window; shown apart because it is one act.
+        pub last_commit_ns: u64,
+        /// Bringing written data to rest: checkpoint, close, `syncfs` (R10). 0 for reads.
+        pub drain_ns: u64,
+    }
+
+    /// Differences of the counters of `/proc/self/io` over the timed window.
+    #[derive(Copy, Default, Eq)]
+    pub struct IoCounters {
+        /// Bytes passed to read-like calls.
+        pub read_call_bytes: u64,
+        /// Bytes passed to write-like calls.
+        pub write_call_bytes: u64,
+        /// Read-like system calls.
+        pub read_calls: u64,
+        /// Write-like system calls.
+        pub write_calls: u64,
+        /// Bytes fetched from storage.
+        pub storage_read_bytes: u64,
+        /// Bytes sent to storage.
+        pub storage_write_bytes: u64,
+    }
+
+    /// System calls by name.
+    #[derive(Default, Eq)]
+    pub struct SystemCalls {
+        /// By what they were counted.
+        pub by: CallCounter,
+        /// How often each was called, by the kernel's name of it (`pread64`, `openat`).
+        pub calls: BTreeMap<String, u64>,
+    }
+
+    /// What counts system calls.
+    #[derive(Copy, Default, Eq)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum CallCounter {
+        /// The kernel's tracepoint: in results of earlier versions.
+        #[default]
+        Tracepoint,
+        /// The program `strace`.
+        Strace,
+    }
+
+    /// What a block device did in a window, whoever asked for it.
+    #[derive(Default, Eq)]
+    pub struct DeviceCounters {
+        /// Its name, such as `vda`.
+        pub device: String,
+        /// Read requests completed.
+        pub reads: u64,
+        /// Bytes read.
+        pub read_bytes: u64,
+        /// Write requests completed.
+        pub writes: u64,
+        /// Bytes written.
+        pub written_bytes: u64,
+        /// Flushes of its cache completed; nothing where the kernel does not count them (before 5.5).
+        pub flushes: Option<u64>,
+    }
+
+    /// Sync calls made through the C library by this process.
+    #[derive(Copy, Default, Eq)]
+    pub struct SyncCalls {
+        /// `fsync`.
+        pub fsync: u64,
+        /// `fdatasync`.
+        pub fdatasync: u64,
+        /// `msync`.
+        pub msync: u64,
+        /// `sync_file_range`, `syncfs` and `sync`.
+        pub other: u64,
+    }
+
+    /// Pages of the data in the page cache.
+    #[derive(Copy, Default, Eq)]
+    pub struct Residency {
+        /// Pages that were resident.
+        pub resident_pages: u64,
+        /// Pages that were looked at.
+        pub checked_pages: u64,
+        /// Of a cold block: those that were resident before they were evicted.
+        pub before_eviction_pages: Option<u64> = default,
+        /// Of a cold block: those that were resident once it was timed.
+        pub after_block_pages: Option<u64> = default,
+        /// Of a cold block on a file system in an image: what of the image was in memory.
+        pub image: Option<ImageResidency> = default,
+    }
+
+    /// What was seen of the image that a file system lies in, and of the loop device that shows it, around a
+    /// cold block: data in the image's own pages would be delivered from memory.
+    #[derive(Copy, Default, Eq)]
+    pub struct ImageResidency {
+        /// Pages of the image that were resident before the block.
+        pub resident_pages: u64,
+        /// Those that were once it was timed: 0 where the loop device reads it directly.
+        pub after_block_pages: u64,
+        /// Pages of the loop device itself before the block: blocks of names, as the file system keeps them.
+        pub device_pages: Option<u64> = default,
+        /// Bytes that the loop device delivered from then until the block was timed.
+        pub delivered_bytes: u64,
+    }
+
+    /// What was fetched from storage beside data for a block that found nothing in memory: names, inodes,
+    /// and what else a file system has to read before it knows where data lies. From when memory was emptied,
+    /// and the programs were read again, until the block was timed, opening the store included.
+    #[derive(Copy, Default, Eq)]
+    pub struct MetadataReads {
+        /// Bytes that the harness and the driver had from storage, less those of data.
+        pub bytes: u64,
+        /// Fewer bytes than these show that names were in memory; 0 where the block reads too few files
+        /// to tell.
+        pub least_bytes: u64,
+    }
+
+    /// What the untimed check of every value found.
+    #[derive(Eq)]
+    pub struct Verification {
+        /// The cell through whose store the values were read.
+        pub cell: CellId,
+        /// Values read and compared byte for byte.
+        pub values: u64,
+        /// Bytes of them.
+        pub bytes: u64,
+        /// Of these, values that a run had overwritten.
+        pub overwritten: u64,
+    }
 }
 
 impl Measurement {
@@ -178,39 +294,6 @@ impl Measurement {
         let other = self.process_cpu_ns.saturating_sub(self.thread_cpu_ns);
         other as f64 / self.wall_ns.max(1) as f64
     }
-}
-
-/// Parts of a worker's run that lie outside the timed window, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct WallBreakdown {
-    /// Opening the store.
-    pub open_ns: u64,
-    /// The lead-in.
-    pub lead_in_ns: u64,
-    /// Committing, within the timed window; shown apart because it is one act.
-    pub last_commit_ns: u64,
-    /// Bringing written data to rest: checkpoint, close, `syncfs` (R10). 0 for reads.
-    pub drain_ns: u64,
-}
-
-/// Differences of the counters of `/proc/self/io` over the timed window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct IoCounters {
-    /// Bytes passed to read-like calls.
-    pub read_call_bytes: u64,
-    /// Bytes passed to write-like calls.
-    pub write_call_bytes: u64,
-    /// Read-like system calls.
-    pub read_calls: u64,
-    /// Write-like system calls.
-    pub write_calls: u64,
-    /// Bytes fetched from storage.
-    pub storage_read_bytes: u64,
-    /// Bytes sent to storage.
-    pub storage_write_bytes: u64,
 }
 
 impl IoCounters {
@@ -260,60 +343,6 @@ impl IoCounters {
     }
 }
 
-/// System calls by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SystemCalls {
-    /// By what they were counted.
-    pub by: CallCounter,
-    /// How often each was called, by the kernel's name of it (`pread64`, `openat`).
-    pub calls: BTreeMap<String, u64>,
-}
-
-/// What counts system calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CallCounter {
-    /// The kernel's tracepoint: in results of earlier versions.
-    #[default]
-    Tracepoint,
-    /// The program `strace`.
-    Strace,
-}
-
-/// What a block device did in a window, whoever asked for it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DeviceCounters {
-    /// Its name, such as `vda`.
-    pub device: String,
-    /// Read requests completed.
-    pub reads: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Write requests completed.
-    pub writes: u64,
-    /// Bytes written.
-    pub written_bytes: u64,
-    /// Flushes of its cache completed; nothing where the kernel does not count them (before 5.5).
-    pub flushes: Option<u64>,
-}
-
-/// Sync calls made through the C library by this process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SyncCalls {
-    /// `fsync`.
-    pub fsync: u64,
-    /// `fdatasync`.
-    pub fdatasync: u64,
-    /// `msync`.
-    pub msync: u64,
-    /// `sync_file_range`, `syncfs` and `sync`.
-    pub other: u64,
-}
-
 impl SyncCalls {
     /// All of them.
     #[must_use]
@@ -334,74 +363,12 @@ impl SyncCalls {
     }
 }
 
-/// Pages of the data in the page cache.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Residency {
-    /// Pages that were resident.
-    pub resident_pages: u64,
-    /// Pages that were looked at.
-    pub checked_pages: u64,
-    /// Of a cold block: those that were resident before they were evicted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before_eviction_pages: Option<u64>,
-    /// Of a cold block: those that were resident once it was timed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_block_pages: Option<u64>,
-    /// Of a cold block on a file system in an image: what of the image was in memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image: Option<ImageResidency>,
-}
-
-/// What was seen of the image that a file system lies in, and of the loop device that shows it, around a
-/// cold block: data in the image's own pages would be delivered from memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ImageResidency {
-    /// Pages of the image that were resident before the block.
-    pub resident_pages: u64,
-    /// Those that were once it was timed: 0 where the loop device reads it directly.
-    pub after_block_pages: u64,
-    /// Pages of the loop device itself before the block: blocks of names, as the file system keeps them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_pages: Option<u64>,
-    /// Bytes that the loop device delivered from then until the block was timed.
-    pub delivered_bytes: u64,
-}
-
-/// What was fetched from storage beside data for a block that found nothing in memory: names, inodes,
-/// and what else a file system has to read before it knows where data lies. From when memory was emptied,
-/// and the programs were read again, until the block was timed, opening the store included.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MetadataReads {
-    /// Bytes that the harness and the driver had from storage, less those of data.
-    pub bytes: u64,
-    /// Fewer bytes than these show that names were in memory; 0 where the block reads too few files
-    /// to tell.
-    pub least_bytes: u64,
-}
-
 impl MetadataReads {
     /// Whether as much was fetched as names take that are not in memory.
     #[must_use]
     pub fn are_enough(&self) -> bool {
         self.bytes >= self.least_bytes
     }
-}
-
-/// What the untimed check of every value found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Verification {
-    /// The cell through whose store the values were read.
-    pub cell: CellId,
-    /// Values read and compared byte for byte.
-    pub values: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Of these, values that a run had overwritten.
-    pub overwritten: u64,
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The record of a run: `result.jsonl`, one record a line, appended and flushed as it happens.
 
+use crate::words::data;
 use crate::{
     CellId, Comparison, Environment, Extension, Footprint, Measurement, Plan, Settings,
     Verification, Warning,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -12,74 +13,227 @@ use std::path::PathBuf;
 /// only added does not: readers leave alone what they do not know.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// One line of `result.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "kebab-case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one is the first line only"
-)]
-pub enum Record {
-    /// The first line: what was planned, where, by which version.
-    Run(RunHeader),
-    /// The run begins, or goes on after it was broken off.
-    Session(Session),
-    /// Comparisons that the plan got while it ran.
-    Extension(Extension),
-    /// Something that spoils or qualifies the run.
-    Warning(Warning),
-    /// What the harness itself costs.
-    HarnessCost(HarnessCost),
-    /// What the loop of a driver with a name costs per operation.
-    DriverCost(DriverCost),
-    /// The file systems that cells are on were made.
-    FileSystems(FileSystemsRecord),
-    /// How long preparing took.
-    Preparation(PreparationRecord),
-    /// What a store takes on disk.
-    Footprint(FootprintRecord),
-    /// Where the values of a store lie.
-    Placement(PlacementRecord),
-    /// Settings read back from an engine.
-    Effective(EffectiveSettings),
-    /// Every value was checked.
-    Verification(Verification),
-    /// One block.
-    Measurement(Measurement),
-    /// A cell that failed, and why; its earlier measurements do not count.
-    Failure(CellFailure),
-    /// The last line of a run that ended by itself or was interrupted in an orderly way.
-    End(RunEnd),
-    /// A header of this later schema, which cannot be read. Never written.
-    #[serde(skip)]
-    Newer(u32),
-    /// A record of a later version that this one does not know.
-    #[serde(other)]
-    Unknown,
-}
+data! {
+    /// One line of `result.jsonl`.
+    #[serde(tag = "type", rename_all = "kebab-case")]
+    #[expect(clippy::large_enum_variant, reason = "the large one is the first line only")]
+    pub enum Record {
+        /// The first line: what was planned, where, by which version.
+        Run(RunHeader),
+        /// The run begins, or goes on after it was broken off.
+        Session(Session),
+        /// Comparisons that the plan got while it ran.
+        Extension(Extension),
+        /// Something that spoils or qualifies the run.
+        Warning(Warning),
+        /// What the harness itself costs.
+        HarnessCost(HarnessCost),
+        /// What the loop of a driver with a name costs per operation.
+        DriverCost(DriverCost),
+        /// The file systems that cells are on were made.
+        FileSystems(FileSystemsRecord),
+        /// How long preparing took.
+        Preparation(PreparationRecord),
+        /// What a store takes on disk.
+        Footprint(FootprintRecord),
+        /// Where the values of a store lie.
+        Placement(PlacementRecord),
+        /// Settings read back from an engine.
+        Effective(EffectiveSettings),
+        /// Every value was checked.
+        Verification(Verification),
+        /// One block.
+        Measurement(Measurement),
+        /// A cell that failed, and why; its earlier measurements do not count.
+        Failure(CellFailure),
+        /// The last line of a run that ended by itself or was interrupted in an orderly way.
+        End(RunEnd),
+        /// A header of this later schema, which cannot be read. Never written.
+        #[serde(skip)]
+        Newer(u32),
+        /// A record of a later version that this one does not know.
+        #[serde(other)]
+        Unknown,
+    }
 
-/// What was planned, where, by which version.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RunHeader {
-    /// [`SCHEMA_VERSION`].
-    pub schema: u32,
-    /// When the run began, RFC 3339.
-    pub started: String,
-    /// Seed of all orders and sequences.
-    pub seed: u64,
-    /// The plan.
-    pub plan: Plan,
-    /// The machine.
-    pub environment: Environment,
-    /// Half-width of the equivalence zone as a ratio, minus one: 0.05 is 5% (δ = ln 1.05).
-    pub equivalence: f64,
-    /// The most rounds a comparison gets.
-    pub max_rounds: u32,
-    /// Half-width of intervals that was asked for besides, as a ratio minus one.
-    #[serde(default)]
-    pub precision: Option<f64>,
+    /// What was planned, where, by which version.
+    pub struct RunHeader {
+        /// [`SCHEMA_VERSION`].
+        pub schema: u32,
+        /// When the run began, RFC 3339.
+        pub started: String,
+        /// Seed of all orders and sequences.
+        pub seed: u64,
+        /// The plan.
+        pub plan: Plan,
+        /// The machine.
+        pub environment: Environment,
+        /// Half-width of the equivalence zone as a ratio, minus one: 0.05 is 5% (δ = ln 1.05).
+        pub equivalence: f64,
+        /// The most rounds a comparison gets.
+        pub max_rounds: u32,
+        /// Half-width of intervals that was asked for besides, as a ratio minus one.
+        pub precision: Option<f64> | default,
+    }
+
+    /// One stretch of a run without a break. A run has one, and one more for each time it is resumed.
+    pub struct Session {
+        /// When it began, RFC 3339.
+        pub started: String,
+        /// [`crate::PROTOCOL_VERSION`]: blocks of another version may not do the same.
+        pub protocol: u32,
+        /// Where the data lies while it is measured, absolute; nothing: in `work` beside the result.
+        pub work: Option<String> = default,
+        /// Directories that the run made on file systems that the user named, by the name of these.
+        pub on: BTreeMap<String, PathBuf> = default,
+        /// Where the run was resumed, the machine as it was then; that of the first session stands in
+        /// the header.
+        pub environment: Option<Box<Environment>> = default,
+        /// The most rounds of each comparison from now on, where more were asked for than before.
+        pub max_rounds: Option<u32> = default,
+        /// What the system calls the time since it was last started (on Linux a random UUID); nothing
+        /// where it has no name for that.
+        pub boot_id: Option<String> = default,
+        /// Bytes of a half-written last line that were removed before it, the only ones that ever are.
+        pub removed_bytes: u64 = default,
+    }
+
+    /// What the harness costs per operation, measured with a store that does nothing.
+    #[derive(Copy)]
+    pub struct HarnessCost {
+        /// Per operation in a ratio block, nanoseconds of corrected time (median of blocks).
+        pub ratio_ns: f64,
+        /// Per operation in a latency block, nanoseconds of corrected time (median of blocks).
+        pub latency_ns: f64,
+        /// Blocks of each kind.
+        pub blocks: u32,
+        /// Operations per block.
+        pub operations: u64,
+    }
+
+    /// What the loop of a driver costs per operation, measured with its own store that does nothing.
+    pub struct DriverCost {
+        /// The driver's name.
+        pub driver: String,
+        /// What its greeting says of its program.
+        pub tool: String,
+        /// The cost.
+        pub cost: HarnessCost,
+    }
+
+    /// How file systems that cells are on were made, once they were: what makes them begins when the header stands.
+    #[derive(Default, Eq)]
+    pub struct FileSystemsRecord {
+        /// By the name that cells give, how each was made and is mounted: what the environment of the header
+        /// lacks.
+        pub on: BTreeMap<String, String>,
+    }
+
+    /// How long preparing a dataset or a store took.
+    pub struct PreparationRecord {
+        /// What was prepared: `dataset NAME` or the name of an instance.
+        pub what: String,
+        /// Seconds.
+        pub seconds: f64,
+        /// Bytes of values written.
+        pub bytes: u64,
+        /// Values written.
+        pub values: u64,
+    }
+
+    /// What a store takes on disk.
+    #[derive(Eq)]
+    pub struct FootprintRecord {
+        /// Name of the instance.
+        pub instance: String,
+        /// Bytes and files.
+        pub footprint: Footprint,
+        /// Bytes of the values stored in it.
+        pub value_bytes: u64,
+        /// Whether this was measured after the workloads; otherwise right after building.
+        pub after_workloads: bool,
+    }
+
+    /// Where the values of a store lie: why one read from storage may need several requests.
+    pub struct PlacementRecord {
+        /// Name of the instance.
+        pub instance: String,
+        /// Values that were looked at, spread over all keys.
+        pub values: u64,
+        /// Pieces that a value consists of within its file, on average: a value in an overflow chain
+        /// whose pages follow each other has the piece in its leaf and one more.
+        pub pieces_per_value: f64,
+        /// Pages of the engine that a value needs besides its leaf (an overflow chain), on average;
+        /// nothing where the engine has none or does not tell.
+        pub overflow_pages_per_value: Option<f64> = default,
+        /// Pieces that a value consists of on the device (after the file system's extents), on
+        /// average; nothing where the file system does not tell.
+        pub device_pieces_per_value: Option<f64> = default,
+        /// Files that were looked at.
+        pub files: u64,
+    }
+
+    /// Settings read back from an engine.
+    #[derive(Eq)]
+    pub struct EffectiveSettings {
+        /// The cell.
+        pub cell: CellId,
+        /// What the engine reports.
+        pub settings: Settings,
+    }
+
+    /// A cell that failed.
+    #[derive(Eq)]
+    pub struct CellFailure {
+        /// The cell.
+        pub cell: CellId,
+        /// One line: what, which one, and the next step.
+        pub message: String,
+        /// The last lines of the worker's stderr.
+        pub stderr: String,
+    }
+
+    /// How a run ended.
+    pub struct RunEnd {
+        /// How.
+        pub outcome: RunOutcome,
+        /// Seconds since the session began.
+        pub seconds: f64,
+        /// Where they went; not told by earlier versions.
+        pub phases: Option<Phases> = default,
+    }
+
+    /// Where the seconds of a session went. What is in none of these is the rest: looking at the
+    /// machine, and what the harness itself costs.
+    #[derive(Copy, Default)]
+    pub struct Phases {
+        /// Making up the values of datasets.
+        pub datasets: f64,
+        /// Making file systems for them, building stores and warming them.
+        pub stores: f64,
+        /// Finding out how many operations a block holds.
+        pub pilots: f64,
+        /// Rounds: the blocks, and what surrounds each of them.
+        pub rounds: f64,
+        /// Reading every value to compare it, and weighing what was written.
+        pub verification: f64,
+        /// Counting system calls, looking where values lie.
+        pub counting: f64 | default,
+        /// Removing what was built.
+        pub removal: f64 | default,
+    }
+
+    /// How a run ended.
+    #[derive(Copy, Eq)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum RunOutcome {
+        /// Every comparison met its stopping rule or its cap.
+        Complete,
+        /// The time budget ended first.
+        Budget,
+        /// Ctrl-C or a termination signal.
+        Interrupted,
+    }
 }
 
 impl RunHeader {
@@ -113,185 +267,6 @@ impl RunHeader {
     }
 }
 
-/// One stretch of a run without a break. A run has one, and one more for each time it is resumed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Session {
-    /// When it began, RFC 3339.
-    pub started: String,
-    /// [`crate::PROTOCOL_VERSION`]: blocks of another version may not do the same.
-    pub protocol: u32,
-    /// Where the data lies while it is measured, absolute; nothing: in `work` beside the result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<String>,
-    /// Directories that the run made on file systems that the user named, by the name of these.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub on: BTreeMap<String, PathBuf>,
-    /// Where the run was resumed, the machine as it was then; that of the first session stands in
-    /// the header.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub environment: Option<Box<Environment>>,
-    /// The most rounds of each comparison from now on, where more were asked for than before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_rounds: Option<u32>,
-    /// What the system calls the time since it was last started (on Linux a random UUID); nothing
-    /// where it has no name for that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boot_id: Option<String>,
-    /// Bytes of a half-written last line that were removed before it, the only ones that ever are.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub removed_bytes: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_zero(bytes: &u64) -> bool {
-    *bytes == 0
-}
-
-/// What the harness costs per operation, measured with a store that does nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HarnessCost {
-    /// Per operation in a ratio block, nanoseconds of corrected time (median of blocks).
-    pub ratio_ns: f64,
-    /// Per operation in a latency block, nanoseconds of corrected time (median of blocks).
-    pub latency_ns: f64,
-    /// Blocks of each kind.
-    pub blocks: u32,
-    /// Operations per block.
-    pub operations: u64,
-}
-
-/// What the loop of a driver costs per operation, measured with its own store that does nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DriverCost {
-    /// The driver's name.
-    pub driver: String,
-    /// What its greeting says of its program.
-    pub tool: String,
-    /// The cost.
-    pub cost: HarnessCost,
-}
-
-/// How file systems that cells are on were made, once they were: what makes them begins when the header stands.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FileSystemsRecord {
-    /// By the name that cells give, how each was made and is mounted: what the environment of the header
-    /// lacks.
-    pub on: BTreeMap<String, String>,
-}
-
-/// How long preparing a dataset or a store took.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PreparationRecord {
-    /// What was prepared: `dataset NAME` or the name of an instance.
-    pub what: String,
-    /// Seconds.
-    pub seconds: f64,
-    /// Bytes of values written.
-    pub bytes: u64,
-    /// Values written.
-    pub values: u64,
-}
-
-/// What a store takes on disk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FootprintRecord {
-    /// Name of the instance.
-    pub instance: String,
-    /// Bytes and files.
-    pub footprint: Footprint,
-    /// Bytes of the values stored in it.
-    pub value_bytes: u64,
-    /// Whether this was measured after the workloads; otherwise right after building.
-    pub after_workloads: bool,
-}
-
-/// Where the values of a store lie: why one read from storage may need several requests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PlacementRecord {
-    /// Name of the instance.
-    pub instance: String,
-    /// Values that were looked at, spread over all keys.
-    pub values: u64,
-    /// Pieces that a value consists of within its file, on average: a value in an overflow chain
-    /// whose pages follow each other has the piece in its leaf and one more.
-    pub pieces_per_value: f64,
-    /// Pages of the engine that a value needs besides its leaf (an overflow chain), on average;
-    /// nothing where the engine has none or does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overflow_pages_per_value: Option<f64>,
-    /// Pieces that a value consists of on the device (after the file system's extents), on
-    /// average; nothing where the file system does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_pieces_per_value: Option<f64>,
-    /// Files that were looked at.
-    pub files: u64,
-}
-
-/// Settings read back from an engine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct EffectiveSettings {
-    /// The cell.
-    pub cell: CellId,
-    /// What the engine reports.
-    pub settings: Settings,
-}
-
-/// A cell that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CellFailure {
-    /// The cell.
-    pub cell: CellId,
-    /// One line: what, which one, and the next step.
-    pub message: String,
-    /// The last lines of the worker's stderr.
-    pub stderr: String,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RunEnd {
-    /// How.
-    pub outcome: RunOutcome,
-    /// Seconds since the session began.
-    pub seconds: f64,
-    /// Where they went; not told by earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phases: Option<Phases>,
-}
-
-/// Where the seconds of a session went. What is in none of these is the rest: looking at the
-/// machine, and what the harness itself costs.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Phases {
-    /// Making up the values of datasets.
-    pub datasets: f64,
-    /// Making file systems for them, building stores and warming them.
-    pub stores: f64,
-    /// Finding out how many operations a block holds.
-    pub pilots: f64,
-    /// Rounds: the blocks, and what surrounds each of them.
-    pub rounds: f64,
-    /// Reading every value to compare it, and weighing what was written.
-    pub verification: f64,
-    /// Counting system calls, looking where values lie.
-    #[serde(default)]
-    pub counting: f64,
-    /// Removing what was built.
-    #[serde(default)]
-    pub removal: f64,
-}
-
 impl Phases {
     /// Each with its name, in the order in which they come.
     #[must_use]
@@ -322,19 +297,6 @@ impl std::ops::Add for Phases {
             removal: self.removal + other.removal,
         }
     }
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum RunOutcome {
-    /// Every comparison met its stopping rule or its cap.
-    Complete,
-    /// The time budget ended first.
-    Budget,
-    /// Ctrl-C or a termination signal.
-    Interrupted,
 }
 
 /// Reads the lines of a result. A last line that was cut off is dropped: it is the one

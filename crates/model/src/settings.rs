@@ -70,28 +70,29 @@ pub enum SettingKind {
 }
 
 fn lasting<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Lasting, D::Error> {
-    Ok(kept(String::deserialize(deserializer)?))
+    static KNOWN: Known<str> = Mutex::new(BTreeSet::new());
+    Ok(kept(&KNOWN, Box::deserialize(deserializer)?))
 }
 
 fn lasting_words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LastingWords, D::Error> {
-    static KNOWN: Mutex<BTreeSet<LastingWords>> = Mutex::new(BTreeSet::new());
-    let words = Vec::<String>::deserialize(deserializer)?;
-    let words: Vec<Lasting> = words.into_iter().map(kept).collect();
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if !known.contains(&words[..]) {
-        known.insert(words.clone().leak());
-    }
-    Ok(known.get(&words[..]).copied().unwrap_or_default())
+    #[derive(Deserialize)]
+    struct Word(#[serde(deserialize_with = "lasting")] Lasting);
+
+    static KNOWN: Known<[Lasting]> = Mutex::new(BTreeSet::new());
+    let words = Vec::<Word>::deserialize(deserializer)?.into_iter();
+    Ok(kept(&KNOWN, words.map(|Word(word)| word).collect()))
 }
 
-/// A text that is kept, once for all who tell it.
-fn kept(text: String) -> Lasting {
-    static KNOWN: Mutex<BTreeSet<Lasting>> = Mutex::new(BTreeSet::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(kept) = known.get(text.as_str()) {
+/// What is kept for as long as the process lasts.
+type Known<T> = Mutex<BTreeSet<&'static T>>;
+
+/// Keeps something once for all who tell it.
+fn kept<T: Ord + ?Sized>(known: &Known<T>, told: Box<T>) -> &'static T {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kept) = known.get(&*told) {
         return kept;
     }
-    let kept: Lasting = text.leak();
+    let kept: &'static T = Box::leak(told);
     known.insert(kept);
     kept
 }
@@ -119,30 +120,10 @@ impl fmt::Display for Value {
     }
 }
 
-/// Why a setting was refused. The store's name is added where the spec is known.
+/// Why a setting could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SettingError {
-    /// No setting has this name.
-    #[error("unknown setting '{name}'; known: {known}{suggestion}")]
-    UnknownName {
-        /// The name as given.
-        name: String,
-        /// `; did you mean …?` or empty.
-        suggestion: String,
-        /// The known names.
-        known: String,
-    },
-    /// The value is not of the setting's kind, or out of range.
-    #[error("setting '{name}' cannot be '{value}': {reason}")]
-    BadValue {
-        /// The setting.
-        name: String,
-        /// The value as given.
-        value: String,
-        /// What is accepted.
-        reason: String,
-    },
-}
+#[error("{0}")]
+pub struct SettingError(String);
 
 impl Setting {
     /// Reads a value as written in a spec.
@@ -150,55 +131,43 @@ impl Setting {
     /// # Errors
     /// A value of the wrong kind or out of range.
     pub fn parse(&self, text: &str) -> Result<Value, SettingError> {
-        self.parse_value(text)
-            .map_err(|reason| SettingError::BadValue {
-                name: self.name.to_owned(),
-                value: text.to_owned(),
-                reason,
-            })
+        let wrong =
+            |why| SettingError(format!("setting '{}' cannot be '{text}': {why}", self.name));
+        self.parse_value(text).map_err(wrong)
     }
 
     fn parse_value(&self, text: &str) -> Result<Value, String> {
-        match &self.kind {
-            SettingKind::Flag => match text {
-                "on" | "true" | "yes" | "1" => Ok(Value::Flag(true)),
-                "off" | "false" | "no" | "0" => Ok(Value::Flag(false)),
-                _ => Err("it is on or off".to_owned()),
-            },
-            SettingKind::Choice(words) => words
-                .iter()
-                .find(|word| word.eq_ignore_ascii_case(text))
-                .map(|word| Value::Word((*word).to_owned()))
-                .ok_or_else(|| {
-                    let hint = suggestion(text, words.iter().copied());
-                    format!("it is one of {}{hint}", words.join(", "))
-                }),
+        let (value, near) = match self.kind {
+            SettingKind::Flag => {
+                let on = ["on", "true", "yes", "1"].contains(&text);
+                let off = ["off", "false", "no", "0"].contains(&text);
+                ((on || off).then_some(Value::Flag(on)), String::new())
+            }
+            SettingKind::Choice(words) => {
+                let word = words.iter().find(|word| word.eq_ignore_ascii_case(text));
+                let near = suggestion(text, words.iter().copied());
+                (word.map(|word| Value::Word((*word).to_owned())), near)
+            }
             SettingKind::Bytes {
                 min,
                 max,
                 power_of_two,
             } => {
                 let size = parse_size(text).map_err(|e| e.to_string())?;
-                if size < *min || size > *max {
-                    return Err(self.accepts());
-                }
-                if *power_of_two && !size.is_power_of_two() {
-                    return Err(self.accepts());
-                }
-                Ok(Value::Number(size))
+                let fits = (min..=max).contains(&size) && (!power_of_two || size.is_power_of_two());
+                (fits.then_some(Value::Number(size)), String::new())
             }
             SettingKind::Integer { min, max } => {
                 let number = crate::parse_count(text).map_err(|e| e.to_string())?;
-                if number < *min || number > *max {
-                    return Err(self.accepts());
-                }
-                Ok(Value::Number(number))
+                let fits = (min..=max).contains(&number);
+                (fits.then_some(Value::Number(number)), String::new())
             }
-            SettingKind::Text { secret } => match text.strip_prefix('$') {
-                None if *secret && text != self.default => Err(self.accepts()),
-                _ => Ok(Value::Word(text.to_owned())),
-            },
-        }
+            SettingKind::Text { secret } => {
+                let fits = !secret || text == self.default || text.starts_with('$');
+                (fits.then(|| Value::Word(text.to_owned())), String::new())
+            }
+        };
+        value.ok_or_else(|| format!("it is {}{near}", self.accepts()))
     }
 
     /// What the setting accepts, in words, for help and messages.
@@ -247,27 +216,22 @@ impl Settings {
         described: &[Setting],
         given: &BTreeMap<String, String>,
     ) -> Result<Self, SettingError> {
-        if let Some(name) = given
-            .keys()
-            .find(|name| described.iter().all(|s| s.name != **name))
-        {
-            let names = described.iter().map(|s| s.name);
-            return Err(SettingError::UnknownName {
-                name: name.clone(),
-                suggestion: suggestion(name, names.clone()),
-                known: names.collect::<Vec<_>>().join(", "),
-            });
+        let names = || described.iter().map(|setting| setting.name);
+        if let Some(name) = given.keys().find(|name| names().all(|n| n != **name)) {
+            let near = suggestion(name, names());
+            let known = names().collect::<Vec<_>>().join(", ");
+            return Err(SettingError(format!(
+                "unknown setting '{name}'; known: {known}{near}"
+            )));
         }
-        described
-            .iter()
-            .map(|setting| {
-                let text = given
-                    .get(setting.name)
-                    .map_or(setting.default, String::as_str);
-                Ok((setting.name.to_owned(), setting.parse(text)?))
-            })
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let value = |setting: &Setting| {
+            let text = given
+                .get(setting.name)
+                .map_or(setting.default, String::as_str);
+            Ok((setting.name.to_owned(), setting.parse(text)?))
+        };
+        let values = described.iter().map(value);
+        values.collect::<Result<_, _>>().map(Self)
     }
 
     /// Sets one value: for settings as an engine reports them.
@@ -314,13 +278,9 @@ impl Settings {
     #[must_use]
     pub fn layout(&self, described: &[Setting]) -> Self {
         let shapes = |name: &str| described.iter().any(|s| s.name == name && s.shapes_layout);
-        Self(
-            self.0
-                .iter()
-                .filter(|(n, _)| shapes(n))
-                .map(|(n, v)| (n.clone(), v.clone()))
-                .collect(),
-        )
+        let mut layout = self.clone();
+        layout.0.retain(|name, _| shapes(name));
+        layout
     }
 
     /// The settings of `self` that `effective` reports with another value:

@@ -3,31 +3,14 @@
 //! `10k` is 10,000 and `10KiB` is 10,240, always; kvtest's looser reading (where `k` can be
 //! either) is not offered. Hexadecimal (`0x2800`) takes no suffix.
 
-use serde::de::{self, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use std::fmt;
 use thiserror::Error;
 
 /// Why a size or a count could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ParseSizeError {
-    /// There was no digit where a number should start.
-    #[error("'{0}' is not a number; write for example 4096, 10k (10,000) or 10KiB (10,240)")]
-    NotANumber(String),
-    /// The letters behind the number are no known unit.
-    #[error("'{text}' has the unknown suffix '{suffix}'; known are {known}")]
-    UnknownSuffix {
-        /// The whole text.
-        text: String,
-        /// Its suffix.
-        suffix: String,
-        /// The suffixes that would have been accepted.
-        known: &'static str,
-    },
-    /// The value does not fit into 64 bits, or is not a whole number.
-    #[error("'{0}' is not a whole number below 2^64")]
-    OutOfRange(String),
-}
+#[error("{0}")]
+pub struct ParseSizeError(String);
 
 const SIZE_SUFFIXES: &str = "B, k or kB, M or MB, G or GB, T or TB (powers of 1,000) and KiB, MiB, GiB, TiB (powers of 1,024)";
 const COUNT_SUFFIXES: &str = "k, M, G (powers of 1,000)";
@@ -51,29 +34,20 @@ pub fn parse_count(text: &str) -> Result<u64, ParseSizeError> {
 /// For fields of study files that are sizes: a whole number of bytes, or text as [`parse_size`] reads
 /// it. Results hold numbers only.
 pub(crate) fn size_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    struct Size;
-
-    impl Visitor<'_> for Size {
-        type Value = u64;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a size: a whole number of bytes, 0 or more, or text such as \"10k\"")
-        }
-
-        fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<u64, E> {
-            Ok(bytes)
-        }
-
-        fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<u64, E> {
-            u64::try_from(bytes).map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<u64, E> {
-            parse_size(text).map_err(E::custom)
-        }
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "expected a size: a whole number of bytes, 0 or more, or text such as \"10k\""
+    )]
+    enum Size {
+        Bytes(u64),
+        Text(String),
     }
 
-    deserializer.deserialize_any(Size)
+    match Size::deserialize(deserializer)? {
+        Size::Bytes(bytes) => Ok(bytes),
+        Size::Text(text) => parse_size(&text).map_err(D::Error::custom),
+    }
 }
 
 /// As [`size_or_text`], for lists of them.
@@ -87,29 +61,32 @@ pub(crate) fn sizes_or_texts<'de, D: Deserializer<'de>>(
     Ok(sizes.into_iter().map(|size| size.0).collect())
 }
 
+/// Units of sizes, each kind from the largest down.
+const UNITS: [(&str, u64); 8] = [
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+];
+
+/// The decimal units may go without their last letter.
 fn size_factor(suffix: &str) -> Option<u64> {
-    Some(match suffix.to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kb" => 1_000,
-        "m" | "mb" => 1_000_000,
-        "g" | "gb" => 1_000_000_000,
-        "t" | "tb" => 1_000_000_000_000,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        "tib" => 1 << 40,
-        _ => return None,
-    })
+    let is = |name: &str| name.eq_ignore_ascii_case(suffix);
+    let mut units = UNITS.into_iter();
+    let unit = units.find(|(name, _)| is(name) || name.len() == 2 && is(&name[..1]));
+    let byte = suffix.is_empty() || is("B");
+    unit.map(|(_, factor)| factor).or(byte.then_some(1))
 }
 
 fn count_factor(suffix: &str) -> Option<u64> {
-    Some(match suffix.to_ascii_lowercase().as_str() {
-        "" => 1,
-        "k" => 1_000,
-        "m" => 1_000_000,
-        "g" => 1_000_000_000,
-        _ => return None,
-    })
+    let known = ["", "k", "m", "g"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(suffix));
+    size_factor(suffix).filter(|_| known)
 }
 
 fn parse_with(
@@ -117,32 +94,35 @@ fn parse_with(
     factor: fn(&str) -> Option<u64>,
     known: &'static str,
 ) -> Result<u64, ParseSizeError> {
+    let wrong = |what: &str| ParseSizeError(format!("'{text}' {what}"));
+    let no_number =
+        || wrong("is not a number; write for example 4096, 10k (10,000) or 10KiB (10,240)");
+    let out_of_range = || wrong("is not a whole number below 2^64");
     let trimmed = text.trim();
-    let out_of_range = || ParseSizeError::OutOfRange(text.to_owned());
     if let Some(hex) = trimmed
         .strip_prefix("0x")
         .or_else(|| trimmed.strip_prefix("0X"))
     {
         if hex.is_empty() || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(ParseSizeError::NotANumber(text.to_owned()));
+            return Err(no_number());
         }
         return u64::from_str_radix(hex, 16).map_err(|_| out_of_range());
     }
-    let digits_end = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | ',')))
-        .unwrap_or(trimmed.len());
+    let is_of_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | ',');
+    let digits_end = trimmed.find(|c| !is_of_number(c)).unwrap_or(trimmed.len());
     let (number, suffix) = trimmed.split_at(digits_end);
     let number: String = number.chars().filter(|c| !matches!(c, '_' | ',')).collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() || fraction.contains('.') {
-        return Err(ParseSizeError::NotANumber(text.to_owned()));
+        return Err(no_number());
     }
     let suffix = suffix.trim();
-    let unit = factor(suffix).ok_or_else(|| ParseSizeError::UnknownSuffix {
-        text: text.to_owned(),
-        suffix: suffix.to_owned(),
-        known,
-    })?;
+    let unknown = || {
+        wrong(&format!(
+            "has the unknown suffix '{suffix}'; known are {known}"
+        ))
+    };
+    let unit = factor(suffix).ok_or_else(unknown)?;
     scale(whole, fraction, unit).ok_or_else(out_of_range)
 }
 
@@ -176,25 +156,16 @@ pub fn format_count(number: u64) -> String {
 /// `1,184 B`. Where both kinds of units fit, a round decimal number is what was asked for.
 #[must_use]
 pub fn format_size(bytes: u64) -> String {
-    const DECIMAL: [(u64, &str); 4] = [
-        (1_000_000_000_000, "TB"),
-        (1_000_000_000, "GB"),
-        (1_000_000, "MB"),
-        (1_000, "kB"),
-    ];
-    const BINARY: [(u64, &str); 4] = [
-        (1 << 40, "TiB"),
-        (1 << 30, "GiB"),
-        (1 << 20, "MiB"),
-        (1 << 10, "KiB"),
-    ];
     // A binary unit may be divided by eight: sizes between two powers of two are.
-    let decimal = DECIMAL.into_iter().map(|(unit, name)| (unit, unit, name));
-    let binary = BINARY
+    UNITS
         .into_iter()
-        .map(|(unit, name)| (unit, unit / 8, name));
-    decimal
-        .chain(binary)
+        .map(|(name, unit)| {
+            (
+                unit,
+                if name.ends_with("iB") { unit / 8 } else { unit },
+                name,
+            )
+        })
         .find(|(unit, part, _)| bytes >= *unit && bytes.is_multiple_of(*part))
         .map_or_else(
             || format!("{} B", format_count(bytes)),
@@ -261,16 +232,16 @@ mod tests {
     fn what_does_not_fit_is_refused_and_never_wrapped() {
         assert!(matches!(
             parse_size("20000000T"),
-            Err(ParseSizeError::OutOfRange(_))
+            Err(ParseSizeError(said)) if said.contains("below 2^64")
         ));
         assert!(matches!(
             parse_size("18446744073709551616"),
-            Err(ParseSizeError::OutOfRange(_))
+            Err(ParseSizeError(said)) if said.contains("below 2^64")
         ));
         assert_eq!(parse_size("18446744073709551615"), Ok(u64::MAX));
         assert!(matches!(
             parse_size("1.5"),
-            Err(ParseSizeError::OutOfRange(_))
+            Err(ParseSizeError(said)) if said.contains("below 2^64")
         ));
         for bad in ["", "k", "-1", "1.2.3k", "0x", "0xg", "."] {
             assert!(parse_size(bad).is_err(), "{bad}");

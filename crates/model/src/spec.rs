@@ -21,36 +21,19 @@ pub struct StoreSpec {
 
 /// Why a store spec could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SpecError {
-    /// Nothing stands where the store's name should.
-    #[error("store spec '{0}' has no store name; write for example sqlite:api=blob,page_size=8192")]
-    NoKind(String),
-    /// A part is not of the form `name=value`.
-    #[error("store spec '{spec}': '{part}' is not of the form name=value")]
-    NotAPair {
-        /// The whole spec.
-        spec: String,
-        /// The part.
-        part: String,
-    },
-    /// A setting is given twice.
-    #[error("store spec '{spec}' gives '{name}' twice")]
-    Twice {
-        /// The whole spec.
-        spec: String,
-        /// The setting.
-        name: String,
-    },
-}
+#[error("{0}")]
+pub struct SpecError(String);
 
 impl FromStr for StoreSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
+        let wrong = |what: String| SpecError(format!("store spec '{text}' {what}"));
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         let kind = kind.trim();
         if kind.is_empty() {
-            return Err(SpecError::NoKind(text.to_owned()));
+            let example = "has no store name; write for example sqlite:api=blob,page_size=8192";
+            return Err(wrong(example.to_owned()));
         }
         let mut settings = BTreeMap::new();
         for part in rest
@@ -58,20 +41,15 @@ impl FromStr for StoreSpec {
             .map(str::trim)
             .filter(|part| !part.is_empty())
         {
-            let not_a_pair = || SpecError::NotAPair {
-                spec: text.to_owned(),
-                part: part.to_owned(),
-            };
-            let (name, value) = part.split_once('=').ok_or_else(not_a_pair)?;
+            let (name, value) = part.split_once('=').unwrap_or_default();
             let (name, value) = (name.trim().replace('-', "_"), value.trim());
             if name.is_empty() || value.is_empty() {
-                return Err(not_a_pair());
+                return Err(SpecError(format!(
+                    "store spec '{text}': '{part}' is not of the form name=value"
+                )));
             }
             if settings.insert(name.clone(), value.to_owned()).is_some() {
-                return Err(SpecError::Twice {
-                    spec: text.to_owned(),
-                    name,
-                });
+                return Err(wrong(format!("gives '{name}' twice")));
             }
         }
         Ok(Self {
@@ -91,9 +69,8 @@ impl StoreSpec {
     /// The kind, as its driver calls it.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.kind
-            .split_once('/')
-            .map_or(&self.kind, |(_, name)| name)
+        let named = self.kind.split_once('/');
+        named.map_or(&self.kind, |(_, name)| name)
     }
 
     /// The kind in names of files: `mine+sqlite`, where a driver is named.
@@ -114,13 +91,12 @@ impl StoreSpec {
     /// The spec of `kind` with every one of these settings spelled out.
     #[must_use]
     pub fn spelled_out(kind: &str, settings: &crate::Settings) -> Self {
-        let settings = settings
-            .iter()
-            .map(|(n, v)| (n.to_owned(), v.to_string()))
-            .collect();
+        let settings = settings.iter();
         Self {
             kind: kind.to_owned(),
-            settings,
+            settings: settings
+                .map(|(n, v)| (n.to_owned(), v.to_string()))
+                .collect(),
         }
     }
 }
@@ -140,11 +116,8 @@ impl From<StoreSpec> for String {
 
 impl fmt::Display for StoreSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs: Vec<String> = self
-            .settings
-            .iter()
-            .map(|(n, v)| format!("{n}={v}"))
-            .collect();
+        let pairs = self.settings.iter().map(|(n, v)| format!("{n}={v}"));
+        let pairs: Vec<String> = pairs.collect();
         let colon = if pairs.is_empty() { "" } else { ":" };
         f.pad(&format!("{}{colon}{}", self.kind, pairs.join(",")))
     }

@@ -18,120 +18,217 @@ pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 pub use published::{PublishedRow, PublishedSpec};
 
 use crate::size::size_or_text;
+use crate::words::data;
 use crate::{
     CellId, DatasetSpec, PythonReads, Scanned, Statistic, StoreSpec, WholeSet, WorkloadSpec,
 };
-use serde::{Deserialize, Serialize};
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The most rounds that a comparison can have: the stopping rule ends there.
 pub const MOST_ROUNDS: u32 = 40;
 
-/// A study as its file gives it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Study {
-    /// Name on the command line.
-    pub name: String,
-    /// Title for people.
-    pub title: String,
-    /// What it asks, in a sentence or two.
-    pub question: String,
-    /// Where the published study stands.
-    #[serde(default)]
-    pub source: Option<String>,
-    /// Memory that each store may use for caching, in bytes, unless its spec says otherwise.
-    #[serde(default = "default_memory_budget", deserialize_with = "size_or_text")]
-    pub memory_budget: u64,
-    /// Drivers by name, which host stores of their own.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub drivers: BTreeMap<String, DriverSpec>,
-    /// Servers by name, which a run starts for the stores that ask for them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub servers: BTreeMap<String, DriverSpec>,
-    /// Datasets by name, at the scale `full`.
-    #[serde(default)]
-    pub datasets: BTreeMap<String, DatasetSpec>,
-    /// What other scales change.
-    #[serde(default)]
-    pub scales: BTreeMap<String, ScaleSpec>,
-    /// What is compared, in running order.
-    #[serde(rename = "comparison", default)]
-    pub comparisons: Vec<ComparisonSpec>,
-    /// Matrices of settings and sizes, which [`Study::expanded`] turns into comparisons that run
-    /// after the others.
-    #[serde(rename = "matrix", default)]
-    pub matrices: Vec<MatrixSpec>,
-    /// What is drawn, in reading order.
-    #[serde(rename = "chart", default)]
-    pub charts: Vec<ChartSpec>,
-    /// Bars of measured quantities, in reading order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bars: Vec<BarsSpec>,
-    /// Lines of measured quantities, in reading order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lines: Vec<LinesSpec>,
-    /// Costs taken apart, in reading order.
-    #[serde(rename = "ladder", default, skip_serializing_if = "Vec::is_empty")]
-    pub ladders: Vec<LadderSpec>,
-    /// What the published study claims, in reading order; called `hypothesis` in older files.
-    #[serde(
-        rename = "claim",
-        alias = "hypothesis",
-        default,
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub claims: Vec<ClaimSpec>,
-    /// Times that others published, in reading order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub published: Vec<PublishedSpec>,
-    /// Systems whose published figures the charts show: key and description.
-    #[serde(default)]
-    pub systems: BTreeMap<String, String>,
-    /// Published figures of disk space.
-    #[serde(default)]
-    pub space: Vec<PublishedSpace>,
-    /// Whose data the study is about, and what is to be advised on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub advise: Option<AdviseSpec>,
-}
+data! {
+    /// A study as its file gives it.
+    #[derive(Default)]
+    pub struct Study {
+        /// Name on the command line.
+        pub name: String,
+        /// Title for people.
+        pub title: String,
+        /// What it asks, in a sentence or two.
+        pub question: String,
+        /// Where the published study stands.
+        pub source: Option<String> | default,
+        /// Memory that each store may use for caching, in bytes, unless its spec says otherwise.
+        #[serde(default = "default_memory_budget", deserialize_with = "size_or_text")]
+        pub memory_budget: u64,
+        /// Drivers by name, which host stores of their own.
+        pub drivers: BTreeMap<String, DriverSpec> = default,
+        /// Servers by name, which a run starts for the stores that ask for them.
+        pub servers: BTreeMap<String, DriverSpec> = default,
+        /// Datasets by name, at the scale `full`.
+        pub datasets: BTreeMap<String, DatasetSpec> | default,
+        /// What other scales change.
+        pub scales: BTreeMap<String, ScaleSpec> | default,
+        /// What is compared, in running order.
+        #[serde(rename = "comparison")]
+        pub comparisons: Vec<ComparisonSpec> | default,
+        /// Matrices of settings and sizes, which [`Study::expanded`] turns into comparisons that run
+        /// after the others.
+        #[serde(rename = "matrix")]
+        pub matrices: Vec<MatrixSpec> | default,
+        /// What is drawn, in reading order.
+        #[serde(rename = "chart")]
+        pub charts: Vec<ChartSpec> | default,
+        /// Bars of measured quantities, in reading order.
+        pub bars: Vec<BarsSpec> = default,
+        /// Lines of measured quantities, in reading order.
+        pub lines: Vec<LinesSpec> = default,
+        /// Costs taken apart, in reading order.
+        #[serde(rename = "ladder")]
+        pub ladders: Vec<LadderSpec> = default,
+        /// What the published study claims, in reading order; called `hypothesis` in older files.
+        #[serde(rename = "claim", alias = "hypothesis")]
+        pub claims: Vec<ClaimSpec> = default,
+        /// Times that others published, in reading order.
+        pub published: Vec<PublishedSpec> = default,
+        /// Systems whose published figures the charts show: key and description.
+        pub systems: BTreeMap<String, String> | default,
+        /// Published figures of disk space.
+        pub space: Vec<PublishedSpace> | default,
+        /// Whose data the study is about, and what is to be advised on it.
+        pub advise: Option<AdviseSpec> = default,
+    }
 
-/// What a study on the user's own data shall advise: whether it belongs into one database or into files.
-/// Its comparisons are known by their names ([`AdviseSpec::READ`] and so on); the baseline of each is files,
-/// and its other cells are SQLite, or small values in SQLite and larger ones in files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AdviseSpec {
-    /// The directory or the database.
-    pub place: PathBuf,
-    /// Whether the values lie in a database now.
-    #[serde(default)]
-    pub in_database: bool,
-    /// What it holds, in a sentence.
-    pub about: String,
-    /// Values of the place.
-    pub values: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// The largest of them, in bytes.
-    pub largest: u64,
-    /// Of a database, whether it is in WAL mode.
-    #[serde(default)]
-    pub wal: bool,
-    /// Which share of what is done replaces values, 0 to 1, where the user says so: reads in memory and
-    /// replacements are weighed by it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overwrites: Option<f64>,
-    /// What of the place was not measured, or measured elsewhere, a sentence each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub limits: Vec<String>,
-    /// What work on all values takes, as far as it was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub whole: Option<WholeSet>,
-    /// What warm reads take a program in Python, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub python: Option<PythonReads>,
+    /// What a study on the user's own data shall advise: whether it belongs into one database or into files.
+    /// Its comparisons are known by their names ([`AdviseSpec::READ`] and so on); the baseline of each is files,
+    /// and its other cells are SQLite, or small values in SQLite and larger ones in files.
+    pub struct AdviseSpec {
+        /// The directory or the database.
+        pub place: PathBuf,
+        /// Whether the values lie in a database now.
+        pub in_database: bool | default,
+        /// What it holds, in a sentence.
+        pub about: String,
+        /// Values of the place.
+        pub values: u64,
+        /// Bytes of them.
+        pub bytes: u64,
+        /// The largest of them, in bytes.
+        pub largest: u64,
+        /// Of a database, whether it is in WAL mode.
+        pub wal: bool | default,
+        /// Which share of what is done replaces values, 0 to 1, where the user says so: reads in memory and
+        /// replacements are weighed by it.
+        pub overwrites: Option<f64> = default,
+        /// What of the place was not measured, or measured elsewhere, a sentence each.
+        pub limits: Vec<String> = default,
+        /// What work on all values takes, as far as it was measured.
+        pub whole: Option<WholeSet> = default,
+        /// What warm reads take a program in Python, where there is one.
+        pub python: Option<PythonReads> = default,
+    }
+
+    /// A program that hosts stores, or starts a server.
+    #[derive(Eq)]
+    pub struct DriverSpec {
+        /// The program and its arguments. What names a file beside the study lies there.
+        pub command: Vec<String>,
+    }
+
+    /// What a scale changes.
+    #[derive(Default)]
+    pub struct ScaleSpec {
+        /// What it is for, in a few words.
+        pub about: String | default,
+        /// Number of values, by dataset.
+        pub count: BTreeMap<String, u64> | default,
+        /// Operations per block where the comparison fixes them, by comparison.
+        pub operations: BTreeMap<String, u32> | default,
+        /// The most rounds.
+        pub max_rounds: Option<u32>,
+        /// Comparisons, matrices and cells (`comparison/cell`) left out at this scale.
+        pub skip: Vec<String> | default,
+        /// Changes to matrices, by name.
+        pub matrix: BTreeMap<String, MatrixScale> | default,
+    }
+
+    /// Cells that are measured in the same rounds.
+    pub struct ComparisonSpec {
+        /// Name, unique in the study.
+        pub id: String,
+        /// Title for people.
+        pub title: String,
+        /// The dataset.
+        pub dataset: String,
+        /// The workload; cells may differ in single points.
+        pub workload: WorkloadSpec | default,
+        /// Which cell the others are compared with.
+        pub baseline: String,
+        /// The most rounds; 40 unless given.
+        pub max_rounds: Option<u32> | default,
+        /// After how many rounds its stores are built anew, so that what building leaves to chance
+        /// (where files lie, how they came into the page cache) is part of the noise that is seen, and
+        /// writes do not age them; never unless given.
+        pub rebuild_every: Option<u32> | default,
+        /// What of the times of its operations its verdicts are about.
+        pub measure: Statistic = default,
+        /// The file system that its cells are on, unless they name one themselves; that of the work
+        /// directory unless given.
+        pub on: Option<String> = default,
+        /// Where the published seconds of its cells come from, in words.
+        pub published_label: Option<String> | default,
+        /// What stands between stores and their files, where a cell does not say otherwise.
+        pub scanned: Option<Scanned> = default,
+        /// Cells by name.
+        pub cells: BTreeMap<String, CellSpec>,
+    }
+
+    /// One cell as a study file gives it.
+    pub struct CellSpec {
+        /// The store.
+        pub store: StoreSpec,
+        /// The driver that hosts it; once a study is read, its name stands in `store`.
+        #[serde(skip_serializing)]
+        pub driver: Option<String> | default,
+        /// The server that it uses; once a study is read, the store's `url` names its variable.
+        #[serde(skip_serializing)]
+        pub server: Option<String> | default,
+        /// Name for people; by default the store spec.
+        pub label: Option<String> | default,
+        /// The file system that its data is on, such as `xfs`: one that the run makes for itself, or a
+        /// directory that the user names; that of the work directory unless given.
+        pub on: Option<String> = default,
+        /// Whether it is the floor: the cheapest conceivable way to do the same work.
+        pub floor: bool | default,
+        /// Whether it only explains other cells, as a rung of a ladder or by what a primitive costs by
+        /// itself: it gets no verdict.
+        pub part: bool = default,
+        /// Whether it is left out, and that is said, where its driver is not found.
+        pub optional: bool = default,
+        /// Where its workload differs.
+        pub workload: WorkloadSpec | default,
+        /// What stands between the store and its files.
+        pub scanned: Option<Scanned> = default,
+        /// Seconds that others published for as many operations as a block has, or stands for.
+        pub published_seconds: Option<f64> | default,
+        /// Standard error of that, in seconds, where it was published.
+        pub published_error_seconds: Option<f64> = default,
+    }
+
+    /// One chart: bars of ratios to a reference, beside published ones.
+    pub struct ChartSpec {
+        /// Name, unique in the study.
+        pub id: String,
+        /// Title for people.
+        pub title: String,
+        /// The comparison whose cells it shows.
+        pub comparison: String,
+        /// The cell that is 1.0.
+        pub reference: String,
+        /// The cells drawn, in order.
+        pub bars: Vec<String>,
+        /// The published ratios, by system.
+        pub published: BTreeMap<String, f64> | default,
+        /// What the published figure compares, in words.
+        pub published_label: Option<String> | default,
+        /// How precisely the published bars could be read, as an absolute difference of the ratio.
+        pub published_precision: Option<f64> | default,
+    }
+
+    /// A published figure of disk space, beside which ours is shown.
+    pub struct PublishedSpace {
+        /// Comparison and cell whose instance it is compared with: `comparison/cell`.
+        pub cell: CellId,
+        /// What was measured.
+        pub label: String,
+        /// Published bytes; none where the source gives none.
+        pub bytes: Option<u64> | default,
+        /// Number of values the published figure is for.
+        pub count: Option<u64> | default,
+    }
 }
 
 impl AdviseSpec {
@@ -155,77 +252,6 @@ pub fn server_variable(name: &str) -> String {
     format!("STOWPLAN_{}", name.to_uppercase().replace('-', "_"))
 }
 
-/// A program that hosts stores, or starts a server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DriverSpec {
-    /// The program and its arguments. What names a file beside the study lies there.
-    pub command: Vec<String>,
-}
-
-/// What a scale changes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ScaleSpec {
-    /// What it is for, in a few words.
-    #[serde(default)]
-    pub about: String,
-    /// Number of values, by dataset.
-    #[serde(default)]
-    pub count: BTreeMap<String, u64>,
-    /// Operations per block where the comparison fixes them, by comparison.
-    #[serde(default)]
-    pub operations: BTreeMap<String, u32>,
-    /// The most rounds.
-    pub max_rounds: Option<u32>,
-    /// Comparisons, matrices and cells (`comparison/cell`) left out at this scale.
-    #[serde(default)]
-    pub skip: Vec<String>,
-    /// Changes to matrices, by name.
-    #[serde(default)]
-    pub matrix: BTreeMap<String, MatrixScale>,
-}
-
-/// Cells that are measured in the same rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ComparisonSpec {
-    /// Name, unique in the study.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// The dataset.
-    pub dataset: String,
-    /// The workload; cells may differ in single points.
-    #[serde(default)]
-    pub workload: WorkloadSpec,
-    /// Which cell the others are compared with.
-    pub baseline: String,
-    /// The most rounds; 40 unless given.
-    #[serde(default)]
-    pub max_rounds: Option<u32>,
-    /// After how many rounds its stores are built anew, so that what building leaves to chance
-    /// (where files lie, how they came into the page cache) is part of the noise that is seen, and
-    /// writes do not age them; never unless given.
-    #[serde(default)]
-    pub rebuild_every: Option<u32>,
-    /// What of the times of its operations its verdicts are about.
-    #[serde(default, skip_serializing_if = "Statistic::is_time")]
-    pub measure: Statistic,
-    /// The file system that its cells are on, unless they name one themselves; that of the work
-    /// directory unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<String>,
-    /// Where the published seconds of its cells come from, in words.
-    #[serde(default)]
-    pub published_label: Option<String>,
-    /// What stands between stores and their files, where a cell does not say otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scanned: Option<Scanned>,
-    /// Cells by name.
-    pub cells: BTreeMap<String, CellSpec>,
-}
-
 impl ComparisonSpec {
     /// The name of a cell within the study: `comparison/cell`.
     #[must_use]
@@ -246,49 +272,6 @@ impl ComparisonSpec {
     }
 }
 
-/// One cell as a study file gives it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CellSpec {
-    /// The store.
-    pub store: StoreSpec,
-    /// The driver that hosts it; once a study is read, its name stands in `store`.
-    #[serde(default, skip_serializing)]
-    pub driver: Option<String>,
-    /// The server that it uses; once a study is read, the store's `url` names its variable.
-    #[serde(default, skip_serializing)]
-    pub server: Option<String>,
-    /// Name for people; by default the store spec.
-    #[serde(default)]
-    pub label: Option<String>,
-    /// The file system that its data is on, such as `xfs`: one that the run makes for itself, or a
-    /// directory that the user names; that of the work directory unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<String>,
-    /// Whether it is the floor: the cheapest conceivable way to do the same work.
-    #[serde(default)]
-    pub floor: bool,
-    /// Whether it only explains other cells, as a rung of a ladder or by what a primitive costs by
-    /// itself: it gets no verdict.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub part: bool,
-    /// Whether it is left out, and that is said, where its driver is not found.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub optional: bool,
-    /// Where its workload differs.
-    #[serde(default)]
-    pub workload: WorkloadSpec,
-    /// What stands between the store and its files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scanned: Option<Scanned>,
-    /// Seconds that others published for as many operations as a block has, or stands for.
-    #[serde(default)]
-    pub published_seconds: Option<f64>,
-    /// Standard error of that, in seconds, where it was published.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published_error_seconds: Option<f64>,
-}
-
 impl CellSpec {
     /// What it is called.
     #[must_use]
@@ -302,47 +285,6 @@ impl CellSpec {
                 .collect()
         })
     }
-}
-
-/// One chart: bars of ratios to a reference, beside published ones.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ChartSpec {
-    /// Name, unique in the study.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// The comparison whose cells it shows.
-    pub comparison: String,
-    /// The cell that is 1.0.
-    pub reference: String,
-    /// The cells drawn, in order.
-    pub bars: Vec<String>,
-    /// The published ratios, by system.
-    #[serde(default)]
-    pub published: BTreeMap<String, f64>,
-    /// What the published figure compares, in words.
-    #[serde(default)]
-    pub published_label: Option<String>,
-    /// How precisely the published bars could be read, as an absolute difference of the ratio.
-    #[serde(default)]
-    pub published_precision: Option<f64>,
-}
-
-/// A published figure of disk space, beside which ours is shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PublishedSpace {
-    /// Comparison and cell whose instance it is compared with: `comparison/cell`.
-    pub cell: CellId,
-    /// What was measured.
-    pub label: String,
-    /// Published bytes; none where the source gives none.
-    #[serde(default)]
-    pub bytes: Option<u64>,
-    /// Number of values the published figure is for.
-    #[serde(default)]
-    pub count: Option<u64>,
 }
 
 impl Study {
@@ -481,7 +423,7 @@ sql = { store = "sqlite" }
             (
                 "count = 5",
                 "size = { like = \"d\", max = 3 }",
-                "beside 'like' there is no 'max'",
+                "unknown field `max`, expected one of `like`",
             ),
             ("", "from = 3", "a directory, or {"),
             (

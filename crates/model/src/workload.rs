@@ -1,6 +1,6 @@
 //! What is done to a store.
 
-use crate::words::words;
+use crate::words::{data, words};
 use crate::{NeighbourKind, Neighbours};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -76,36 +76,111 @@ impl Action {
     }
 }
 
-/// The proportions of a mix: of as many operations as the parts add up to, so many are of each
-/// kind. They lie at distances as equal as can be, so that blocks differ in nothing but their
-/// keys.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Mix {
-    /// Parts of [`Action::Read`].
-    #[serde(skip_serializing_if = "is_none_of_it")]
-    pub read: u16,
-    /// Parts of [`Action::Overwrite`].
-    #[serde(skip_serializing_if = "is_none_of_it")]
-    pub overwrite: u16,
-    /// Parts of [`Action::Modify`].
-    #[serde(skip_serializing_if = "is_none_of_it")]
-    pub modify: u16,
-    /// Parts of [`Action::Insert`].
-    #[serde(skip_serializing_if = "is_none_of_it")]
-    pub insert: u16,
-    /// Parts of [`Action::Delete`].
-    #[serde(skip_serializing_if = "is_none_of_it")]
-    pub delete: u16,
-    /// Parts of [`Action::Scan`].
-    #[serde(skip_serializing_if = "is_none_of_it")]
-    pub scan: u16,
-}
+data! {
+    /// The proportions of a mix: of as many operations as the parts add up to, so many are of each
+    /// kind. They lie at distances as equal as can be, so that blocks differ in nothing but their
+    /// keys.
+    #[derive(Copy, Default, Eq, Hash)]
+    #[serde(default)]
+    pub struct Mix {
+        /// Parts of [`Action::Read`].
+        pub read: u16 = default,
+        /// Parts of [`Action::Overwrite`].
+        pub overwrite: u16 = default,
+        /// Parts of [`Action::Modify`].
+        pub modify: u16 = default,
+        /// Parts of [`Action::Insert`].
+        pub insert: u16 = default,
+        /// Parts of [`Action::Delete`].
+        pub delete: u16 = default,
+        /// Parts of [`Action::Scan`].
+        pub scan: u16 = default,
+    }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_none_of_it(parts: &u16) -> bool {
-    *parts == 0
+    /// What is done to a store, and in which state of the page cache.
+    #[derive(Eq, Hash)]
+    pub struct Workload {
+        /// What one operation does.
+        pub operation: Operation,
+        /// In which order keys are visited.
+        pub order: AccessOrder,
+        /// How many operations share a transaction.
+        pub per_transaction: PerTransaction,
+        /// How a value reaches the caller (reads only).
+        pub delivery: Delivery,
+        /// The state of the page cache.
+        pub cache: CacheState,
+        /// Operations per block; none: as many as last about 25 ms (R4).
+        pub operations: Option<u32>,
+        /// The proportions of a mix.
+        pub mix: Option<Mix> = default,
+        /// Scans visit from 1 to so many values, each number equally often; 100 unless given.
+        pub scan_rows: Option<u16> = default,
+        /// Threads that share the operations of a block, each with its own connection; 1 unless given.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        pub threads: u32,
+        /// Of inserts, how many rows one statement adds; 1 unless given.
+        pub rows_per_statement: Option<u32> = default,
+        /// How many operations a block stands for of which it measures only [`Self::operations`]: what
+        /// all would take is extrapolated, and said to be.
+        pub sample_of: Option<u64> = default,
+        /// Storage age: how often each value has been replaced before anything is measured, half of
+        /// them by deleting and inserting (Sears, van Ingen and Gray 2006). 0: as built.
+        pub age: u32 = default,
+        /// What the connection has done to every value before, untimed.
+        pub after: EarlierPhases = default,
+        /// With `order = "uniform"`: so many of the last keys are never visited. 0: all are.
+        pub omit_last: u32 = default,
+        /// Whether warm reads pay for the first touch of each page of a mapping, as they do in a process
+        /// that has just begun; else the page tables are filled before.
+        pub first_touch: bool = default,
+        /// What is busy beside the block.
+        pub beside: Option<Neighbours> = default,
+        /// Operations per second, of all threads together, that latency blocks begin: each at its time,
+        /// whether or not those before it have ended, and its latency counts from then (open loop). None:
+        /// each begins when the one before it has ended (closed loop).
+        pub rate: Option<u32> = default,
+    }
+
+    /// A workload as a study file gives it: what is left out is taken from the comparison, or from
+    /// the defaults.
+    #[derive(Default, Eq)]
+    pub struct WorkloadSpec {
+        /// See [`Workload::operation`].
+        pub operation: Option<Operation>,
+        /// See [`Workload::order`].
+        pub order: Option<AccessOrder>,
+        /// See [`Workload::per_transaction`].
+        pub per_transaction: Option<PerTransaction>,
+        /// See [`Workload::delivery`].
+        pub delivery: Option<Delivery>,
+        /// See [`Workload::cache`].
+        pub cache: Option<CacheState>,
+        /// See [`Workload::operations`].
+        pub operations: Option<u32>,
+        /// See [`Workload::mix`].
+        pub mix: Option<Mix> = default,
+        /// See [`Workload::scan_rows`].
+        pub scan_rows: Option<u16> = default,
+        /// See [`Workload::threads`].
+        pub threads: Option<u32> = default,
+        /// See [`Workload::rows_per_statement`].
+        pub rows_per_statement: Option<u32> = default,
+        /// See [`Workload::sample_of`].
+        pub sample_of: Option<u64> = default,
+        /// See [`Workload::age`].
+        pub age: Option<u32> = default,
+        /// See [`Workload::after`].
+        pub after: Option<EarlierPhases> = default,
+        /// See [`Workload::omit_last`].
+        pub omit_last: Option<u32> = default,
+        /// See [`Workload::first_touch`].
+        pub first_touch: Option<bool> = default,
+        /// See [`Workload::beside`].
+        pub beside: Option<Neighbours> = default,
+        /// See [`Workload::rate`].
+        pub rate: Option<u32> = default,
+    }
 }
 
 impl Mix {
@@ -289,7 +364,7 @@ impl fmt::Display for PerTransaction {
 
 /// What the connection of a block has done before its operations, untimed, to every value and each kind in one
 /// transaction: as in a program that goes through several phases on one connection. Written as a list,
-/// such as `["overwrite", "read"]`; always done in the order of the fields.
+/// such as `["overwrite", "read"]`; always done in the order create-table, insert, overwrite, read, delete.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -297,37 +372,35 @@ impl fmt::Display for PerTransaction {
     schemars(with = "Vec<Operation>")
 )]
 #[serde(try_from = "Vec<Operation>", into = "Vec<Operation>")]
-pub struct EarlierPhases {
-    /// It has made the table, in place of the one that was there.
-    pub create_table: bool,
-    /// It has inserted every value into the table that it made.
-    pub insert: bool,
-    /// It has replaced every value by itself.
-    pub overwrite: bool,
-    /// It has read every value.
-    pub read: bool,
-    /// It has removed every value.
-    pub delete: bool,
-}
+pub struct EarlierPhases([bool; Self::POSSIBLE.len()]);
 
 impl EarlierPhases {
+    /// What there can be: it has made the table in place of the one that was there, inserted every value
+    /// into the table that it made, replaced every value by itself, read every value, removed every value.
+    pub const POSSIBLE: [Operation; 5] = [
+        Operation::CreateTable,
+        Operation::Insert,
+        Operation::Overwrite,
+        Operation::Read,
+        Operation::Delete,
+    ];
+
     /// Whether there is none.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
+    /// Whether it has done this.
+    #[must_use]
+    pub fn has(self, operation: Operation) -> bool {
+        self.operations().any(|done| done == operation)
+    }
+
     /// Those there are, in their order.
     pub fn operations(self) -> impl Iterator<Item = Operation> {
-        let all = [
-            (self.create_table, Operation::CreateTable),
-            (self.insert, Operation::Insert),
-            (self.overwrite, Operation::Overwrite),
-            (self.read, Operation::Read),
-            (self.delete, Operation::Delete),
-        ];
-        all.into_iter()
-            .filter_map(|(there, operation)| there.then_some(operation))
+        let all = Self::POSSIBLE.into_iter().zip(self.0);
+        all.filter_map(|(operation, there)| there.then_some(operation))
     }
 }
 
@@ -337,18 +410,12 @@ impl TryFrom<Vec<Operation>> for EarlierPhases {
     fn try_from(operations: Vec<Operation>) -> Result<Self, String> {
         let mut phases = Self::default();
         for operation in operations {
-            match operation {
-                Operation::CreateTable => phases.create_table = true,
-                Operation::Insert => phases.insert = true,
-                Operation::Overwrite => phases.overwrite = true,
-                Operation::Read => phases.read = true,
-                Operation::Delete => phases.delete = true,
-                other => {
-                    return Err(format!(
-                        "after has \"create-table\", \"insert\", \"overwrite\", \"read\" and \"delete\", not \"{other}\""
-                    ));
-                }
-            }
+            let Some(place) = Self::POSSIBLE.iter().position(|known| *known == operation) else {
+                return Err(format!(
+                    "after has \"create-table\", \"insert\", \"overwrite\", \"read\" and \"delete\", not \"{operation}\""
+                ));
+            };
+            phases.0[place] = true;
         }
         Ok(phases)
     }
@@ -370,62 +437,6 @@ impl fmt::Display for EarlierPhases {
     }
 }
 
-/// What is done to a store, and in which state of the page cache.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Workload {
-    /// What one operation does.
-    pub operation: Operation,
-    /// In which order keys are visited.
-    pub order: AccessOrder,
-    /// How many operations share a transaction.
-    pub per_transaction: PerTransaction,
-    /// How a value reaches the caller (reads only).
-    pub delivery: Delivery,
-    /// The state of the page cache.
-    pub cache: CacheState,
-    /// Operations per block; none: as many as last about 25 ms (R4).
-    pub operations: Option<u32>,
-    /// The proportions of a mix.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mix: Option<Mix>,
-    /// Scans visit from 1 to so many values, each number equally often; 100 unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scan_rows: Option<u16>,
-    /// Threads that share the operations of a block, each with its own connection; 1 unless given.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub threads: u32,
-    /// Of inserts, how many rows one statement adds; 1 unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows_per_statement: Option<u32>,
-    /// How many operations a block stands for of which it measures only [`Self::operations`]: what
-    /// all would take is extrapolated, and said to be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sample_of: Option<u64>,
-    /// Storage age: how often each value has been replaced before anything is measured, half of
-    /// them by deleting and inserting (Sears, van Ingen and Gray 2006). 0: as built.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub age: u32,
-    /// What the connection has done to every value before, untimed.
-    #[serde(default, skip_serializing_if = "EarlierPhases::is_none")]
-    pub after: EarlierPhases,
-    /// With `order = "uniform"`: so many of the last keys are never visited. 0: all are.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub omit_last: u32,
-    /// Whether warm reads pay for the first touch of each page of a mapping, as they do in a process
-    /// that has just begun; else the page tables are filled before.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub first_touch: bool,
-    /// What is busy beside the block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Neighbours>,
-    /// Operations per second, of all threads together, that latency blocks begin: each at its time,
-    /// whether or not those before it have ended, and its latency counts from then (open loop). None:
-    /// each begins when the one before it has ended (closed loop).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<u32>,
-}
-
 fn one() -> u32 {
     1
 }
@@ -435,9 +446,9 @@ fn is_one(threads: &u32) -> bool {
     *threads == 1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_zero(age: &u32) -> bool {
-    *age == 0
+/// A table of rules: when each is broken, and how that is said.
+macro_rules! broken_if {
+    ($($broken:expr => $said:literal;)+) => { vec![$(($broken, $said)),+] };
 }
 
 impl Default for Workload {
@@ -455,10 +466,7 @@ impl Workload {
     /// # Errors
     /// Parts that do not go together; the message names them.
     pub fn check(&self) -> Result<(), String> {
-        let mut rules = self.rules_of_keys();
-        rules.extend(self.rules_of_what_is_before());
-        rules.extend(self.rules_of_blocks());
-        if let Some((_, broken)) = rules.into_iter().find(|(wrong, _)| *wrong) {
+        if let Some((_, broken)) = self.rules().into_iter().find(|(wrong, _)| *wrong) {
             let parts = self.mix.unwrap_or_default().total();
             return Err(broken
                 .replace("{operation}", self.operation.name())
@@ -469,140 +477,81 @@ impl Workload {
         self.beside.map_or(Ok(()), Neighbours::check)
     }
 
-    /// Whether a rule about which keys are visited, and how often, is broken, and how that is said.
-    fn rules_of_keys(&self) -> Vec<(bool, &'static str)> {
-        let (operation, order) = (self.operation, self.order);
-        let is_mix = operation == Operation::Mix;
+    /// Whether each rule is broken, and how that is said.
+    fn rules(&self) -> Vec<(bool, &'static str)> {
+        let Self {
+            operation,
+            order,
+            operations,
+            omit_last,
+            after,
+            ..
+        } = *self;
+        let (rows, is_mix, several) = (
+            self.rows_per_statement,
+            operation == Operation::Mix,
+            self.threads > 1,
+        );
         let mix = self.mix.unwrap_or_default();
-        let parts = 1..=Mix::MOST_PARTS;
         let once = matches!(operation, Operation::Insert | Operation::Delete);
         let lives = mix.insert == 1 && mix.delete == 1 && mix.scan == 0;
-        vec![
-            (
-                is_mix && self.mix.is_none(),
-                "a mix needs its proportions, such as mix = { read = 90, overwrite = 10 }",
-            ),
-            (
-                is_mix && !parts.contains(&mix.total()),
-                "the parts of a mix must add up to at least 1 and at most 1000, not {parts}",
-            ),
-            (
-                !is_mix && self.mix.is_some(),
-                "mix is for operation = \"mix\", and this one is \"{operation}\"; where 'like' names a comparison of \
-                 a mix, whose proportions come with it, write the workload out instead",
-            ),
-            (
-                self.omit_last > 0 && order != AccessOrder::Uniform,
-                "omit_last is for order = \"uniform\", and this one is \"{order}\"",
-            ),
-            (
-                self.omit_last > 0 && mix.delete > 0,
-                "omit_last is not for a mix that deletes: any key may be deleted, the last ones too",
-            ),
-            (
-                order == AccessOrder::Lifecycle && !lives,
-                "order = \"lifecycle\" needs a mix with insert = 1, delete = 1 and no scan",
-            ),
-            (
-                once && order.repeats(),
-                "a value is added or removed once, so order = \"{order}\" is not for operation = \"{operation}\"",
-            ),
-        ]
-    }
-
-    /// The same of what a block finds.
-    fn rules_of_what_is_before(&self) -> Vec<(bool, &'static str)> {
-        let (operation, after) = (self.operation, self.after);
-        let made = EarlierPhases {
-            create_table: true,
-            ..EarlierPhases::default()
-        };
+        let only = |made| after.operations().all(|operation| operation == made);
+        let has = |operation| after.has(operation);
         let (some, empty) = (!after.is_none(), self.begins_empty());
         let inserts = operation == Operation::Insert;
-        vec![
-            (
-                self.first_touch && (operation.writes() || self.cache != CacheState::Warm),
-                "first_touch is for warm reads: nowhere else are page tables filled before",
-            ),
-            (
-                some && empty && inserts && after != made,
-                "before operation = \"insert\" there are no values: after can be [\"create-table\"] only",
-            ),
-            (
-                some && empty && !inserts,
-                "after is about what is there, and before operation = \"{operation}\" there is nothing",
-            ),
-            (
-                some && !empty && after.create_table != after.insert,
-                "before operation = \"{operation}\" there are values: after has \"create-table\" and \"insert\" together",
-            ),
-            (
-                some && !empty && self.threads > 1,
-                "after is for one thread, whose connection it is",
-            ),
-            (
-                some && !empty && self.cache.is_cold(),
-                "what is after something else is not cold",
-            ),
-            (
-                !empty && after.delete && operation != Operation::DropTable,
-                "after = [\"delete\"] leaves no value, which is for operation = \"drop-table\", and this one is \"{operation}\"",
-            ),
-        ]
-    }
-
-    /// The same of how many operations there are, and of what begins them.
-    fn rules_of_blocks(&self) -> Vec<(bool, &'static str)> {
-        let (operations, rows) = (self.operations, self.rows_per_statement);
-        let several = self.threads > 1;
         let beside = self.beside.map(|beside| beside.kind);
         let enough = |all| operations.is_none_or(|n| u64::from(n) >= all);
-        vec![
-            (
-                several && beside == Some(NeighbourKind::Threads),
+        broken_if! {
+            // Which keys are visited, and how often.
+            is_mix && self.mix.is_none() =>
+                "a mix needs its proportions, such as mix = { read = 90, overwrite = 10 }";
+            is_mix && !(1..=Mix::MOST_PARTS).contains(&mix.total()) =>
+                "the parts of a mix must add up to at least 1 and at most 1000, not {parts}";
+            !is_mix && self.mix.is_some() =>
+                "mix is for operation = \"mix\", and this one is \"{operation}\"; where 'like' names a comparison of \
+                 a mix, whose proportions come with it, write the workload out instead";
+            omit_last > 0 && order != AccessOrder::Uniform =>
+                "omit_last is for order = \"uniform\", and this one is \"{order}\"";
+            omit_last > 0 && mix.delete > 0 =>
+                "omit_last is not for a mix that deletes: any key may be deleted, the last ones too";
+            order == AccessOrder::Lifecycle && !lives =>
+                "order = \"lifecycle\" needs a mix with insert = 1, delete = 1 and no scan";
+            once && order.repeats() =>
+                "a value is added or removed once, so order = \"{order}\" is not for operation = \"{operation}\"";
+            // What a block finds.
+            self.first_touch && (operation.writes() || self.cache != CacheState::Warm) =>
+                "first_touch is for warm reads: nowhere else are page tables filled before";
+            some && empty && inserts && !only(Operation::CreateTable) =>
+                "before operation = \"insert\" there are no values: after can be [\"create-table\"] only";
+            some && empty && !inserts =>
+                "after is about what is there, and before operation = \"{operation}\" there is nothing";
+            some && !empty && has(Operation::CreateTable) != has(Operation::Insert) =>
+                "before operation = \"{operation}\" there are values: after has \"create-table\" and \"insert\" together";
+            some && !empty && several => "after is for one thread, whose connection it is";
+            some && !empty && self.cache.is_cold() => "what is after something else is not cold";
+            !empty && has(Operation::Delete) && operation != Operation::DropTable =>
+                "after = [\"delete\"] leaves no value, which is for operation = \"drop-table\", and this one is \"{operation}\"";
+            // How many operations there are, and what begins them.
+            several && beside == Some(NeighbourKind::Threads) =>
                 "beside several threads, neighbours that are threads of the same process could not be \
-                 told from them: write as = \"processes\"",
-            ),
-            (
-                rows.is_some() && self.operation != Operation::Insert,
-                "rows_per_statement is for operation = \"insert\", and this one is \"{operation}\"",
-            ),
-            (rows == Some(0), "rows_per_statement must be at least 1"),
-            (
-                rows.is_some() && several,
-                "rows_per_statement is for one thread",
-            ),
-            (
-                self.scan_rows.is_some() && !self.scans(),
-                "scan_rows is for scans, and this workload has none",
-            ),
-            (self.scan_rows == Some(0), "scan_rows must be at least 1"),
-            (
-                !(1..=Self::MOST_THREADS).contains(&self.threads),
-                "threads must be from 1 to 1024, not {threads}",
-            ),
-            (
-                self.is_about_tables() && (several || operations.is_some()),
-                "operation = \"{operation}\" is one operation of one thread; leave out threads and operations",
-            ),
-            (
-                self.changes_keys() && (self.age > 0 || self.cache.is_cold()),
-                "what adds or removes values goes to a store of its own, which is neither old nor cold",
-            ),
-            (
-                self.sample_of.is_some_and(enough),
-                "sample_of needs operations, and fewer of them",
-            ),
-            (operations == Some(0), "operations must be at least 1"),
-            (
-                self.rate.is_some() && (self.group() > 0 || rows.is_some()),
-                "rate is for operations that are transactions of their own: write per_transaction = 1",
-            ),
-            (
-                self.rate == Some(0),
-                "rate must be at least 1 operation per second",
-            ),
-        ]
+                 told from them: write as = \"processes\"";
+            rows.is_some() && !inserts =>
+                "rows_per_statement is for operation = \"insert\", and this one is \"{operation}\"";
+            rows == Some(0) => "rows_per_statement must be at least 1";
+            rows.is_some() && several => "rows_per_statement is for one thread";
+            self.scan_rows.is_some() && !self.scans() => "scan_rows is for scans, and this workload has none";
+            self.scan_rows == Some(0) => "scan_rows must be at least 1";
+            !(1..=Self::MOST_THREADS).contains(&self.threads) => "threads must be from 1 to 1024, not {threads}";
+            self.is_about_tables() && (several || operations.is_some()) =>
+                "operation = \"{operation}\" is one operation of one thread; leave out threads and operations";
+            self.changes_keys() && (self.age > 0 || self.cache.is_cold()) =>
+                "what adds or removes values goes to a store of its own, which is neither old nor cold";
+            self.sample_of.is_some_and(enough) => "sample_of needs operations, and fewer of them";
+            operations == Some(0) => "operations must be at least 1";
+            self.rate.is_some() && (self.group() > 0 || rows.is_some()) =>
+                "rate is for operations that are transactions of their own: write per_transaction = 1";
+            self.rate == Some(0) => "rate must be at least 1 operation per second";
+        }
     }
 
     /// The actions of its steps, which repeat. What a table is made or dropped by is none.
@@ -675,80 +624,16 @@ impl Workload {
     }
 }
 
-/// A workload as a study file gives it: what is left out is taken from the comparison, or from
-/// the defaults.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WorkloadSpec {
-    /// See [`Workload::operation`].
-    pub operation: Option<Operation>,
-    /// See [`Workload::order`].
-    pub order: Option<AccessOrder>,
-    /// See [`Workload::per_transaction`].
-    pub per_transaction: Option<PerTransaction>,
-    /// See [`Workload::delivery`].
-    pub delivery: Option<Delivery>,
-    /// See [`Workload::cache`].
-    pub cache: Option<CacheState>,
-    /// See [`Workload::operations`].
-    pub operations: Option<u32>,
-    /// See [`Workload::mix`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mix: Option<Mix>,
-    /// See [`Workload::scan_rows`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scan_rows: Option<u16>,
-    /// See [`Workload::threads`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threads: Option<u32>,
-    /// See [`Workload::rows_per_statement`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows_per_statement: Option<u32>,
-    /// See [`Workload::sample_of`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sample_of: Option<u64>,
-    /// See [`Workload::age`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub age: Option<u32>,
-    /// See [`Workload::after`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<EarlierPhases>,
-    /// See [`Workload::omit_last`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub omit_last: Option<u32>,
-    /// See [`Workload::first_touch`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_touch: Option<bool>,
-    /// See [`Workload::beside`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Neighbours>,
-    /// See [`Workload::rate`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<u32>,
-}
-
 impl WorkloadSpec {
     /// What `self` says, and where it is silent, what `general` says.
     #[must_use]
     pub fn over(&self, general: &Self) -> Self {
-        Self {
-            operation: self.operation.or(general.operation),
-            order: self.order.or(general.order),
-            per_transaction: self.per_transaction.or(general.per_transaction),
-            delivery: self.delivery.or(general.delivery),
-            cache: self.cache.or(general.cache),
-            operations: self.operations.or(general.operations),
-            mix: self.mix.or(general.mix),
-            scan_rows: self.scan_rows.or(general.scan_rows),
-            threads: self.threads.or(general.threads),
-            rows_per_statement: self.rows_per_statement.or(general.rows_per_statement),
-            sample_of: self.sample_of.or(general.sample_of),
-            age: self.age.or(general.age),
-            after: self.after.or(general.after),
-            omit_last: self.omit_last.or(general.omit_last),
-            first_touch: self.first_touch.or(general.first_touch),
-            beside: self.beside.or(general.beside),
-            rate: self.rate.or(general.rate),
+        macro_rules! first_given {
+            ($($key:ident)+) => { Self { $($key: self.$key.or(general.$key)),+ } };
+        }
+        first_given! {
+            operation order per_transaction delivery cache operations mix scan_rows threads
+            rows_per_statement sample_of age after omit_last first_touch beside rate
         }
     }
 

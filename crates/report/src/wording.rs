@@ -418,16 +418,13 @@ pub(crate) fn short_class(claim: &DurabilityClaim) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stowplan_model::EarlierPhases;
 
     #[test]
     fn what_few_workloads_have_is_said_of_those() {
         let workload = Workload {
-            after: EarlierPhases {
-                overwrite: true,
-                read: true,
-                ..EarlierPhases::default()
-            },
+            after: vec![Operation::Overwrite, Operation::Read]
+                .try_into()
+                .unwrap(),
             omit_last: 100,
             first_touch: true,
             ..Workload::default()
@@ -445,24 +442,19 @@ mod tests {
 
     #[test]
     fn a_table_is_made_and_values_are_inserted() {
-        let after = |create_table, insert| {
-            let after = EarlierPhases {
-                create_table,
-                insert,
-                ..EarlierPhases::default()
-            };
+        let after = |phases: &[Operation]| {
             let workload = Workload {
-                after,
+                after: phases.to_vec().try_into().unwrap(),
                 ..Workload::default()
             };
             circumstances(&workload).next().unwrap()
         };
         assert_eq!(
-            after(true, true),
+            after(&[Operation::CreateTable, Operation::Insert]),
             "after the table was made and every value was inserted on the same connection"
         );
         assert_eq!(
-            after(true, false),
+            after(&[Operation::CreateTable]),
             "after the table was made on the same connection"
         );
     }

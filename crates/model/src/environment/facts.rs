@@ -79,10 +79,16 @@ impl Environment {
                 "load average",
                 load_average.map(|load| format!("{load:.2}")),
             ),
-            setup("power", on_battery.map(power)),
+            setup("power", on_battery.map(|on| either(on, "battery", "mains"))),
             setup("clock source", clock_source.clone()),
-            setup("run-queue delay", Some(readable(*run_queue_delay))),
-            setup("residency check", Some(or_none(residency_check))),
+            setup(
+                "run-queue delay",
+                Some(either(*run_queue_delay, "readable", "not readable")),
+            ),
+            setup(
+                "residency check",
+                Some(residency_check.clone().unwrap_or_else(|| "none".to_owned())),
+            ),
         ];
         facts.extend(of_file_system(file_system));
         facts.extend(device.iter().flat_map(|device| self.of_device(device)));
@@ -118,7 +124,10 @@ impl Environment {
             program("stowplan", known(&self.tool_version)),
             program("commit of stowplan", self.tool_commit.clone()),
             program("compiler", self.compiler.clone()),
-            program("built with optimisation", Some(yes(self.optimised))),
+            program(
+                "built with optimisation",
+                Some(either(self.optimised, "yes", "no")),
+            ),
         ];
         let engines = self.engines.iter();
         facts.extend(engines.map(|(name, version)| fact(name, known(version), FactOf::Engine)));
@@ -190,23 +199,10 @@ fn known(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn or_none(text: &Option<String>) -> String {
-    text.clone().unwrap_or_else(|| "none".to_owned())
+fn either(flag: bool, yes: &str, no: &str) -> String {
+    if flag { yes } else { no }.to_owned()
 }
 
-fn yes(flag: bool) -> String {
-    if flag { "yes" } else { "no" }.to_owned()
-}
-
-fn readable(flag: bool) -> String {
-    if flag { "readable" } else { "not readable" }.to_owned()
-}
-
-fn power(on_battery: bool) -> String {
-    if on_battery { "battery" } else { "mains" }.to_owned()
-}
-
-/// Memory to a tenth of a GiB: what the kernel keeps for itself varies from boot to boot.
 #[expect(clippy::cast_precision_loss, reason = "a tenth is shown")]
 fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))

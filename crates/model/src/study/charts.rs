@@ -1,6 +1,6 @@
 //! Charts of measured quantities: bars over several comparisons, and lines over what cells differ in.
 
-use crate::words::words;
+use crate::words::{data, words};
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -25,58 +25,67 @@ words! {
     }
 }
 
-/// How an axis divides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Axis {
-    /// From 0, in equal steps.
-    Linear,
-    /// In equal factors.
-    Logarithmic,
-}
+data! {
+    /// How an axis divides.
+    #[derive(Copy, Eq)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Axis {
+        /// From 0, in equal steps.
+        Linear,
+        /// In equal factors.
+        Logarithmic,
+    }
 
-/// Bars of one quantity: a group for each comparison, in it a bar for each cell, those that keep the
-/// same durability promise together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct BarsSpec {
-    /// Name, unique among the charts of the study.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// The comparisons, in reading order. Those that a scale leaves out are left out here too.
-    pub comparisons: Vec<String>,
-    /// Names of the cells drawn, in order; every cell unless given.
-    #[serde(default)]
-    pub cells: Vec<String>,
-    /// What is shown of each.
-    #[serde(default)]
-    pub measure: Measure,
-    /// The axis; logarithmic unless given if the bars differ by more than tenfold.
-    #[serde(default)]
-    pub axis: Option<Axis>,
-    /// Where the published figures come from, in words.
-    #[serde(default)]
-    pub published_label: Option<String>,
-    /// Published figures of what is no cell here.
-    #[serde(default)]
-    pub published: Vec<PublishedBar>,
-}
+    /// Bars of one quantity: a group for each comparison, in it a bar for each cell, those that keep the
+    /// same durability promise together.
+    pub struct BarsSpec {
+        /// Name, unique among the charts of the study.
+        pub id: String,
+        /// Title for people.
+        pub title: String,
+        /// The comparisons, in reading order. Those that a scale leaves out are left out here too.
+        pub comparisons: Vec<String>,
+        /// Names of the cells drawn, in order; every cell unless given.
+        pub cells: Vec<String> | default,
+        /// What is shown of each.
+        pub measure: Measure | default,
+        /// The axis; logarithmic unless given if the bars differ by more than tenfold.
+        pub axis: Option<Axis> | default,
+        /// Where the published figures come from, in words.
+        pub published_label: Option<String> | default,
+        /// Published figures of what is no cell here.
+        pub published: Vec<PublishedBar> | default,
+    }
 
-/// What others published of a system that is not measured here.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PublishedBar {
-    /// The comparison whose group it stands in.
-    pub comparison: String,
-    /// What it was.
-    pub label: String,
-    /// Seconds of as many operations as a block of that comparison has.
-    pub seconds: f64,
-    /// Standard error of that, in seconds.
-    #[serde(default)]
-    pub error_seconds: Option<f64>,
+    /// What others published of a system that is not measured here.
+    pub struct PublishedBar {
+        /// The comparison whose group it stands in.
+        pub comparison: String,
+        /// What it was.
+        pub label: String,
+        /// Seconds of as many operations as a block of that comparison has.
+        pub seconds: f64,
+        /// Standard error of that, in seconds.
+        pub error_seconds: Option<f64> | default,
+    }
+
+    /// Lines of one quantity against what cells differ in: cells that are the same otherwise are one
+    /// line. Both axes are logarithmic.
+    pub struct LinesSpec {
+        /// Name, unique among the charts of the study.
+        pub id: String,
+        /// Title for people.
+        pub title: String,
+        /// The comparisons whose cells are its points.
+        pub comparisons: Vec<String>,
+        /// Names of the cells drawn; every cell unless given. One without what is across is drawn as a
+        /// level.
+        pub cells: Vec<String> | default,
+        /// What lies across.
+        pub x: Across,
+        /// What is shown upwards.
+        pub measure: Measure | default,
+    }
 }
 
 /// What a line chart has on its axis across.
@@ -122,28 +131,6 @@ impl Across {
             Self::Setting(name) => name,
         }
     }
-}
-
-/// Lines of one quantity against what cells differ in: cells that are the same otherwise are one
-/// line. Both axes are logarithmic.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LinesSpec {
-    /// Name, unique among the charts of the study.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// The comparisons whose cells are its points.
-    pub comparisons: Vec<String>,
-    /// Names of the cells drawn; every cell unless given. One without what is across is drawn as a
-    /// level.
-    #[serde(default)]
-    pub cells: Vec<String>,
-    /// What lies across.
-    pub x: Across,
-    /// What is shown upwards.
-    #[serde(default)]
-    pub measure: Measure,
 }
 
 #[cfg(test)]

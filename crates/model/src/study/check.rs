@@ -36,6 +36,13 @@ pub(super) fn all(study: &Study, lost: &[String], file: &StudyFile<'_>) -> Vec<S
     check.found.into_inner()
 }
 
+/// Rules, each with the place that it is about and what is said there where it does not hold.
+macro_rules! rules {
+    ($($at:expr, $holds:expr => $said:literal;)+) => {
+        $($at.rule($holds, format_args!($said));)+
+    };
+}
+
 struct Check<'s> {
     study: &'s Study,
     lost: &'s [String],
@@ -93,27 +100,19 @@ impl<'c> At<'c> {
         self.rule(is_plain(name), message)
     }
 
-    fn unique(&self, is_first: bool) -> bool {
-        self.rule(is_first, "this id is used twice")
+    /// An id is plain, and none of those that were seen.
+    fn id<'i>(&self, id: &'i String, seen: &mut BTreeSet<&'i String>) {
+        self.plain(id);
+        self.rule(seen.insert(id), "this id is used twice");
     }
 
     /// A name is one of those that are known, or may be.
-    fn refers<'k>(
-        &self,
-        what: &str,
-        name: &str,
-        known: impl IntoIterator<Item = &'k String>,
-    ) -> bool {
+    fn refers<'k>(&self, what: &str, name: &str, known: impl IntoIterator<Item = &'k String>) {
         let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
         let is_lost = self.check.lost.iter().any(|lost| lost == name);
-        self.rule(
-            is_lost || known.contains(&name),
-            format_args!(
-                "unknown {what} '{}'{}",
-                name.escape_debug(),
-                suggestion(name, known.iter().copied())
-            ),
-        )
+        let near = suggestion(name, known.iter().copied());
+        let shown = name.escape_debug();
+        rules! { self, is_lost || known.contains(&name) => "unknown {what} '{shown}'{near}"; }
     }
 
     /// A name is that of a cell of the study.
@@ -128,47 +127,42 @@ impl<'c> At<'c> {
                 true => "",
                 false => " (a cell is called COMPARISON/CELL)",
             };
-            self.wrong(format_args!(
-                "unknown cell '{}'{near}{whole}",
-                cell.escape_debug()
-            ));
+            let shown = cell.escape_debug();
+            self.wrong(format_args!("unknown cell '{shown}'{near}{whole}"));
         }
     }
 
     /// Rounds that are none: a scale, or the command line, must not hide them.
     fn rounds(&self, cap: Option<u32>) {
         let cap = cap.unwrap_or(MOST_ROUNDS);
-        self.on("max_rounds").rule(
-            (1..=MOST_ROUNDS).contains(&cap),
-            format_args!("max_rounds must be from 1 to {MOST_ROUNDS}, not {cap}"),
-        );
+        rules! {
+            self.on("max_rounds"), (1..=MOST_ROUNDS).contains(&cap)
+                => "max_rounds must be from 1 to {MOST_ROUNDS}, not {cap}";
+        }
     }
 
     /// Without a baseline there is nothing to compare with.
     fn baseline(&self, cell: &CellSpec) {
-        self.on("optional").rule(
-            !cell.optional,
-            "a baseline cannot be optional: every other cell is compared with it",
-        );
+        rules! {
+            self.on("optional"), !cell.optional
+                => "a baseline cannot be optional: every other cell is compared with it";
+        }
     }
 
     /// At least one number, each larger than the one before.
-    fn rising(&self, numbers: &[u64]) -> bool {
+    fn rising(&self, numbers: &[u64]) {
         let pair = numbers.windows(2).find(|pair| pair[0] >= pair[1]);
         if let Some([before, after]) = pair {
             self.wrong(format_args!(
                 "give each once, by rising number: {before} stands before {after}"
             ));
         }
-        self.rule(!numbers.is_empty(), "give at least one") && pair.is_none()
+        rules! { self, !numbers.is_empty() => "give at least one"; }
     }
 
     fn seconds(&self, of: &str, seconds: impl IntoIterator<Item = f64>) {
         for seconds in seconds {
-            self.rule(
-                seconds >= 0.0,
-                format_args!("{of}{seconds} is no number of seconds"),
-            );
+            rules! { self, seconds >= 0.0 => "{of}{seconds} is no number of seconds"; }
         }
     }
 }
@@ -215,30 +209,21 @@ impl<'s> Check<'s> {
 
     fn names(&'s self) {
         let study = self.study;
-        let named = |what: &str, name: &str, keys: &[&str]| {
-            self.at(keys, format_args!("{what} '{}'", name.escape_debug()))
-                .plain(name);
-        };
-        named("study", &study.name, &["name"]);
-        let datasets = study
-            .datasets
-            .keys()
-            .map(|name| ("dataset", "datasets", name));
+        let datasets = study.datasets.keys();
+        let datasets = datasets.map(|name| ("dataset", "datasets", name));
         let drivers = study.drivers.keys().map(|name| ("driver", "drivers", name));
         let scales = study.scales.keys().map(|name| ("scale", "scales", name));
         for (what, table, name) in datasets.chain(drivers).chain(scales) {
-            named(what, name, &[table, name]);
+            let words = format!("{what} '{}'", name.escape_debug());
+            self.at(&[table, name], words).plain(name);
         }
-        for (index, matrix) in study.matrices.iter().enumerate() {
-            let keys = ["matrix", &index.to_string(), "row_setting"];
-            named("row_setting", &matrix.row_setting, &keys);
-        }
+        let words = format!("study '{}'", study.name.escape_debug());
+        self.at(&["name"], &words).plain(&study.name);
         let nothing = study.comparisons.is_empty() && study.matrices.is_empty();
-        self.at(&[], format_args!("study '{}'", study.name.escape_debug()))
-            .rule(
-                !nothing || !self.lost.is_empty(),
-                "it compares nothing: give it a [[comparison]] or a [[matrix]]",
-            );
+        rules! {
+            self.at(&[], words), !nothing || !self.lost.is_empty()
+                => "it compares nothing: give it a [[comparison]] or a [[matrix]]";
+        }
     }
 
     fn datasets(&'s self) {
@@ -248,50 +233,35 @@ impl<'s> Check<'s> {
             if let Err(why) = dataset.size.check() {
                 at.on("size").wrong(why);
             }
-            if dataset.from.is_some() {
-                continue;
+            let (found, size) = (dataset.from.is_some(), &dataset.size);
+            rules! {
+                at.on("size"), found || *size != SizeDistribution::AsFound || is_lost("size")
+                    => "it needs sizes: size = {{ distribution = … }}, size = {{ like = \"DIR\" }}, or values: from = \"DIR\"";
+                at.on("count"), found || dataset.count > 0 || is_lost("count") => "count must be at least 1";
             }
-            at.on("size").rule(
-                dataset.size != SizeDistribution::AsFound || is_lost("size"),
-                "it needs sizes: size = { distribution = … }, size = { like = \"DIR\" }, or values: from = \"DIR\"",
-            );
-            at.on("count").rule(
-                dataset.count > 0 || is_lost("count"),
-                "count must be at least 1",
-            );
         }
     }
 
     fn comparisons(&'s self) {
         let mut seen = BTreeSet::new();
         for (at, comparison) in self.each("comparison", &self.study.comparisons, |c| &c.id) {
-            let ComparisonSpec {
-                id,
-                cells,
-                baseline,
-                ..
-            } = comparison;
-            at.on("id").plain(id);
-            at.on("id").unique(seen.insert(id));
+            let (id, baseline) = (&comparison.id, &comparison.baseline);
+            let cells = &comparison.cells;
+            at.on("id").id(id, &mut seen);
             at.on("dataset")
                 .refers("dataset", &comparison.dataset, self.study.datasets.keys());
             at.on("baseline").refers("cell", baseline, cells.keys());
             at.rounds(comparison.max_rounds);
             for (key, cell) in cells {
-                let at = at.on("cells").on(key);
-                let words = format!("cell '{}'", key.escape_debug());
-                at.called(words).plain(key);
+                let called = |words| at.on("cells").on(key).called(words);
+                called(format!("cell '{}'", key.escape_debug())).plain(key);
                 if key == baseline {
-                    let words = format!("comparison '{}', cell '{key}'", id.escape_debug());
-                    at.called(words).baseline(cell);
+                    let of = id.escape_debug();
+                    called(format!("comparison '{of}', cell '{key}'")).baseline(cell);
                 }
-                let words = format!("cell '{id}/{key}', published_seconds");
-                let at = at.called(words);
+                let at = called(format!("cell '{id}/{key}', published_seconds"));
                 let (seconds, error) = (cell.published_seconds, cell.published_error_seconds);
-                at.rule(
-                    error.is_none() || seconds.is_some(),
-                    "it needs published_seconds",
-                );
+                rules! { at, error.is_none() || seconds.is_some() => "it needs published_seconds"; }
                 at.seconds("", seconds.into_iter().chain(error));
             }
         }
@@ -318,19 +288,16 @@ impl<'s> Check<'s> {
 
     fn scales(&'s self) {
         let study = self.study;
-        // Every cell of a comparison but its baseline.
-        let others = study.comparisons.iter().flat_map(|comparison| {
-            let others = comparison.cells.keys();
-            let others = others.filter(|key| **key != comparison.baseline);
-            others.map(|key| comparison.cell_name(key))
+        let cells = study.comparisons.iter().flat_map(|comparison| {
+            let others = |key: &&String| **key != comparison.baseline;
+            let keys = comparison.cells.keys().filter(others);
+            keys.map(|key| comparison.cell_name(key))
         });
-        let others: Vec<String> = others.collect();
+        let others: Vec<String> = cells.collect();
         let matrices = || study.matrices.iter().map(|matrix| &matrix.id);
         for (name, scale) in &study.scales {
-            let at = self.at(
-                &["scales", name],
-                format_args!("scales.{}", name.escape_debug()),
-            );
+            let words = format!("scales.{}", name.escape_debug());
+            let at = self.at(&["scales", name], words);
             at.rounds(scale.max_rounds);
             for dataset in scale.count.keys() {
                 at.on("count")
@@ -361,6 +328,10 @@ impl<'s> Check<'s> {
         for (at, matrix) in self.each("matrix", &self.study.matrices, |matrix| &matrix.id) {
             at.rounds(matrix.max_rounds);
             at.key("external").baseline(&matrix.external);
+            let words = format!("row_setting '{}'", matrix.row_setting.escape_debug());
+            at.on("row_setting")
+                .called(words)
+                .plain(&matrix.row_setting);
             matrix.check(&at);
         }
         let matrices: Vec<MatrixSpec> = self.study.matrices.clone();
@@ -407,33 +378,28 @@ impl<'s> Check<'s> {
     fn bars_and_lines(&'s self) {
         let mut seen: BTreeSet<&String> = self.study.charts.iter().map(|chart| &chart.id).collect();
         for (at, bars) in self.each("bars", &self.study.bars, |bars| &bars.id) {
-            at.key("id").unique(seen.insert(&bars.id));
-            self.drawn(&at, &bars.id, &bars.comparisons, &bars.cells);
+            at.key("id").id(&bars.id, &mut seen);
+            self.drawn(&at, &bars.comparisons, &bars.cells);
             bars.check_published(&at.key("published"));
         }
         for (at, lines) in self.each("lines", &self.study.lines, |lines| &lines.id) {
-            at.key("id").unique(seen.insert(&lines.id));
-            self.drawn(&at, &lines.id, &lines.comparisons, &lines.cells);
+            at.key("id").id(&lines.id, &mut seen);
+            self.drawn(&at, &lines.comparisons, &lines.cells);
             self.across(&at.key("x"), &lines.comparisons, &lines.x);
         }
     }
 
-    fn drawn(&'s self, at: &At<'_>, id: &str, comparisons: &[String], cells: &[String]) {
-        at.key("id").plain(id);
+    fn drawn(&'s self, at: &At<'_>, comparisons: &[String], cells: &[String]) {
         let of = at.key("comparisons");
-        of.rule(!comparisons.is_empty(), "give at least one");
+        rules! { of, !comparisons.is_empty() => "give at least one"; }
         for (index, id) in comparisons.iter().enumerate() {
             of.refers("comparison", id, self.ids());
-            let is_first = !comparisons[..index].contains(id);
-            of.rule(is_first, format_args!("'{id}' stands here twice"));
+            rules! { of, !comparisons[..index].contains(id) => "'{id}' stands here twice"; }
         }
-        let known = self.cells_of(comparisons).map(|(name, _)| name.as_str());
-        let known: Vec<&str> = known.collect();
+        let known: Vec<&String> = self.cells_of(comparisons).map(|(name, _)| name).collect();
         for cell in cells {
-            let near = suggestion(cell, known.iter().copied());
-            let message = format_args!("unknown cell '{cell}' in its comparisons{near}");
-            at.key("cells")
-                .rule(known.contains(&cell.as_str()), message);
+            let near = suggestion(cell, known.iter().map(|name| name.as_str()));
+            rules! { at.key("cells"), known.contains(&cell) => "unknown cell '{cell}' in its comparisons{near}"; }
         }
     }
 
@@ -456,18 +422,14 @@ impl<'s> Check<'s> {
         let values: Vec<&String> = values.map(|(_, value)| value).collect();
         let words = ["operations", "per_transaction", "threads"];
         let known = given().map(|(name, _)| name.as_str()).chain(words);
-        at.rule(
-            !values.is_empty(),
-            format_args!(
-                "'{setting}' is neither operations, per_transaction nor threads, and no cell of \
-                 its comparisons gives a setting of that name{}",
-                suggestion(setting, known)
-            ),
-        );
-        if let Some(value) = values
-            .iter()
-            .find(|value| crate::parse_size(value).is_err())
-        {
+        let near = suggestion(setting, known);
+        rules! {
+            at, !values.is_empty()
+                => "'{setting}' is neither operations, per_transaction nor threads, and no cell of \
+                    its comparisons gives a setting of that name{near}";
+        }
+        let is_no_number = |value: &&&String| crate::parse_size(value).is_err();
+        if let Some(value) = values.iter().find(is_no_number) {
             at.wrong(format_args!(
                 "'{setting}' has no numbers to draw: a cell gives '{value}'"
             ));
@@ -477,13 +439,8 @@ impl<'s> Check<'s> {
     fn ladders(&'s self) {
         let mut seen = BTreeSet::new();
         for (at, ladder) in self.each("ladder", &self.study.ladders, |ladder| &ladder.id) {
-            at.on("id").plain(&ladder.id);
-            at.on("id").unique(seen.insert(&ladder.id));
-            let rungs = at.on("rungs");
-            rungs.rule(
-                ladder.rungs.len() >= 2,
-                "give at least two, from the bottom up",
-            );
+            at.on("id").id(&ladder.id, &mut seen);
+            rules! { at.on("rungs"), ladder.rungs.len() >= 2 => "give at least two, from the bottom up"; }
             let cells = ladder.rungs.iter();
             let cells = cells.flat_map(|rung| rung.isolated.keys().chain([&rung.cell]));
             self.of_comparison(&at, &ladder.comparison, cells);
@@ -510,10 +467,8 @@ impl<'s> Check<'s> {
         let known = self.names_of_cells();
         let mut seen = BTreeSet::new();
         for (at, claim) in self.each("claim", &self.study.claims, |claim| &claim.id) {
-            at.on("id").plain(&claim.id);
-            at.on("id").unique(seen.insert(&claim.id));
-            let quote = !claim.quote.trim().is_empty();
-            at.on("quote").rule(quote, "give the words of the source");
+            at.on("id").id(&claim.id, &mut seen);
+            rules! { at.on("quote"), !claim.quote.trim().is_empty() => "give the words of the source"; }
             self.claim(&at, claim, &known);
         }
     }
@@ -530,8 +485,7 @@ impl<'s> Check<'s> {
                     .for_each(|test| test.check(&at.on("test"), known));
             }
             Some(Deciding::Order(cells)) => {
-                at.on("order")
-                    .rule(cells.len() > 1, "an order has two cells at least");
+                rules! { at.on("order"), cells.len() > 1 => "an order has two cells at least"; }
                 at.on("order").refers_to_cells(cells, known);
             }
             Some(Deciding::Best(best)) => self.best(&at.on("best"), best),
@@ -552,18 +506,13 @@ impl<'s> Check<'s> {
         let within = |numbers: &[u64], all: &[u64]| {
             !numbers.is_empty() && numbers.iter().all(|number| all.contains(number))
         };
-        at.rule(
-            within(&best.rows, &matrix.rows) && within(&best.among, &matrix.rows),
-            "'rows' and 'among' must be rows of the matrix",
-        );
-        at.rule(
-            !best.among.iter().all(|row| best.rows.contains(row)),
-            "'among' must have rows that are not the best",
-        );
-        at.rule(
-            within(&best.sizes, &matrix.sizes),
-            "'sizes' must be sizes of the matrix",
-        );
+        rules! {
+            at, within(&best.rows, &matrix.rows) && within(&best.among, &matrix.rows)
+                => "'rows' and 'among' must be rows of the matrix";
+            at, !best.among.iter().all(|row| best.rows.contains(row))
+                => "'among' must have rows that are not the best";
+            at, within(&best.sizes, &matrix.sizes) => "'sizes' must be sizes of the matrix";
+        }
     }
 
     /// Published times are of cells that there are, and of something.
@@ -571,12 +520,10 @@ impl<'s> Check<'s> {
         let known = self.names_of_cells();
         let mut seen = BTreeSet::new();
         for (at, table) in self.each("published", &self.study.published, |table| &table.id) {
-            at.on("id").plain(&table.id);
-            at.on("id").unique(seen.insert(&table.id));
-            table
-                .rows
-                .iter()
-                .for_each(|row| row.check(&at.on("rows"), &known));
+            at.on("id").id(&table.id, &mut seen);
+            for row in &table.rows {
+                row.check(&at.on("rows"), &known);
+            }
         }
     }
 
@@ -608,17 +555,16 @@ impl MatrixSpec {
             ));
         }
         for (key, cell) in [("internal", &self.internal), ("external", &self.external)] {
-            let message = "a side of a matrix cannot be the floor; put the floor beside it";
-            at.key(key).rule(!cell.floor, message);
+            rules! { at.key(key), !cell.floor => "a side of a matrix cannot be the floor; put the floor beside it"; }
         }
         for name in self.beside.keys() {
             let at = at.key("beside");
             let words = format!("{}: '{}'", at.words, name.escape_debug());
             at.called(words).plain(name);
-            at.rule(
-                name != EXTERNAL && !name.chars().all(|c| c.is_ascii_digit()),
-                format_args!("'{name}' is the name of a cell of the matrix itself; choose another"),
-            );
+            rules! {
+                at, name != EXTERNAL && !name.chars().all(|c| c.is_ascii_digit())
+                    => "'{name}' is the name of a cell of the matrix itself; choose another";
+            }
         }
         if let Some(published) = &self.published {
             published.check(&at.key("published"), self);
@@ -627,37 +573,28 @@ impl MatrixSpec {
 
     /// What a scale can change.
     fn check_grid(&self, at: &At<'_>) {
-        at.key("spread_percent").rule(
-            self.spread_percent <= 90,
-            format_args!("must be from 0 to 90, not {}", self.spread_percent),
-        );
-        let rising = at.key("sizes").rising(&self.sizes);
-        at.key("rows").rising(&self.rows);
-        let some = at.key("sizes").rule(
-            self.sizes.first() != Some(&0),
-            "a value must have at least 1 byte",
-        );
+        let (spread, bytes, sizes) = (self.spread_percent, self.bytes, at.key("sizes"));
         let largest = self.sizes.last().copied().unwrap_or_default();
-        let bytes = self.bytes;
-        let holds = at.key("bytes").rule(
-            bytes >= largest,
-            format_args!("{bytes} bytes hold no value of {largest}"),
-        );
-        let Some(block) = self.block_bytes.filter(|_| rising && some && holds) else {
+        let before = at.check.found.borrow().len();
+        sizes.rising(&self.sizes);
+        rules! {
+            sizes, self.sizes.first() != Some(&0) => "a value must have at least 1 byte";
+            at.key("bytes"), bytes >= largest => "{bytes} bytes hold no value of {largest}";
+        }
+        let sound = at.check.found.borrow().len() == before;
+        at.key("rows").rising(&self.rows);
+        rules! { at.key("spread_percent"), spread <= 90 => "must be from 0 to 90, not {spread}"; }
+        let Some(block) = self.block_bytes.filter(|_| sound) else {
             return;
         };
-        let at = at.key("block_bytes");
-        at.rule(
-            (largest..=bytes).contains(&block),
-            format_args!(
-                "{block} bytes make no block: give from {largest}, the largest value, to {bytes}, \
-                 all values of a column"
-            ),
-        );
-        if let Some(operations) = self.workload.operations {
-            at.wrong(format_args!(
-                "the workload fixes the block already, at {operations} operations"
-            ));
+        let operations = self.workload.operations;
+        let fixed = operations.unwrap_or_default();
+        rules! {
+            at.key("block_bytes"), (largest..=bytes).contains(&block)
+                => "{block} bytes make no block: give from {largest}, the largest value, to {bytes}, \
+                    all values of a column";
+            at.key("block_bytes"), operations.is_none()
+                => "the workload fixes the block already, at {fixed} operations";
         }
     }
 }
@@ -668,15 +605,13 @@ impl PublishedMatrix {
         let rows: Vec<String> = matrix.rows.iter().map(u64::to_string).collect();
         for (row, ratios) in &self.ratios {
             let near = suggestion(row, rows.iter().map(String::as_str));
-            at.rule(
-                rows.contains(row),
-                format_args!("there is no row '{row}'{near}"),
-            );
             let (found, sizes) = (ratios.len(), self.sizes.len());
-            let message = format_args!("row {row} has {found} ratios for {sizes} sizes");
-            at.rule(found == sizes, message);
-            for ratio in ratios.iter().filter(|ratio| **ratio <= 0.0) {
-                at.wrong(format_args!("row {row}: {ratio} is no ratio"));
+            rules! {
+                at, rows.contains(row) => "there is no row '{row}'{near}";
+                at, found == sizes => "row {row} has {found} ratios for {sizes} sizes";
+            }
+            for ratio in ratios {
+                rules! { at, *ratio > 0.0 => "row {row}: {ratio} is no ratio"; }
             }
         }
     }
@@ -684,19 +619,16 @@ impl PublishedMatrix {
 
 impl BarsSpec {
     fn check_published(&self, at: &At<'_>) {
-        at.rule(
-            self.published.is_empty() || self.measure == Measure::BlockTime,
-            format_args!(
-                "published figures are seconds of a block, which measure = \"block-time\" shows, \
-                 and this one is \"{}\"",
-                self.measure.name()
-            ),
-        );
+        let measure = self.measure.name();
+        rules! {
+            at, self.published.is_empty() || self.measure == Measure::BlockTime
+                => "published figures are seconds of a block, which measure = \"block-time\" shows, \
+                    and this one is \"{measure}\"";
+        }
         for bar in &self.published {
             let id = &bar.comparison;
             let near = suggestion(id, self.comparisons.iter().map(String::as_str));
-            let message = format_args!("'{id}' is none of its comparisons{near}");
-            at.rule(self.comparisons.contains(id), message);
+            rules! { at, self.comparisons.contains(id) => "'{id}' is none of its comparisons{near}"; }
             let figures = [bar.seconds].into_iter().chain(bar.error_seconds);
             at.seconds(&format!("'{}': ", bar.label), figures);
         }
@@ -705,43 +637,32 @@ impl BarsSpec {
 
 impl TestSpec {
     fn check(&self, at: &At<'_>, known: &BTreeSet<String>) {
-        at.rule(!self.of.is_empty(), "'of' needs a cell");
         let alone = self.to.is_empty();
-        at.rule(
-            !alone || self.measure.stands_alone(),
-            "give 'to', the cells that it is compared with",
-        );
-        at.rule(
-            !alone || self.of.len() <= 1,
-            "without 'to' it is of one cell",
-        );
         let (least, most) = (self.at_least, self.at_most);
-        let mut bounds = least.into_iter().chain(most);
-        at.rule(
-            bounds.all(|bound| bound >= 0.0),
-            "a bound is a number, 0 or more",
-        );
-        let bounded = least.is_some() || most.is_some();
-        at.rule(bounded, "give 'at_least', 'at_most' or both");
-        let ordered = least.zip(most).is_none_or(|(least, most)| least <= most);
-        at.rule(ordered, "'at_least' is above 'at_most'");
+        rules! {
+            at, !self.of.is_empty() => "'of' needs a cell";
+            at, !alone || self.measure.stands_alone() => "give 'to', the cells that it is compared with";
+            at, !alone || self.of.len() <= 1 => "without 'to' it is of one cell";
+            at, least.into_iter().chain(most).all(|bound| bound >= 0.0) => "a bound is a number, 0 or more";
+            at, least.is_some() || most.is_some() => "give 'at_least', 'at_most' or both";
+            at, least.zip(most).is_none_or(|(least, most)| least <= most) => "'at_least' is above 'at_most'";
+        }
         at.refers_to_cells(self.cells(), known);
     }
 }
 
 impl PublishedRow {
     fn check(&self, at: &At<'_>, known: &BTreeSet<String>) {
-        let times = [
-            Some(self.seconds),
-            self.error_seconds,
-            self.before_commit_seconds,
-        ];
-        at.rule(
-            self.operations > 0 && times.iter().flatten().all(|time| *time >= 0.0),
-            "a time is of 1 operation at least, and 0 seconds or more",
-        );
-        let of = self.cell.is_some() || self.what.is_some();
-        at.rule(of, "give 'cell', or 'what' it is of");
+        let of_commit = self
+            .error_seconds
+            .into_iter()
+            .chain(self.before_commit_seconds);
+        let mut times = of_commit.chain([self.seconds]);
+        rules! {
+            at, self.operations > 0 && times.all(|time| time >= 0.0)
+                => "a time is of 1 operation at least, and 0 seconds or more";
+            at, self.cell.is_some() || self.what.is_some() => "give 'cell', or 'what' it is of";
+        }
         at.refers_to_cells(&self.cell, known);
     }
 }

@@ -2,114 +2,100 @@
 
 use super::{DifferenceSpec, Study};
 use crate::CellId;
-use serde::de::{SeqAccess, Visitor, value::SeqAccessDeserializer};
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::words::data;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
-use std::fmt;
 
-/// A sentence of a published study that a run can decide. It has one of `test`, `order`, `best`, and
-/// `larger` with `smaller`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ClaimSpec {
-    /// Name, unique among the claims of the study.
-    pub id: String,
-    /// What is claimed, in the words of the source; called `claim` in older files.
-    #[serde(alias = "claim")]
-    pub quote: String,
-    /// Where it stands in the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
-    /// The address of the source, where it is not that of the study.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// How its words were turned into bounds and cells, where they leave a choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// Figures within bounds; the claim holds if each is.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub test: Vec<TestSpec>,
-    /// Cells from the one with the least time to the one with the most.
-    #[serde(
-        default,
-        deserialize_with = "one_or_several",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub order: Vec<CellId>,
-    /// Rows of a matrix, one of which takes the least time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub best: Option<BestSpec>,
-    /// The comparison whose cells test which of two costs is larger.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<String>,
-    /// The cost that is said to be larger.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub larger: Option<DifferenceSpec>,
-    /// The cost that is said to be smaller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub smaller: Option<DifferenceSpec>,
-    /// The cell of whose whole cost the larger is a part, for "2.7 of 6.0 µs".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
-}
+data! {
+    /// A sentence of a published study that a run can decide. It has one of `test`, `order`, `best`, and
+    /// `larger` with `smaller`.
+    #[derive(Default)]
+    pub struct ClaimSpec {
+        /// Name, unique among the claims of the study.
+        pub id: String,
+        /// What is claimed, in the words of the source; called `claim` in older files.
+        #[serde(alias = "claim")]
+        pub quote: String,
+        /// Where it stands in the source.
+        pub place: Option<String> = default,
+        /// The address of the source, where it is not that of the study.
+        pub source: Option<String> = default,
+        /// How its words were turned into bounds and cells, where they leave a choice.
+        pub note: Option<String> = default,
+        /// Figures within bounds; the claim holds if each is.
+        pub test: Vec<TestSpec> = default,
+        /// Cells from the one with the least time to the one with the most.
+        #[serde(deserialize_with = "one_or_several")]
+        pub order: Vec<CellId> = default,
+        /// Rows of a matrix, one of which takes the least time.
+        pub best: Option<BestSpec> = default,
+        /// The comparison whose cells test which of two costs is larger.
+        pub comparison: Option<String> = default,
+        /// The cost that is said to be larger.
+        pub larger: Option<DifferenceSpec> = default,
+        /// The cost that is said to be smaller.
+        pub smaller: Option<DifferenceSpec> = default,
+        /// The cell of whose whole cost the larger is a part, for "2.7 of 6.0 µs".
+        pub of: Option<String> = default,
+    }
 
-/// A figure and its bounds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TestSpec {
-    /// The cells whose measures are added up; one, unless it is about a sum.
-    #[serde(deserialize_with = "one_or_several")]
-    pub of: Vec<CellId>,
-    /// The cells whose sum it is divided by; none where the measure itself is the figure.
-    #[serde(
-        default,
-        deserialize_with = "one_or_several",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub to: Vec<CellId>,
-    /// What is measured of each.
-    #[serde(default, skip_serializing_if = "ClaimMeasure::is_time")]
-    pub measure: ClaimMeasure,
-    /// The least that the figure is said to be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_least: Option<f64>,
-    /// The most that it is said to be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_most: Option<f64>,
-}
+    /// A figure and its bounds.
+    #[derive(Default)]
+    pub struct TestSpec {
+        /// The cells whose measures are added up; one, unless it is about a sum.
+        #[serde(deserialize_with = "one_or_several")]
+        pub of: Vec<CellId>,
+        /// The cells whose sum it is divided by; none where the measure itself is the figure.
+        #[serde(deserialize_with = "one_or_several")]
+        pub to: Vec<CellId> = default,
+        /// What is measured of each.
+        pub measure: ClaimMeasure = default,
+        /// The least that the figure is said to be.
+        pub at_least: Option<f64> = default,
+        /// The most that it is said to be.
+        pub at_most: Option<f64> = default,
+    }
 
-/// What is measured of the cells of a claim.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum ClaimMeasure {
-    /// Time per operation.
-    #[default]
-    Time,
-    /// Time of all operations of a block, or of as many as it stands for.
-    BlockTime,
-    /// CPU time per operation, all threads.
-    Cpu,
-    /// Operations per second.
-    Throughput,
-    /// Bytes allocated on disk: after a block that filled a store, else right after building.
-    Footprint,
-    /// Share of the bytes of leaf pages that are in use, 0 to 1.
-    PageFill,
-    /// The same of the leaf pages of indexes.
-    IndexFill,
-    /// CPU time over the time of the timed operations without the wait for a CPU, 0 to 1 of one thread.
-    CpuShare,
-    /// Sync calls for each transaction.
-    SyncsPerCommit,
+    /// What is measured of the cells of a claim.
+    #[derive(Copy, Default, Eq)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ClaimMeasure {
+        /// Time per operation.
+        #[default]
+        Time,
+        /// Time of all operations of a block, or of as many as it stands for.
+        BlockTime,
+        /// CPU time per operation, all threads.
+        Cpu,
+        /// Operations per second.
+        Throughput,
+        /// Bytes allocated on disk: after a block that filled a store, else right after building.
+        Footprint,
+        /// Share of the bytes of leaf pages that are in use, 0 to 1.
+        PageFill,
+        /// The same of the leaf pages of indexes.
+        IndexFill,
+        /// CPU time over the time of the timed operations without the wait for a CPU, 0 to 1 of one thread.
+        CpuShare,
+        /// Sync calls for each transaction.
+        SyncsPerCommit,
+    }
+
+    /// Rows of a matrix of which one is said to take the least time at each of some sizes.
+    #[derive(Default)]
+    pub struct BestSpec {
+        /// The matrix.
+        pub matrix: String,
+        /// The rows, of which one is said to be the best.
+        pub rows: Vec<u64>,
+        /// All rows that are compared; one that a run lacks leaves the claim undecided, unless it fails.
+        pub among: Vec<u64>,
+        /// The sizes, in bytes.
+        pub sizes: Vec<u64>,
+    }
 }
 
 impl ClaimMeasure {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-    fn is_time(&self) -> bool {
-        *self == Self::Time
-    }
-
     /// Whether it says something by itself, beside nothing else.
     #[must_use]
     pub fn stands_alone(self) -> bool {
@@ -122,20 +108,6 @@ impl ClaimMeasure {
                 | Self::SyncsPerCommit
         )
     }
-}
-
-/// Rows of a matrix of which one is said to take the least time at each of some sizes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct BestSpec {
-    /// The matrix.
-    pub matrix: String,
-    /// The rows, of which one is said to be the best.
-    pub rows: Vec<u64>,
-    /// All rows that are compared; one that a run lacks leaves the claim undecided, unless it fails.
-    pub among: Vec<u64>,
-    /// The sizes, in bytes.
-    pub sizes: Vec<u64>,
 }
 
 /// What of a claim decides it.
@@ -212,25 +184,20 @@ impl BestSpec {
 
 /// A cell, or a list of them.
 fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CellId>, D::Error> {
-    struct OneOrSeveral;
-
-    impl<'de> Visitor<'de> for OneOrSeveral {
-        type Value = Vec<CellId>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a cell (\"read/sql\") or a list of cells")
-        }
-
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(vec![CellId(text.to_owned())])
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(list))
-        }
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "expected a cell (\"read/sql\") or a list of cells"
+    )]
+    enum Cells {
+        One(CellId),
+        Several(Vec<CellId>),
     }
 
-    deserializer.deserialize_any(OneOrSeveral)
+    Ok(match Cells::deserialize(deserializer)? {
+        Cells::One(cell) => vec![cell],
+        Cells::Several(cells) => cells,
+    })
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 //! what is wrong with it.
 
 use super::like::{Unlike, spell_out};
-use super::read::{Shape, read};
+use super::read::read;
 use super::{Study, check};
 use crate::{parse_size, suggestion};
+use std::collections::BTreeSet;
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -76,53 +77,43 @@ impl<'t> StudyFile<'t> {
     #[must_use]
     pub fn read(&self) -> Reading {
         if !self.broken.is_empty() {
-            let mistakes = self.no_toml();
-            let (study, lost) = (None, Vec::new());
             return Reading {
-                study,
-                mistakes,
-                lost,
+                study: None,
+                mistakes: self.no_toml(),
+                lost: Vec::new(),
             };
         }
-        let Shape {
-            mut study,
-            mistakes,
-            lost,
-        } = read(&self.document, &self.unlike);
-        let told = mistakes.iter();
+        let mut shape = read(&self.document, &self.unlike);
         let mut mistakes: Vec<String> = Vec::new();
-        for told in told.map(|(at, message)| self.mistake_at(*at, message)) {
+        for (at, message) in &shape.mistakes {
+            let told = self.mistake_at(*at, message);
             // What several comparisons have from one is there several times.
             if !mistakes.contains(&told) {
                 mistakes.push(told);
             }
         }
-        if let Some(study) = &mut study {
+        if let Some(study) = &mut shape.study {
             study.name_drivers();
-            mistakes.extend(check::all(study, &lost, self));
+            mistakes.extend(check::all(study, &shape.lost, self));
         }
         mistakes.truncate(MOST_TOLD);
         Reading {
-            study,
+            study: shape.study,
             mistakes,
-            lost,
+            lost: shape.lost,
         }
     }
 
     /// What follows a mistake on its line is mostly no other one.
     fn no_toml(&self) -> Vec<String> {
-        let at = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
-        let line = |error: &toml::de::Error| self.line_and_column(at(error)).0;
-        let mut told = Vec::new();
-        let mut errors = self.broken.iter().take(MOST_TOLD).collect::<Vec<_>>();
-        errors.retain(|error| {
-            let is_first = !told.contains(&line(error));
-            told.push(line(error));
-            is_first
-        });
-        let mistakes = errors.into_iter();
-        mistakes
-            .map(|error| self.mistake_at(at(error), error.message()))
+        let mut lines = BTreeSet::new();
+        let errors = self.broken.iter();
+        let errors =
+            errors.map(|error| (error.span().map_or(0, |span| span.start), error.message()));
+        let first = errors.filter(|(at, _)| lines.insert(self.line_and_column(*at).0));
+        let first = first.take(MOST_TOLD);
+        first
+            .map(|(at, message)| self.mistake_at(at, message))
             .collect()
     }
 
@@ -222,8 +213,6 @@ fn suggestion_for(message: &str) -> String {
         return String::new();
     }
     let mut quoted = message.split('`').skip(1).step_by(2);
-    quoted
-        .next()
-        .map(|wrong| suggestion(wrong, quoted))
-        .unwrap_or_default()
+    let wrong = quoted.next();
+    wrong.map_or_else(String::new, |wrong| suggestion(wrong, quoted))
 }

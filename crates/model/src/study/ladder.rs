@@ -1,48 +1,45 @@
 //! Costs taken apart: cells that do one step more than the one below.
 
-use serde::{Deserialize, Serialize};
+use crate::words::data;
+
 use std::collections::BTreeMap;
 
-/// What one operation costs, from the bottom up: each rung is a cell that does one step more than
-/// the one below it, in the same rounds (an ablation ladder).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LadderSpec {
-    /// Name, unique among the ladders of the study.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// The comparison whose cells it takes apart.
-    pub comparison: String,
-    /// The rungs, from the bottom up; at least two. The last is the whole that is taken apart.
-    pub rungs: Vec<RungSpec>,
-}
+data! {
+    /// What one operation costs, from the bottom up: each rung is a cell that does one step more than
+    /// the one below it, in the same rounds (an ablation ladder).
+    pub struct LadderSpec {
+        /// Name, unique among the ladders of the study.
+        pub id: String,
+        /// Title for people.
+        pub title: String,
+        /// The comparison whose cells it takes apart.
+        pub comparison: String,
+        /// The rungs, from the bottom up; at least two. The last is the whole that is taken apart.
+        pub rungs: Vec<RungSpec>,
+    }
 
-/// One rung of a ladder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RungSpec {
-    /// The cell.
-    pub cell: String,
-    /// What it does that the rung below does not, in a few words; of the lowest, what all of it
-    /// rests on.
-    pub step: String,
-    /// What the step should be made of: cells that measure a primitive by itself, and how often an
-    /// operation needs each (less than 0: what it saves).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub isolated: BTreeMap<String, f64>,
-}
+    /// One rung of a ladder.
+    pub struct RungSpec {
+        /// The cell.
+        pub cell: String,
+        /// What it does that the rung below does not, in a few words; of the lowest, what all of it
+        /// rests on.
+        pub step: String,
+        /// What the step should be made of: cells that measure a primitive by itself, and how often an
+        /// operation needs each (less than 0: what it saves).
+        pub isolated: BTreeMap<String, f64> = default,
+    }
 
-/// A cost as the difference of two cells.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DifferenceSpec {
-    /// What it is, in words that begin a sentence: `open and close`.
-    pub label: String,
-    /// The cell that has it.
-    pub cell: String,
-    /// The cell that has everything but this.
-    pub without: String,
+    /// A cost as the difference of two cells.
+    #[derive(Eq)]
+    pub struct DifferenceSpec {
+        /// What it is, in words that begin a sentence: `open and close`.
+        pub label: String,
+        /// The cell that has it.
+        pub cell: String,
+        /// The cell that has everything but this.
+        pub without: String,
+    }
 }
 
 impl DifferenceSpec {

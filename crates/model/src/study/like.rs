@@ -1,7 +1,7 @@
 //! Short ways to write several comparisons: one that is like another, and one with a list of numbers of
-//! threads.
+//! threads; and a dataset's origin, and sizes that are like those of a place.
 //!
-//! Both are spelled out in the document, in which every value keeps its place in the text. So the types of a
+//! All are spelled out in the document, in which every value keeps its place in the text. So the types of a
 //! study know nothing of them, and what is said of a study holds of each comparison, and says where.
 
 use std::ops::Range;
@@ -28,8 +28,39 @@ pub(super) struct Unlike {
     pub(super) known: Vec<String>,
 }
 
-/// Replaces the comparisons of a study that are written in short by what they stand for.
+/// Replaces what is written in short in a study by what it stands for.
 pub(super) fn spell_out(study: &mut DeTable<'_>) -> Vec<Unlike> {
+    if let Some(DeValue::Table(datasets)) = study.get_mut("datasets").map(Spanned::get_mut) {
+        datasets
+            .iter_mut()
+            .for_each(|(_, dataset)| spell_out_dataset(dataset.get_mut()));
+    }
+    spell_out_comparisons(study)
+}
+
+/// `from = "DIR"` is that place, `size = { like = "DIR" }` a distribution.
+fn spell_out_dataset(dataset: &mut DeValue<'_>) {
+    let DeValue::Table(dataset) = dataset else {
+        return;
+    };
+    let key = |name: &'static str, at: Range<usize>| Spanned::new(at, name.into());
+    if let Some(from) = dataset
+        .get_mut("from")
+        .filter(|from| from.get_ref().is_str())
+    {
+        let place = [(key("place", from.span()), from.clone())];
+        *from.get_mut() = DeValue::Table(place.into_iter().collect());
+    }
+    let Some(DeValue::Table(size)) = dataset.get_mut("size").map(Spanned::get_mut) else {
+        return;
+    };
+    if let Some(at) = size.get(LIKE).map(Spanned::span) {
+        let like = Spanned::new(at.clone(), DeValue::String(LIKE.into()));
+        size.entry(key("distribution", at)).or_insert(like);
+    }
+}
+
+fn spell_out_comparisons(study: &mut DeTable<'_>) -> Vec<Unlike> {
     let Some(DeValue::Array(all)) = study.get_mut("comparison").map(Spanned::get_mut) else {
         return Vec::new();
     };

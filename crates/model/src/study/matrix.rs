@@ -3,92 +3,78 @@
 
 use super::{CellSpec, ComparisonSpec, Study};
 use crate::size::{size_or_text, sizes_or_texts};
+use crate::words::data;
 use crate::{CellId, DatasetSpec, SizeDistribution, Statistic, StoreSpec, WorkloadSpec};
-use serde::{Deserialize, Serialize};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the baseline in each comparison of a matrix.
 pub(super) const EXTERNAL: &str = "external";
 
-/// A matrix as a study file gives it: rows are values of a setting, columns are sizes of values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MatrixSpec {
-    /// Name, unique among matrices and comparisons; its comparisons are `id-size`.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// The workload of every cell; cells may differ in single points.
-    #[serde(default)]
-    pub workload: WorkloadSpec,
-    /// Columns: sizes of the values, bytes, rising.
-    #[serde(deserialize_with = "sizes_or_texts")]
-    pub sizes: Vec<u64>,
-    /// Bytes of values in the dataset of each column; the number of values follows.
-    #[serde(deserialize_with = "size_or_text")]
-    pub bytes: u64,
-    /// How far a value's size may lie from its column's, percent: each size within that is equally
-    /// likely. 0 unless given: all of one size.
-    #[serde(default)]
-    pub spread_percent: u8,
-    /// What should stand below the matrix, a sentence or two.
-    #[serde(default)]
-    pub note: Option<String>,
-    /// Bytes that one block reads or writes, as near as whole values allow; by default a block
-    /// holds as many operations as last about 25 ms.
-    #[serde(default)]
-    pub block_bytes: Option<u64>,
-    /// The store of the rows, without the setting that they vary.
-    pub internal: CellSpec,
-    /// The setting that the rows vary.
-    pub row_setting: String,
-    /// Rows: values of the setting, rising.
-    pub rows: Vec<u64>,
-    /// The store that every row is compared with.
-    pub external: CellSpec,
-    /// Further cells of every column, by name.
-    #[serde(default)]
-    pub beside: BTreeMap<String, CellSpec>,
-    /// After how many rounds the stores of a column are built anew; never unless given.
-    #[serde(default)]
-    pub rebuild_every: Option<u32>,
-    /// The most rounds of each column; 40 unless given.
-    #[serde(default)]
-    pub max_rounds: Option<u32>,
-    /// Ratios that others measured.
-    #[serde(default)]
-    pub published: Option<PublishedMatrix>,
-}
+data! {
+    /// A matrix as a study file gives it: rows are values of a setting, columns are sizes of values.
+    pub struct MatrixSpec {
+        /// Name, unique among matrices and comparisons; its comparisons are `id-size`.
+        pub id: String,
+        /// Title for people.
+        pub title: String,
+        /// The workload of every cell; cells may differ in single points.
+        pub workload: WorkloadSpec | default,
+        /// Columns: sizes of the values, bytes, rising.
+        #[serde(deserialize_with = "sizes_or_texts")]
+        pub sizes: Vec<u64>,
+        /// Bytes of values in the dataset of each column; the number of values follows.
+        #[serde(deserialize_with = "size_or_text")]
+        pub bytes: u64,
+        /// How far a value's size may lie from its column's, percent: each size within that is equally
+        /// likely. 0 unless given: all of one size.
+        pub spread_percent: u8 | default,
+        /// What should stand below the matrix, a sentence or two.
+        pub note: Option<String> | default,
+        /// Bytes that one block reads or writes, as near as whole values allow; by default a block
+        /// holds as many operations as last about 25 ms.
+        pub block_bytes: Option<u64> | default,
+        /// The store of the rows, without the setting that they vary.
+        pub internal: CellSpec,
+        /// The setting that the rows vary.
+        pub row_setting: String,
+        /// Rows: values of the setting, rising.
+        pub rows: Vec<u64>,
+        /// The store that every row is compared with.
+        pub external: CellSpec,
+        /// Further cells of every column, by name.
+        pub beside: BTreeMap<String, CellSpec> | default,
+        /// After how many rounds the stores of a column are built anew; never unless given.
+        pub rebuild_every: Option<u32> | default,
+        /// The most rounds of each column; 40 unless given.
+        pub max_rounds: Option<u32> | default,
+        /// Ratios that others measured.
+        pub published: Option<PublishedMatrix> | default,
+    }
 
-/// A published matrix: time of the external store over time of the internal one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PublishedMatrix {
-    /// What was measured, when and where, in words.
-    pub label: String,
-    /// Its columns: sizes of the values, bytes.
-    pub sizes: Vec<u64>,
-    /// Its ratios by value of the row's setting, one per size. Above 1 the internal store is
-    /// faster.
-    pub ratios: BTreeMap<String, Vec<f64>>,
-}
+    /// A published matrix: time of the external store over time of the internal one.
+    pub struct PublishedMatrix {
+        /// What was measured, when and where, in words.
+        pub label: String,
+        /// Its columns: sizes of the values, bytes.
+        pub sizes: Vec<u64>,
+        /// Its ratios by value of the row's setting, one per size. Above 1 the internal store is
+        /// faster.
+        pub ratios: BTreeMap<String, Vec<f64>>,
+    }
 
-/// What a scale changes of a matrix.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MatrixScale {
-    /// See [`MatrixSpec::sizes`].
-    #[serde(default)]
-    pub sizes: Option<Vec<u64>>,
-    /// See [`MatrixSpec::rows`].
-    #[serde(default)]
-    pub rows: Option<Vec<u64>>,
-    /// See [`MatrixSpec::bytes`].
-    #[serde(default)]
-    pub bytes: Option<u64>,
-    /// See [`MatrixSpec::block_bytes`].
-    #[serde(default)]
-    pub block_bytes: Option<u64>,
+    /// What a scale changes of a matrix.
+    #[derive(Default)]
+    pub struct MatrixScale {
+        /// See [`MatrixSpec::sizes`].
+        pub sizes: Option<Vec<u64>> | default,
+        /// See [`MatrixSpec::rows`].
+        pub rows: Option<Vec<u64>> | default,
+        /// See [`MatrixSpec::bytes`].
+        pub bytes: Option<u64> | default,
+        /// See [`MatrixSpec::block_bytes`].
+        pub block_bytes: Option<u64> | default,
+    }
 }
 
 impl PublishedMatrix {

@@ -1,5 +1,5 @@
 use crate::plan::{PlanOptions, plan};
-use stowplan_model::{LadderSpec, Plan, Role, Study};
+use stowplan_model::{LadderSpec, Operation, Plan, Role, Study};
 
 const STUDY: &str = r#"
 name = "places"
@@ -279,5 +279,9 @@ fn nothing_was_done_before_to_a_primitive_which_has_no_values() {
         .partition(|cell| cell.store.kind == "primitive");
     assert!(!primitives.is_empty());
     assert!(primitives.iter().all(|cell| cell.workload.after.is_none()));
-    assert!(others.iter().all(|cell| cell.workload.after.read));
+    assert!(
+        others
+            .iter()
+            .all(|cell| cell.workload.after.has(Operation::Read))
+    );
 }
