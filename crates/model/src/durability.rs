@@ -1,7 +1,6 @@
 //! What survives which failure (docs/method.md, "Durability classes").
 
-use crate::words::words;
-use serde::{Deserialize, Serialize};
+use crate::words::{data, words};
 use std::fmt;
 
 words! {
@@ -44,23 +43,18 @@ impl Durability {
     }
 }
 
-/// A durability class, whether replacing one value is atomic in it, and whether it begins later.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DurabilityClaim {
-    /// The class.
-    pub class: Durability,
-    /// Whether a crash leaves either the old value or the new one, never a mixture.
-    pub atomic: bool,
-    /// Whether the last acknowledged writes can vanish even when only the process is killed; what
-    /// is left is in order, as the class says.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub delayed: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
+data! {
+    /// A durability class, whether replacing one value is atomic in it, and whether it begins later.
+    #[derive(Copy, Default, Eq, Hash)]
+    pub struct DurabilityClaim {
+        /// The class.
+        pub class: Durability,
+        /// Whether a crash leaves either the old value or the new one, never a mixture.
+        pub atomic: bool,
+        /// Whether the last acknowledged writes can vanish even when only the process is killed; what
+        /// is left is in order, as the class says.
+        pub delayed: bool = default,
+    }
 }
 
 impl DurabilityClaim {

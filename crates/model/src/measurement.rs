@@ -296,34 +296,28 @@ impl Measurement {
     }
 }
 
+/// What is done to all counters of a type.
+macro_rules! counters {
+    ($Type:ident: $($counter:ident)+) => {
+        impl $Type {
+            /// Those of two windows together.
+            #[must_use]
+            pub fn and(&self, other: &Self) -> Self {
+                Self { $($counter: self.$counter + other.$counter),+ }
+            }
+
+            /// What was added since `earlier`.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($counter: self.$counter.saturating_sub(earlier.$counter)),+ }
+            }
+        }
+    };
+}
+counters!(IoCounters: read_call_bytes write_call_bytes read_calls write_calls storage_read_bytes storage_write_bytes);
+counters!(SyncCalls: fsync fdatasync msync other);
+
 impl IoCounters {
-    /// Those of two windows together.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        Self {
-            read_call_bytes: self.read_call_bytes + other.read_call_bytes,
-            write_call_bytes: self.write_call_bytes + other.write_call_bytes,
-            read_calls: self.read_calls + other.read_calls,
-            write_calls: self.write_calls + other.write_calls,
-            storage_read_bytes: self.storage_read_bytes + other.storage_read_bytes,
-            storage_write_bytes: self.storage_write_bytes + other.storage_write_bytes,
-        }
-    }
-
-    /// What was added since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let grown = |field: fn(&Self) -> u64| field(self).saturating_sub(field(earlier));
-        Self {
-            read_call_bytes: grown(|io| io.read_call_bytes),
-            write_call_bytes: grown(|io| io.write_call_bytes),
-            read_calls: grown(|io| io.read_calls),
-            write_calls: grown(|io| io.write_calls),
-            storage_read_bytes: grown(|io| io.storage_read_bytes),
-            storage_write_bytes: grown(|io| io.storage_write_bytes),
-        }
-    }
-
     /// As `/proc/PID/io` holds them; nothing where it lacks one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -349,17 +343,6 @@ impl SyncCalls {
     pub fn total(&self) -> u64 {
         let counts = [self.fsync, self.fdatasync, self.msync, self.other];
         counts.into_iter().fold(0, u64::saturating_add)
-    }
-
-    /// What happened since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            fsync: self.fsync - earlier.fsync,
-            fdatasync: self.fdatasync - earlier.fdatasync,
-            msync: self.msync - earlier.msync,
-            other: self.other - earlier.other,
-        }
     }
 }
 

@@ -1,41 +1,34 @@
 //! Busy neighbours of a block: threads or processes that want the processor and memory while it is
 //! timed, as the other work of an application does.
 
-use serde::{Deserialize, Serialize};
+use crate::words::{data, words};
 use std::fmt;
 
-/// Neighbours that are busy from before the first timed operation of a block to after the last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Neighbours {
-    /// How many, each with one thread; 0: none, where the comparison has some.
-    pub compute_threads: u32,
-    /// Whether they stream through memory that is larger than the processor's caches; otherwise they
-    /// only compute.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub memory: bool,
-    /// What they are.
-    #[serde(default, rename = "as", skip_serializing_if = "Kind::is_default")]
-    pub kind: Kind,
+data! {
+    /// Neighbours that are busy from before the first timed operation of a block to after the last.
+    #[derive(Copy, Eq, Hash)]
+    pub struct Neighbours {
+        /// How many, each with one thread; 0: none, where the comparison has some.
+        pub compute_threads: u32,
+        /// Whether they stream through memory that is larger than the processor's caches; otherwise they
+        /// only compute.
+        pub memory: bool = default,
+        /// What they are.
+        #[serde(rename = "as")]
+        pub kind: Kind = default,
+    }
 }
 
-/// What neighbours are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "NeighbourKind"))]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Threads of the process that is measured.
-    #[default]
-    Threads,
-    /// Processes of their own.
-    Processes,
-}
-
-impl Kind {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-    fn is_default(&self) -> bool {
-        *self == Self::default()
+words! {
+    /// What neighbours are.
+    #[derive(Default)]
+    #[cfg_attr(feature = "schema", schemars(rename = "NeighbourKind"))]
+    pub enum Kind {
+        /// Threads of the process that is measured.
+        #[default]
+        Threads = "threads",
+        /// Processes of their own.
+        Processes = "processes",
     }
 }
 

@@ -270,15 +270,19 @@ impl RunHeader {
 impl Phases {
     /// Each with its name, in the order in which they come.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, f64); 7] {
+    pub fn named(mut self) -> [(&'static str, f64); 7] {
+        self.each().map(|(name, seconds)| (name, *seconds))
+    }
+
+    fn each(&mut self) -> [(&'static str, &mut f64); 7] {
         [
-            ("datasets", self.datasets),
-            ("stores", self.stores),
-            ("pilots", self.pilots),
-            ("rounds", self.rounds),
-            ("verification", self.verification),
-            ("counting", self.counting),
-            ("removal", self.removal),
+            ("datasets", &mut self.datasets),
+            ("stores", &mut self.stores),
+            ("pilots", &mut self.pilots),
+            ("rounds", &mut self.rounds),
+            ("verification", &mut self.verification),
+            ("counting", &mut self.counting),
+            ("removal", &mut self.removal),
         ]
     }
 }
@@ -286,16 +290,11 @@ impl Phases {
 impl std::ops::Add for Phases {
     type Output = Self;
 
-    fn add(self, other: Self) -> Self {
-        Self {
-            datasets: self.datasets + other.datasets,
-            stores: self.stores + other.stores,
-            pilots: self.pilots + other.pilots,
-            rounds: self.rounds + other.rounds,
-            verification: self.verification + other.verification,
-            counting: self.counting + other.counting,
-            removal: self.removal + other.removal,
+    fn add(mut self, mut other: Self) -> Self {
+        for ((_, all), (_, more)) in self.each().into_iter().zip(other.each()) {
+            *all += *more;
         }
+        self
     }
 }
 

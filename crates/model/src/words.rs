@@ -6,9 +6,9 @@ macro_rules! words {
     ($(#[$meta:meta])* pub enum $Type:ident {
         $($(#[$about:meta])* $Variant:ident = $name:literal $(| $said:literal)?,)+
     }) => {
-        $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        $(#[$meta])*
         pub enum $Type {
             $($(#[$about])* #[serde(rename = $name)] $Variant,)+
         }

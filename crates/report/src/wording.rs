@@ -202,10 +202,8 @@ pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String>
         age => Some(format!("after every value was replaced {age} times")),
     };
     let after = (!workload.after.is_none()).then(|| {
-        let made = workload
-            .after
-            .create_table
-            .then(|| "the table was made".to_owned());
+        let made = workload.after.has(Operation::CreateTable);
+        let made = made.then(|| "the table was made".to_owned());
         let done: Vec<String> = workload.after.operations().filter_map(phase).collect();
         let done = (!done.is_empty()).then(|| format!("every value was {}", list(&done)));
         let all: Vec<String> = made.into_iter().chain(done).collect();

@@ -51,40 +51,38 @@ struct Check<'s> {
 }
 
 /// A place in the file, for rules about what stands there.
+#[derive(Clone)]
 struct At<'c> {
     check: &'c Check<'c>,
     keys: Vec<String>,
     words: String,
 }
 
-impl<'c> At<'c> {
+impl At<'_> {
     /// What stands there under a key.
     fn on(&self, key: &str) -> Self {
-        let mut at = self.called(self.words.clone());
+        let mut at = self.clone();
         at.keys.push(key.to_owned());
         at
     }
 
-    /// The same, and what is told of it names the key.
+    /// What stands there under a key, which is named in what is told of it.
     fn key(&self, key: &str) -> Self {
         self.on(key).called(format!("{}, {key}", self.words))
     }
 
-    /// The same place in other words.
+    /// The place in other words.
     fn called(&self, words: String) -> Self {
         Self {
-            check: self.check,
-            keys: self.keys.clone(),
             words,
+            ..self.clone()
         }
     }
 
     fn wrong(&self, message: impl Display) {
-        let told = self
-            .check
-            .file
-            .mistake(&self.keys, &self.words, &message.to_string());
-        self.check.found.borrow_mut().push(told);
+        let Check { file, found, .. } = self.check;
+        let told = file.mistake(&self.keys, &self.words, &message.to_string());
+        found.borrow_mut().push(told);
     }
 
     fn rule(&self, holds: bool, message: impl Display) -> bool {
@@ -197,10 +195,8 @@ impl<'s> Check<'s> {
     }
 
     fn ids(&self) -> impl Iterator<Item = &String> {
-        self.study
-            .comparisons
-            .iter()
-            .map(|comparison| &comparison.id)
+        let comparisons = self.study.comparisons.iter();
+        comparisons.map(|comparison| &comparison.id)
     }
 
     fn comparison(&self, id: &str) -> Option<&ComparisonSpec> {
@@ -414,10 +410,8 @@ impl<'s> Check<'s> {
         let Across::Setting(setting) = across else {
             return;
         };
-        let given = || {
-            self.cells_of(comparisons)
-                .flat_map(|(_, cell)| &cell.store.settings)
-        };
+        let cells = || self.cells_of(comparisons);
+        let given = || cells().flat_map(|(_, cell)| &cell.store.settings);
         let values = given().filter(|(name, _)| *name == setting);
         let values: Vec<&String> = values.map(|(_, value)| value).collect();
         let words = ["operations", "per_transaction", "threads"];
@@ -480,9 +474,8 @@ impl<'s> Check<'s> {
                  'smaller' and 'comparison'",
             ),
             Some(Deciding::Tests(tests)) => {
-                tests
-                    .iter()
-                    .for_each(|test| test.check(&at.on("test"), known));
+                let at = at.on("test");
+                tests.iter().for_each(|test| test.check(&at, known));
             }
             Some(Deciding::Order(cells)) => {
                 rules! { at.on("order"), cells.len() > 1 => "an order has two cells at least"; }

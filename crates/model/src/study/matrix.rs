@@ -4,7 +4,7 @@
 use super::{CellSpec, ComparisonSpec, Study};
 use crate::size::{size_or_text, sizes_or_texts};
 use crate::words::data;
-use crate::{CellId, DatasetSpec, SizeDistribution, Statistic, StoreSpec, WorkloadSpec};
+use crate::{CellId, DatasetSpec, SizeDistribution, Statistic, WorkloadSpec};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,12 +90,8 @@ impl MatrixSpec {
     /// The matrix with a scale's changes.
     #[must_use]
     pub fn changed(mut self, scale: &MatrixScale) -> Self {
-        if let Some(sizes) = &scale.sizes {
-            self.sizes.clone_from(sizes);
-        }
-        if let Some(rows) = &scale.rows {
-            self.rows.clone_from(rows);
-        }
+        self.sizes = scale.sizes.clone().unwrap_or(self.sizes);
+        self.rows = scale.rows.clone().unwrap_or(self.rows);
         self.bytes = scale.bytes.unwrap_or(self.bytes);
         self.block_bytes = scale.block_bytes.or(self.block_bytes);
         self
@@ -122,13 +118,13 @@ impl MatrixSpec {
     /// The internal store at a row, for people.
     #[must_use]
     pub fn row_label(&self, row: u64) -> String {
-        label(&self.row(row))
+        self.row(row).name()
     }
 
     /// The external store, for people.
     #[must_use]
     pub fn external_label(&self) -> String {
-        label(&self.external)
+        self.external.name()
     }
 
     /// The number of values in a column's dataset; at least 1.
@@ -169,10 +165,8 @@ impl MatrixSpec {
     }
 
     pub(super) fn comparison(&self, size: u64) -> ComparisonSpec {
-        let rows = self
-            .rows
-            .iter()
-            .map(|row| (row.to_string(), self.row(*row)));
+        let rows = self.rows.iter();
+        let rows = rows.map(|row| (row.to_string(), self.row(*row)));
         let cells = rows
             .chain([(EXTERNAL.to_owned(), self.external.clone())])
             .chain(self.beside.clone());
@@ -205,17 +199,12 @@ impl MatrixSpec {
 
     /// The internal store at one value of the setting.
     fn row(&self, value: u64) -> CellSpec {
-        let setting = self.setting();
-        let label = &self.internal.label;
-        let mut store: StoreSpec = self.internal.store.clone();
-        store.settings.insert(setting, value.to_string());
-        CellSpec {
-            label: label
-                .as_ref()
-                .map(|label| format!("{label}, {} {value}", self.row_setting)),
-            store,
-            ..self.internal.clone()
+        let mut row = self.internal.clone();
+        row.store.settings.insert(self.setting(), value.to_string());
+        if let Some(label) = &mut row.label {
+            *label = format!("{label}, {} {value}", self.row_setting);
         }
+        row
     }
 
     /// The name of the rows' setting as store specs have it.
@@ -230,12 +219,8 @@ impl Study {
     /// needs can be removed before the next; those of one size run in the order of the file.
     #[must_use]
     pub fn expanded(mut self) -> Self {
-        let sizes: BTreeSet<u64> = self
-            .matrices
-            .iter()
-            .flat_map(|matrix| matrix.sizes.iter().copied())
-            .collect();
-        for size in sizes {
+        let sizes = self.matrices.iter().flat_map(|matrix| &matrix.sizes);
+        for size in sizes.copied().collect::<BTreeSet<u64>>() {
             for matrix in self.matrices.iter().filter(|m| m.sizes.contains(&size)) {
                 self.comparisons.push(matrix.comparison(size));
                 let dataset = matrix.dataset(size);
@@ -244,9 +229,7 @@ impl Study {
         }
         self
     }
-}
 
-impl Study {
     /// Whether a comparison is one that a matrix stands for.
     #[must_use]
     pub fn is_of_matrix(&self, comparison: &ComparisonSpec) -> bool {
@@ -255,12 +238,6 @@ impl Study {
             sizes.any(|size| matrix.comparison_id(*size) == comparison.id)
         })
     }
-}
-
-/// What a cell is called: by its label, or by its store spec.
-fn label(cell: &CellSpec) -> String {
-    let spec = || cell.store.to_string();
-    cell.label.clone().unwrap_or_else(spec)
 }
 
 /// A size in bytes as part of a name: `10k`, `1m`, `64Ki`, `100`.

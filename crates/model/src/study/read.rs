@@ -370,13 +370,6 @@ impl<'de, 'd> Deserializer<'de> for Walk<'_, 'd> {
         self.walk_table(table, |key| fields.contains(&key), visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop<'d>> {
-        match self.value.get_ref().as_table() {
-            Some(table) => self.walk_table(table, |_| true, visitor),
-            None => self.deserialize_any(visitor),
-        }
-    }
-
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop<'d>> {
         visitor.visit_some(self)
     }
@@ -403,7 +396,7 @@ impl<'de, 'd> Deserializer<'de> for Walk<'_, 'd> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct identifier ignored_any
+        unit_struct seq tuple tuple_struct map identifier ignored_any
     }
 }
 
