@@ -25,18 +25,6 @@ use stowplan_report::calibration as report;
 use stowplan_report::render::{html, markdown};
 use stowplan_report::run;
 
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan calibrate                  does it measure truly here? 6 minutes
-  stowplan calibrate --scale quick    a first answer in half a minute
-  stowplan calibrate --work /mnt/disk --output calibration
-                                      with the data on another file system
-  stowplan calibrate --sessions 400   bounds the rate of false claims by 1%
-  stowplan calibrate --json > calibration.json
-                                      for a program
-
-What each figure means: docs/calibration.md.";
-
 /// Options of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateOptions {

@@ -12,18 +12,6 @@ use stowplan_analysis::{Analysis, ledger};
 use stowplan_model::Study;
 use stowplan_report::claims::Claims;
 
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan claims                     what the articles state, and where
-  stowplan claims --of crud           only what this one states
-  stowplan study crud --scale claims  measures what that needs
-  stowplan claims stowplan-results/*  what results say of it
-  stowplan claims laptop/* server/* --to claims.html
-                                      several machines, as a page
-  stowplan claims --json > claims.json
-
-How a claim is decided: docs/claims.md.";
-
 /// The file that a run leaves in its directory.
 const RESULT: &str = "result.jsonl";
 

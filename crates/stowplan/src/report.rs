@@ -20,22 +20,6 @@ use stowplan_report::render::{html, markdown, terminal};
 use stowplan_report::shell::quoted;
 use stowplan_report::{csv, github_action, json, run};
 
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan report stowplan-results/DIR
-                                      the verdicts, and report.html in DIR
-  stowplan report RESULT --baseline sql
-                                      ratios against the cell 'sql' instead
-  stowplan report RESULT --format csv > cells.csv
-  stowplan report RESULT --format github-action-benchmark > latency.json
-  stowplan report results/*           one study on several machines: on how many
-                                      each finding holds, with a bar for each
-  stowplan report results/* --to machines.html
-
-How to run one study on many machines: docs/fleet.md.
-The formats: docs/report-formats.md.
-Versions, commits or settings against each other: stowplan compare.";
-
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportOptions {

@@ -15,7 +15,6 @@ pub(crate) use cat::cat;
 pub(crate) use change::{add, rm};
 pub(crate) use ls::ls;
 pub(crate) use mount::mount;
-pub(crate) use options::{ADD, CAT, LS, MOUNT, PACK, RM, UNPACK, VERIFY};
 pub(crate) use options::{
     AddOptions, CatOptions, LsOptions, MountOptions, PackOptions, RmOptions, UnpackOptions,
     VerifyOptions,

@@ -12,7 +12,6 @@ pub(crate) use options::{ColumnOptions, ExportOptions, InitOptions, RunOptions, 
 pub(crate) use stat::stat;
 
 use crate::error::{CliError, Exit};
-use crate::examples;
 use crate::form::Form;
 use clap::Subcommand;
 use stowplan_report::document::Document;
@@ -21,16 +20,12 @@ use stowplan_report::document::Document;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Make a database of random blobs.
-    #[command(after_help = examples::KVTEST_INIT)]
     Init(InitOptions),
     /// Show what is in a database of blobs, or in a directory of them.
-    #[command(after_help = examples::KVTEST_STAT)]
     Stat(StatOptions),
     /// Write each blob of a database into a file of its own.
-    #[command(after_help = examples::KVTEST_EXPORT)]
     Export(ExportOptions),
     /// Time reading or overwriting the blobs of a database or of a directory.
-    #[command(after_help = examples::KVTEST_RUN)]
     Run(Box<RunOptions>),
 }
 
