@@ -62,6 +62,10 @@ fn for_people() -> Exit {
 /// How it ended, with what went wrong on stderr.
 fn ended(result: Result<Exit, CliError>) -> Exit {
     result.unwrap_or_else(|error| {
+        if error.exit() == Exit::Interrupted {
+            screen::warn(&error.to_string());
+            return Exit::Interrupted;
+        }
         for line in error.lines() {
             complain(&line, error.command());
         }

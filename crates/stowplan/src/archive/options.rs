@@ -2,7 +2,9 @@
 
 use crate::values::{page_size, size};
 use clap::Args;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::thread::available_parallelism;
 
 /// How verbs work that take long.
 #[derive(Debug, Args)]
@@ -13,6 +15,22 @@ pub(crate) struct WorkOptions {
     /// No progress, and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// More threads than this wait for each other in the file system, and for the one that writes.
+const THREADS_MAX: usize = 8;
+
+impl WorkOptions {
+    /// How many threads were asked for, or there are processors.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        let asked = self
+            .threads
+            .and_then(|threads| usize::try_from(threads).ok());
+        let threads = asked.unwrap_or_else(|| {
+            available_parallelism().map_or(1, |processors| processors.get().min(THREADS_MAX))
+        });
+        NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN)
+    }
 }
 
 /// Options of `pack`.
