@@ -6,11 +6,13 @@
 
 mod across;
 mod figure;
+mod held;
 mod larger;
 mod span;
 
 pub use across::{ClaimAcross, Ledger, claims_across, ledger};
 pub use figure::{FigureCell, FigureOutcome};
+pub use held::{Held, hold};
 pub use larger::{CostsOutcome, DifferenceOutcome};
 
 use crate::{ComparisonOutcome, gathered::Gathered, judge::Judge, ladder::Measured};

@@ -69,7 +69,7 @@ pub use interim::{Interim, interim};
 pub use ladder::{Agreement, Cost, Isolated, IsolatedSum, LadderOutcome, MissingRung, Step};
 pub use ledger::{
     ClaimAcross, ClaimOutcome, ClaimVerdict, CostsOutcome, DifferenceOutcome, FigureCell,
-    FigureOutcome, Ledger, MissingCell, claims_across, ledger, untested,
+    FigureOutcome, Held, Ledger, MissingCell, claims_across, hold, ledger, untested,
 };
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{

@@ -1,12 +1,13 @@
 //! Single files into an archive that is there, and out of it: each call is one transaction.
 
-use crate::error::{Fault, Refusals};
+use crate::error::{Doing, Fault, Refusals};
+use crate::foreign::beside;
 use crate::names::{path_of, split, stored_names};
-use crate::outside::{beside, directory_of_outside, open_outside_of, parent_of, paths_in};
+use crate::outside::{directory_of_outside, open_outside_of, parent_of, paths_in};
 use crate::pack::insert;
 use crate::read::Reader;
 use crate::source::{Body, Item, Source};
-use crate::sqlar::{Archive, Entry, Kind, LINK, Listed, Place, Rows, TYPE};
+use crate::sqlar::{Archive, Entry, Kind, LINK, Listed, Location, Rows, TYPE};
 use crate::walk::{Found, Walk};
 use crate::{ArchiveError, Watch};
 use rustix::fs::{AtFlags, unlinkat};
@@ -87,7 +88,7 @@ impl Add {
         let paths: Result<Vec<String>, ArchiveError> =
             self.paths.iter().map(|p| within(p)).collect();
         let (paths, mut reader) = (paths?, Reader::of(Archive::open_for_change(&self.archive)?));
-        let scratch = Temporary::create(&SCRATCH, &parent_of(&self.archive))?;
+        let scratch = Temporary::create(&SCRATCH, parent_of(&self.archive))?;
         let mut change = Change {
             source: Source::of(&self.base, scratch.path(), self.store, None)?,
             path: &self.archive,
@@ -145,7 +146,7 @@ impl Change<'_> {
         let path = self.path;
         let step = |reader: &Reader, sql: &str| {
             let done = reader.archive().connection().execute_batch(sql);
-            done.map_err(ArchiveError::sqlite("change", path))
+            done.doing("change", path)
         };
         step(reader, "SAVEPOINT entry")?;
         let leftover = self.leftover.len();
@@ -245,13 +246,12 @@ fn delete(archive: &Archive, entry: &Entry) -> Result<(), ArchiveError> {
         let sql = "DELETE FROM sqlar_crc32 WHERE name = ?1";
         deleted = deleted.and_then(|_| connection.execute(sql, [&entry.name]));
     }
-    let failed = ArchiveError::sqlite("change", archive.path());
-    deleted.map(drop).map_err(failed)
+    deleted.map(drop).doing("change", archive.path())
 }
 
 fn commit(archive: &Archive) -> Result<(), ArchiveError> {
     let committed = archive.connection().execute_batch("COMMIT");
-    committed.map_err(ArchiveError::sqlite("change", archive.path()))
+    committed.doing("change", archive.path())
 }
 
 /// Removes files beside the archive that it no longer knows, if they are what it knew: a row alone, which
@@ -280,8 +280,7 @@ impl Remove {
     pub fn run(&self) -> Result<Removed, ArchiveError> {
         let bytes = || {
             let found = std::fs::metadata(&self.archive);
-            let failed = ArchiveError::io("open", &self.archive);
-            found.map(|found| found.len()).map_err(failed)
+            found.map(|found| found.len()).doing("open", &self.archive)
         };
         let mut reader = Reader::of(Archive::open_for_change(&self.archive)?);
         let archive = reader.archive();
@@ -302,7 +301,7 @@ impl Remove {
         if self.vacuum {
             let vacuumed = reader.archive().connection().execute_batch("VACUUM");
             let what = "give back the free space (what was to go is removed) of";
-            vacuumed.map_err(ArchiveError::sqlite(what, &self.archive))?;
+            vacuumed.doing(what, &self.archive)?;
         }
         drop(reader);
         Ok(Removed {
@@ -317,7 +316,7 @@ impl Remove {
         &self,
         archive: &Archive,
         name: &str,
-        entries: &mut HashMap<Place, Entry>,
+        entries: &mut HashMap<Location, Entry>,
     ) -> Result<(), ArchiveError> {
         let path = path_of(name).map_err(|why| ArchiveError::invalid(format!("{name}: {why}")))?;
         let below = match path.as_str() {

@@ -4,23 +4,13 @@ use rusqlite::ErrorCode;
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
-use stowplan_dataset::{DatasetError, in_words};
+use stowplan_dataset::DatasetError;
 use stowplan_model::format_bytes;
 use thiserror::Error;
 
 /// What ends a verb: one clear line with what, which one, and where it helps the next step.
 #[derive(Debug, Error)]
 pub enum ArchiveError {
-    /// The operating system refused.
-    #[error("cannot {action} {}: {}", path.display(), in_words(source))]
-    Io {
-        /// What was attempted: `open`, `rename`, …
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// SQLite refused.
     #[error("cannot {action} {}: {}", path.display(), sqlite_words(source))]
     Sqlite {
@@ -34,7 +24,7 @@ pub enum ArchiveError {
     /// What was asked for is not possible.
     #[error("{0}")]
     Invalid(String),
-    /// Something about files and directories failed.
+    /// The operating system refused, or something else about files and directories failed.
     #[error(transparent)]
     Files(#[from] DatasetError),
     /// The file system has not enough room.
@@ -76,7 +66,7 @@ impl ArchiveError {
     pub fn is_about_input(&self) -> bool {
         match self {
             Self::Invalid(_) | Self::Space { .. } => true,
-            Self::Io { action, .. } | Self::Sqlite { action, .. } => {
+            Self::Files(DatasetError::Io { action, .. }) | Self::Sqlite { action, .. } => {
                 matches!(*action, "open" | "make")
             }
             Self::Files(error) => matches!(error, DatasetError::Invalid { .. }),
@@ -84,35 +74,53 @@ impl ArchiveError {
         }
     }
 
-    /// For `map_err`: names the action and the path.
-    pub(crate) fn io<E: Into<io::Error>>(
-        action: &'static str,
-        path: &Path,
-    ) -> impl FnOnce(E) -> Self + use<E> {
-        let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source: source.into(),
-        }
-    }
-
-    /// For `map_err`: names the action and the archive.
-    pub(crate) fn sqlite(
-        action: &'static str,
-        path: &Path,
-    ) -> impl FnOnce(rusqlite::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| Self::Sqlite {
-            action,
-            path,
-            source,
-        }
+    /// Whether who was to read what is written went away.
+    #[must_use]
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Files(DatasetError::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
     /// An impossible request, in one line.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid(message.into())
+    }
+}
+
+/// What the system or SQLite said, to which the action and the path are missing.
+pub(crate) trait Refused: Sized {
+    fn refused(self, action: &'static str, path: &Path) -> ArchiveError;
+}
+
+impl Refused for io::Error {
+    fn refused(self, action: &'static str, path: &Path) -> ArchiveError {
+        DatasetError::io(action, path)(self).into()
+    }
+}
+
+impl Refused for Errno {
+    fn refused(self, action: &'static str, path: &Path) -> ArchiveError {
+        io::Error::from(self).refused(action, path)
+    }
+}
+
+impl Refused for rusqlite::Error {
+    fn refused(self, action: &'static str, path: &Path) -> ArchiveError {
+        ArchiveError::Sqlite {
+            action,
+            path: path.to_owned(),
+            source: self,
+        }
+    }
+}
+
+/// Names the action and the path where something was refused.
+pub(crate) trait Doing<T> {
+    fn doing(self, action: &'static str, path: &Path) -> Result<T, ArchiveError>;
+}
+
+impl<T, E: Refused> Doing<T> for Result<T, E> {
+    fn doing(self, action: &'static str, path: &Path) -> Result<T, ArchiveError> {
+        self.map_err(|error| error.refused(action, path))
     }
 }
 
@@ -134,7 +142,7 @@ impl Refusal {
     }
 }
 
-/// So many refusals are kept by name.
+/// The most refusals that are kept by name.
 const NAMED: usize = 1_000;
 
 /// What was left out: the first thousand by name, and how many in all.
@@ -193,7 +201,7 @@ impl Fault {
         move |error| {
             let error = error.into();
             match ends_all(&error) {
-                true => Self::Fatal(ArchiveError::io("write below", path)(error)),
+                true => Self::Fatal(error.refused("write below", path)),
                 false => Self::Entry(error.to_string()),
             }
         }
@@ -207,7 +215,7 @@ impl Fault {
             _ if matches!(error, rusqlite::Error::QueryReturnedNoRows) => {
                 Self::Entry("it went away meanwhile".to_owned())
             }
-            _ => Self::Fatal(ArchiveError::sqlite("read", path)(error)),
+            _ => Self::Fatal(error.refused("read", path)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::Refusal;
 use crate::names::split;
-use crate::sqlar::{Archive, Entry, Kind, Place, Rows};
+use crate::sqlar::{Archive, Entry, Kind, Location, Rows};
 use crate::{ArchiveError, list};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Entries whose path another one has, or that lie below what is no directory: why, by where they lie.
 /// Directories come first, then what comes first by name; a path may be that of several directories.
 #[derive(Debug, Default)]
-pub(crate) struct Misplaced(HashMap<Place, &'static str>);
+pub(crate) struct Misplaced(HashMap<Location, &'static str>);
 
 impl Misplaced {
     /// Those of an archive. While it looks, it keeps a number for every path.

@@ -7,7 +7,7 @@ mod files;
 mod tree;
 
 use crate::ArchiveError;
-use crate::error::Refusals;
+use crate::error::{Doing, Refusals};
 use crate::read::Reader;
 use files::Files;
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
@@ -49,7 +49,7 @@ impl Mounted {
         directory: &Path,
         audience: Audience,
     ) -> Result<Self, ArchiveError> {
-        let found = std::fs::metadata(directory).map_err(ArchiveError::io("open", directory))?;
+        let found = std::fs::metadata(directory).doing("open", directory)?;
         if !found.is_dir() {
             let what = format!("{} is no directory to mount on", directory.display());
             return Err(ArchiveError::invalid(what));

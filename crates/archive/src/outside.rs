@@ -2,6 +2,7 @@
 
 use crate::ArchiveError;
 use crate::directories::{Directories, Missing};
+use crate::foreign::beside;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
@@ -9,13 +10,6 @@ use std::path::{Path, PathBuf};
 #[must_use]
 pub fn directory_of_outside(archive: &Path) -> PathBuf {
     beside(archive, ".d")
-}
-
-/// What has the archive's name and an ending.
-pub(crate) fn beside(archive: &Path, ending: &str) -> PathBuf {
-    let mut name = archive.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }
 
 /// Of paths those that lie below a directory, from there on: what belongs to an archive is no part of it.
@@ -36,7 +30,7 @@ pub(crate) fn paths_in(base: &Path, paths: impl IntoIterator<Item = PathBuf>) ->
 pub(crate) fn open_outside_of(archive: &Path) -> Result<Directories, Errno> {
     let directory = directory_of_outside(archive);
     let name = directory.file_name().ok_or(Errno::INVAL)?;
-    Directories::below_own(&parent_of(&directory), name, Missing::Refuse)
+    Directories::below_own(parent_of(&directory), name, Missing::Refuse)
 }
 
 /// Refuses a name with what an earlier database left beside it: SQLite would take it for part of the
@@ -57,9 +51,10 @@ pub(crate) fn refuse_leftovers(archive: &Path) -> Result<(), ArchiveError> {
 }
 
 /// The directory in which `path` is a name.
-pub(crate) fn parent_of(path: &Path) -> PathBuf {
+#[must_use]
+pub fn parent_of(path: &Path) -> &Path {
     match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
     }
 }

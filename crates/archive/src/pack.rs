@@ -6,7 +6,7 @@ mod write;
 
 pub(crate) use write::insert;
 
-use crate::error::{Refusal, Refusals};
+use crate::error::{Doing, Refusal, Refusals, Refused};
 use crate::outside::{directory_of_outside, parent_of, paths_in, refuse_leftovers};
 use crate::rows::joined;
 use crate::source::{Beside, Body, Item, Loss};
@@ -141,21 +141,18 @@ impl Pack {
     pub fn run(&self, watch: &dyn Watch) -> Result<Packed, ArchiveError> {
         self.check()?;
         let parent = parent_of(&self.archive);
-        let temporary = Temporary::create(&MADE, &parent)?;
+        let temporary = Temporary::create(&MADE, parent)?;
         let made = temporary.path().join(ARCHIVE);
         let mut packed = self.make(&temporary, watch)?;
         self.prove(&temporary, &packed, watch)?;
-        let found = made
-            .metadata()
-            .map_err(ArchiveError::io("look at", &made))?;
+        let found = made.metadata().doing("look at", &made)?;
         packed.archive_bytes = found.len();
         self.publish(&temporary, packed.outside > 0)?;
         Ok(packed)
     }
 
     fn check(&self) -> Result<(), ArchiveError> {
-        let found =
-            std::fs::metadata(&self.source).map_err(ArchiveError::io("open", &self.source))?;
+        let found = std::fs::metadata(&self.source).doing("open", &self.source)?;
         if !found.is_dir() {
             return Err(ArchiveError::invalid(format!(
                 "{} is no directory; 'stowplan add' puts single files into an archive",
@@ -207,7 +204,7 @@ impl Pack {
         });
         if let Some(outside) = &outside {
             let directory = &outside.directory;
-            std::fs::create_dir(directory).map_err(ArchiveError::io("make", directory))?;
+            std::fs::create_dir(directory).doing("make", directory)?;
         }
         if self.replaced()?.is_some() {
             create_for_owner(&temporary.path().join(ARCHIVE))?;
@@ -246,9 +243,8 @@ impl Pack {
     ) -> Result<(), ArchiveError> {
         let made = temporary.path().join(ARCHIVE);
         let sync = || {
-            let file = File::open(&made).map_err(ArchiveError::io("open", &made))?;
-            file.sync_all()
-                .map_err(ArchiveError::io("sync", &self.archive))?;
+            let file = File::open(&made).doing("open", &made)?;
+            file.sync_all().doing("sync", &self.archive)?;
             match self.inline_limit {
                 Some(_) => Ok(room::sync_below(temporary.path())?),
                 None => Ok(()),
@@ -280,8 +276,7 @@ impl Pack {
         let beside = directory_of_outside(&self.archive);
         let outside = temporary.path().join(OUTSIDE);
         if has_outside {
-            rename_unless_taken(&outside, &beside)
-                .map_err(ArchiveError::io("give its name to", &beside))?;
+            rename_unless_taken(&outside, &beside).doing("give its name to", &beside)?;
         }
         self.publish_archive(&temporary.path().join(ARCHIVE))
             .inspect_err(|_| {
@@ -289,19 +284,18 @@ impl Pack {
                     let _ = rename_unless_taken(&beside, &outside);
                 }
             })?;
-        Ok(room::sync_directory(&parent_of(&self.archive))?)
+        Ok(room::sync_directory(parent_of(&self.archive))?)
     }
 
     fn publish_archive(&self, made: &Path) -> Result<(), ArchiveError> {
         if let Some(old) = self.replaced()? {
             self.check_replaceable(&old)?;
-            keep_rights(made, &old).map_err(ArchiveError::io("set the mode of", &self.archive))?;
-            return std::fs::rename(made, &self.archive)
-                .map_err(ArchiveError::io("give its name to", &self.archive));
+            keep_rights(made, &old).doing("set the mode of", &self.archive)?;
+            return std::fs::rename(made, &self.archive).doing("give its name to", &self.archive);
         }
         rename_unless_taken(made, &self.archive).map_err(|errno| match errno {
             Errno::EXIST => self.taken(),
-            errno => ArchiveError::io("give its name to", &self.archive)(errno),
+            errno => errno.refused("give its name to", &self.archive),
         })
     }
 
@@ -311,7 +305,7 @@ impl Pack {
             Ok(found) if self.force && found.is_file() => Ok(Some(found)),
             Ok(_) => Err(self.taken()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(ArchiveError::io("make", &self.archive)(error)),
+            Err(error) => Err(error.refused("make", &self.archive)),
         }
     }
 }
@@ -323,7 +317,7 @@ fn create_for_owner(made: &Path) -> Result<(), ArchiveError> {
         .create_new(true)
         .mode(0o600)
         .open(made);
-    file.map(drop).map_err(ArchiveError::io("make", made))
+    file.map(drop).doing("make", made)
 }
 
 /// Whoever could not read the old archive cannot read the new one; root keeps its owner, too, and others its

@@ -2,6 +2,7 @@
 //! other, and as much as files and a database differ by below it.
 
 use crate::ArchiveError;
+use crate::error::{Doing, Refused};
 use crate::sample::Sample;
 use crate::whole::{TEMPORARY, fill};
 use rusqlite::Connection;
@@ -51,7 +52,7 @@ pub fn measure(
         Ok(tried) if tried.status.success() => {}
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(ArchiveError::io("run", Path::new("python3"))(error)),
+        Err(error) => return Err(error.refused("run", Path::new("python3"))),
     }
     let temporary = Temporary::create(&TEMPORARY, work)?;
     let at = |name: &str| temporary.path().join(name);
@@ -63,9 +64,10 @@ pub fn measure(
         reading.page_size,
         reading.integer_keys,
     )?;
-    let failed = ArchiveError::sqlite("write", &database);
     let wal = |database: Connection| database.execute_batch("PRAGMA journal_mode=wal");
-    Connection::open(&database).and_then(wal).map_err(failed)?;
+    Connection::open(&database)
+        .and_then(wal)
+        .doing("write", &database)?;
     let order = if reading.ascending {
         "ascending"
     } else {
@@ -78,7 +80,7 @@ pub fn measure(
         .arg(reading.split.unwrap_or(0).to_string())
         .args([order, &ROUNDS.to_string(), &VISITED.to_string()])
         .output()
-        .map_err(ArchiveError::io("run", Path::new("python3")))?;
+        .doing("run", Path::new("python3"))?;
     let said = String::from_utf8_lossy(&done.stderr);
     let why = said.lines().last().unwrap_or("it said nothing");
     let refused = || ArchiveError::Invalid(format!("python3 ended with {}: {why}", done.status));

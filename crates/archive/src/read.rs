@@ -3,10 +3,10 @@
 use crate::ArchiveError;
 use crate::codec::{Inflater, WHOLE_MAX, each_piece, inflate_stream};
 use crate::directories::Directories;
-use crate::error::Fault;
+use crate::error::{Fault, Refused};
 use crate::names::split;
 use crate::outside::{directory_of_outside, open_outside_of};
-use crate::sqlar::{Archive, Entry, Kind, Place};
+use crate::sqlar::{Archive, Entry, Kind, Location};
 use rusqlite::MAIN_DB;
 use rustix::fs::{Mode, OFlags, openat};
 use std::fs::File;
@@ -68,7 +68,7 @@ impl Reader {
         });
         let path = self.archive.path().join(&entry.path);
         match (copied, refused) {
-            (_, Some(error)) => Err(ArchiveError::io("write out", &path)(error)),
+            (_, Some(error)) => Err(error.refused("write out", &path)),
             (Err(Fault::Entry(why)), _) => Err(ArchiveError::invalid(format!(
                 "cannot read {} of {}: {why}",
                 entry.name,
@@ -109,7 +109,7 @@ impl Reader {
     }
 
     fn copy_inside(&mut self, entry: &Entry, take: &mut Take<'_>) -> Result<(), Fault> {
-        let Place { rowid, stored, .. } = entry.place;
+        let Location { rowid, stored, .. } = entry.place;
         if entry.kind == Kind::Directory || entry.size == 0 {
             return Ok(());
         }

@@ -12,6 +12,7 @@ pub use candidates::Candidates;
 
 use crate::ArchiveError;
 use crate::directories::open_top;
+use crate::error::Doing;
 use crate::survey::sizes::Sizes;
 use crate::survey::table::{Column, quoted};
 use crate::survey::{Sort, sort, survey};
@@ -26,12 +27,12 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use stowplan_dataset::{Dataset, Import};
+use stowplan_dataset::{Dataset, DatasetError, Import};
 use stowplan_model::{Content, DatasetSpec, Origin, SizeDistribution, format_size};
 
-/// So many values are looked at to learn how compressible they are, ...
+/// The most values that are looked at to learn how compressible they are, ...
 const COMPRESSED_VALUES: usize = 64;
-/// ... up to so many bytes of each.
+/// ... and the most bytes of each.
 const COMPRESSED_BYTES: u64 = 256 << 10;
 /// Bytes that cannot be made smaller than this share are as good as random.
 const RANDOM_SHARE: f64 = 0.98;
@@ -113,10 +114,10 @@ impl Sample {
         visit: &mut Visit<'_>,
     ) -> Result<(), ArchiveError> {
         let root = &self.origin.place;
-        let top = open_top(root).map_err(ArchiveError::io(OPEN, root))?;
+        let top = open_top(root).doing(OPEN, root)?;
         for (_, pick) in self.picks.iter().enumerate().filter(|(i, _)| chosen(*i)) {
             let path = root.join(OsStr::from_bytes(&pick.path));
-            let mut file = open_file(&top, &pick.path).map_err(ArchiveError::io(OPEN, &path))?;
+            let mut file = open_file(&top, &pick.path).doing(OPEN, &path)?;
             visit(Some(&pick.path), &mut file, &path)?;
         }
         Ok(())
@@ -134,7 +135,7 @@ impl Sample {
         column.rows(&quoted(&column.column), &mut |row| {
             if positions.next_if_eq(&position).is_some() {
                 let value = row.get_ref(0);
-                let value = value.map_err(ArchiveError::sqlite("read", column.path()))?;
+                let value = value.doing("read", column.path())?;
                 let mut bytes = match value {
                     ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes,
                     _ => &[],
@@ -171,10 +172,10 @@ impl Sample {
             let mut bytes = Vec::new();
             let mut limited = value.take(COMPRESSED_BYTES);
             let read = limited.read_to_end(&mut bytes);
-            before += read.map_err(ArchiveError::io("read", place))? as u64;
+            before += read.doing("read", place)? as u64;
             let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
             let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
-            after += packed.map_err(ArchiveError::io("compress", place))?.len() as u64;
+            after += packed.doing("compress", place)?.len() as u64;
             Ok(())
         })?;
         #[expect(clippy::cast_precision_loss, reason = "a share")]
@@ -186,7 +187,7 @@ impl Sample {
     }
 }
 
-/// The same description with number, sizes and content as they are in the place that it names; one that
+/// A description with number, sizes and content as they are in the place that it names; one that
 /// names none is returned as it is.
 ///
 /// # Errors
@@ -259,7 +260,7 @@ fn with_sample<T>(
     };
     for _ in 1..ATTEMPTS {
         match again() {
-            Err(ArchiveError::Io { action: OPEN, .. }) => {}
+            Err(ArchiveError::Files(DatasetError::Io { action: OPEN, .. })) => {}
             done => return done,
         }
     }
@@ -332,7 +333,7 @@ mod tests {
         assert_eq!(Sample::draw(&small, 0, 1).unwrap().count(), 100);
     }
 
-    /// The same place, with no value above so many bytes.
+    /// A place with no value above so many bytes.
     fn up_to(origin: &Origin, largest: u64) -> Origin {
         Origin {
             largest: Some(largest),

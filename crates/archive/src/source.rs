@@ -3,7 +3,7 @@
 use crate::ArchiveError;
 use crate::codec::{Deflater, WHOLE_MAX, deflating, each_piece};
 use crate::directories::{Directories, Missing};
-use crate::error::Fault;
+use crate::error::{Doing, Fault};
 use crate::names::split;
 use crate::sqlar::{Kind, LINK_MAX, VALUE_MAX};
 use crate::walk::Found;
@@ -119,12 +119,11 @@ impl Source {
         let directories = Directories::below(root, Missing::Refuse);
         let beside = beside.map(|beside| {
             let directories = Directories::below(&beside.directory, Missing::Make);
-            let failed = ArchiveError::io("open", &beside.directory);
-            let directories = directories.map_err(failed)?;
+            let directories = directories.doing("open", &beside.directory)?;
             Ok::<_, ArchiveError>((beside.above, beside.directory.clone(), directories))
         });
         Ok(Self {
-            directories: directories.map_err(ArchiveError::io("read", root))?,
+            directories: directories.doing("read", root)?,
             deflater: (!store).then(Deflater::new),
             scratch: scratch.to_owned(),
             beside: beside.transpose()?,

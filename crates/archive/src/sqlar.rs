@@ -2,11 +2,11 @@
 
 use crate::ArchiveError;
 use crate::codec::is_possible;
-use crate::error::{Fault, Refusal};
+use crate::error::{Doing, Fault, Refusal};
 use crate::names::path_of;
 use rusqlite::config::DbConfig;
-use rusqlite::types::{ToSql, ValueRef};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
+use rusqlite::types::{FromSql, ToSql, ValueRef};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::path::{Path, PathBuf};
 use stowplan_model::format_bytes;
@@ -87,7 +87,7 @@ impl Kind {
 
 /// Where the bytes of an entry lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Location {
     /// In the directory beside the archive, under the same path, and not in it.
     pub outside: bool,
     /// The row of the table that says so.
@@ -114,7 +114,7 @@ pub struct Entry {
     /// Bytes of the file, or of the link's target; 0 for a directory.
     pub size: u64,
     /// Where its bytes lie.
-    pub place: Place,
+    pub place: Location,
 }
 
 impl Entry {
@@ -147,7 +147,7 @@ impl Entry {
         let mode = integer(row, 2).and_then(|mode| u32::try_from(mode).ok());
         let mode = mode.ok_or("its mode is no mode")?;
         let kind = Kind::of(mode)?;
-        let mut place = Place {
+        let mut place = Location {
             outside,
             rowid: integer(row, 0).unwrap_or_default(),
             stored: integer(row, 5).map_or(0, i64::unsigned_abs),
@@ -184,7 +184,7 @@ fn integer(row: &Row<'_>, column: usize) -> Option<i64> {
     }
 }
 
-fn size_of_file(row: &Row<'_>, place: &mut Place) -> Result<u64, &'static str> {
+fn size_of_file(row: &Row<'_>, place: &mut Location) -> Result<u64, &'static str> {
     let size = match row.get_ref(4) {
         Ok(ValueRef::Integer(size)) => u64::try_from(size).map_err(|_| "its size is negative")?,
         // The shell leaves none for what has no data.
@@ -261,13 +261,12 @@ impl Archive {
     /// Looks whether a file is an archive and nothing else: a database may have an archive among its tables.
     pub(crate) fn check(path: &Path) -> Result<(), ArchiveError> {
         let archive = Self::open(path)?;
-        let other = archive
+        let other: Option<String> = archive
             .connection
-            .query_row(OTHER_TABLE, [], |row| row.get::<_, String>(0));
-        match other
+            .query_row(OTHER_TABLE, [], |row| row.get(0))
             .optional()
-            .map_err(ArchiveError::sqlite("read", path))?
-        {
+            .doing("read", path)?;
+        match other {
             None => Ok(()),
             Some(name) => Err(ArchiveError::invalid(format!(
                 "{} has a table '{}' beside those of an SQLite Archive",
@@ -281,7 +280,7 @@ impl Archive {
     /// change that was cut off, and of a database in WAL mode leaves the log behind. Where the file may not be
     /// written SQLite only reads.
     fn open_with(path: &Path, begin: &str) -> Result<Self, ArchiveError> {
-        let found = std::fs::metadata(path).map_err(ArchiveError::io("open", path))?;
+        let found = std::fs::metadata(path).doing("open", path)?;
         if !found.is_file() {
             let what = if found.is_dir() {
                 "a directory"
@@ -294,14 +293,12 @@ impl Archive {
             )));
         }
         // SQLite says of this no more than that it cannot open it.
-        accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS)
-            .map_err(ArchiveError::io("open", path))?;
+        accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).doing("open", path)?;
         let connection = connect(path, OpenFlags::empty())?;
-        let refused = || ArchiveError::sqlite("open", path);
-        connection.execute_batch(begin).map_err(refused())?;
+        connection.execute_batch(begin).doing("open", path)?;
         check_form(&connection, path)?;
         let has = |table, columns: &[&str], has_rowid| {
-            has_form(&connection, table, columns, has_rowid).map_err(refused())
+            has_form(&connection, table, columns, has_rowid).doing("open", path)
         };
         let outside = ["name", "mode", "mtime", "sz", "crc32"];
         Ok(Self {
@@ -321,9 +318,7 @@ impl Archive {
              PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384; BEGIN;
              {TABLE}; {CHECKSUM_TABLE}; {CHECKSUM_TRIGGERS};"
         );
-        connection
-            .execute_batch(&settings)
-            .map_err(ArchiveError::sqlite("make", path))?;
+        connection.execute_batch(&settings).doing("make", path)?;
         Ok(connection)
     }
 
@@ -348,9 +343,14 @@ impl Archive {
         &self.connection
     }
 
-    /// For `map_err` of what is read from it.
-    pub(crate) fn failed(&self) -> impl FnOnce(rusqlite::Error) -> ArchiveError + use<> {
-        ArchiveError::sqlite("read", &self.path)
+    /// The only value of the only row of a query.
+    fn one<T: FromSql>(&self, sql: &str, values: impl Params) -> Result<T, ArchiveError> {
+        let mut statement = self
+            .connection
+            .prepare_cached(sql)
+            .doing("read", &self.path)?;
+        let found = statement.query_row(values, |row| row.get(0));
+        found.doing("read", &self.path)
     }
 
     /// How many entries it has, inside and beside it.
@@ -362,9 +362,8 @@ impl Archive {
             true => "(SELECT count(*) FROM sqlar_outside)",
             false => "0",
         };
-        let sql = format!("SELECT count(*) + {outside} FROM sqlar");
-        let count = self.connection.query_row(&sql, [], |row| row.get(0));
-        count.map(i64::unsigned_abs).map_err(self.failed())
+        let count: i64 = self.one(&format!("SELECT count(*) + {outside} FROM sqlar"), [])?;
+        Ok(count.unsigned_abs())
     }
 
     /// Bytes that its files have when they are unpacked, as far as rows say what can be true.
@@ -382,7 +381,7 @@ impl Archive {
         let sums = self.connection.query_row(&inside, [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?))
         });
-        let (mut bytes, stored, pages): (f64, f64, i64) = sums.map_err(self.failed())?;
+        let (mut bytes, stored, pages): (f64, f64, i64) = sums.doing("read", &self.path)?;
         if stored > pages as f64 {
             return Err(ArchiveError::invalid(format!(
                 "{}: its rows hold {} and its pages {}: it is damaged, or made to do harm; nothing was \
@@ -395,10 +394,7 @@ impl Archive {
         if self.has_outside {
             let outside =
                 "SELECT total(sz) FROM sqlar_outside WHERE typeof(sz) = 'integer' AND sz > 0";
-            let outside = self
-                .connection
-                .query_row(outside, [], |row| row.get::<_, f64>(0));
-            bytes += outside.map_err(self.failed())?;
+            bytes += self.one::<f64>(outside, [])?;
         }
         Ok(bytes as u64)
     }
@@ -455,9 +451,9 @@ impl Archive {
         let mut statement = self
             .connection
             .prepare_cached(&sql)
-            .map_err(self.failed())?;
-        let mut found = statement.query(values).map_err(self.failed())?;
-        while let Some(row) = found.next().map_err(self.failed())? {
+            .doing("read", &self.path)?;
+        let mut found = statement.query(values).doing("read", &self.path)?;
+        while let Some(row) = found.next().doing("read", &self.path)? {
             visit(Entry::read(row, outside))?;
         }
         Ok(())
@@ -488,9 +484,7 @@ impl Archive {
         let sql = format!(
             "SELECT max(rowid) FROM (SELECT rowid FROM {table} WHERE rowid >= ?1 ORDER BY rowid LIMIT ?2)"
         );
-        let statement = self.connection.prepare_cached(&sql);
-        let end = statement.and_then(|mut made| made.query_row((from, most), |row| row.get(0)));
-        end.map_err(self.failed())
+        self.one(&sql, (from, most))
     }
 
     /// What `PRAGMA integrity_check` finds, line by line; nothing if all is well.
@@ -498,10 +492,10 @@ impl Archive {
         let mut statement = self
             .connection
             .prepare("PRAGMA integrity_check(20)")
-            .map_err(self.failed())?;
+            .doing("read", &self.path)?;
         let lines = statement.query_map([], |row| row.get::<_, String>(0));
-        let lines: Result<Vec<String>, _> = lines.map_err(self.failed())?.collect();
-        let mut lines = lines.map_err(self.failed())?;
+        let lines: Result<Vec<String>, _> = lines.doing("read", &self.path)?.collect();
+        let mut lines = lines.doing("read", &self.path)?;
         lines.retain(|line| line != "ok");
         Ok(lines)
     }
@@ -527,9 +521,8 @@ impl Archive {
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, ArchiveError> {
-    let refused = || ArchiveError::sqlite("open", path);
     let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(refused())?;
+    let connection = Connection::open_with_flags(path, flags).doing("open", path)?;
     // What a schema that somebody else wrote may not do.
     for (option, value) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -537,7 +530,9 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, ArchiveError> {
         (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
     ] {
-        connection.set_db_config(option, value).map_err(refused())?;
+        connection
+            .set_db_config(option, value)
+            .doing("open", path)?;
     }
     Ok(connection)
 }
@@ -563,9 +558,7 @@ fn has_form(
 
 /// An ordinary table with row ids and the columns of an archive.
 fn check_form(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
-    let has = |columns: &[&str]| {
-        has_form(connection, "sqlar", columns, true).map_err(ArchiveError::sqlite("open", path))
-    };
+    let has = |columns: &[&str]| has_form(connection, "sqlar", columns, true).doing("open", path);
     if has(&["name", "mode", "mtime", "sz", "data"])? {
         return Ok(());
     }

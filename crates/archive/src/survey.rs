@@ -5,13 +5,12 @@ pub(crate) mod sizes;
 pub(crate) mod table;
 
 use crate::ArchiveError;
+use crate::error::Doing;
+use crate::foreign::is_database;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use stowplan_model::{Oddity, OddityKind, Origin, Survey};
 
-/// So many of each kind of oddity are named.
+/// The most examples of each kind of oddity.
 const EXAMPLES: usize = 3;
 /// A value of SQLite's has at most so many bytes (SQLITE_MAX_LENGTH, unless it was built otherwise:
 /// <https://sqlite.org/limits.html>).
@@ -39,7 +38,7 @@ pub(crate) enum Sort {
 /// Tells what lies at a place, and that what is asked of it can be meant.
 pub(crate) fn sort(origin: &Origin) -> Result<Sort, ArchiveError> {
     let path = &origin.place;
-    let metadata = std::fs::metadata(path).map_err(ArchiveError::io("open", path))?;
+    let metadata = std::fs::metadata(path).doing("open", path)?;
     let named = origin.table.is_some() || origin.column.is_some() || origin.key.is_some();
     match () {
         () if metadata.is_dir() && named => Err(ArchiveError::Invalid(format!(
@@ -51,22 +50,12 @@ pub(crate) fn sort(origin: &Origin) -> Result<Sort, ArchiveError> {
             "cannot open {}: the file is empty, not an SQLite database",
             path.display()
         ))),
-        () if metadata.is_file() && is_database(path)? => Ok(Sort::Database),
+        () if metadata.is_file() && is_database(path).doing("read", path)? => Ok(Sort::Database),
         () => Err(ArchiveError::Invalid(format!(
             "cannot open {}: it is not an SQLite database, nor a directory; name one of them",
             path.display()
         ))),
     }
-}
-
-/// Whether a file begins as every SQLite database does
-/// (<https://sqlite.org/fileformat2.html>, section 1.3).
-fn is_database(path: &Path) -> Result<bool, ArchiveError> {
-    let mut start = Vec::with_capacity(16);
-    File::open(path)
-        .and_then(|file| file.take(16).read_to_end(&mut start))
-        .map_err(ArchiveError::io("read", path))?;
-    Ok(start == b"SQLite format 3\0")
 }
 
 /// What is odd, counted by kind.

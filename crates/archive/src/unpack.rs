@@ -4,7 +4,7 @@
 //! are made where nothing is, and a value is inflated up to its size and no further.
 
 use crate::directories::{Directories, Missing, open_below, open_top};
-use crate::error::{Fault, Refusals};
+use crate::error::{Doing, Fault, Refusals, Refused};
 use crate::names::{split, stored_names};
 use crate::outside::parent_of;
 use crate::pack::{MADE, TREE};
@@ -85,10 +85,10 @@ impl Unpack {
         let exists = self.exists()?;
         let parent = match exists {
             // Inside, for it may be a file system of its own, and names move only within one.
-            true => self.directory.clone(),
+            true => self.directory.as_path(),
             false => parent_of(&self.directory),
         };
-        let temporary = Temporary::create(&MADE, &parent)?;
+        let temporary = Temporary::create(&MADE, parent)?;
         let is_empty = exists && self.is_empty_but_for(temporary.path())?;
         if exists && !is_empty && !self.force {
             return Err(ArchiveError::invalid(format!(
@@ -96,7 +96,7 @@ impl Unpack {
                 self.directory.display()
             )));
         }
-        require_room(&parent, archive.unpacked_bytes()?)?;
+        require_room(parent, archive.unpacked_bytes()?)?;
         let tree = temporary.path().join(TREE);
         let cleared = Cleared(&tree);
         let syncs = match self.sync {
@@ -119,7 +119,7 @@ impl Unpack {
             job.finish_root(&archive, !exists)?;
         }
         if self.sync {
-            room::sync_directory(&parent)?;
+            room::sync_directory(parent)?;
         }
         Ok(unpacked)
     }
@@ -138,14 +138,19 @@ impl Unpack {
             {
                 Ok(false)
             }
-            Err(error) => Err(ArchiveError::io("open", &self.directory)(error)),
+            Err(error) => Err(error.refused("open", &self.directory)),
         }
     }
 
     fn is_empty_but_for(&self, temporary: &Path) -> Result<bool, ArchiveError> {
-        let failed = || ArchiveError::io("read", &self.directory);
-        for entry in std::fs::read_dir(&self.directory).map_err(failed())? {
-            if Some(entry.map_err(failed())?.file_name().as_os_str()) != temporary.file_name() {
+        for entry in std::fs::read_dir(&self.directory).doing("read", &self.directory)? {
+            if Some(
+                entry
+                    .doing("read", &self.directory)?
+                    .file_name()
+                    .as_os_str(),
+            ) != temporary.file_name()
+            {
                 return Ok(false);
             }
         }
@@ -156,7 +161,7 @@ impl Unpack {
     fn merge(&self, tree: &Path, refused: &mut Refusals) -> Result<(), ArchiveError> {
         let open = |path: &Path| {
             let opened = Directories::below(path, Missing::Refuse);
-            opened.map_err(ArchiveError::io("open", path))
+            opened.doing("open", path)
         };
         let mut merge = Merge {
             from: open(tree)?,
@@ -174,7 +179,7 @@ impl Unpack {
                 "{} came into being meanwhile; nothing was unpacked; choose another name",
                 self.directory.display()
             )),
-            errno => ArchiveError::io("give its name to", &self.directory)(errno),
+            errno => errno.refused("give its name to", &self.directory),
         })
     }
 }
@@ -251,9 +256,9 @@ impl<'a> Job<'a> {
         syncs: Syncs,
     ) -> Result<Self, ArchiveError> {
         let made = temporary.path();
-        let found = made.metadata().map_err(ArchiveError::io("look at", made))?;
+        let found = made.metadata().doing("look at", made)?;
         let builder = std::fs::DirBuilder::new().mode(0o700).create(tree);
-        builder.map_err(ArchiveError::io("make", tree))?;
+        builder.doing("make", tree)?;
         Ok(Self {
             unpack,
             tree,
@@ -263,7 +268,7 @@ impl<'a> Job<'a> {
     }
 
     fn directories(&self, missing: Missing) -> Result<Directories, ArchiveError> {
-        Directories::below(self.tree, missing).map_err(ArchiveError::io("open", self.tree))
+        Directories::below(self.tree, missing).doing("open", self.tree)
     }
 
     fn fill(&self, archive: &Archive, watch: &dyn Watch) -> Result<Unpacked, ArchiveError> {
@@ -402,25 +407,25 @@ impl<'a> Job<'a> {
             {
                 finish(directory, &entry);
                 if each {
-                    fsync(directory).map_err(ArchiveError::io("sync", self.tree))?;
+                    fsync(directory).doing("sync", self.tree)?;
                 }
             }
             Ok(())
         })
     }
 
-    /// The same for the root, which could not be renamed with every mode. One that was there before keeps
+    /// Gives the root its mode and time: it could not be renamed with every mode. One that was there before keeps
     /// out whom it kept out.
     fn finish_root(&self, archive: &Archive, is_new: bool) -> Result<(), ArchiveError> {
         let directory = &self.unpack.directory;
-        let root = open_top(directory).map_err(ArchiveError::io("open", directory))?;
+        let root = open_top(directory).doing("open", directory)?;
         let root = root.as_fd();
-        let found = fstat(root).map_err(ArchiveError::io("look at", directory))?;
+        let found = fstat(root).doing("look at", directory)?;
         let before = found.st_mode & 0o7777;
         if is_new {
             // As any new directory, unless the archive says more.
             let mode = Mode::from_raw_mode(0o777 & !self.umask);
-            fchmod(root, mode).map_err(ArchiveError::io("set the mode of", directory))?;
+            fchmod(root, mode).doing("set the mode of", directory)?;
         }
         let named = archive.named(&stored_names(""))?;
         for mut entry in named.into_iter().flatten() {
@@ -466,13 +471,12 @@ struct Merge<'a> {
 
 impl Merge<'_> {
     fn directory(&mut self, path: &str) -> Result<(), ArchiveError> {
-        let failed = || ArchiveError::io("read", self.target);
-        let directory = self.from.at(path).map_err(failed())?;
+        let directory = self.from.at(path).doing("read", self.target)?;
         // What is moved goes out of it, and it is removed afterwards.
-        fchmod(directory, Mode::RWXU).map_err(failed())?;
+        fchmod(directory, Mode::RWXU).doing("read", self.target)?;
         let mut names = Vec::new();
-        for entry in Dir::read_from(directory).map_err(failed())? {
-            let entry = entry.map_err(failed())?;
+        for entry in Dir::read_from(directory).doing("read", self.target)? {
+            let entry = entry.doing("read", self.target)?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name != "." && name != ".." {
                 names.push(name);
@@ -483,8 +487,7 @@ impl Merge<'_> {
         }
         if self.sync {
             // Names came into it that the sync of the tree did not bring to the disk.
-            let failed = || ArchiveError::io("sync", self.target);
-            fsync(self.to.at(path).map_err(failed())?).map_err(failed())?;
+            fsync(self.to.at(path).doing("sync", self.target)?).doing("sync", self.target)?;
         }
         Ok(())
     }

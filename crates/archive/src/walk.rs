@@ -3,7 +3,7 @@
 
 use crate::ArchiveError;
 use crate::directories::{Directories, Missing, open_below, open_top};
-use crate::error::{Refusal, Refusals};
+use crate::error::{Doing, Refusal, Refusals, Refused};
 use crate::names::{LEVELS_MAX, split};
 use crate::sqlar::Kind;
 use rustix::fs::{Access, AtFlags, Dir, FileType, Stat, statat};
@@ -114,7 +114,7 @@ impl Walk {
     pub(crate) fn of(root: &Path, skip: Vec<String>) -> Result<Self, ArchiveError> {
         let (path, kind) = (String::new(), Kind::Directory);
         Ok(Self {
-            levels: Levels::of(root, true).map_err(ArchiveError::io("read", root))?,
+            levels: Levels::of(root, true).doing("read", root)?,
             root: Some(Found { path, kind }),
             skip,
         })
@@ -126,15 +126,17 @@ impl Walk {
             return Self::of(base, skip);
         }
         let (parent, name) = split(path);
-        let failed = || ArchiveError::io("open", &base.join(path));
         let name =
             CString::new(name).map_err(|_| ArchiveError::invalid("a name has a zero byte"))?;
-        let mut directories = Directories::below(base, Missing::Refuse).map_err(failed())?;
-        let directory = directories.at(parent).map_err(failed())?;
-        let found = statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed())?;
+        let mut directories =
+            Directories::below(base, Missing::Refuse).doing("open", &base.join(path))?;
+        let directory = directories.at(parent).doing("open", &base.join(path))?;
+        let found =
+            statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW).doing("open", &base.join(path))?;
         let kind = FileType::from_raw_mode(found.st_mode);
         let level = Level {
-            directory: rustix::io::fcntl_dupfd_cloexec(directory, 0).map_err(failed())?,
+            directory: rustix::io::fcntl_dupfd_cloexec(directory, 0)
+                .doing("open", &base.join(path))?,
             path: parent.into(),
             names: Box::new(std::iter::once(Ok((name, kind)))),
         };
@@ -211,7 +213,7 @@ impl Walk {
         }
         match self.levels.enter(name, path.as_bytes(), true) {
             Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
-                return Err(ArchiveError::io("read", &PathBuf::from(path))(errno));
+                return Err(errno.refused("read", &PathBuf::from(path)));
             }
             Err(errno) => refused.add(Refusal::new(path, unlisted(errno))),
             Ok(()) => {}
@@ -297,14 +299,13 @@ impl Entry<'_> {
 /// # Errors
 /// `root` itself cannot be opened or listed.
 pub(crate) fn look(root: &Path, visit: &mut dyn FnMut(Met<'_>)) -> Result<(), ArchiveError> {
-    let failed = || ArchiveError::io("open", root);
-    let mut levels = Levels::of(root, false).map_err(failed())?;
-    let top = rustix::fs::fstat(levels.directory().map_err(failed())?).map_err(failed())?;
+    let mut levels = Levels::of(root, false).doing("open", root)?;
+    let top = rustix::fs::fstat(levels.directory().doing("open", root)?).doing("open", root)?;
     while let Some((path, next)) = levels.next() {
         let found = next.and_then(|(name, _)| Ok((levels.stat(&name)?, name)));
         let (stat, name) = match found {
             Ok(found) => found,
-            Err(why) if path.is_empty() => return Err(ArchiveError::io("list", root)(why)),
+            Err(why) if path.is_empty() => return Err(why.refused("list", root)),
             Err(why) => {
                 visit(Met::Refused(&path, why));
                 continue;
@@ -317,7 +318,7 @@ pub(crate) fn look(root: &Path, visit: &mut dyn FnMut(Met<'_>)) -> Result<(), Ar
             continue;
         }
         visit(Met::Entry(Entry {
-            directory: levels.directory().map_err(failed())?,
+            directory: levels.directory().doing("open", root)?,
             name: &name,
             path: &path,
             kind,

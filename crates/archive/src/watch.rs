@@ -2,7 +2,7 @@
 
 /// Hears how far it has come, and says when it shall end.
 pub trait Watch: Sync {
-    /// So many entries are done, of so many as far as is known.
+    /// Hears how many entries are done, of how many as far as is known.
     fn progress(&self, done: u64, total: u64);
 
     /// Whether it shall end; nothing that was begun is left behind then.

@@ -3,7 +3,8 @@
 //! turns; the place itself is only read.
 
 use crate::ArchiveError;
-use crate::outside::beside;
+use crate::error::{Doing, Refused};
+use crate::foreign::beside;
 use crate::sample::Sample;
 use crate::sqlar::TABLE;
 use rusqlite::Connection;
@@ -28,18 +29,10 @@ pub(crate) const TEMPORARY: Use = Use {
     prefix: ".stowplan-whole-",
     suffix: ".tmp",
     mode: 0o700,
+    // With journals and logs.
     holds: |name| {
-        [
-            "files",
-            "files-copy",
-            "all.sqlar",
-            "all.sqlar-journal",
-            "all.sqlar-wal",
-            "all.sqlar-shm",
-            "copy.sqlar",
-            "copy.sqlar-journal",
-        ]
-        .contains(&name)
+        let own = ["files", "all.sqlar", "copy.sqlar"];
+        own.iter().any(|own| name.starts_with(own))
     },
 };
 
@@ -49,18 +42,18 @@ pub(crate) const TEMPORARY: Use = Use {
 /// The place cannot be read, or nothing can be written below `work`.
 pub fn measure(sample: &Sample, page_size: u64, work: &Path) -> Result<WholeSet, ArchiveError> {
     let temporary = Temporary::create(&TEMPORARY, work)?;
-    let place = Place::fill(temporary.path(), sample, page_size)?;
-    let mut files: [Vec<f64>; 3] = Default::default();
-    let mut rows: [Vec<f64>; 3] = Default::default();
+    let place = Copies::fill(temporary.path(), sample, page_size)?;
+    // To list, copy and delete files, and rows.
+    let mut times: [Vec<f64>; 6] = Default::default();
     let (mut vacuum, mut vacuum_bytes) = (Vec::new(), 0);
     for number in 0..TRIES {
         // Whoever comes first finds caches in another state.
         for is_files in [number % 2 == 0, number % 2 != 0] {
-            let (times, took) = match is_files {
-                true => (&mut files, place.files()?),
-                false => (&mut rows, place.database()?),
+            let (first, took) = match is_files {
+                true => (0, place.files()?),
+                false => (3, place.database()?),
             };
-            for (times, seconds) in times.iter_mut().zip(took) {
+            for (times, seconds) in times[first..].iter_mut().zip(took) {
                 times.push(seconds);
             }
         }
@@ -68,12 +61,8 @@ pub fn measure(sample: &Sample, page_size: u64, work: &Path) -> Result<WholeSet,
         vacuum.push(seconds);
         vacuum_bytes = vacuum_bytes.max(bytes);
     }
-    let ([list, copy, delete], rows) = (files, rows.map(Seconds::of));
-    let took = |files, database| Took {
-        files: Seconds::of(files),
-        database,
-    };
-    let [list_rows, copy_rows, delete_rows] = rows;
+    let [list, copy, delete, list_rows, copy_rows, delete_rows] = times.map(Seconds::of);
+    let took = |files, database| Took { files, database };
     Ok(WholeSet {
         values: sample.count(),
         bytes: place.bytes,
@@ -86,8 +75,8 @@ pub fn measure(sample: &Sample, page_size: u64, work: &Path) -> Result<WholeSet,
     })
 }
 
-/// The same values as files and in a database.
-struct Place {
+/// Values as files and, the same, in a database.
+struct Copies {
     files: PathBuf,
     files_copy: PathBuf,
     database: PathBuf,
@@ -95,7 +84,7 @@ struct Place {
     bytes: u64,
 }
 
-impl Place {
+impl Copies {
     fn fill(directory: &Path, sample: &Sample, page_size: u64) -> Result<Self, ArchiveError> {
         let (files, database) = (directory.join("files"), directory.join("all.sqlar"));
         let bytes = fill(&files, &database, sample, page_size, false)?;
@@ -121,14 +110,13 @@ impl Place {
                     true => fs::create_dir(&to),
                     false => fs::copy(path, &to).map(drop),
                 }
-                .map_err(ArchiveError::io("write", &to))
+                .doing("write", &to)
             })
         })?;
         // Of the database's copy the commit that deletes would write all, of the files' nothing would.
         room::sync_below(&self.files_copy)?;
         let removed = || fs::remove_dir_all(&self.files_copy);
-        let failed = || ArchiveError::io("remove", &self.files_copy);
-        let deleted = seconds(|| removed().map_err(failed()))?;
+        let deleted = seconds(|| removed().doing("remove", &self.files_copy))?;
         Ok([listed, copied, deleted])
     }
 
@@ -141,33 +129,32 @@ impl Place {
             while let Some(row) = rows.next()? {
                 std::hint::black_box(row.get_ref(0).and(row.get_ref(1))?);
             }
-            Ok(())
+            Ok::<_, rusqlite::Error>(())
         });
-        let listed = listed.map_err(ArchiveError::sqlite("read", &self.database))?;
+        let listed = listed.doing("read", &self.database)?;
         // The one of the try before: to write over a file is other work than to make one.
         match fs::remove_file(&self.database_copy) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(ArchiveError::io("remove", &self.database_copy)(error));
+                return Err(error.refused("remove", &self.database_copy));
             }
             _ => {}
         }
         let copied = seconds(|| self.copy())?;
         let synced = fs::File::open(&self.database_copy).and_then(|file| file.sync_all());
-        synced.map_err(ArchiveError::io("sync", &self.database_copy))?;
+        synced.doing("sync", &self.database_copy)?;
         let deleted = seconds(|| self.change_copy("DELETE FROM sqlar"))?;
         Ok([listed, copied, deleted])
     }
 
     fn copy(&self) -> Result<(), ArchiveError> {
         let copied = fs::copy(&self.database, &self.database_copy);
-        let failed = ArchiveError::io("write", &self.database_copy);
-        copied.map(drop).map_err(failed)
+        copied.map(drop).doing("write", &self.database_copy)
     }
 
     fn change_copy(&self, sql: &str) -> Result<(), ArchiveError> {
         let changed = Connection::open(&self.database_copy);
         let changed = changed.and_then(|database| database.execute_batch(sql));
-        changed.map_err(ArchiveError::sqlite("write", &self.database_copy))
+        changed.doing("write", &self.database_copy)
     }
 
     /// Seconds of `VACUUM` after half of the rows were deleted, and the most bytes that it needed beside the
@@ -186,13 +173,13 @@ impl Place {
                 }
             };
             let looking = std::thread::Builder::new().spawn_scoped(scope, look);
-            looking.map_err(ArchiveError::io("start a thread to look at", &journal))?;
+            looking.doing("start a thread to look at", &journal)?;
             let seconds = seconds(|| self.change_copy("VACUUM"));
             ended.store(true, Relaxed);
             seconds
         })?;
         let left = size(&self.database_copy);
-        let left = left.map_err(ArchiveError::io("look at", &self.database_copy))?;
+        let left = left.doing("look at", &self.database_copy)?;
         Ok((seconds, left + largest.into_inner()))
     }
 }
@@ -206,23 +193,20 @@ pub(crate) fn fill(
     page_size: u64,
     integer_keys: bool,
 ) -> Result<u64, ArchiveError> {
-    let failed = || ArchiveError::sqlite("write", database);
     let table = match integer_keys {
         true => TABLE.replace("name TEXT", "name INTEGER"),
         false => TABLE.to_owned(),
     };
-    let rows = Connection::open(database).map_err(failed())?;
+    let rows = Connection::open(database).doing("write", database)?;
     let begin = format!("PRAGMA page_size={page_size}; {table}; BEGIN");
-    rows.execute_batch(&begin).map_err(failed())?;
+    rows.execute_batch(&begin).doing("write", database)?;
     let mut insert = rows
         .prepare("INSERT INTO sqlar VALUES(?1, 33188, 0, length(?2), ?2)")
-        .map_err(failed())?;
+        .doing("write", database)?;
     let (mut bytes, mut number) = (0, 0);
     sample.each(&mut |name, value, from| {
         let mut content = Vec::new();
-        value
-            .read_to_end(&mut content)
-            .map_err(ArchiveError::io("read", from))?;
+        value.read_to_end(&mut content).doing("read", from)?;
         let numbered = match integer_keys {
             true => format!("{number}"),
             false => format!("{number:036}"),
@@ -232,10 +216,13 @@ pub(crate) fn fill(
         (bytes, number) = (bytes + content.len() as u64, number + 1);
         // Two names that are no UTF-8 would be the same text.
         let name = ToSqlOutput::Borrowed(ValueRef::Text(name));
-        insert.execute((name, content)).map(drop).map_err(failed())
+        insert
+            .execute((name, content))
+            .map(drop)
+            .doing("write", database)
     })?;
     drop(insert);
-    rows.execute_batch("COMMIT").map_err(failed())?;
+    rows.execute_batch("COMMIT").doing("write", database)?;
     Ok(bytes)
 }
 
@@ -247,8 +234,8 @@ fn seconds<E>(work: impl FnOnce() -> Result<(), E>) -> Result<f64, E> {
 
 fn write_file(path: &Path, content: &[u8]) -> Result<(), ArchiveError> {
     let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).map_err(ArchiveError::io("make directory", parent))?;
-    fs::write(path, content).map_err(ArchiveError::io("write", path))
+    fs::create_dir_all(parent).doing("make directory", parent)?;
+    fs::write(path, content).doing("write", path)
 }
 
 /// Visits a directory and everything below it, and looks at the size of each file.
@@ -257,10 +244,9 @@ fn list(
     visit: &mut dyn FnMut(&Path, bool) -> Result<(), ArchiveError>,
 ) -> Result<(), ArchiveError> {
     visit(directory, true)?;
-    let failed = || ArchiveError::io("list", directory);
-    for entry in fs::read_dir(directory).map_err(failed())? {
-        let entry = entry.map_err(failed())?;
-        let found = entry.metadata().map_err(failed())?;
+    for entry in fs::read_dir(directory).doing("list", directory)? {
+        let entry = entry.doing("list", directory)?;
+        let found = entry.metadata().doing("list", directory)?;
         match found.is_dir() {
             true => list(&entry.path(), visit)?,
             false => {
@@ -300,7 +286,7 @@ mod tests {
             write_file(&origin.place.join(OsStr::from_bytes(name)), b"value").unwrap();
         }
         let sample = Sample::draw(&origin, 3, 1).unwrap();
-        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        let place = Copies::fill(directory.path(), &sample, 4_096).unwrap();
         let rows = Connection::open(&place.database).unwrap();
         let rows = rows.query_row("SELECT count(*) FROM sqlar", [], |row| row.get(0));
         let files = fs::read_dir(&place.files).unwrap().count();
@@ -311,7 +297,7 @@ mod tests {
     fn each_try_makes_the_copy_of_the_database_anew() {
         let directory = tempfile::tempdir().unwrap();
         let sample = Sample::draw(&place_of_60_values(directory.path()), 40, 1).unwrap();
-        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        let place = Copies::fill(directory.path(), &sample, 4_096).unwrap();
         place.vacuum().unwrap();
         // Held, so that no other file gets its number.
         let left = fs::File::open(&place.database_copy).unwrap();
@@ -323,7 +309,7 @@ mod tests {
     fn whatever_a_kill_leaves_of_it_is_known_as_our_own() {
         let directory = tempfile::tempdir().unwrap();
         let sample = Sample::draw(&place_of_60_values(directory.path()), 4, 1).unwrap();
-        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        let place = Copies::fill(directory.path(), &sample, 4_096).unwrap();
         let databases = [&place.database, &place.database_copy];
         let journals = databases.map(|database| beside(database, "-journal"));
         let all = [&place.files, &place.files_copy];

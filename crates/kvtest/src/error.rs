@@ -22,6 +22,9 @@ pub enum KvtestError {
 }
 
 impl KvtestError {
+    /// It was asked to end.
+    pub(crate) const INTERRUPTED: Self = Self::Harness(HarnessError::Interrupted);
+
     /// For `map_err`: names the action and the path.
     pub(crate) fn io<E: Into<std::io::Error>>(
         action: &'static str,

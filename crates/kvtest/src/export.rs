@@ -10,25 +10,22 @@ use crate::place;
 use crate::place::MADE;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::fs::Permissions;
-use std::io::ErrorKind;
+use std::fs::{File, Permissions};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
+use stowplan_archive::{Watch, parent_of};
 use stowplan_dataset::publish::rename_unless_taken;
 use stowplan_dataset::room;
 use stowplan_dataset::temporary::Temporary;
 use stowplan_harness::HarnessError;
 use stowplan_harness::environment::mount_of;
-use stowplan_harness::interrupt::Interrupt;
-use stowplan_model::StoreSpec;
+use stowplan_stores::directory;
 
-use stowplan_stores::registry;
-use stowplan_stores::{Buffer, Found, Key, Session, Store, directory};
-
-/// After so many values it is told how many are done.
+/// Values between two times that it is told how many are done.
 const TOLD_EVERY: u64 = 256;
 /// What a file takes beside its blocks: its inode and its name, in bytes, at most.
 const BYTES_PER_FILE: u64 = 4096 + 512;
@@ -36,7 +33,7 @@ const BYTES_PER_FILE: u64 = 4096 + 512;
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
 /// The mode of a directory that its owner may do everything with.
 const OWNER: u32 = 0o700;
-/// So many keys are named in a report.
+/// The most keys that a report names.
 const KEYS_NAMED: usize = 10;
 
 /// What to write, and where.
@@ -112,15 +109,15 @@ impl Export {
         let values = snapshot.database().count()?;
         let target = target(&spec)?;
         let parent = match &target {
-            Target::Whole(name) => place::directory_of(name),
+            Target::Whole(name) => parent_of(name),
             // Inside, for it may be a file system of its own, and names move only within one.
-            Target::Into { directory, .. } => directory.clone(),
+            Target::Into { directory, .. } => directory,
         };
-        let temporary = Temporary::create(&MADE, &parent)?;
+        let temporary = Temporary::create(&MADE, parent)?;
         if let Target::Whole(directory) = &target {
             take_permissions(directory, temporary.path(), OWNER)?;
         }
-        require_room(&spec, snapshot.database(), values, &parent)?;
+        require_room(&spec, snapshot.database(), values, parent)?;
         Ok(Self {
             spec,
             snapshot,
@@ -136,41 +133,37 @@ impl Export {
         self.values
     }
 
-    /// Writes every value, brings all to the disk, and gives it the name. `progress` hears how
+    /// Writes every value, brings all to the disk, and gives it the name. `watch` hears how
     /// many values are done.
     ///
     /// # Errors
     /// The disk is full or fails, a value cannot be a file, the database changed meanwhile, or
-    /// `interrupt` was raised. Nothing is left behind, unless files were being added to a directory:
+    /// `watch` wants it to end. Nothing is left behind, unless files were being added to a directory:
     /// those that have their names by then stay, and are counted.
-    pub fn write(
-        self,
-        interrupt: &Interrupt,
-        progress: &dyn Fn(u64),
-    ) -> Result<Exported, KvtestError> {
-        let mut exported = self.write_temporary(interrupt, progress)?;
+    pub fn write(self, watch: &dyn Watch) -> Result<Exported, KvtestError> {
+        let mut exported = self.write_temporary(watch)?;
         self.check_complete(&exported)?;
         if self.spec.sync {
             room::sync_below(self.temporary.path())?;
         }
         self.snapshot.check_unchanged()?;
-        if interrupt.raised() {
-            return Err(KvtestError::Harness(HarnessError::Interrupted));
+        if watch.interrupted() {
+            return Err(KvtestError::INTERRUPTED);
         }
         match &self.target {
             Target::Whole(directory) => {
                 rename_directory(self.temporary.path(), directory)?;
                 // It has another name now: nothing is left to remove.
-                let directory = place::directory_of(directory);
+                let directory = parent_of(directory).to_owned();
                 let _ = self.temporary.keep();
                 if self.spec.sync {
                     room::sync_directory(&directory)?;
                 }
             }
             Target::Into { directory, files } => {
-                let named_in = self.move_files(directory, interrupt, &mut exported)?;
+                let named_in = self.move_files(directory, watch, &mut exported)?;
                 if exported.added == 0 && exported.written > 0 {
-                    return Err(KvtestError::Harness(HarnessError::Interrupted));
+                    return Err(KvtestError::INTERRUPTED);
                 }
                 if self.spec.sync {
                     // The files are on the disk, and what was there before is nobody's to open. A directory
@@ -184,11 +177,7 @@ impl Export {
         Ok(exported)
     }
 
-    fn write_temporary(
-        &self,
-        interrupt: &Interrupt,
-        progress: &dyn Fn(u64),
-    ) -> Result<Exported, KvtestError> {
+    fn write_temporary(&self, watch: &dyn Watch) -> Result<Exported, KvtestError> {
         let directory = self.temporary.path();
         let (working, ended) = mpsc::channel::<()>();
         let written = thread::scope(|scope| {
@@ -197,7 +186,7 @@ impl Export {
                 let flush = move || flush_meanwhile(directory, &ended);
                 let _ = thread::Builder::new().spawn_scoped(scope, flush);
             }
-            let written = self.write_values(interrupt, progress);
+            let written = self.write_values(watch);
             drop(working);
             written
         });
@@ -207,46 +196,53 @@ impl Export {
         })
     }
 
-    fn write_values(
-        &self,
-        interrupt: &Interrupt,
-        progress: &dyn Fn(u64),
-    ) -> Result<Exported, KvtestError> {
-        let written = file_store(self.temporary.path(), self.spec.tree)?;
-        let existing = match &self.target {
-            Target::Whole(_) => None,
-            Target::Into { directory, .. } => Some(file_store(directory, self.spec.tree)?),
-        };
-        let mut connection = written.connect()?;
-        let mut beside = existing.as_ref().map(|store| store.connect()).transpose()?;
-        let existing = match (&existing, &mut beside) {
-            (Some(store), Some(connection)) => Some(Existing {
-                store: store.as_ref(),
-                session: connection.session()?,
-            }),
-            _ => None,
-        };
-        let mut writer = Writer {
-            written: connection.session()?,
-            existing,
-            buffer: Buffer::with_capacity(0)?,
-            exported: Exported::default(),
+    fn write_values(&self, watch: &dyn Watch) -> Result<Exported, KvtestError> {
+        let mut exported = Exported {
+            values: self.values,
+            ..Exported::default()
         };
         let mut done = 0;
         self.snapshot.database().scan(|key, value| {
-            if interrupt.raised() {
-                return Err(KvtestError::Harness(HarnessError::Interrupted));
+            if watch.interrupted() {
+                return Err(KvtestError::INTERRUPTED);
             }
             done += 1;
             if done % TOLD_EVERY == 0 {
-                progress(done);
+                watch.progress(done, self.values);
             }
-            writer.write(key, value)
+            self.write_value(key, value, &mut exported)
         })?;
-        progress(done);
-        let mut exported = std::mem::take(&mut writer.exported);
-        (exported.values, exported.added) = (self.values, exported.written);
+        watch.progress(done, self.values);
+        exported.added = exported.written;
         Ok(exported)
+    }
+
+    /// Writes a value, or compares it with the file that is there already.
+    fn write_value(
+        &self,
+        key: u64,
+        value: &[u8],
+        exported: &mut Exported,
+    ) -> Result<(), KvtestError> {
+        if let Target::Into { directory, .. } = &self.target {
+            let there = directory.join(name_of(key, self.spec.tree));
+            // Looks before it reads: what has the name may be a pipe by now, and would be waited for.
+            if directory::is_value(&there)? {
+                let found = std::fs::read(&there).map_err(KvtestError::io("read", &there))?;
+                exported.compare(key, found == value);
+                return Ok(());
+            }
+        }
+        let path = self.temporary.path().join(name_of(key, self.spec.tree));
+        if let Some(parent) = path.parent().filter(|_| self.spec.tree) {
+            std::fs::create_dir_all(parent).map_err(KvtestError::io("create", parent))?;
+        }
+        File::create_new(&path)
+            .and_then(|mut file| file.write_all(value))
+            .map_err(KvtestError::io("write", &path))?;
+        exported.written += 1;
+        exported.written_bytes += value.len() as u64;
+        Ok(())
     }
 
     fn broken_off(&self, error: &KvtestError) -> KvtestError {
@@ -274,11 +270,11 @@ impl Export {
     }
 
     /// Gives every file its name in `directory`, unless something has it by now; the directories that
-    /// have new names in them. Ends early, and well, when `interrupt` is raised: `exported.added` tells.
+    /// have new names in them. Ends early, and well, when `watch` wants it to: `exported.added` tells.
     fn move_files(
         &self,
         directory: &Path,
-        interrupt: &Interrupt,
+        watch: &dyn Watch,
         exported: &mut Exported,
     ) -> Result<BTreeSet<PathBuf>, KvtestError> {
         let mut named_in = BTreeSet::new();
@@ -286,23 +282,18 @@ impl Export {
         if exported.written == 0 {
             return Ok(named_in);
         }
-        let store = file_store(self.temporary.path(), self.spec.tree)?;
         let mut keys = Vec::new();
-        inspect::values(
-            self.temporary.path(),
-            container(self.spec.tree),
-            &mut |key, _| {
-                keys.push(Key(key));
-                Ok(())
-            },
-        )?;
-        for from in store.data_files(&mut keys.into_iter()) {
-            if interrupt.raised() {
+        let made = self.temporary.path();
+        inspect::values(made, container(self.spec.tree), &mut |key, _| {
+            keys.push(key);
+            Ok(())
+        })?;
+        for name in keys.into_iter().map(|key| name_of(key, self.spec.tree)) {
+            if watch.interrupted() {
                 return Ok(named_in);
             }
-            let name = from.strip_prefix(self.temporary.path()).unwrap_or(&from);
-            let to = directory.join(name);
-            move_file(&from, &to).map_err(|error| {
+            let to = directory.join(&name);
+            move_file(&made.join(name), &to).map_err(|error| {
                 KvtestError::invalid(format!(
                     "{error}; {} of {} files were added before and stay; \
                      export again to add the others",
@@ -328,57 +319,32 @@ fn move_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
     })
 }
 
-/// The files that are written.
-struct Writer<'s> {
-    written: Box<dyn Session + 's>,
-    existing: Option<Existing<'s>>,
-    buffer: Buffer,
-    exported: Exported,
-}
-
-/// The files of the directory that is added to.
-struct Existing<'s> {
-    store: &'s dyn Store,
-    session: Box<dyn Session + 's>,
-}
-
-impl Existing<'_> {
-    /// Looks before it reads: what has the name may be a pipe by now, and would be waited for.
-    fn read(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found, KvtestError> {
-        for file in self.store.data_files(&mut std::iter::once(key)) {
-            if !directory::is_value(&file)? {
-                return Ok(Found::Missing);
-            }
-        }
-        Ok(self.session.read_into(key, buffer)?)
-    }
-}
-
-impl Writer<'_> {
-    fn write(&mut self, key: u64, value: &[u8]) -> Result<(), KvtestError> {
-        if let Some(existing) = &mut self.existing
-            && let Found::Bytes(_) = existing.read(Key(key), &mut self.buffer)?
-        {
-            self.compare(key, value);
-            return Ok(());
-        }
-        self.written.insert(Key(key), value)?;
-        self.exported.written += 1;
-        self.exported.written_bytes += value.len() as u64;
-        Ok(())
-    }
-
-    fn compare(&mut self, key: u64, value: &[u8]) {
-        let exported = &mut self.exported;
-        if self.buffer.bytes() == value {
-            exported.alike += 1;
+impl Exported {
+    /// Counts a file that was there already.
+    fn compare(&mut self, key: u64, is_alike: bool) {
+        if is_alike {
+            self.alike += 1;
             return;
         }
-        exported.differing += 1;
+        self.differing += 1;
         // Keys come by rising order, so these are the smallest.
-        if exported.differing_keys.len() < KEYS_NAMED {
-            exported.differing_keys.push(key);
+        if self.differing_keys.len() < KEYS_NAMED {
+            self.differing_keys.push(key);
         }
+    }
+}
+
+/// The name of a value's file, as kvtest has it: `000001`, or `00/00/01` in a tree.
+fn name_of(key: u64, tree: bool) -> PathBuf {
+    match tree {
+        false => format!("{key:06}").into(),
+        true => format!(
+            "{:02}/{:02}/{:02}",
+            key / 10_000,
+            key / 100 % 100,
+            key % 100
+        )
+        .into(),
     }
 }
 
@@ -400,19 +366,6 @@ fn open(spec: &ExportSpec) -> Result<Snapshot, KvtestError> {
         )));
     }
     Ok(Snapshot::take(path)?)
-}
-
-fn file_store(directory: &Path, tree: bool) -> Result<Box<dyn Store>, KvtestError> {
-    let spec = if tree {
-        "files:layout=tree"
-    } else {
-        "files:layout=dir"
-    };
-    let spec: StoreSpec = spec
-        .parse()
-        .map_err(|error| KvtestError::invalid(format!("{error}")))?;
-    let resolved = registry::resolve(&spec, 0)?;
-    Ok(resolved.kind.open(directory, &resolved.settings)?)
 }
 
 /// Where the files shall go, and in which way.
@@ -473,25 +426,18 @@ fn count_files(directory: &Path, tree: bool) -> Result<u64, KvtestError> {
 }
 
 fn container(tree: bool) -> Container {
-    if tree {
-        Container::Tree
-    } else {
-        Container::Dir
+    match tree {
+        true => Container::Tree,
+        false => Container::Dir,
     }
 }
 
 /// Files of both layouts in one directory would be read by nobody.
 fn check_layout(directory: &Path, tree: bool) -> Result<(), KvtestError> {
-    let other = if tree {
-        Container::Dir
-    } else {
-        Container::Tree
-    };
-    if inspect::recognise(directory).is_ok_and(|found| found == other) {
-        let (has, advice) = if tree {
-            ("000001", "leave --tree out")
-        } else {
-            ("00/00/01", "add --tree")
+    if inspect::recognise(directory).is_ok_and(|found| found == container(!tree)) {
+        let (has, advice) = match tree {
+            true => ("000001", "leave --tree out"),
+            false => ("00/00/01", "add --tree"),
         };
         return Err(KvtestError::invalid(format!(
             "{} has files named like {has}; {advice}, or choose another directory",
@@ -519,7 +465,9 @@ fn require_room(
     values: u64,
     parent: &Path,
 ) -> Result<(), KvtestError> {
-    let pages = database.page_size()?.saturating_mul(database.page_count()?);
+    let pages = database
+        .number("page_size")?
+        .saturating_mul(database.number("page_count")?);
     let most = values.saturating_mul(BYTES_PER_FILE).saturating_add(pages);
     if spec.force || room::free_bytes(parent)? > most {
         return Ok(());
@@ -571,7 +519,7 @@ mod tests {
                 page_size: 4096,
             };
             crate::init::Init::check(spec)
-                .and_then(|init| init.build(&Interrupt::never(), &|_| {}))
+                .and_then(|init| init.build(&()))
                 .unwrap();
             fs::create_dir(bench.at("out")).unwrap();
             bench
@@ -613,7 +561,7 @@ mod tests {
             0o750,
             "its owner writes in it"
         );
-        export.write(&Interrupt::never(), &|_| {}).unwrap();
+        export.write(&()).unwrap();
         assert_eq!((mode(&bench.at("out")), bench.names()), (0o550, 5));
     }
 
@@ -621,12 +569,10 @@ mod tests {
     fn a_name_that_is_taken_meanwhile_ends_the_adding_with_the_number_of_files() {
         let bench = Bench::new();
         let export = bench.adding();
-        let mut exported = export
-            .write_temporary(&Interrupt::never(), &|_| {})
-            .unwrap();
+        let mut exported = export.write_temporary(&()).unwrap();
         fs::write(bench.at("out/000003"), "mine").unwrap();
         let told = export
-            .move_files(&bench.at("out"), &Interrupt::never(), &mut exported)
+            .move_files(&bench.at("out"), &(), &mut exported)
             .unwrap_err()
             .to_string();
         assert!(
@@ -642,25 +588,31 @@ mod tests {
         let mut export = bench.adding();
         fs::create_dir_all(bench.at("out/11/22")).unwrap();
         export.spec.tree = true;
-        let mut exported = export
-            .write_temporary(&Interrupt::never(), &|_| {})
-            .unwrap();
+        let mut exported = export.write_temporary(&()).unwrap();
         let named_in = export
-            .move_files(&bench.at("out"), &Interrupt::never(), &mut exported)
+            .move_files(&bench.at("out"), &(), &mut exported)
             .unwrap();
         let expected = ["out", "out/00", "out/00/00"].map(|name| bench.at(name));
         assert_eq!(named_in, BTreeSet::from(expected));
+    }
+
+    struct Interrupted;
+
+    impl Watch for Interrupted {
+        fn progress(&self, _: u64, _: u64) {}
+
+        fn interrupted(&self) -> bool {
+            true
+        }
     }
 
     #[test]
     fn an_interrupt_ends_the_adding_between_two_files() {
         let bench = Bench::new();
         let export = bench.adding();
-        let interrupt = Interrupt::never();
-        let mut exported = export.write_temporary(&interrupt, &|_| {}).unwrap();
-        interrupt.raise();
+        let mut exported = export.write_temporary(&()).unwrap();
         export
-            .move_files(&bench.at("out"), &interrupt, &mut exported)
+            .move_files(&bench.at("out"), &Interrupted, &mut exported)
             .unwrap();
         assert_eq!((exported.added, exported.written), (0, 5));
         drop(export);
@@ -672,10 +624,7 @@ mod tests {
         let bench = Bench::new();
         let export = bench.adding();
         mkfifoat(CWD, bench.at("out/000002"), Mode::RUSR).unwrap();
-        let told = export
-            .write(&Interrupt::never(), &|_| {})
-            .unwrap_err()
-            .to_string();
+        let told = export.write(&()).unwrap_err().to_string();
         assert!(
             told.contains("000002") && told.contains("no regular file"),
             "{told}"

@@ -26,8 +26,8 @@ pub fn database(path: &Path) -> bool {
             assert!(pages.used_bytes <= pages.bytes, "{pages:?}");
         }
     });
-    let _ = (database.page_size(), database.page_count());
-    let _ = (database.freelist_count(), database.count());
+    let _ = (database.number("page_size"), database.number("page_count"));
+    let _ = (database.number("freelist_count"), database.count());
     let mut listed = Vec::new();
     let complete = database.values(&mut |key, bytes| {
         let before = listed.last().map_or(0, |(before, _)| *before);

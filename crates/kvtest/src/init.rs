@@ -6,10 +6,9 @@ use crate::{inspect, place};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use stowplan_archive::{Watch, parent_of};
 use stowplan_dataset::temporary::Temporary;
 use stowplan_dataset::{Generator, room};
-use stowplan_harness::HarnessError;
-use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{Access, DATABASE_FILE, Key, largest_value};
@@ -71,9 +70,9 @@ impl Init {
         spec.dataset.size.check().map_err(KvtestError::invalid)?;
         check_largest(spec.dataset.size.largest())?;
         let generator = Generator::new(&spec.dataset)?;
-        let parent = place::directory_of(&spec.database);
-        let temporary = Temporary::create(&MADE, &parent)?;
-        place::require_room(&spec.database, &parent, least_bytes(&spec))?;
+        let parent = parent_of(&spec.database);
+        let temporary = Temporary::create(&MADE, parent)?;
+        place::require_room(&spec.database, parent, least_bytes(&spec))?;
         Ok(Self {
             spec,
             generator,
@@ -82,14 +81,14 @@ impl Init {
         })
     }
 
-    /// Makes the database, brings it to the disk and gives it its name. `progress` hears how many
+    /// Makes the database, brings it to the disk and gives it its name. `watch` hears how many
     /// values there are so far.
     ///
     /// # Errors
-    /// The disk is full or fails, the name was taken meanwhile, or `interrupt` was raised. Nothing
+    /// The disk is full or fails, the name was taken meanwhile, or `watch` wants it to end. Nothing
     /// is left behind.
-    pub fn build(self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Made, KvtestError> {
-        let made = self.fill(interrupt, progress)?;
+    pub fn build(self, watch: &dyn Watch) -> Result<Made, KvtestError> {
+        let made = self.fill(watch)?;
         let path = self.temporary.path().join(DATABASE_FILE);
         let file = File::open(&path).map_err(KvtestError::io("open", &path))?;
         file.sync_all()
@@ -105,7 +104,7 @@ impl Init {
     }
 
     /// Inserts all values by rising key in one transaction, as kvtest does.
-    fn fill(&self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Made, KvtestError> {
+    fn fill(&self, watch: &dyn Watch) -> Result<Made, KvtestError> {
         let path = self.temporary.path();
         let store = self.store.kind.create(path, &self.store.settings)?;
         let path = path.join(DATABASE_FILE);
@@ -122,8 +121,8 @@ impl Init {
         };
         let mut value = Vec::new();
         for key in 1..=self.spec.dataset.count {
-            if interrupt.raised() {
-                return Err(KvtestError::Harness(HarnessError::Interrupted));
+            if watch.interrupted() {
+                return Err(KvtestError::INTERRUPTED);
             }
             value.resize(self.generator.size(key).max(1), 0);
             self.generator.fill(key, 0, &mut value);
@@ -135,7 +134,7 @@ impl Init {
             if made.bytes / WRITEBACK_BYTES > before {
                 room::begin_writeback(&file);
             }
-            progress(key);
+            watch.progress(key, self.spec.dataset.count);
         }
         session
             .commit()
@@ -229,7 +228,7 @@ mod tests {
         })
         .unwrap();
         std::fs::write(at("new.db-wal"), "old").unwrap();
-        let told = init.build(&Interrupt::never(), &|_| {}).unwrap_err();
+        let told = init.build(&()).unwrap_err();
         assert!(told.to_string().contains("new.db-wal is left"), "{told}");
         assert!(!at("new.db").exists());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);

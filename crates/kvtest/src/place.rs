@@ -2,19 +2,12 @@
 
 use crate::KvtestError;
 use rustix::io::Errno;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use stowplan_archive::parent_of;
 use stowplan_dataset::temporary::Use;
 use stowplan_dataset::{publish::rename_unless_taken, room};
 use stowplan_model::format_bytes;
 use stowplan_stores::DATABASE_FILE;
-
-/// The directory in which `path` is a name.
-pub(super) fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
 
 /// Refuses what surely does not fit into the directory `parent`, which exists.
 ///
@@ -43,7 +36,7 @@ pub(super) fn publish_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
         Errno::EXIST => taken(to),
         errno => KvtestError::io("rename a file to", to)(errno),
     })?;
-    Ok(room::sync_directory(&directory_of(to))?)
+    Ok(room::sync_directory(parent_of(to))?)
 }
 
 /// The refusal to replace what is there.

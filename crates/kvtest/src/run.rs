@@ -87,7 +87,7 @@ pub fn run(
 /// It is no database, or may not be written.
 pub fn recover(database: &Path) -> Result<(), KvtestError> {
     // The mode that the file remembers; opening with another would change it.
-    let mode = if inspect::is_write_ahead(database)? {
+    let mode = if inspect::writes_ahead(database)? {
         "wal"
     } else {
         "delete"
@@ -165,9 +165,9 @@ mod tests {
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         file.write_all_at(&[2], 18).unwrap();
         recover(&path).unwrap();
-        assert!(!inspect::is_write_ahead(&path).unwrap());
+        assert!(!inspect::writes_ahead(&path).unwrap());
         file.write_all_at(&[2], 19).unwrap();
         recover(&path).unwrap();
-        assert!(inspect::is_write_ahead(&path).unwrap());
+        assert!(inspect::writes_ahead(&path).unwrap());
     }
 }

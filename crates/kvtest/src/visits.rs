@@ -5,7 +5,6 @@ use crate::inspect::{self, Container};
 use std::path::Path;
 use stowplan_dataset::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
 use stowplan_dataset::{DatasetError, random, room};
-use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{AccessOrder, Action, format_bytes};
 
@@ -378,7 +377,7 @@ impl VisitWriter<'_> {
     /// A list may take minutes to write.
     fn check_interrupt(&self) -> Result<(), KvtestError> {
         if self.interrupt.raised() {
-            return Err(KvtestError::Harness(HarnessError::Interrupted));
+            return Err(KvtestError::INTERRUPTED);
         }
         Ok(())
     }

@@ -3,13 +3,13 @@
 use crate::cli::{MeasureOptions, PrintOptions, RunOptions};
 use crate::drivers;
 use crate::error::{CliError, Exit};
-use crate::form::{DOCUMENT, Form};
+use crate::form::{DOCUMENT, Form, Format};
 use crate::places::Drawn;
-use crate::report::{Loaded, keep, load};
-use crate::screen::{note, print, warn};
+use crate::report::{Loaded, Shown, load, show};
+use crate::screen::{note, warn};
 use crate::study::{Begun, measure_into};
 use crate::values::duration;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,27 +22,15 @@ use stowplan_harness::runner::Extender;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Extension, Plan, RunOutcome};
 use stowplan_report::calibration as report;
-use stowplan_report::render::{html, markdown};
+use stowplan_report::document::Document;
 use stowplan_report::run;
-
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan calibrate                  does it measure truly here? 6 minutes
-  stowplan calibrate --scale quick    a first answer in half a minute
-  stowplan calibrate --work /mnt/disk --output calibration
-                                      with the data on another file system
-  stowplan calibrate --sessions 400   bounds the rate of false claims by 1%
-  stowplan calibrate --json > calibration.json
-                                      for a program
-
-What each figure means: docs/calibration.md.";
 
 /// Options of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateOptions {
     /// How much of it.
-    #[arg(long, value_enum, value_name = "SCALE", default_value_t = Scale::Full)]
-    scale: Scale,
+    #[arg(long, value_name = "SCALE", value_parser = [FULL_SCALE, "quick"], default_value = FULL_SCALE)]
+    scale: String,
     /// Sessions of two identical cells [default: 80, or 16 at the scale 'quick'].
     ///
     /// A quarter as many compare cells whose difference is known. 73 without a false claim show
@@ -77,19 +65,11 @@ pub(crate) struct CalibrateOptions {
     print: PrintOptions,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Scale {
-    /// Enough to show what must be shown.
-    Full,
-    /// A first answer.
-    Quick,
-}
-
 impl CalibrateOptions {
     fn series(&self) -> Series {
-        let identical = self.sessions.unwrap_or(match self.scale {
-            Scale::Full => 80,
-            Scale::Quick => 16,
+        let identical = self.sessions.unwrap_or(match self.scale.as_str() {
+            FULL_SCALE => 80,
+            _ => 16,
         });
         Series {
             identical,
@@ -99,12 +79,8 @@ impl CalibrateOptions {
     }
 
     fn plan(&self) -> PlanOptions {
-        let scale = match self.scale {
-            Scale::Full => FULL_SCALE,
-            Scale::Quick => "quick",
-        };
         PlanOptions {
-            scale: Some(scale.to_owned()),
+            scale: Some(self.scale.clone()),
             ..PlanOptions::default()
         }
     }
@@ -128,6 +104,7 @@ impl CalibrateOptions {
 
 /// Calibrates; a failure if a figure is beyond its limit.
 pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
+    Form::asked(options.print.format(), None, DOCUMENT)?;
     let drivers = drivers::of_stores(&[], &BTreeMap::new())?;
     let (plan, beside) = plans(&options.plan(), &options.series(), &drivers)?;
     let extender = BesideBusy {
@@ -142,7 +119,13 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
         })
         .map_err(again)?;
     let loaded = load(&output.result())?;
-    let calibration = present(&loaded, &options.print)?;
+    let Some(calibrated) = of(&loaded)? else {
+        return Err(CliError::Unreadable(format!(
+            "{}: it is no calibration; 'stowplan report' shows other results",
+            loaded.path.display()
+        )));
+    };
+    show(&calibrated, &options.print)?;
     match end.outcome {
         RunOutcome::Interrupted => {
             tell(options, "interrupted; to calibrate, run it again");
@@ -154,7 +137,7 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
         ),
         RunOutcome::Complete => {}
     }
-    Ok(match calibration.passed {
+    Ok(match calibrated.calibration.passed {
         true => Exit::Done,
         false => Exit::Failed,
     })
@@ -184,37 +167,44 @@ pub(crate) fn is_calibration(plan: &Plan) -> bool {
     plan.study.name == found::STUDY && has("clock") && has("known")
 }
 
-/// What a result shows if it is of a calibration.
-pub(crate) fn of(loaded: &Loaded) -> Result<Option<Calibration>, CliError> {
-    found::calibration(&loaded.records, &loaded.analysis).map_err(|error| CliError::Analysis {
-        path: loaded.path.clone(),
-        error,
-    })
+/// A result of a calibration, with what it shows.
+pub(crate) struct Calibrated<'l> {
+    loaded: &'l Loaded,
+    calibration: Calibration,
 }
 
-/// Prints what a calibration shows and writes the files beside its result.
-pub(crate) fn present(loaded: &Loaded, options: &PrintOptions) -> Result<Calibration, CliError> {
-    let Some(calibration) = of(loaded)? else {
-        return Err(CliError::Unreadable(format!(
-            "{}: it is no calibration; 'stowplan report' shows other results",
-            loaded.path.display()
-        )));
-    };
-    let analysis = &loaded.analysis;
-    let more = run::circumstances(analysis);
-    let document = report::document(&calibration, analysis, &loaded.raw, more);
-    let form = Form::asked(options.format(), None, DOCUMENT)?;
-    form.write(&document, options.detail(), |_| {
-        report::json(&calibration, analysis)
+/// What a result shows if it is of a calibration.
+pub(crate) fn of(loaded: &Loaded) -> Result<Option<Calibrated<'_>>, CliError> {
+    let found = found::calibration(&loaded.records, &loaded.analysis);
+    let found = found.map_err(|error| CliError::Analysis {
+        path: loaded.path.clone(),
+        error,
     })?;
-    let beside = |name: &str| loaded.path.with_file_name(name);
-    keep(&beside("summary.md"), &markdown::render(&document));
-    let page = beside("report.html");
-    let written = keep(&page, &html::render(&document));
-    if written && form.is_terminal() {
-        print(&format!("\nThe report: {}\n", page.display()));
+    Ok(found.map(|calibration| Calibrated {
+        loaded,
+        calibration,
+    }))
+}
+
+impl Shown for Calibrated<'_> {
+    fn document(&self, raw: bool) -> Document {
+        let Loaded { analysis, .. } = self.loaded;
+        let raw = if raw { self.loaded.raw.as_str() } else { "" };
+        report::document(
+            &self.calibration,
+            analysis,
+            raw,
+            run::circumstances(analysis),
+        )
     }
-    Ok(calibration)
+
+    fn data(&self, _: Format) -> Result<String, serde_json::Error> {
+        report::json(&self.calibration, &self.loaded.analysis)
+    }
+
+    fn page(&self) -> Result<PathBuf, CliError> {
+        self.loaded.page()
+    }
 }
 
 /// Has one more comparison measured beside busy processes.

@@ -1,11 +1,10 @@
 //! What can be typed. Validating here needs nothing but the text itself.
 
 use crate::drivers::DriverArgument;
-use crate::examples;
 use crate::form::Format;
 use crate::values::{duration, named_directory, one_of, percent};
 use anstream::ColorChoice;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,8 +14,14 @@ use stowplan_report::document::Detail;
 /// Measures, on your own machine, where data should live: in SQLite (and with which settings),
 /// in plain files, or in another store.
 #[derive(Debug, Parser)]
-#[command(name = "stowplan", version, about, after_help = examples::ALL, max_term_width = 80,
-    subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+#[command(
+    name = "stowplan",
+    version,
+    about,
+    max_term_width = 80,
+    subcommand_value_name = "VERB",
+    subcommand_help_heading = "Verbs"
+)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -24,6 +29,27 @@ pub(crate) struct Arguments {
     /// Whether to use colour; NO_COLOR is respected.
     #[arg(long = "color", value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Printing")]
     pub(crate) colour: Colour,
+}
+
+/// What `--help` teaches each verb by: command lines that work as they stand, or with a name replaced. Lines fit
+/// 80 columns and are ASCII.
+const EXAMPLES: &str = include_str!("examples.txt");
+
+/// The arguments, with the examples of each verb.
+pub(crate) fn command() -> Command {
+    with_examples(Arguments::command(), "stowplan")
+}
+
+fn with_examples(mut command: Command, name: &str) -> Command {
+    for verb in command.get_subcommands_mut() {
+        let name = format!("{name} {}", verb.get_name());
+        *verb = with_examples(std::mem::take(verb), &name);
+    }
+    let (_, found) = EXAMPLES.split_once(&format!("[{name}]\n")).unzip();
+    match found.and_then(|found| found.split("\n\n[").next()) {
+        Some(examples) => command.after_help(examples.trim_end()),
+        None => command,
+    }
 }
 
 /// Cells whose whole interval is within this are called equivalent, unless it is typed.
@@ -36,77 +62,56 @@ pub(crate) enum Verb {
     #[command(after_help = crate::advise::EXAMPLES)]
     Advise(Box<crate::advise::AdviseOptions>),
     /// Run a study: one that is built in, or a file of yours.
-    #[command(after_help = examples::STUDY, visible_alias = "run")]
+    #[command(visible_alias = "run")]
     Study(Box<StudyOptions>),
     /// Go on with a run that was broken off or ran out of time, whatever it measures.
-    #[command(after_help = examples::RESUME)]
     Resume(Box<ResumeOptions>),
     /// Find the size of values at which the order of two stores changes.
-    #[command(after_help = crate::crossover::EXAMPLES)]
     Crossover(Box<crate::crossover::CrossoverOptions>),
     /// Render a result again, in any format, or one study from several machines together.
-    #[command(after_help = crate::report::EXAMPLES)]
     Report(crate::report::ReportOptions),
     /// Compare results of different sessions: versions, settings, machines; exit 1 on a regression.
-    #[command(after_help = crate::compare::EXAMPLES)]
     Compare(crate::compare::CompareOptions),
     /// What published studies claim, what would decide it, and whether it holds here.
-    #[command(after_help = crate::claims::EXAMPLES)]
     Claims(Box<crate::claims::ClaimsOptions>),
     /// Cut the power, many times: what does each setting lose, and does it keep its promise?
     #[command(after_help = crate::crash::EXAMPLES)]
     Crash(Box<crate::crash::CrashOptions>),
     /// Look at this machine: what would spoil a measurement, and how to mend it.
-    #[command(after_help = examples::DOCTOR)]
     Doctor(crate::doctor::DoctorOptions),
     /// Calibrate: how truly does this program measure on this machine?
-    #[command(after_help = crate::calibrate::EXAMPLES)]
     Calibrate(Box<crate::calibrate::CalibrateOptions>),
     /// List what there is: studies, stores with their settings, drivers.
-    #[command(after_help = examples::LIST)]
     List(ListOptions),
     /// Check a driver of stores.
-    #[command(after_help = examples::DRIVERS)]
     Drivers(crate::drivers::DriversOptions),
     /// Pack a directory into one SQLite Archive.
-    #[command(after_help = crate::archive::PACK)]
     Pack(crate::archive::PackOptions),
     /// Unpack an SQLite Archive into a directory.
-    #[command(after_help = crate::archive::UNPACK)]
     Unpack(crate::archive::UnpackOptions),
     /// List what is in an SQLite Archive.
-    #[command(after_help = crate::archive::LS)]
     Ls(crate::archive::LsOptions),
     /// Print files of an SQLite Archive.
-    #[command(after_help = crate::archive::CAT)]
     Cat(crate::archive::CatOptions),
     /// Look whether an SQLite Archive is whole: its database, every name, every value.
-    #[command(after_help = crate::archive::VERIFY)]
     Verify(crate::archive::VerifyOptions),
     /// Put files into an SQLite Archive that is there, or replace them.
-    #[command(after_help = crate::archive::ADD)]
     Add(crate::archive::AddOptions),
     /// Take files out of an SQLite Archive.
-    #[command(after_help = crate::archive::RM)]
     Rm(crate::archive::RmOptions),
     /// Show an SQLite Archive as a directory, read-only.
-    #[command(after_help = crate::archive::MOUNT)]
     Mount(crate::archive::MountOptions),
     /// Show what is in a directory of files, or in a database: sizes, and what is odd.
-    #[command(after_help = examples::STAT)]
     Stat(crate::kvtest::StatOptions),
     /// SQLite's kvtest, verb for verb: init, stat, export and run.
-    #[command(after_help = examples::KVTEST)]
     Kvtest {
         /// Which of its verbs.
         #[command(subcommand)]
         verb: crate::kvtest::Verb,
     },
     /// Print the manual, or write it as man pages.
-    #[command(after_help = examples::MAN)]
     Man(crate::manual::ManOptions),
     /// Print what completes verbs, options and names in your shell.
-    #[command(after_help = examples::COMPLETIONS)]
     Completions(crate::manual::CompletionsOptions),
 }
 
@@ -372,10 +377,9 @@ pub(crate) const DURABILITIES: &[(Durability, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_consistent() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 }

@@ -14,28 +14,7 @@ use stowplan_model::CellId;
 use stowplan_report::compare::{Compared, MARK, Side, Source, csv, document, json, other_machine};
 use stowplan_report::render;
 
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan compare before after       did anything get slower? exit 1 if so
-  stowplan compare before after --threshold 5%
-                                      by more than 5%
-  stowplan compare --base old-* --new new-*
-                                      several sessions of each: measures what
-                                      sessions of one program differ by
-  stowplan compare before after --require-resolved
-                                      exit 2 if that cannot be told of a cell
-  stowplan compare before after --format md > comment.md
-                                      a comment for a pull request
-  stowplan compare before after --to changes.html
-                                      a page; .md, .csv and .json as well
-  stowplan compare laptop server --by ratio
-                                      other machines: did ratios change?
-  stowplan compare result result --cells read/sql=read/blob
-                                      one cell against another
-
-What it can tell and what it cannot: docs/compare.md.";
-
-/// So many cells are named in a message before the rest is counted.
+/// The most cells that a message names before the rest is counted.
 const FEW_NAMES: usize = 5;
 
 /// Options of `compare`.

@@ -6,7 +6,7 @@ use crate::error::{CliError, Exit};
 use crate::places::Drawn;
 use crate::screen::{print, warn};
 use crate::study::carry_out;
-use crate::values::one_of;
+use crate::values::{one_of, size};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,21 +17,8 @@ use stowplan_harness::plan::{duration, needs};
 use stowplan_harness::runner::Extender;
 use stowplan_model::{
     AccessOrder, CacheState, Durability, Operation, PerTransaction, Plan, Role, Sought, StoreSpec,
-    WorkloadSpec, format_bytes, format_size, parse_size,
+    WorkloadSpec, format_bytes, format_size,
 };
-
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan crossover                  SQLite or a file each, 1 KiB to 1 MiB
-  stowplan crossover sqlite files --page-size 4096 --page-size 16384
-                                      the same, with two sizes of pages
-  stowplan crossover sqlite:api=blob,mmap=1GiB files:layout=tree --to 8MiB
-                                      any two stores, any range
-  stowplan crossover sqlite:journal=off,synchronous=off files:write=in-place \\
-      --operation overwrite --budget 5m
-                                      overwrites, with equal promises
-
-What is found is a zone, not a number: docs/method.md, \"Crossover\".";
 
 /// Memory that each store may use for caching, as in studies.
 const MEMORY_BUDGET: u64 = 4 << 20;
@@ -116,10 +103,6 @@ const ORDERS: &[(AccessOrder, &str)] = &[
     (AccessOrder::Ascending, "By rising key"),
     (AccessOrder::Descending, "By falling key"),
 ];
-
-fn size(text: &str) -> Result<u64, String> {
-    parse_size(text).map_err(|error| error.to_string())
-}
 
 fn some_bytes(text: &str) -> Result<u64, String> {
     match size(text)? {

@@ -9,6 +9,7 @@ use stowplan_archive::in_words;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_model::StudyError;
+use stowplan_stores::StoreError;
 use stowplan_stores::registry::ResolveError;
 use thiserror::Error;
 
@@ -90,7 +91,10 @@ pub(crate) enum CliError {
     Work(Box<HarnessError>),
     /// Something about an archive.
     #[error(transparent)]
-    Archive(#[from] ArchiveError),
+    Archive(ArchiveError),
+    /// Ctrl-C, before there was anything that stays.
+    #[error("interrupted; nothing was left behind")]
+    Interrupted,
     /// A place of the user's cannot be looked at.
     #[error(transparent)]
     Place(ArchiveError),
@@ -106,6 +110,21 @@ impl From<HarnessError> for CliError {
     }
 }
 
+impl From<ArchiveError> for CliError {
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::Interrupted => Self::Interrupted,
+            error => Self::Archive(error),
+        }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        KvtestError::from(error).into()
+    }
+}
+
 impl From<KvtestError> for CliError {
     fn from(error: KvtestError) -> Self {
         HarnessError::from(error).into()
@@ -113,6 +132,14 @@ impl From<KvtestError> for CliError {
 }
 
 impl CliError {
+    /// For `map_err`: what broke off in its work.
+    pub(crate) fn work(error: impl Into<HarnessError>) -> Self {
+        match error.into() {
+            HarnessError::Interrupted => Self::Interrupted,
+            error => Self::Work(Box::new(error)),
+        }
+    }
+
     /// What to say, a line for each mistake.
     pub(crate) fn lines(&self) -> Vec<String> {
         match self {
@@ -145,7 +172,7 @@ impl CliError {
     /// The exit code: 1 once measuring had begun, 2 before.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Work(error) if matches!(**error, HarnessError::Interrupted) => Exit::Interrupted,
+            Self::Interrupted => Exit::Interrupted,
             Self::Run { .. } | Self::Work(_) => Exit::Failed,
             Self::Archive(error) if !error.is_about_input() => Exit::Failed,
             _ => Exit::Usage,

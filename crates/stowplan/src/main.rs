@@ -11,7 +11,6 @@ mod crossover;
 mod doctor;
 mod drivers;
 mod error;
-mod examples;
 mod form;
 mod kvtest;
 mod listing;
@@ -27,7 +26,7 @@ mod study;
 mod typed;
 mod values;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 use cli::{Arguments, Colour, Verb};
 use error::{CliError, Exit};
 use std::ffi::OsString;
@@ -50,7 +49,8 @@ fn main() -> ExitCode {
 /// Does what was typed.
 fn for_people() -> Exit {
     let typed = kvtest::as_typed(std::env::args_os());
-    match Arguments::try_parse_from(&typed) {
+    let matches = cli::command().try_get_matches_from(&typed);
+    match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => {
             arguments.colour.write_global();
             ended(run(arguments))
@@ -62,6 +62,10 @@ fn for_people() -> Exit {
 /// How it ended, with what went wrong on stderr.
 fn ended(result: Result<Exit, CliError>) -> Exit {
     result.unwrap_or_else(|error| {
+        if error.exit() == Exit::Interrupted {
+            screen::warn(&error.to_string());
+            return Exit::Interrupted;
+        }
         for line in error.lines() {
             complain(&line, error.command());
         }
@@ -88,7 +92,7 @@ fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
             Exit::Usage
         }
         _ => {
-            let mut root = Arguments::command();
+            let mut root = cli::command();
             root.build();
             let words = typed.iter().skip(1);
             let verb = words.fold(&root, |verb, word| {

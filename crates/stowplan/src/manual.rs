@@ -1,14 +1,14 @@
 //! `stowplan man` and `stowplan completions`: made from the arguments themselves, so that they
 //! cannot say anything else.
 
-use crate::cli::Arguments;
+use crate::cli;
 use crate::error::{CliError, Exit};
 use crate::output::{Written, write_whole};
 use crate::screen::print;
 use crate::studies;
 use crate::typed::no_such_verb;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Command, CommandFactory, ValueHint};
+use clap::{Args, Command, ValueHint};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use std::fs;
@@ -73,21 +73,48 @@ pub(crate) fn completions(options: &CompletionsOptions) -> Exit {
     Exit::Done
 }
 
-/// For fish, clap leaves out what stands without an option in front of it.
-fn names_for_fish() -> String {
-    let studies: Vec<&str> = studies::names().collect();
+/// Arguments whose values have names: the verb, the argument, and the names.
+fn named() -> [(&'static str, &'static str, Vec<&'static str>); 8] {
     let stores: Vec<&str> = registry::all().map(StoreKind::name).collect();
-    let named = [
-        ("study run", studies),
-        ("list", stores.clone()),
-        ("crossover", stores),
-        ("man", PAGES.iter().map(String::as_str).collect()),
-    ];
-    let line = |(verb, names): (&str, Vec<&str>)| {
-        let names = names.join(" ");
-        format!("complete -c stowplan -n \"__fish_seen_subcommand_from {verb}\" -a \"{names}\"\n")
-    };
-    named.map(line).concat()
+    let studies: Vec<&str> = studies::names().collect();
+    [
+        ("man", "verb", PAGES.iter().map(String::as_str).collect()),
+        ("study", "study", studies.clone()),
+        ("study", "scale", SCALES.into()),
+        ("doctor", "study", studies),
+        ("doctor", "scale", SCALES.into()),
+        ("list", "name", stores.clone()),
+        ("crossover", "a", stores.clone()),
+        ("crossover", "b", stores),
+    ]
+}
+
+/// The arguments with these names; what is typed may be something else all the same.
+fn with_names() -> Command {
+    named()
+        .into_iter()
+        .fold(cli::command(), |root, (verb, argument, names)| {
+            root.mut_subcommand(verb, |verb| {
+                verb.mut_arg(argument, |a| {
+                    a.value_parser(PossibleValuesParser::new(names))
+                })
+            })
+        })
+}
+
+/// The names of what stands without an option in front of it: clap leaves them out for fish.
+fn names_for_fish() -> String {
+    let mut script = String::new();
+    for (verb, argument, names) in named() {
+        if !matches!((verb, argument), ("doctor", _) | (_, "scale" | "b")) {
+            let verb = if verb == "study" { "study run" } else { verb };
+            let names = names.join(" ");
+            script.push_str(&format!(
+                "complete -c stowplan -n \"__fish_seen_subcommand_from {verb}\" -a \"{names}\"\n"
+            ));
+        }
+    }
+    script
 }
 
 /// For bash, clap offers the options where a file is to be named. A function that offers nothing
@@ -136,19 +163,15 @@ fn with_files_for_bash(script: &str, root: &Command) -> String {
 
 /// The arguments, with what clap adds to each verb.
 fn command() -> Command {
-    let mut command = Arguments::command().disable_help_subcommand(true);
+    let mut command = cli::command().disable_help_subcommand(true);
     command.build();
     command
 }
 
-fn verbs(root: &Command) -> impl Iterator<Item = &Command> {
-    root.get_subcommands().filter(|verb| !verb.is_hide_set())
-}
-
 /// The verbs, and theirs, which have pages of their own.
 fn pages(root: &Command) -> Vec<&Command> {
-    let with_own = |verb| std::iter::once(verb).chain(verbs(verb));
-    let pages = verbs(root).flat_map(with_own);
+    let with_own = |verb| std::iter::once(verb).chain(Command::get_subcommands(verb));
+    let pages = root.get_subcommands().flat_map(with_own);
     pages.filter(|verb| verb.get_name() != "help").collect()
 }
 
@@ -162,44 +185,6 @@ fn find<'c>(root: &'c Command, name: &str) -> Result<&'c Command, CliError> {
     let mut known = pages(root).into_iter();
     let found = known.find(|verb| name_of(verb) == name);
     found.ok_or_else(|| CliError::Usage(no_such_verb(name, root)))
-}
-
-/// Arguments whose values have names get them; what is typed may be something else all the same.
-fn with_names() -> Command {
-    let stores: Vec<&str> = registry::all().map(StoreKind::name).collect();
-    let studies: Vec<&str> = studies::names().collect();
-    let named = |argument: clap::Arg, names: &[&'static str]| {
-        argument.value_parser(PossibleValuesParser::new(names.iter().copied()))
-    };
-    let (of_study, of_stores) = (studies.clone(), stores.clone());
-    let pages = PAGES.iter().map(String::as_str);
-    let pages = PossibleValuesParser::new(pages);
-    without_hidden(&Arguments::command())
-        .mut_subcommand("man", |verb| {
-            verb.mut_arg("verb", |argument| argument.value_parser(pages))
-        })
-        .mut_subcommand("study", |verb| {
-            verb.mut_arg("study", |argument| named(argument, &of_study))
-                .mut_arg("scale", |argument| named(argument, &SCALES))
-        })
-        .mut_subcommand("doctor", |verb| {
-            verb.mut_arg("study", |argument| named(argument, &studies))
-                .mut_arg("scale", |argument| named(argument, &SCALES))
-        })
-        .mut_subcommand("list", |verb| {
-            verb.mut_arg("name", |argument| named(argument, &of_stores))
-        })
-        .mut_subcommand("crossover", |verb| {
-            verb.mut_arg("a", |argument| named(argument, &stores))
-                .mut_arg("b", |argument| named(argument, &stores))
-        })
-}
-
-/// The arguments without verbs that nobody types: a shell would offer them.
-fn without_hidden(root: &Command) -> Command {
-    Command::new("stowplan")
-        .args(root.get_arguments().cloned())
-        .subcommands(verbs(root).cloned())
 }
 
 fn write_pages(root: &Command, directory: &Path) -> Result<Exit, CliError> {
@@ -244,7 +229,7 @@ fn page(command: &Command) -> io::Result<String> {
     if command.get_arguments().next().is_some() {
         man.render_options_section(&mut page)?;
     }
-    if verbs(command).next().is_some() {
+    if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
     if let Some(examples) = command.get_after_help() {
@@ -356,6 +341,6 @@ mod tests {
     #[test]
     fn names_that_are_completed_are_no_duty() {
         with_names().debug_assert();
-        Arguments::command().debug_assert();
+        cli::command().debug_assert();
     }
 }

@@ -6,12 +6,13 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use stowplan_archive::parent_of;
 use stowplan_harness::disk;
 use stowplan_report::{MARK, claims, compare, csv, json};
 
 /// The file of raw records.
 const RESULT: &str = "result.jsonl";
-/// So many characters of a study and of a host are in the name of a directory: names have an end.
+/// The most characters of a study and of a host in the name of a directory: names have an end.
 const NAMED: usize = 80;
 /// How the names of files begin and end that are not whole yet.
 const TEMPORARY: (&str, &str) = (".stowplan-", ".tmp");
@@ -151,7 +152,7 @@ pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError>
 /// Whether a report can be written there, as far as that can be told before: nothing has the name,
 /// or a report.
 pub(crate) fn report_may_stand(path: &Path) -> Result<Written, CliError> {
-    let directory = directory_of(path);
+    let directory = parent_of(path);
     if !directory.is_dir() {
         return Err(CliError::io("write", path)(ErrorKind::NotFound.into()));
     }
@@ -170,13 +171,13 @@ pub(crate) fn write_whole(
     let (Written::Yes, exists) = standing(path, ours)? else {
         return Ok(Written::NotOurs);
     };
-    remove_abandoned(directory_of(path), ours);
+    remove_abandoned(parent_of(path), ours);
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY.0)
         .suffix(TEMPORARY.1)
         // As any new file: what the umask leaves of it.
         .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(directory_of(path))
+        .tempfile_in(parent_of(path))
         .map_err(refused)?;
     // Before it has anything in it. Where the file system knows no locks, nobody removes what is left.
     let _ = temporary.as_file().try_lock();
@@ -225,13 +226,6 @@ fn standing(path: &Path, ours: fn(&[u8]) -> bool) -> Result<(Written, bool), Cli
 /// The kind only: the text names the temporary, which means nothing to anyone.
 fn refused(path: &Path, error: &io::Error) -> CliError {
     CliError::io("write", path)(error.kind().into())
-}
-
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
 }
 
 fn is_empty(path: &Path) -> bool {

@@ -2,13 +2,17 @@
 //! beginning; elsewhere nothing, or with `--verbose` a line for each comparison.
 
 use crate::cli::PrintOptions;
+use crate::error::CliError;
 use crate::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr, stdout};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use stowplan_analysis::RatioEstimate;
+use stowplan_archive::Watch;
+use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::runner::{Event, Observer};
 
 /// From one turn of a line to the next.
@@ -22,7 +26,7 @@ pub(crate) struct Progress {
     /// Whether warnings stand in the report that follows on the same terminal: there they are read,
     /// and once is enough.
     defers_warnings: bool,
-    /// So many were put off until then.
+    /// How many were put off until then.
     deferred: usize,
     /// Whether each comparison is announced on a line that stays.
     announces: bool,
@@ -227,7 +231,7 @@ impl Steps {
         }
     }
 
-    /// So many are done, of so many.
+    /// Shows how many are done, of how many.
     pub(crate) fn at(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);
@@ -244,6 +248,39 @@ impl Steps {
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Watches work on the user's data: Ctrl-C ends it, and a bar shows how far it is.
+pub(crate) struct Watcher {
+    pub(crate) interrupt: Interrupt,
+    pub(crate) steps: Steps,
+}
+
+impl Watcher {
+    /// Watches work on `path` that counts in `unit`.
+    pub(crate) fn new(quiet: bool, unit: &'static str, path: &Path) -> Result<Self, CliError> {
+        let interrupt = Interrupt::on_signals();
+        Ok(Self {
+            interrupt: interrupt.map_err(CliError::io("watch for Ctrl-C for", path))?,
+            steps: Steps::new(quiet, unit),
+        })
+    }
+}
+
+impl Watch for Watcher {
+    fn progress(&self, done: u64, total: u64) {
+        self.steps.at(done, total);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.raised()
     }
 }
 

@@ -20,22 +20,6 @@ use stowplan_report::render::{html, markdown, terminal};
 use stowplan_report::shell::quoted;
 use stowplan_report::{csv, github_action, json, run};
 
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan report stowplan-results/DIR
-                                      the verdicts, and report.html in DIR
-  stowplan report RESULT --baseline sql
-                                      ratios against the cell 'sql' instead
-  stowplan report RESULT --format csv > cells.csv
-  stowplan report RESULT --format github-action-benchmark > latency.json
-  stowplan report results/*           one study on several machines: on how many
-                                      each finding holds, with a bar for each
-  stowplan report results/* --to machines.html
-
-How to run one study on many machines: docs/fleet.md.
-The formats: docs/report-formats.md.
-Versions, commits or settings against each other: stowplan compare.";
-
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportOptions {
@@ -63,6 +47,16 @@ pub(crate) struct Loaded {
     pub(crate) records: Vec<Record>,
     /// What they say.
     pub(crate) analysis: Analysis,
+}
+
+impl Loaded {
+    /// Analyses records that were changed.
+    pub(crate) fn analyse_again(&mut self) -> Result<(), CliError> {
+        let path = self.path.clone();
+        let analysis = analyse(&self.records, None);
+        self.analysis = analysis.map_err(|error| CliError::Analysis { path, error })?;
+        Ok(())
+    }
 }
 
 /// Reads and analyses a result: its directory, or its `result.jsonl`. Lines that cannot be read
@@ -186,71 +180,135 @@ fn with_baseline(mut loaded: Loaded, baseline: Option<&String>) -> Result<Loaded
     rebase(&mut loaded.records, baseline).map_err(|error| {
         CliError::Usage(format!("--baseline, {}: {error}", loaded.path.display()))
     })?;
-    loaded.analysis = analyse(&loaded.records, None).map_err(|error| CliError::Analysis {
-        path: loaded.path.clone(),
-        error,
-    })?;
+    loaded.analyse_again()?;
     Ok(loaded)
+}
+
+/// Results as they are shown, in any form.
+pub(crate) trait Shown {
+    /// All of it; with the raw records if they are asked for.
+    fn document(&self, raw: bool) -> Document;
+
+    /// What of it a screen has room for, in tables of so many rows.
+    fn screen(&self, rows: usize) -> Document {
+        self.document(false).shortened(rows)
+    }
+
+    /// What programs read.
+    fn data(&self, format: Format) -> Result<String, serde_json::Error>;
+
+    /// Where its page stands.
+    ///
+    /// # Errors
+    /// There is no place for one.
+    fn page(&self) -> Result<PathBuf, CliError>;
+
+    /// Whether a summary in Markdown stands beside the page.
+    fn has_summary(&self) -> bool {
+        true
+    }
+
+    /// What follows on a terminal, before it is said where the page is.
+    fn next_step(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Shown for Loaded {
+    fn document(&self, raw: bool) -> Document {
+        run::document(&self.analysis, if raw { self.raw.as_str() } else { "" })
+    }
+
+    fn screen(&self, rows: usize) -> Document {
+        run::screen(&self.analysis, rows)
+    }
+
+    fn data(&self, format: Format) -> Result<String, serde_json::Error> {
+        match format {
+            Format::Csv => Ok(csv::render(&self.analysis)),
+            Format::GithubActionBenchmark => github_action::render(&self.analysis),
+            _ => json::render(&self.analysis),
+        }
+    }
+
+    fn page(&self) -> Result<PathBuf, CliError> {
+        Ok(self.path.with_file_name("report.html"))
+    }
+
+    /// Of an answer that was cut short, how to go on with the same values.
+    fn next_step(&self) -> Option<String> {
+        let end = self.analysis.end.as_ref();
+        let is_whole = end.is_some_and(|end| end.outcome == RunOutcome::Complete);
+        self.analysis.advice.as_ref().filter(|_| !is_whole)?;
+        let directory = self.path.parent()?.to_string_lossy();
+        let command = format!("stowplan resume {}", quoted(&directory));
+        Some(format!("More rounds of the same values: {command}\n"))
+    }
+}
+
+/// Several results of one study, side by side.
+struct Together<'a> {
+    fleet: Fleet<'a>,
+    raw: Vec<&'a str>,
+}
+
+impl Shown for Together<'_> {
+    fn document(&self, raw: bool) -> Document {
+        self.fleet.document(if raw { &self.raw[..] } else { &[] })
+    }
+
+    fn screen(&self, rows: usize) -> Document {
+        self.fleet.screen(rows)
+    }
+
+    fn data(&self, format: Format) -> Result<String, serde_json::Error> {
+        match format {
+            Format::Csv => Ok(self.fleet.csv()),
+            _ => self.fleet.json(),
+        }
+    }
+
+    /// It belongs to none of them. What a study measures at another scale than its own has a page of its own.
+    fn page(&self) -> Result<PathBuf, CliError> {
+        let directory = Path::new("stowplan-results");
+        std::fs::create_dir_all(directory).map_err(CliError::io("create directory", directory))?;
+        let plain = |c: char| match c {
+            c if c.is_ascii_alphanumeric() || c == '-' => c,
+            _ => '_',
+        };
+        let scale = match self.fleet.scale() {
+            STANDARD_SCALE => String::new(),
+            scale => format!("-{scale}"),
+        };
+        let name = format!("{}{scale}", self.fleet.study());
+        // Names of files have an end.
+        let name: String = name.chars().take(120).map(plain).collect();
+        Ok(directory.join(format!("machines-{name}.html")))
+    }
+
+    fn has_summary(&self) -> bool {
+        false
+    }
 }
 
 /// Renders a result again, or several together.
 pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(Format::value_variants())?;
-    match options.results.as_slice() {
-        [one] => match crash::read(one)? {
-            Some(run) => crash::report(&run, form, &options.form.print).map(|()| Exit::Done),
-            None => single(one, options, form),
-        },
-        several => together(several, options, form),
-    }
-}
-
-fn single(path: &Path, options: &ReportOptions, form: Form<'_>) -> Result<Exit, CliError> {
-    let loaded = with_baseline(load(path)?, options.baseline.as_ref())?;
-    let Some(format) = form.format else {
-        if options.baseline.is_none() && calibrate::of(&loaded)?.is_some() {
-            calibrate::present(&loaded, &options.form.print)?;
-        } else if options.baseline.is_none() {
-            present(&loaded, &options.form.print);
-        } else {
-            print_text(&loaded.analysis, &options.form.print);
-            note(
-                "the files beside the result keep its own baseline; --to FILE.html writes this one",
-            );
-        }
-        return Ok(Exit::Done);
+    let [one] = options.results.as_slice() else {
+        return together(&options.results, options, form);
     };
-    let text = rendered(&loaded, format)?;
-    if form.file().is_some() || format != Format::Html {
-        form.deliver(&text)?;
+    if let Some(run) = crash::read(one)? {
+        crash::report(&run, form, &options.form.print)?;
         return Ok(Exit::Done);
     }
-    let page = loaded.path.with_file_name("report.html");
-    if options.baseline.is_some() {
-        return Err(CliError::Usage(format!(
-            "{} keeps the planned baseline; name another page with --to FILE.html",
-            page.display()
-        )));
+    let loaded = with_baseline(load(one)?, options.baseline.as_ref())?;
+    match calibrate::of(&loaded)? {
+        Some(calibrated) if form.is_terminal() && options.baseline.is_none() => {
+            deliver(&calibrated, options, form)?;
+        }
+        _ => deliver(&loaded, options, form)?,
     }
-    replace(&page, &text, Some(format))?;
-    say_where(&page);
     Ok(Exit::Done)
-}
-
-/// A result in a format.
-fn rendered(loaded: &Loaded, format: Format) -> Result<String, CliError> {
-    let analysis = &loaded.analysis;
-    Ok(match format {
-        Format::Html => html::render(&run::document(analysis, &loaded.raw)),
-        Format::Md => markdown::render(&run::document(analysis, "")),
-        Format::Csv => csv::render(analysis),
-        Format::Json => as_text(json::render(analysis))?,
-        Format::GithubActionBenchmark => as_text(github_action::render(analysis))?,
-    })
-}
-
-fn say_where(page: &Path) {
-    print(&format!("The report: {}\n", page.display()));
 }
 
 /// Several results of one study. One that cannot be read is left out, and the exit code says so.
@@ -264,114 +322,106 @@ fn together(paths: &[PathBuf], options: &ReportOptions, form: Form<'_>) -> Resul
         )));
     }
     let mut loaded = Vec::new();
-    let mut left_out = 0;
     for path in paths {
         match load(path) {
             Ok(result) => loaded.push(with_baseline(result, options.baseline.as_ref())?),
             Err(error @ (CliError::Unreadable(_) | CliError::Analysis { .. })) => {
                 warn(&format!("{error}; this result is left out"));
-                left_out += 1;
             }
             Err(error) => return Err(error),
         }
     }
-    if loaded.len() < 2 {
+    let (read, given) = (loaded.len(), paths.len());
+    if read < 2 {
         return Err(CliError::Usage(format!(
-            "of {} results only {} can be read, which is not enough to set side by side",
-            paths.len(),
-            loaded.len()
+            "of {given} results only {read} can be read, which is not enough to set side by side"
         )));
     }
     let analyses: Vec<&Analysis> = loaded.iter().map(|loaded| &loaded.analysis).collect();
-    let fleet = Fleet::of(&analyses).map_err(|error| not_together(&error, &loaded))?;
-    write_together(&fleet, &loaded, options, form)?;
-    Ok(if left_out > 0 {
-        Exit::Failed
-    } else {
-        Exit::Done
+    let together = Together {
+        fleet: Fleet::of(&analyses).map_err(|error| not_together(&error, &loaded))?,
+        raw: loaded.iter().map(|loaded| loaded.raw.as_str()).collect(),
+    };
+    deliver(&together, options, form)?;
+    Ok(match read < given {
+        true => Exit::Failed,
+        false => Exit::Done,
     })
 }
 
-fn write_together(
-    fleet: &Fleet<'_>,
-    loaded: &[Loaded],
-    options: &ReportOptions,
-    form: Form<'_>,
-) -> Result<(), CliError> {
-    let page = || {
-        let raw: Vec<&str> = loaded.iter().map(|loaded| loaded.raw.as_str()).collect();
-        html::render(&fleet.document(&raw))
-    };
-    let text = match form.format {
-        None => {
-            print_together(fleet, options, page);
-            return Ok(());
+/// Shows results in the form that is asked for. With another baseline the page that stands stays.
+fn deliver(shown: &dyn Shown, options: &ReportOptions, form: Form<'_>) -> Result<(), CliError> {
+    let is_rebased = options.baseline.is_some();
+    let Some(format) = form.format else {
+        if !is_rebased {
+            return show(shown, &options.form.print).map(drop);
         }
-        Some(Format::Md) => markdown::render(&fleet.document(&[])),
-        Some(Format::Csv) => fleet.csv(),
-        Some(Format::Json) => as_text(fleet.json())?,
-        Some(Format::Html | Format::GithubActionBenchmark) => page(),
+        print_on_terminal(shown, &options.form.print);
+        note("the page that stands keeps the planned baseline; --to FILE.html writes this one");
+        return Ok(());
     };
-    if form.file().is_some() || form.format != Some(Format::Html) {
-        return form.deliver(&text);
+    if form.file().is_some() || format != Format::Html {
+        return form.deliver(&rendered(shown, format)?);
     }
-    let path = page_of_machines(fleet)?;
-    if options.baseline.is_some() {
+    let page = shown.page()?;
+    if is_rebased {
         return Err(CliError::Usage(format!(
-            "{} is for the planned baseline; name another page with --to FILE.html",
-            path.display()
+            "{} keeps the planned baseline; name another page with --to FILE.html",
+            page.display()
         )));
     }
-    replace(&path, &text, form.format)?;
-    say_where(&path);
+    replace(&page, &rendered(shown, format)?, Some(format))?;
+    print(&format!("The report: {}\n", page.display()));
     Ok(())
 }
 
-/// On the terminal, with a page of the machines that belongs to none of them.
-fn print_together(fleet: &Fleet<'_>, options: &ReportOptions, page: impl Fn() -> String) {
-    let print_options = &options.form.print;
-    if print_options.verbose {
-        print_document(&fleet.document(&[]), print_options);
-    } else {
-        let terminal = screen::terminal(print_options.detail());
-        print(&terminal::on_one_screen(
-            |rows| fleet.screen(rows),
-            &terminal,
-        ));
-    }
-    if options.baseline.is_some() {
-        note("no page is written of this baseline; --to FILE.html writes one");
-        return;
-    }
-    match page_of_machines(fleet) {
-        Ok(path) if keep(&path, &page()) => {
-            print(&format!("\nThe report: {}\n", path.display()));
-        }
-        Ok(_) => {}
-        Err(error) => warn(&format!("{error}; the report is printed only")),
-    }
+fn rendered(shown: &dyn Shown, format: Format) -> Result<String, CliError> {
+    Ok(match format {
+        Format::Html => html::render(&shown.document(true)),
+        Format::Md => markdown::render(&shown.document(false)),
+        _ => as_text(shown.data(format))?,
+    })
 }
 
-/// Where the page of several results is written unless told: it belongs to none of them. What a
-/// study measures at another scale than its own has a page of its own.
-fn page_of_machines(fleet: &Fleet<'_>) -> Result<PathBuf, CliError> {
-    let directory = Path::new("stowplan-results");
-    std::fs::create_dir_all(directory).map_err(CliError::io("create directory", directory))?;
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' {
-            c
-        } else {
-            '_'
+/// Prints results and writes the files beside them; whether the page could be written. Those that cannot be are a
+/// warning: what was asked for has been printed by then.
+pub(crate) fn show(shown: &dyn Shown, options: &PrintOptions) -> Result<bool, CliError> {
+    let format = options.format();
+    match format {
+        None => print_on_terminal(shown, options),
+        Some(Format::Html) => {}
+        Some(format) => print(&rendered(shown, format)?),
+    }
+    let page = match shown.page() {
+        Ok(page) => page,
+        Err(error) => {
+            warn(&format!("{error}; the report is printed only"));
+            return Ok(false);
         }
     };
-    let scale = match fleet.scale() {
-        STANDARD_SCALE => String::new(),
-        scale => format!("-{scale}"),
-    };
-    let name = format!("{}{scale}", fleet.study());
-    // Names of files have an end.
-    let name: String = name.chars().take(120).map(plain).collect();
-    Ok(directory.join(format!("machines-{name}.html")))
+    if shown.has_summary() {
+        let summary = page.with_file_name("summary.md");
+        keep(&summary, &markdown::render(&shown.document(false)));
+    }
+    let is_kept = keep(&page, &html::render(&shown.document(true)));
+    let page = page.display();
+    if let (None, Some(text)) = (format, shown.next_step()) {
+        print(&text);
+    }
+    match format {
+        None if is_kept => print(&format!("\nThe report: {page}\n")),
+        Some(Format::Html) if is_kept => print(&format!("The report: {page}\n")),
+        _ => {}
+    }
+    Ok(is_kept)
+}
+
+fn print_on_terminal(shown: &dyn Shown, options: &PrintOptions) {
+    let terminal = screen::terminal(options.detail());
+    print(&match options.verbose {
+        true => terminal::render(&shown.document(false), &terminal),
+        false => terminal::on_one_screen(|rows| shown.screen(rows), &terminal),
+    });
 }
 
 /// Why results are not set side by side, with their paths.
@@ -400,79 +450,8 @@ fn not_together(error: &MachinesError, loaded: &[Loaded]) -> CliError {
     })
 }
 
-/// Analyses a result, prints it and writes the files beside it. Those that cannot be written are
-/// a warning: what was asked for has been printed by then.
-pub(crate) fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
-    let loaded = load(result)?;
-    match options.format() {
-        None => present(&loaded, options),
-        Some(format) => {
-            if format != Format::Html {
-                print(&rendered(&loaded, format)?);
-            }
-            if let Some(page) = keep_files(&loaded)
-                && format == Format::Html
-            {
-                say_where(&page);
-            }
-        }
-    }
-    Ok(loaded.analysis)
-}
-
-fn present(loaded: &Loaded, options: &PrintOptions) {
-    print_text(&loaded.analysis, options);
-    let page = keep_files(loaded);
-    print(&more_time(loaded).unwrap_or_default());
-    if let Some(page) = page {
-        print(&format!("\nThe report: {}\n", page.display()));
-    }
-}
-
-/// What to type for an answer that was cut short to go on with the same values.
-fn more_time(loaded: &Loaded) -> Option<String> {
-    let end = loaded.analysis.end.as_ref();
-    let is_whole = end.is_some_and(|end| end.outcome == RunOutcome::Complete);
-    loaded.analysis.advice.as_ref().filter(|_| !is_whole)?;
-    let directory = loaded.path.parent()?.to_string_lossy();
-    let command = format!("stowplan resume {}", quoted(&directory));
-    Some(format!("More rounds of the same values: {command}\n"))
-}
-
-/// Writes the files beside a result, and says where the page is if it could be written.
-fn keep_files(loaded: &Loaded) -> Option<PathBuf> {
-    let Loaded {
-        path,
-        raw,
-        analysis,
-        ..
-    } = loaded;
-    let page = path.with_file_name("report.html");
-    keep(
-        &path.with_file_name("summary.md"),
-        &markdown::render(&run::document(analysis, "")),
-    );
-    keep(&page, &html::render(&run::document(analysis, raw))).then_some(page)
-}
-
-fn print_text(analysis: &Analysis, options: &PrintOptions) {
-    if options.verbose {
-        return print_document(&run::document(analysis, ""), options);
-    }
-    let screen = |rows| run::screen(analysis, rows);
-    let options = screen::terminal(options.detail());
-    print(&terminal::on_one_screen(screen, &options));
-}
-
-fn print_document(document: &Document, options: &PrintOptions) {
-    print(&terminal::render(
-        document,
-        &screen::terminal(options.detail()),
-    ));
-}
-
 /// Writes a report beside the result; warns and returns false if that is not possible.
-pub(crate) fn keep(path: &Path, text: &str) -> bool {
+fn keep(path: &Path, text: &str) -> bool {
     match write_report(path, text) {
         Ok(Written::Yes) => return true,
         Ok(Written::NotOurs) => warn(&format!(

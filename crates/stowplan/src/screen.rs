@@ -71,7 +71,7 @@ pub(crate) fn print(text: &str) {
     printed(anstream::stdout().lock(), &format!("{text}{newline}"));
 }
 
-/// The same of text with nothing of ours in it: names in it keep what looks like a style.
+/// Prints text with nothing of ours in it to stdout: names in it keep what looks like a style.
 pub(crate) fn print_as_it_is(text: &str) {
     printed(stdout().lock(), text);
 }
@@ -194,7 +194,7 @@ pub(crate) fn note(text: &str) {
     say(&message(NOTE, "note", text, None));
 }
 
-/// The same, and what to type about it.
+/// Says on stderr what is worth knowing, and what to type about it.
 pub(crate) fn note_with_command(text: &str, command: &str) {
     say(&message(NOTE, "note", text, Some(command)));
 }

@@ -16,29 +16,18 @@ const TEXT_BYTES: u64 = 16 << 20;
 /// More of what stores say is not told at once.
 const MOST_TOLD: usize = 100;
 
+/// Names and texts of studies that lie in `studies`.
+macro_rules! built_in {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../studies/", $name, ".toml")))),*]
+    };
+}
+
 /// Name and text of each built-in study.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("fasterthanfs", include_str!("../studies/fasterthanfs.toml")),
-    (
-        "intern-v-extern",
-        include_str!("../studies/intern-v-extern.toml"),
-    ),
-    (
-        "sqlite-builds",
-        include_str!("../studies/sqlite-builds.toml"),
-    ),
-    ("in-memory", include_str!("../studies/in-memory.toml")),
-    ("blob-or-not", include_str!("../studies/blob-or-not.toml")),
-    ("crud", include_str!("../studies/crud.toml")),
-    ("neighbours", include_str!("../studies/neighbours.toml")),
-    ("scanner", include_str!("../studies/scanner.toml")),
-    ("ycsb", include_str!("../studies/ycsb.toml")),
-    ("dbench", include_str!("../studies/dbench.toml")),
-    ("filesystems", include_str!("../studies/filesystems.toml")),
-    ("why", include_str!("../studies/why.toml")),
-    ("bindings", include_str!("../studies/bindings.toml")),
-    ("servers", include_str!("../studies/servers.toml")),
-];
+const BUILT_IN: &[(&str, &str)] = built_in!(
+    "fasterthanfs" "intern-v-extern" "sqlite-builds" "in-memory" "blob-or-not" "crud" "neighbours"
+    "scanner" "ycsb" "dbench" "filesystems" "why" "bindings" "servers"
+);
 
 /// Every built-in study.
 pub(crate) fn built_in() -> Result<Vec<Study>, CliError> {

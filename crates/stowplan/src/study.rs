@@ -6,7 +6,7 @@ use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::places::Drawn;
 use crate::progress::Progress;
-use crate::report::show;
+use crate::report::{load, show};
 use crate::screen::{note, note_with_command, print, warn};
 use crate::{drivers, listing, places, screen, studies};
 use std::collections::BTreeMap;
@@ -24,8 +24,6 @@ use stowplan_harness::runner::{self, AsPlanned, Extender, Resumption};
 use stowplan_model::{Plan, RunEnd, RunOutcome};
 use stowplan_report::shell::quoted;
 
-/// The name of the report that every run leaves behind.
-const PAGE: &str = "report.html";
 /// The name of the work directory where it lies beside the result.
 const WORK: &str = "work";
 /// How long workers of a run that was killed may take to notice.
@@ -146,7 +144,7 @@ pub(crate) fn resume(options: &ResumeOptions) -> Result<Exit, CliError> {
         if !options.print.quiet {
             note("this run is complete; there is nothing to go on with, and this is its result");
         }
-        show(&output.result(), &options.print)?;
+        show(&load(&output.result())?, &options.print)?;
         return Ok(Exit::Done);
     }
     let Begun { output, end } = go_on(output, resumption, options)?;
@@ -332,7 +330,8 @@ fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &RunO
 
 /// Shows what a run found, and how to go on where something is left to measure.
 fn shown(output: &Output, options: &RunOptions, end: &RunEnd) -> Result<Exit, CliError> {
-    let analysis = show(&output.result(), &options.print)?;
+    let loaded = load(&output.result())?;
+    let has_page = show(&loaded, &options.print)?;
     if !options.print.quiet {
         let left = match end.outcome {
             RunOutcome::Complete => None,
@@ -347,9 +346,9 @@ fn shown(output: &Output, options: &RunOptions, end: &RunEnd) -> Result<Exit, Cl
     }
     Ok(match end.outcome {
         RunOutcome::Interrupted => Exit::Interrupted,
-        _ if !analysis.failures.is_empty() => Exit::Failed,
+        _ if !loaded.analysis.failures.is_empty() => Exit::Failed,
         // A warning said why.
-        _ if !output.directory().join(PAGE).exists() => Exit::Failed,
+        _ if !has_page => Exit::Failed,
         _ => Exit::Done,
     })
 }

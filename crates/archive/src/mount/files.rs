@@ -246,9 +246,8 @@ impl Filesystem for Files {
             (number(ino), ".", Kind::Directory),
             (node.parent, "..", Kind::Directory),
         ];
-        let children = node.children.iter().filter_map(|child| {
-            let node = self.tree.node(*child)?;
-            Some((*child, node.name.as_ref(), node.kind))
+        let children = node.children.iter().filter_map(|(name, child)| {
+            Some((*child, name.as_ref(), self.tree.node(*child)?.kind))
         });
         let entries = own.into_iter().chain(children).enumerate();
         for (index, (child, name, what)) in entries.skip(usize::try_from(offset).unwrap_or(0)) {

@@ -3,7 +3,7 @@
 use super::{Pack, Packed};
 use crate::ArchiveError;
 use crate::codec::each_piece;
-use crate::error::{Fault, Refusal, Refusals};
+use crate::error::{Doing, Fault, Refusal, Refusals, Refused};
 use crate::names::stored_name;
 use crate::source::{Body, Identity, Item, Summed};
 use crate::sqlar::{Archive, OUTSIDE_TABLE};
@@ -21,7 +21,7 @@ const WRITTEN_BACK: u64 = 32 << 20;
 /// The archive that is being made, row after row.
 pub(crate) struct Rows {
     connection: Connection,
-    /// The same file, and bytes of rows since the disk began to write it. It is closed after the connection,
+    /// Its file, and bytes of rows since the disk began to write it. It is closed after the connection,
     /// since that gives up locks.
     file: File,
     unwritten: u64,
@@ -39,10 +39,11 @@ impl Rows {
     ) -> Result<Self, ArchiveError> {
         let connection = Archive::create(made, page_size)?;
         if has_outside {
-            let failed = ArchiveError::sqlite("make", &pack.archive);
-            connection.execute_batch(OUTSIDE_TABLE).map_err(failed)?;
+            connection
+                .execute_batch(OUTSIDE_TABLE)
+                .doing("make", &pack.archive)?;
         }
-        let file = File::open(made).map_err(ArchiveError::io("open", made))?;
+        let file = File::open(made).doing("open", made)?;
         Ok(Self {
             connection,
             file,
@@ -90,10 +91,11 @@ impl Rows {
     }
 
     pub(super) fn finish(self) -> Result<Packed, ArchiveError> {
-        let failed = || ArchiveError::sqlite("write", &self.name);
-        self.connection.execute_batch("COMMIT").map_err(failed())?;
+        self.connection
+            .execute_batch("COMMIT")
+            .doing("write", &self.name)?;
         let closed = self.connection.close();
-        closed.map_err(|(_, error)| failed()(error))?;
+        closed.map_err(|(_, error)| error.refused("write", &self.name))?;
         Ok(self.packed)
     }
 }
@@ -113,17 +115,17 @@ pub(crate) fn insert(
     let (mode, mtime) = (item.mode, item.mtime);
     let row = |sz: i64, data: &dyn ToSql| {
         let sql = "INSERT INTO sqlar(name, mode, mtime, sz, data) VALUES(?1, ?2, ?3, ?4, ?5)";
-        let mut statement = connection.prepare_cached(sql).map_err(written(archive))?;
-        let inserted = statement.insert(rusqlite::params![name, mode, mtime, sz, data]);
-        inserted.map_err(written(archive))
+        let mut statement = connection.prepare_cached(sql).doing("write", archive)?;
+        let row = rusqlite::params![name, mode, mtime, sz, data];
+        statement.insert(row).doing("write", archive)
     };
     match &mut item.body {
-        Body::None => return row(0, &Null).map(drop),
+        Body::None => return Ok(row(0, &Null).map(drop)?),
         Body::Outside => {
             let sql = "INSERT INTO sqlar_outside VALUES(?1, ?2, ?3, ?4, ?5)";
             let row = rusqlite::params![name, mode, mtime, size, item.crc32];
-            let inserted = connection.execute(sql, row);
-            return inserted.map_err(written(archive)).map(drop);
+            connection.execute(sql, row).doing("write", archive)?;
+            return Ok(());
         }
         Body::Link(target) => row(-1, target).map(drop)?,
         Body::Bytes(bytes) => row(size, bytes).map(drop)?,
@@ -144,14 +146,9 @@ pub(crate) fn insert(
         let sql = "INSERT OR REPLACE INTO sqlar_crc32 VALUES(?1, ?2)";
         let statement = connection.prepare_cached(sql);
         let inserted = statement.and_then(|mut made| made.execute((name, item.crc32)));
-        inserted.map_err(written(archive))?;
+        inserted.doing("write", archive)?;
     }
     Ok(())
-}
-
-fn written(archive: &Path) -> impl FnOnce(rusqlite::Error) -> Fault {
-    let failed = ArchiveError::sqlite("write", archive);
-    move |error| Fault::Fatal(failed(error))
 }
 
 fn changed<E>(_: E) -> Fault {
@@ -169,7 +166,7 @@ fn or_give_up<T>(
     let filled = fill();
     if let Err(Fault::Entry(_)) = filled {
         let deleted = connection.execute("DELETE FROM sqlar WHERE rowid = ?1", [rowid]);
-        deleted.map_err(written(archive))?;
+        deleted.doing("write", archive)?;
     }
     filled
 }
@@ -182,23 +179,22 @@ fn fill(
     from: &mut dyn Read,
     length: u64,
 ) -> Result<(), Fault> {
-    let failed = || written(archive);
     let blob = connection.blob_open(MAIN_DB, "sqlar", "data", rowid, false);
-    let mut blob = blob.map_err(failed())?;
+    let mut blob = blob.doing("write", archive)?;
     let unreadable = |error| Fault::entry(format!("it cannot be read: {error}"));
     let mut at = 0;
     let copied = each_piece(from.take(length), unreadable, &mut |piece| {
-        blob.write_at(piece, at).map_err(failed())?;
+        blob.write_at(piece, at).doing("write", archive)?;
         at += piece.len();
         Ok(())
     })?;
     match copied == length {
-        true => blob.close().map_err(failed()),
+        true => Ok(blob.close().doing("write", archive)?),
         false => Err(changed(())),
     }
 }
 
-/// The same from the packed file itself, which must not change meanwhile; the sum of its bytes.
+/// Fills a row from the packed file itself, which must not change meanwhile, and sums its bytes up.
 fn fill_from_source(
     connection: &Connection,
     archive: &Path,

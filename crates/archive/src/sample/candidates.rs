@@ -3,6 +3,7 @@
 use super::{ATTEMPTS, Pick, Sample, nothing, open_file};
 use crate::ArchiveError;
 use crate::directories::open_top;
+use crate::error::Doing;
 use crate::survey::table::Column;
 use crate::survey::{Sort, directory, sort, table};
 use crate::walk::{Met, look};
@@ -210,7 +211,7 @@ pub(super) fn unopened(origin: &Origin, picks: &[Pick]) -> Result<Vec<Vec<u8>>, 
         return Ok(Vec::new());
     }
     let root = &origin.place;
-    let top = open_top(root).map_err(ArchiveError::io(super::OPEN, root))?;
+    let top = open_top(root).doing(super::OPEN, root)?;
     let paths = picks.iter().map(|pick| &pick.path);
     let closed = paths.filter(|path| open_file(&top, path).is_err());
     Ok(closed.cloned().collect())

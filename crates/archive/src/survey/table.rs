@@ -3,19 +3,15 @@
 use super::sizes::Sizes;
 use super::{MOST_BYTES, Odd};
 use crate::ArchiveError;
-use rusqlite::{Connection, OpenFlags};
-use std::ffi::OsString;
+use crate::error::Doing;
+use crate::foreign::{is_write_ahead, look_at};
+use rusqlite::Connection;
 use std::fs::File;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use stowplan_model::{OddityKind, Origin, Survey};
 
-/// So many tables and columns are named where one has to be chosen.
+/// The most tables and columns that are named where one has to be chosen.
 const MOST_NAMED: usize = 8;
-/// How long another connection's lock is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A column of values, opened to be read: what it holds stays the same for as long as this lives.
 pub(crate) struct Column {
@@ -30,22 +26,17 @@ impl Column {
     /// Opens the column that is meant.
     pub(crate) fn open(origin: &Origin) -> Result<Self, ArchiveError> {
         let path = &origin.place;
-        let failed = |action| ArchiveError::sqlite(action, path);
-        let address = address(path).map_err(ArchiveError::io("open", path))?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_URI;
-        let connection =
-            Connection::open_with_flags(address, flags).map_err(failed("open the database"))?;
+        let file = path.canonicalize().doing("open", path)?;
+        let write_ahead = is_wal(&file).doing("open", path)?;
+        let connection = look_at(&file, write_ahead).doing("open the database", path)?;
         connection
-            .busy_timeout(PATIENCE)
-            .and_then(|()| connection.execute_batch("BEGIN"))
-            .map_err(failed("open the database"))?;
-        let candidates = candidates(&connection, origin).map_err(failed("read the tables of"))?;
+            .execute_batch("BEGIN")
+            .doing("open the database", path)?;
+        let candidates = candidates(&connection, origin).doing("read the tables of", path)?;
         let (table, column) = choose(candidates, origin)?;
         let key = match &origin.key {
             Some(key) => Some(key.clone()),
-            None => primary_key(&connection, &table).map_err(failed("read the tables of"))?,
+            None => primary_key(&connection, &table).doing("read the tables of", path)?,
         };
         Ok(Self {
             connection,
@@ -66,11 +57,10 @@ impl Column {
         what: &str,
         visit: &mut dyn FnMut(&rusqlite::Row<'_>) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let failed = || ArchiveError::sqlite("read", &self.path);
         let text = format!("SELECT {what} FROM {}", quoted(&self.table));
-        let mut statement = self.connection.prepare(&text).map_err(failed())?;
+        let mut statement = self.connection.prepare(&text).doing("read", &self.path)?;
         let mut rows = statement.raw_query();
-        while let Some(row) = rows.next().map_err(failed())? {
+        while let Some(row) = rows.next().doing("read", &self.path)? {
             visit(row)?;
         }
         Ok(())
@@ -90,9 +80,7 @@ impl Column {
         let mut position = 0;
         self.rows(&what, &mut |row| {
             let number = |index| {
-                let number: Option<i64> = row
-                    .get(index)
-                    .map_err(ArchiveError::sqlite("read", &self.path))?;
+                let number: Option<i64> = row.get(index).doing("read", &self.path)?;
                 Ok::<_, ArchiveError>(number.map(i64::unsigned_abs))
             };
             visit(position, number(0)?, number(1)?.unwrap_or(0));
@@ -111,44 +99,19 @@ impl Column {
             quoted(&self.table)
         );
         let found = self.connection.query_row(&text, [], |row| row.get(0));
-        found.map_err(ArchiveError::sqlite("read", &self.path))
+        found.doing("read", &self.path)
     }
 
     fn pragma(&self, name: &str) -> Result<u64, ArchiveError> {
         self.connection
             .query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
             .map(i64::unsigned_abs)
-            .map_err(ArchiveError::sqlite("read", &self.path))
+            .doing("read", &self.path)
     }
 }
 
-/// The address of a database to be read (<https://sqlite.org/uri.html>). In WAL mode, without its log
-/// nobody has it open and nothing is missing from it: told that it does not change, SQLite makes no empty log
-/// that would stay.
-fn address(path: &Path) -> std::io::Result<OsString> {
-    let path = path.canonicalize()?;
-    let mut log = path.clone().into_os_string();
-    log.push("-wal");
-    let mut address = b"file://".to_vec();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'%' | b'?' | b'#' => address.extend_from_slice(format!("%{byte:02x}").as_bytes()),
-            byte => address.push(*byte),
-        }
-    }
-    if is_wal(&path)? && !Path::new(&log).exists() {
-        address.extend_from_slice(b"?immutable=1");
-    }
-    Ok(OsString::from_vec(address))
-}
-
-/// Whether a database is in WAL mode.
 fn is_wal(path: &Path) -> std::io::Result<bool> {
-    /// "File format read version": 2 is WAL (<https://sqlite.org/fileformat2.html>, section 1.3).
-    const READ_VERSION: u64 = 19;
-    let mut version = [0];
-    File::open(path)?.read_exact_at(&mut version, READ_VERSION)?;
-    Ok(version == [2])
+    is_write_ahead(&File::open(path)?)
 }
 
 /// Counts the values of a column; `value` hears the position and the size of each.
@@ -178,7 +141,7 @@ pub(crate) fn survey(
     Ok(Survey {
         page_size: Some(page_size),
         integer_keys: sizes.count > 0 && column.has_integer_keys()?,
-        wal: is_wal(&origin.place).map_err(ArchiveError::io("read", &origin.place))?,
+        wal: is_wal(&origin.place).doing("read", &origin.place)?,
         values: sizes.count,
         bytes: sizes.bytes,
         allocated_bytes: page_size.saturating_mul(column.pragma("page_count")?),

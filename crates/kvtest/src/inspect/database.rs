@@ -4,29 +4,17 @@ use super::refused;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use stowplan_archive::foreign::{beside, is_write_ahead, look_at, open};
 use stowplan_stores::{FIND_TABLE, Key, Result, StoreError, sqlite_failed as failed};
 
 /// As the store is called, in messages.
 const STORE: &str = "sqlite";
 
-/// `octet_length` and `typeof` look at a record's header only: no overflow page is read.
-const VALUES: &str = "SELECT k, typeof(v), octet_length(v) FROM kv ORDER BY k";
-
-/// Somebody else's short write is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Where the header says by which version of the format it is read: 1 is a rollback journal, 2 a
-/// write-ahead log (<https://sqlite.org/fileformat2.html>, section 1.3.3). By this one SQLite decides
-/// whether to open a log, not by the version before it, by which the file is to be written.
-const READ_VERSION_OFFSET: u64 = 19;
-
-/// Where the header counts the transactions that wrote the file itself (same place, section 1.3.7).
+/// Where the header counts the transactions that wrote the file itself (<https://sqlite.org/fileformat2.html>,
+/// section 1.3.7).
 const CHANGE_COUNTER_OFFSET: u64 = 24;
 
 /// A database, open for reading.
@@ -34,10 +22,10 @@ const CHANGE_COUNTER_OFFSET: u64 = 24;
 pub struct Database {
     /// As it was named, for messages.
     path: PathBuf,
-    /// The same behind any link: SQLite keeps its other files beside this one.
+    /// Behind any link: SQLite keeps its other files beside this one.
     file: PathBuf,
     /// Whether the file is written by way of a write-ahead log. Asked when it is opened: the file
-    /// is not looked at while SQLite has it, see [`Unlocked`].
+    /// is not looked at while SQLite has it, see [`Snapshot`].
     write_ahead: bool,
     connection: Connection,
 }
@@ -49,15 +37,8 @@ pub struct Database {
 pub(crate) struct Snapshot {
     database: Database,
     _tidy: Tidy,
-    unlocked: Unlocked,
-}
-
-/// The file of a database, open beside SQLite. A process that closes a file loses all its locks on
-/// it (POSIX, `fcntl`), those of SQLite as well: so this is opened before the connection and closed after it.
-#[derive(Debug)]
-struct Unlocked {
-    path: PathBuf,
-    file: PathBuf,
+    /// The file, open beside SQLite. A process that closes a file loses all its locks on it (POSIX, `fcntl`), those
+    /// of SQLite as well: so this is opened before the connection and closed after it.
     open: File,
     /// What it was when the connection saw it first, unless that may miss changes rightly: beside a
     /// write-ahead log it goes on seeing what it saw.
@@ -112,7 +93,7 @@ impl Database {
     /// It is not there, is no database, or an interrupted write must be rolled back first.
     pub fn open(path: &Path) -> Result<Self> {
         let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
-        let write_ahead = is_write_ahead(&file).unwrap_or(false);
+        let write_ahead = writes_ahead(&file).unwrap_or(false);
         let connection =
             open_to_look(&file, write_ahead).map_err(|e| cannot_open(path, &file, &e))?;
         Ok(Self {
@@ -123,36 +104,28 @@ impl Database {
         })
     }
 
-    /// The size of a page, in bytes.
+    /// A pragma that is a number: `page_size` in bytes, `page_count` with free ones included, `freelist_count` of
+    /// those that hold nothing.
     ///
     /// # Errors
     /// SQLite refuses; so for all that follow.
-    pub fn page_size(&self) -> Result<u64> {
-        self.number("page_size")
+    pub fn number(&self, pragma: &str) -> Result<u64> {
+        self.connection
+            .pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))
+            .map(i64::unsigned_abs)
+            .map_err(|e| failed(format!("read PRAGMA {pragma}"), &e))
     }
 
-    /// The number of pages, free ones included.
-    ///
-    /// # Errors
-    /// As [`Self::page_size`].
-    pub fn page_count(&self) -> Result<u64> {
-        self.number("page_count")
+    /// `delete` or `wal`, the modes that a file remembers, as it was when the database was opened.
+    #[must_use]
+    pub fn journal_mode(&self) -> &'static str {
+        if self.write_ahead { "wal" } else { "delete" }
     }
 
-    /// The number of pages that hold nothing.
-    ///
-    /// # Errors
-    /// As [`Self::page_size`].
-    pub fn freelist_count(&self) -> Result<u64> {
-        self.number("freelist_count")
-    }
-
-    /// `delete` or `wal`, the modes that a file remembers.
-    ///
-    /// # Errors
-    /// None that is known: it was asked when the database was opened.
-    pub fn journal_mode(&self) -> Result<String> {
-        Ok(if self.write_ahead { "wal" } else { "delete" }.to_owned())
+    /// For `map_err`: names what was done to it.
+    fn told(&self, action: &str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
+        let action = format!("{action} {}", self.path.display());
+        move |error| failed(action.clone(), &error)
     }
 
     /// Up to `limit` faults, or the single line `ok`.
@@ -178,7 +151,7 @@ impl Database {
     /// How full the pages are. Reads every page that is not free.
     ///
     /// # Errors
-    /// As [`Self::page_size`]; also a damaged database.
+    /// As [`Self::number`]; also a damaged database.
     pub fn page_use(&self) -> Result<PageUse> {
         let mut page_use = PageUse::default();
         let sql =
@@ -200,7 +173,7 @@ impl Database {
             }
             Ok(())
         })
-        .map_err(|e| failed(format!("look at the pages of {}", self.path.display()), &e))?;
+        .map_err(self.told("look at the pages of"))?;
         Ok(page_use)
     }
 
@@ -210,40 +183,10 @@ impl Database {
     /// A value that is neither a blob nor text, a key below 1, or SQLite refuses; and whatever
     /// `visit` returns.
     pub fn values(&self, visit: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()> {
-        let action = || format!("list the values of {}", self.path.display());
-        let told = |e: rusqlite::Error| failed(action(), &e);
-        let utf8 = self.word("encoding")? == "UTF-8";
-        let mut statement = self.connection.prepare(VALUES).map_err(told)?;
-        let mut rows = statement.query([]).map_err(told)?;
-        let mut last = 0;
-        while let Some(row) = rows.next().map_err(told)? {
-            let key: i64 = row.get(0).map_err(told)?;
-            check_rises(key, &mut last)?;
-            let kind = row.get_ref(1).and_then(|kind| Ok(kind.as_str()?));
-            check_value(key, kind.map_err(told)?, utf8)?;
-            let bytes: i64 = row.get(2).map_err(told)?;
-            visit(key.unsigned_abs(), bytes.unsigned_abs())?;
-        }
-        Ok(())
-    }
-
-    /// Keeps what is seen from now on as it is, whatever others write.
-    fn hold(&self) -> Result<()> {
-        // Only the first read takes the lock, or settles on a state of the log.
-        self.connection
-            .execute_batch("BEGIN; SELECT 1 FROM kv LIMIT 1")
-            .map_err(|e| failed(format!("read {}", self.path.display()), &e))
-    }
-
-    /// The number of values.
-    ///
-    /// # Errors
-    /// As [`Self::page_size`].
-    pub fn count(&self) -> Result<u64> {
-        self.connection
-            .query_row("SELECT count(*) FROM kv", [], |row| row.get::<_, i64>(0))
-            .map(i64::unsigned_abs)
-            .map_err(|e| failed(format!("count the values of {}", self.path.display()), &e))
+        // As `typeof` it looks at a record's header only: no overflow page is read.
+        self.each_value("octet_length(v)", |key, bytes| {
+            visit(key, bytes.as_i64().unwrap_or(0).unsigned_abs())
+        })
     }
 
     /// Calls `visit(key, value)` for each value, by rising key.
@@ -254,21 +197,56 @@ impl Database {
         &self,
         mut visit: impl FnMut(u64, &[u8]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let told =
-            |e: rusqlite::Error| failed(format!("read the values of {}", self.path.display()), &e);
-        let utf8 = self.word("encoding")? == "UTF-8";
-        let sql = "SELECT k, v FROM kv ORDER BY k";
-        let mut statement = self.connection.prepare(sql).map_err(told)?;
-        let mut rows = statement.query([]).map_err(told)?;
+        self.each_value("v", |key, value| match value {
+            ValueRef::Blob(bytes) | ValueRef::Text(bytes) => visit(key, bytes),
+            _ => visit(key, &[]),
+        })
+    }
+
+    /// Calls `visit` with each key, by rising key, and what is asked about its value, once that is one that a file
+    /// can hold.
+    fn each_value<E: From<StoreError>>(
+        &self,
+        what: &str,
+        mut visit: impl FnMut(u64, ValueRef<'_>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let told = self.told("read the values of");
+        let encoding = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+        let encoding = self
+            .connection
+            .pragma_query_value(None, "encoding", encoding);
+        let utf8 = encoding.map_err(&told)? == "UTF-8";
+        let sql = format!("SELECT k, typeof(v), {what} FROM kv ORDER BY k");
+        let mut statement = self.connection.prepare(&sql).map_err(&told)?;
+        let mut rows = statement.query([]).map_err(&told)?;
         let mut last = 0;
-        while let Some(row) = rows.next().map_err(told)? {
-            let key: i64 = row.get(0).map_err(told)?;
+        while let Some(row) = rows.next().map_err(&told)? {
+            let key: i64 = row.get(0).map_err(&told)?;
             check_rises(key, &mut last)?;
-            let (kind, value) = kind_and_bytes(row.get_ref(1).map_err(told)?);
-            check_value(key, kind, utf8)?;
-            visit(key.unsigned_abs(), value)?;
+            let kind = row.get_ref(1).and_then(|kind| Ok(kind.as_str()?));
+            check_value(key, kind.map_err(&told)?, utf8)?;
+            visit(key.unsigned_abs(), row.get_ref(2).map_err(&told)?)?;
         }
         Ok(())
+    }
+
+    /// Keeps what is seen from now on as it is, whatever others write.
+    fn hold(&self) -> Result<()> {
+        // Only the first read takes the lock, or settles on a state of the log.
+        self.connection
+            .execute_batch("BEGIN; SELECT 1 FROM kv LIMIT 1")
+            .map_err(self.told("read"))
+    }
+
+    /// The number of values.
+    ///
+    /// # Errors
+    /// As [`Self::number`].
+    pub fn count(&self) -> Result<u64> {
+        self.connection
+            .query_row("SELECT count(*) FROM kv", [], |row| row.get::<_, i64>(0))
+            .map(i64::unsigned_abs)
+            .map_err(self.told("count the values of"))
     }
 
     /// Rewrites the database without its free pages (`VACUUM`), and opens it again.
@@ -310,16 +288,16 @@ impl Database {
         action: &str,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let told = |e: rusqlite::Error| failed(format!("{action} {}", self.path.display()), &e);
-        self.connection = Connection::open_in_memory().map_err(told)?;
-        let done = open_with(&self.file, "", OpenFlags::SQLITE_OPEN_READ_WRITE)
+        let told = self.told(action);
+        self.connection = Connection::open_in_memory().map_err(&told)?;
+        let done = open(&self.file, false, OpenFlags::SQLITE_OPEN_READ_WRITE)
             .and_then(|connection| {
                 let done = work(&connection)?;
                 connection.close().map_err(|(_, error)| error)?;
                 Ok(done)
             })
             .map_err(told);
-        self.write_ahead = is_write_ahead(&self.file).unwrap_or(false);
+        self.write_ahead = writes_ahead(&self.file).unwrap_or(false);
         self.connection = open_to_look(&self.file, self.write_ahead)
             .map_err(|e| cannot_open(&self.path, &self.file, &e))?;
         done
@@ -337,19 +315,6 @@ impl Database {
         }
         Ok(())
     }
-
-    fn number(&self, pragma: &str) -> Result<u64> {
-        self.connection
-            .pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))
-            .map(i64::unsigned_abs)
-            .map_err(|e| failed(format!("read PRAGMA {pragma}"), &e))
-    }
-
-    fn word(&self, pragma: &str) -> Result<String> {
-        self.connection
-            .pragma_query_value(None, pragma, |row| row.get(0))
-            .map_err(|e| failed(format!("read PRAGMA {pragma}"), &e))
-    }
 }
 
 impl Snapshot {
@@ -366,41 +331,33 @@ impl Snapshot {
 
     fn take_from(path: &Path, file: PathBuf, writable: bool) -> Result<Self> {
         let open = File::open(&file).map_err(StoreError::io("open", path))?;
-        let write_ahead = read_write_ahead(&open).unwrap_or(false);
+        let write_ahead = is_write_ahead(&open).unwrap_or(false);
         let rests = write_ahead && !beside(&file, "-wal").exists();
         let unchanging = rests && !writable;
         let tidy = Tidy {
             file: file.clone(),
             wanted: rests && !unchanging,
         };
-        let mut unlocked = Unlocked {
-            path: path.to_owned(),
-            file: file.clone(),
-            open,
-            was: None,
-        };
         // Without locks, from before the first look on; with them, from when they are held.
-        if unchanging {
-            unlocked.was = Some(unlocked.mark()?);
-        }
-        let connection =
-            open_to_read(&file, unchanging).map_err(|e| cannot_open(path, &file, &e))?;
+        let before = mark(&open, path, &file)?;
         let database = Database {
             path: path.to_owned(),
-            file,
             write_ahead,
-            connection,
+            connection: open_to_read(&file, unchanging)
+                .map_err(|e| cannot_open(path, &file, &e))?,
+            file,
         };
-        let mut snapshot = Self {
+        database.hold()?;
+        let was = match write_ahead {
+            true => unchanging.then_some(before),
+            false => Some(mark(&open, path, &database.file)?),
+        };
+        Ok(Self {
             database,
             _tidy: tidy,
-            unlocked,
-        };
-        snapshot.database.hold()?;
-        if !write_ahead {
-            snapshot.unlocked.was = Some(snapshot.unlocked.mark()?);
-        }
-        Ok(snapshot)
+            open,
+            was,
+        })
     }
 
     /// What it sees.
@@ -414,10 +371,11 @@ impl Snapshot {
     /// # Errors
     /// It was changed, or cannot be looked at.
     pub(crate) fn check_unchanged(&self) -> Result<()> {
-        match self.unlocked.was {
-            Some(was) if was != self.unlocked.mark()? => Err(StoreError::Engine {
+        let Database { path, file, .. } = &self.database;
+        match self.was {
+            Some(was) if was != mark(&self.open, path, file)? => Err(StoreError::Engine {
                 store: STORE,
-                action: format!("read {}", self.unlocked.path.display()),
+                action: format!("read {}", path.display()),
                 detail: "it was changed meanwhile; try again while nobody writes".to_owned(),
             }),
             _ => Ok(()),
@@ -425,23 +383,19 @@ impl Snapshot {
     }
 }
 
-impl Unlocked {
-    fn mark(&self) -> Result<Mark> {
-        let told = |e: std::io::Error| StoreError::io("read", &self.path)(e);
-        let mut change_counter = [0; 4];
-        let read = self
-            .open
-            .read_exact_at(&mut change_counter, CHANGE_COUNTER_OFFSET);
-        read.map_err(told)?;
-        // By its name, for another file may have it by now.
-        let metadata = std::fs::metadata(&self.file).map_err(told)?;
-        Ok(Mark {
-            change_counter,
-            length: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            has_log: beside(&self.file, "-wal").exists(),
-        })
-    }
+/// What a database's open file is marked by now.
+fn mark(open: &File, path: &Path, file: &Path) -> Result<Mark> {
+    let mut change_counter = [0; 4];
+    open.read_exact_at(&mut change_counter, CHANGE_COUNTER_OFFSET)
+        .map_err(StoreError::io("read", path))?;
+    // By its name, for another file may have it by now.
+    let metadata = std::fs::metadata(file).map_err(StoreError::io("read", path))?;
+    Ok(Mark {
+        change_counter,
+        length: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        has_log: beside(file, "-wal").exists(),
+    })
 }
 
 impl Drop for Tidy {
@@ -450,7 +404,7 @@ impl Drop for Tidy {
     fn drop(&mut self) {
         let log = beside(&self.file, "-wal");
         if self.wanted && std::fs::metadata(log).is_ok_and(|log| log.len() == 0) {
-            let _ = open_with(&self.file, "", OpenFlags::SQLITE_OPEN_READ_WRITE)
+            let _ = open(&self.file, false, OpenFlags::SQLITE_OPEN_READ_WRITE)
                 .and_then(|connection| read_schema(&connection));
         }
     }
@@ -491,27 +445,19 @@ pub(crate) fn companions(file: &Path) -> [PathBuf; 3] {
     ["-wal", "-journal", "-shm"].map(|suffix| beside(file, suffix))
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
 /// The directory of a file whose path is absolute.
 fn directory_of(file: &Path) -> &Path {
     file.parent().unwrap_or(Path::new("/"))
 }
 
-/// Without its log, nobody has a database in WAL mode open and nothing is missing from it. SQLite
-/// would make an empty log and leave it; told that the file does not change, it makes none.
 fn open_to_look(file: &Path, write_ahead: bool) -> rusqlite::Result<Connection> {
-    open_to_read(file, write_ahead && !beside(file, "-wal").exists())
+    let connection = look_at(file, write_ahead)?;
+    read_schema(&connection)?;
+    Ok(connection)
 }
 
-/// `unchanging` takes no locks, and nobody's changes are noticed.
 fn open_to_read(file: &Path, unchanging: bool) -> rusqlite::Result<Connection> {
-    let parameters = if unchanging { "?immutable=1" } else { "" };
-    let connection = open_with(file, parameters, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let connection = open(file, unchanging, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     read_schema(&connection)?;
     Ok(connection)
 }
@@ -521,43 +467,13 @@ fn read_schema(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
-fn open_with(path: &Path, parameters: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
-    let flags = access | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(uri(path, parameters), flags)?;
-    connection.busy_timeout(PATIENCE)?;
-    Ok(connection)
-}
-
-/// A path as SQLite's URI: absolute, so that no name means something else, with the characters
-/// escaped that end a path there (<https://sqlite.org/uri.html>).
-fn uri(path: &Path, parameters: &str) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut bytes = b"file://".to_vec();
-    for byte in absolute.as_os_str().as_bytes() {
-        match byte {
-            b'%' | b'?' | b'#' => bytes.extend_from_slice(format!("%{byte:02x}").as_bytes()),
-            byte => bytes.push(*byte),
-        }
-    }
-    bytes.extend_from_slice(parameters.as_bytes());
-    PathBuf::from(OsString::from_vec(bytes))
-}
-
-/// Whether a database is written by way of a write-ahead log, as its file says. Not to be asked while
-/// this process has the database open: closing the file gives up SQLite's locks on it.
+/// Whether the database at a path is written by way of a write-ahead log: see [`is_write_ahead`].
 ///
 /// # Errors
 /// It cannot be read, or has no header.
-pub(crate) fn is_write_ahead(path: &Path) -> Result<bool> {
-    File::open(path)
-        .and_then(|file| read_write_ahead(&file))
-        .map_err(StoreError::io("read", path))
-}
-
-fn read_write_ahead(file: &File) -> std::io::Result<bool> {
-    let mut version = [0];
-    file.read_exact_at(&mut version, READ_VERSION_OFFSET)?;
-    Ok(version == [2])
+pub(crate) fn writes_ahead(path: &Path) -> Result<bool> {
+    let file = File::open(path).and_then(|file| is_write_ahead(&file));
+    file.map_err(StoreError::io("read", path))
 }
 
 fn is_corrupt(error: &rusqlite::Error) -> bool {
@@ -582,17 +498,6 @@ fn cannot_open(path: &Path, file: &Path, error: &rusqlite::Error) -> StoreError 
             )
         }
         _ => failed(format!("open {}", path.display()), error),
-    }
-}
-
-/// The type by SQLite's name for it, and the bytes of what has bytes.
-fn kind_and_bytes(value: ValueRef<'_>) -> (&'static str, &[u8]) {
-    match value {
-        ValueRef::Blob(bytes) => ("blob", bytes),
-        ValueRef::Text(bytes) => ("text", bytes),
-        ValueRef::Null => ("null", &[]),
-        ValueRef::Integer(_) => ("integer", &[]),
-        ValueRef::Real(_) => ("real", &[]),
     }
 }
 
@@ -763,7 +668,7 @@ mod tests {
         assert_eq!(place.names(), 1, "the log is gone with its connection");
         let before = std::fs::read(place.path()).unwrap();
         let database = Database::open(&place.path()).unwrap();
-        assert_eq!(database.journal_mode().unwrap(), "wal");
+        assert_eq!(database.journal_mode(), "wal");
         assert_eq!(database.integrity_check(10).unwrap(), ["ok"]);
         drop(database);
         assert_eq!(place.names(), 1);
@@ -890,9 +795,9 @@ mod tests {
         let page_use = database.page_use().unwrap();
         let sorts = [page_use.interior, page_use.leaf, page_use.overflow];
         let pages: u64 = sorts.iter().map(|sort| sort.pages).sum();
-        let free = database.freelist_count().unwrap();
+        let free = database.number("freelist_count").unwrap();
         assert!(free > 200, "{free}");
-        assert_eq!(pages + free, database.page_count().unwrap());
+        assert_eq!(pages + free, database.number("page_count").unwrap());
         for sort in sorts {
             assert!(
                 sort.pages > 0 && (1..=sort.bytes).contains(&sort.used_bytes),
@@ -909,10 +814,10 @@ mod tests {
             "INSERT INTO kv VALUES(1,zeroblob(1000000)),(2,x'01'); DELETE FROM kv WHERE k=1",
         );
         let mut database = Database::open(&place.path()).unwrap();
-        assert!(database.freelist_count().unwrap() > 200);
+        assert!(database.number("freelist_count").unwrap() > 200);
         database.vacuum().unwrap();
-        assert_eq!(database.freelist_count().unwrap(), 0);
-        assert_eq!(database.page_count().unwrap(), 2);
+        assert_eq!(database.number("freelist_count").unwrap(), 0);
+        assert_eq!(database.number("page_count").unwrap(), 2);
         assert_eq!(place.values().unwrap(), [(2, 1)]);
     }
 
@@ -921,9 +826,9 @@ mod tests {
         let place = Place::with("");
         let mut database = Database::open(&place.path()).unwrap();
         database.set_journal_mode("wal").unwrap();
-        assert_eq!(database.journal_mode().unwrap(), "wal");
+        assert_eq!(database.journal_mode(), "wal");
         database.set_journal_mode("delete").unwrap();
-        assert_eq!(database.journal_mode().unwrap(), "delete");
+        assert_eq!(database.journal_mode(), "delete");
         assert_eq!(place.names(), 1);
     }
 

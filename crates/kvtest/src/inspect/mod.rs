@@ -7,17 +7,14 @@
 mod database;
 
 pub use database::{Database, PageUse, Pages};
-pub(crate) use database::{Snapshot, companions, is_write_ahead};
+pub(crate) use database::{Snapshot, companions, writes_ahead};
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
+use stowplan_archive::foreign::is_database;
 use stowplan_model::Footprint;
 use stowplan_stores::directory::{self, Layout};
 use stowplan_stores::{Result, StoreError, footprint_of_paths, footprint_of_tree};
-
-/// The first bytes of every SQLite database (<https://sqlite.org/fileformat2.html>, section 1.3).
-const HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +56,12 @@ pub fn recognise(path: &Path) -> Result<Container> {
     if !metadata.is_file() {
         return Err(refused(path, "it is neither a file nor a directory"));
     }
-    check_header(path)?;
+    if metadata.len() == 0 {
+        return Err(refused(path, "the file is empty, not an SQLite database"));
+    }
+    if !is_database(path).map_err(StoreError::io("open", path))? {
+        return Err(refused(path, "the file is not an SQLite database"));
+    }
     database::check_table(path)?;
     Ok(Container::Database)
 }
@@ -99,20 +101,6 @@ pub fn footprint(path: &Path, container: Container) -> Result<Footprint> {
 /// `cannot open PATH: why`.
 fn refused(path: &Path, why: impl Into<String>) -> StoreError {
     StoreError::io("open", path)(io::Error::other(why.into()))
-}
-
-fn check_header(path: &Path) -> Result<()> {
-    let mut start = Vec::with_capacity(HEADER.len());
-    File::open(path)
-        .and_then(|file| file.take(HEADER.len() as u64).read_to_end(&mut start))
-        .map_err(StoreError::io("open", path))?;
-    if start.is_empty() {
-        return Err(refused(path, "the file is empty, not an SQLite database"));
-    }
-    if start != HEADER {
-        return Err(refused(path, "the file is not an SQLite database"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `stowplan ls`.
 
-use super::LsOptions;
-use super::words::left_out;
+use super::{LsOptions, left_out};
 use crate::error::{CliError, Exit};
 use crate::screen;
 use jiff::Timestamp;
@@ -11,7 +10,7 @@ use std::io::{IsTerminal, stdout};
 use stowplan_archive::{ArchiveError, Entry, Kind, Reader, Refusals, list};
 use stowplan_report::shell::quoted;
 
-/// So many bytes are printed at once.
+/// Bytes that are printed at once.
 const PAGE: usize = 64 << 10;
 
 /// Lists what is in an archive.

@@ -1,7 +1,6 @@
 //! `stowplan mount`: for one command, or for all until somebody ends it.
 
-use super::MountOptions;
-use super::words::left_out;
+use super::{MountOptions, left_out};
 use crate::error::{CliError, Exit};
 use crate::screen;
 use crate::screen::counted;
@@ -83,16 +82,12 @@ fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
 }
 
 fn mounted(options: &MountOptions) -> Result<Mounted, CliError> {
-    let root = std::fs::metadata("/proc/self").is_ok_and(|found| {
-        use std::os::unix::fs::MetadataExt;
-        found.uid() == 0
-    });
-    let audience = if root { Audience::All } else { Audience::Owner };
-    Ok(Mounted::mount(
-        &options.archive,
-        &options.directory,
-        audience,
-    )?)
+    let audience = match rustix::process::geteuid().is_root() {
+        true => Audience::All,
+        false => Audience::Owner,
+    };
+    let (archive, directory) = (&options.archive, &options.directory);
+    Ok(Mounted::mount(archive, directory, audience)?)
 }
 
 fn watch(options: &MountOptions) -> Result<Interrupt, CliError> {

@@ -1,84 +1,10 @@
-//! What can be typed behind the verbs of archives, and what their help teaches by.
+//! What can be typed behind the verbs of archives.
 
 use crate::values::{page_size, size};
 use clap::Args;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
-
-pub(crate) const PACK: &str = "\
-Examples:
-  stowplan pack thumbs thumbs.sqlar   a directory into an SQLite Archive
-  stowplan pack thumbs thumbs.sqlar --no-deflate
-                                      as it is: larger, and faster to read
-  stowplan pack thumbs thumbs.sqlar --inline-limit 64KiB --page-size 8192
-                                      larger files stay files, in thumbs.sqlar.d
-
-'sqlite3 thumbs.sqlar -Ax' unpacks it as well, but for what lies in
-thumbs.sqlar.d; versions such as 3.40.1 (Debian 12) stop at the first symbolic
-link ('error in uncompress()') and leave out what follows. Modes, times in
-seconds, links and empty directories are kept; owners, extended attributes, hard
-links and holes are not, which is told. Exit code 1: some of it was not packed;
-what, is listed.";
-
-pub(crate) const UNPACK: &str = "\
-Examples:
-  stowplan unpack thumbs.sqlar back   everything, into a new directory
-  stowplan unpack thumbs.sqlar there --force
-                                      add to what is there; nothing is replaced
-
-It reads what 'sqlite3 -Ac' makes as well. Nothing outside the directory is ever
-written. Exit code 1: some of it was refused; what, is listed.";
-
-pub(crate) const LS: &str = "\
-Examples:
-  stowplan ls thumbs.sqlar            the names
-  stowplan ls thumbs.sqlar --long     modes, sizes and times as well
-  stowplan ls thumbs.sqlar --json     for a program
-  stowplan ls thumbs.sqlar -0 | xargs -0 stowplan cat thumbs.sqlar
-                                      for one that takes any name
-
-On a terminal names are quoted as a shell reads them ('a'$'\\n''b'); elsewhere
-they are printed as they are, a line each.";
-
-pub(crate) const CAT: &str = "\
-Examples:
-  stowplan cat thumbs.sqlar 17.jpg > 17.jpg
-  stowplan cat thumbs.sqlar a/1 a/2   one behind the other";
-
-pub(crate) const VERIFY: &str = "\
-Examples:
-  stowplan verify thumbs.sqlar        the database, every name, every value
-
-Values that 'stowplan pack' and 'add' wrote are held against their CRC-32, which
-finds damage but no intent; deflated ones of other programs against the checksum
-of their stream; how many have none, is told. It refuses what 'unpack' refuses.";
-
-pub(crate) const ADD: &str = "\
-Examples:
-  stowplan add thumbs.sqlar --base thumbs 17.jpg new
-                                      a file, and a directory with all in it
-  cd thumbs && stowplan add ../thumbs.sqlar 17.jpg
-
-What is there by the same name is replaced. It is atomic: if it is killed,
-nothing has changed.";
-
-pub(crate) const RM: &str = "\
-Examples:
-  stowplan rm thumbs.sqlar 17.jpg old/18.jpg
-  stowplan rm thumbs.sqlar old --recursive
-                                      a directory with all in it
-  stowplan rm thumbs.sqlar 17.jpg --vacuum
-                                      the file gets smaller at once
-
-Without --vacuum, what comes in later fills the space.";
-
-pub(crate) const MOUNT: &str = "\
-Examples:
-  stowplan mount thumbs.sqlar dir -- ls -l dir
-                                      for one command: no root, no fusermount3
-  stowplan mount thumbs.sqlar dir     for all, until Ctrl-C or 'umount dir';
-                                      takes root, or fusermount3
-It is read-only, and shows the archive as it is now: nobody can change it
-meanwhile.";
+use std::thread::available_parallelism;
 
 /// How verbs work that take long.
 #[derive(Debug, Args)]
@@ -89,6 +15,22 @@ pub(crate) struct WorkOptions {
     /// No progress, and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// More threads than this wait for each other in the file system, and for the one that writes.
+const THREADS_MAX: usize = 8;
+
+impl WorkOptions {
+    /// How many threads were asked for, or there are processors.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        let asked = self
+            .threads
+            .and_then(|threads| usize::try_from(threads).ok());
+        let threads = asked.unwrap_or_else(|| {
+            available_parallelism().map_or(1, |processors| processors.get().min(THREADS_MAX))
+        });
+        NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN)
+    }
 }
 
 /// Options of `pack`.

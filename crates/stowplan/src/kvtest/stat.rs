@@ -12,7 +12,7 @@ use stowplan_kvtest::inspect::{self, Container, Database, PageUse};
 use stowplan_report::document::Detail;
 use stowplan_report::stat::{self, PageSort, Pages, Stat, Values};
 
-/// As many faults as kvtest shows.
+/// The most faults that are shown, as by kvtest.
 const FAULTS_SHOWN: u32 = 10;
 
 /// Shows what is in a database of blobs, or in a directory of them.
@@ -26,7 +26,7 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
         Err(refusal) => {
             return stat_of_any(options, &form).map_err(|error| match error {
                 // Of a database that SQLite does not open, kvtest's refusal says more.
-                CliError::Place(ArchiveError::Sqlite { .. }) => KvtestError::from(refusal).into(),
+                CliError::Place(ArchiveError::Sqlite { .. }) => refusal.into(),
                 error => error,
             });
         }
@@ -41,7 +41,7 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
         .pages
         .is_none_or(|pages| pages.integrity.iter().all(|line| line == "ok"));
     match stat.fault {
-        Some(fault) => Err(CliError::Work(Box::new(HarnessError::invalid(fault)))),
+        Some(fault) => Err(CliError::work(HarnessError::invalid(fault))),
         None if sound => Ok(Exit::Done),
         None => Ok(Exit::Failed),
     }
@@ -73,7 +73,7 @@ fn vacuum(options: &StatOptions, container: Container, form: &Form<'_>) -> Resul
     }
     Database::open(&options.place)
         .and_then(|mut database| database.vacuum())
-        .map_err(|error| CliError::Work(Box::new(KvtestError::from(error).into())))?;
+        .map_err(|error| CliError::work(KvtestError::from(error)))?;
     if form.is_terminal() {
         screen::print("Vacuuming....       done");
     }
@@ -84,7 +84,7 @@ fn vacuum(options: &StatOptions, container: Container, form: &Form<'_>) -> Resul
 fn examine(options: &StatOptions, container: Container) -> Result<Stat, CliError> {
     let place = &options.place;
     let pages = match container {
-        Container::Database => Some(pages(options).map_err(KvtestError::from)?),
+        Container::Database => Some(pages(options)?),
         Container::Dir | Container::Tree => None,
     };
     let mut values = Values::default();
@@ -98,8 +98,7 @@ fn examine(options: &StatOptions, container: Container) -> Result<Stat, CliError
         inspect::values(place, container, &mut |_, bytes| {
             stat::count_in(&mut histogram, bytes);
             Ok(())
-        })
-        .map_err(KvtestError::from)?;
+        })?;
     }
     Ok(Stat {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -107,7 +106,7 @@ fn examine(options: &StatOptions, container: Container) -> Result<Stat, CliError
         held: container.name(),
         values: listed.is_ok().then_some(values),
         pages,
-        footprint: inspect::footprint(place, container).map_err(KvtestError::from)?,
+        footprint: inspect::footprint(place, container)?,
         histogram,
         survey: match &listed {
             Ok(()) => survey(&options.column.at(place)).ok(),
@@ -122,28 +121,26 @@ fn pages(options: &StatOptions) -> stowplan_stores::Result<Pages> {
     let integrity = database.integrity_check(FAULTS_SHOWN)?;
     let sound = integrity.iter().all(|line| line == "ok");
     Ok(Pages {
-        page_size: database.page_size()?,
-        page_count: database.page_count()?,
-        free: database.freelist_count()?,
-        journal_mode: database.journal_mode()?,
+        page_size: database.number("page_size")?,
+        page_count: database.number("page_count")?,
+        free: database.number("freelist_count")?,
+        journal_mode: database.journal_mode().to_owned(),
         integrity,
-        used: if sound {
-            sorts(&database.page_use()?)
-        } else {
-            Vec::new()
+        used: match sound {
+            true => sorts(database.page_use()?),
+            false => Vec::new(),
         },
     })
 }
 
-fn sorts(page_use: &PageUse) -> Vec<PageSort> {
-    [
-        ("interior", page_use.interior),
-        ("leaf", page_use.leaf),
-        ("overflow", page_use.overflow),
-    ]
-    .into_iter()
-    .filter(|(_, pages)| pages.pages > 0)
-    .map(|(sort, pages)| PageSort {
+fn sorts(of: PageUse) -> Vec<PageSort> {
+    let sorts = [
+        ("interior", of.interior),
+        ("leaf", of.leaf),
+        ("overflow", of.overflow),
+    ];
+    let used = sorts.into_iter().filter(|(_, pages)| pages.pages > 0);
+    used.map(|(sort, pages)| PageSort {
         sort,
         pages: pages.pages,
         bytes: pages.bytes,
