@@ -2,7 +2,7 @@
 
 use crate::advice::advise;
 use crate::{
-    Analysis, ComparisonOutcome, Crossover, Kind, MatrixOutcome, Side, SizeRange, SpaceRow,
+    Analysis, ComparisonOutcome, Kind, MatrixOutcome, Side, SizeRange, SpaceRow, Standing,
     SweepOutcome, recommendation::recommend,
 };
 use serde::Serialize;
@@ -183,20 +183,21 @@ fn of_sweep(outcome: &SweepOutcome) -> Answer {
 }
 
 fn kind_of_sweep(outcome: &SweepOutcome) -> Kind {
-    match &outcome.finding {
+    let finding = &outcome.finding;
+    let is_won = |standing| matches!(standing, Standing::Wins(_));
+    let mut sides = [Side::A, Side::B].into_iter();
+    match finding.runs.as_slice() {
         // As for a comparison, none is called the fastest.
         _ if !outcome.same_durability => Kind::Open,
+        _ if finding.all(|standing| standing == Standing::Undecided) => Kind::Open,
+        [run] if run.standing == Standing::Equivalent => Kind::Equivalent,
+        _ if !finding.runs.iter().any(|run| is_won(run.standing)) => Kind::Keep,
+        _ if finding.claims().next().is_none() => Kind::Open,
+        [_] if outcome.is_complete() => Kind::Use,
         // Not throughout the sizes that were asked for.
-        Crossover::Throughout { .. } if !outcome.is_complete() => Kind::BySize,
-        Crossover::Zone { .. }
-        | Crossover::BothEnds { .. }
-        | Crossover::WinsBelow { .. }
-        | Crossover::WinsAbove { .. } => Kind::BySize,
-        Crossover::Throughout { .. } => Kind::Use,
-        Crossover::NeverSlower { wins, .. } if !wins.is_empty() => Kind::Prefer,
-        Crossover::NeverSlower { .. } | Crossover::NobodyWins { .. } => Kind::Keep,
-        Crossover::Equivalent { .. } => Kind::Equivalent,
-        Crossover::NoOrder { .. } => Kind::Open,
+        [_] => Kind::BySize,
+        _ if sides.any(|side| finding.is_never_slower(side)) => Kind::Prefer,
+        _ => Kind::BySize,
     }
 }
 

@@ -109,198 +109,95 @@ impl Standing {
     }
 }
 
-/// A measured size and what may be said about it.
+/// Neighbouring measured sizes of which the same may be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// Size of the values, bytes.
-    pub size: u64,
-    /// What may be said.
+pub struct Run {
+    /// The sizes.
+    #[serde(flatten)]
+    pub sizes: SizeRange,
+    /// What may be said of each.
     pub standing: Standing,
+    /// Whether its win is one of the order by size. A win amid others of no order is one of single
+    /// sizes only, which many sizes give by chance.
+    pub claimed: bool,
 }
 
-/// What a whole sweep says. Sizes are measured ones, in bytes; `from` and `to` are the smallest
-/// and the largest, and nothing is claimed outside them. A side *wins* at a size if the verdict
-/// there is beyond δ ([`Standing::Wins`]); a size without a figure is won by nobody.
+/// What a whole sweep says: its measured sizes as runs of one standing, rising. Nothing is claimed
+/// outside them, and a size without a figure is won by nobody.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Crossover {
-    /// One side wins at every size up to `low`, the other at every size from `high` on.
-    Zone {
-        /// Who wins the small values.
-        smaller: Side,
-        /// Smallest measured size.
-        from: u64,
-        /// The largest size up to which `smaller` wins at every measured size.
-        low: u64,
-        /// The smallest size from which the other side wins at every measured size.
-        high: u64,
-        /// Largest measured size.
-        to: u64,
-        /// The sizes between `low` and `high`; either side may win at some of them.
-        between: Vec<Finding>,
-    },
-    /// One side wins at every measured size.
-    Throughout {
-        /// Who wins.
-        winner: Side,
-        /// Smallest measured size.
-        from: u64,
-        /// Largest measured size.
-        to: u64,
-    },
-    /// At no measured size is one side slower than the other by more than δ, and at some it is
-    /// faster.
-    NeverSlower {
-        /// Who is never slower.
-        side: Side,
-        /// Smallest measured size.
-        from: u64,
-        /// Largest measured size.
-        to: u64,
-        /// The sizes at which it wins; none where it is faster by less than could be shown to
-        /// exceed δ.
-        wins: Vec<u64>,
-    },
-    /// Both differ by less than δ at every measured size.
-    Equivalent {
-        /// Smallest measured size.
-        from: u64,
-        /// Largest measured size.
-        to: u64,
-    },
-    /// Neither side wins at any measured size; at some, nothing larger than δ is ruled out.
-    NobodyWins {
-        /// Smallest measured size.
-        from: u64,
-        /// Largest measured size.
-        to: u64,
-        /// The sizes at which they are not shown to be equivalent.
-        except: Vec<Finding>,
-    },
-    /// One side wins at the smallest and at the largest sizes, the other nowhere, and at some
-    /// sizes between them it is not shown that it wins.
-    BothEnds {
-        /// Who wins.
-        winner: Side,
-        /// Smallest measured size.
-        from: u64,
-        /// Largest measured size.
-        to: u64,
-        /// The sizes at which it is not shown to win.
-        except: Vec<Finding>,
-    },
-    /// One side wins at every size up to `low`; above, there is no order within the range
-    /// measured: no size from which either side wins on.
-    WinsBelow {
-        /// Who wins the small values.
-        winner: Side,
-        /// Smallest measured size.
-        from: u64,
-        /// The largest size up to which it wins at every measured size.
-        low: u64,
-        /// Largest measured size.
-        to: u64,
-        /// The sizes above `low`.
-        above: Vec<Finding>,
-    },
-    /// One side wins at every size from `high` on; below, there is no order within the range
-    /// measured.
-    WinsAbove {
-        /// Who wins the large values.
-        winner: Side,
-        /// Smallest measured size.
-        from: u64,
-        /// The smallest size from which it wins at every measured size.
-        high: u64,
-        /// Largest measured size.
-        to: u64,
-        /// The sizes below `high`.
-        below: Vec<Finding>,
-    },
-    /// The order changes back and forth (one side wins at both ends, the other between), or
-    /// neither end of the range is won by anybody, or nothing is decided.
-    NoOrder {
-        /// All sizes; empty if there are none.
-        evidence: Vec<Finding>,
-    },
+pub struct Crossover {
+    /// The runs; none without a size.
+    pub runs: Vec<Run>,
 }
 
 impl Crossover {
-    /// The smallest and the largest measured size; nothing without any.
-    #[must_use]
-    pub fn range(&self) -> Option<SizeRange> {
-        let (from, to) = match self {
-            Self::Zone { from, to, .. }
-            | Self::Throughout { from, to, .. }
-            | Self::NeverSlower { from, to, .. }
-            | Self::Equivalent { from, to }
-            | Self::NobodyWins { from, to, .. }
-            | Self::BothEnds { from, to, .. }
-            | Self::WinsBelow { from, to, .. }
-            | Self::WinsAbove { from, to, .. } => (*from, *to),
-            Self::NoOrder { evidence } => (evidence.first()?.size, evidence.last()?.size),
-        };
-        Some(SizeRange { from, to })
+    /// The runs that one side is claimed to win.
+    pub fn claims(&self) -> impl Iterator<Item = (Side, SizeRange)> {
+        let claimed = self.runs.iter().filter(|run| run.claimed);
+        claimed.filter_map(|run| Some((run.standing.winner()?, run.sizes)))
     }
 
-    /// The stretches whose every measured size one side is claimed to win, rising: one from an end of
-    /// what was measured, or one from either end.
-    #[must_use]
-    pub fn stretches(&self) -> Vec<(Side, SizeRange)> {
-        let range = |from, to| SizeRange { from, to };
-        match *self {
-            Self::Zone {
-                smaller: side,
-                from,
-                low,
-                high,
-                to,
-                ..
-            } => vec![(side, range(from, low)), (side.other(), range(high, to))],
-            Self::Throughout { winner, from, to } => vec![(winner, range(from, to))],
-            Self::WinsBelow {
-                winner, from, low, ..
-            } => vec![(winner, range(from, low))],
-            Self::WinsAbove {
-                winner, high, to, ..
-            } => vec![(winner, range(high, to))],
-            _ => Vec::new(),
-        }
+    /// Whether this may be said of every size.
+    pub fn all(&self, accept: impl Fn(Standing) -> bool) -> bool {
+        self.runs.iter().all(|run| accept(run.standing))
     }
 
-    /// The sizes, ends included, within which stretches leave the order open.
+    /// Whether a side is shown not to be slower by more than δ at any size.
+    #[must_use]
+    pub fn is_never_slower(&self, side: Side) -> bool {
+        self.all(|standing| standing.clears(side))
+    }
+
+    /// The sizes, ends included, within which the wins of the ends leave the order open.
     #[must_use]
     pub fn open(&self) -> Option<SizeRange> {
-        let (from, to) = match *self {
-            Self::Zone { low, high, .. } => (low, high),
-            Self::WinsBelow { low, to, .. } => (low, to),
-            Self::WinsAbove { from, high, .. } => (from, high),
-            _ => return None,
+        let (first, last) = (self.runs.first()?, self.runs.last()?);
+        let has_order = [Side::A, Side::B]
+            .iter()
+            .any(|side| self.is_never_slower(*side));
+        if has_order || first.standing == last.standing || !(first.claimed || last.claimed) {
+            return None;
+        }
+        let from = |run: &Run| {
+            if run.claimed {
+                run.sizes.to
+            } else {
+                run.sizes.from
+            }
         };
-        Some(SizeRange { from, to })
+        let to = |run: &Run| {
+            if run.claimed {
+                run.sizes.from
+            } else {
+                run.sizes.to
+            }
+        };
+        Some(SizeRange {
+            from: from(first),
+            to: to(last),
+        })
     }
 
-    /// The side that this finding claims to win at `size`, if it is a measured one of a stretch
-    /// that one side wins from end to end. Single sizes inside a zone, or within what has no
-    /// order, are claimed for nobody.
+    /// The side that is claimed to win at a measured size.
     #[must_use]
     pub fn winner_at(&self, size: u64) -> Option<Side> {
-        match self {
-            Self::NeverSlower { side, wins, .. } => wins.contains(&size).then_some(*side),
-            Self::BothEnds {
-                winner,
-                from,
-                to,
-                except,
-            } => {
-                let shown = except.iter().all(|finding| finding.size != size);
-                (shown && (*from..=*to).contains(&size)).then_some(*winner)
-            }
-            _ => {
-                let mut stretches = self.stretches().into_iter();
-                let found = stretches.find(|(_, range)| (range.from..=range.to).contains(&size));
-                found.map(|(side, _)| side)
-            }
+        let mut claims = self.claims();
+        let found = claims.find(|(_, range)| (range.from..=range.to).contains(&size));
+        found.map(|(side, _)| side)
+    }
+
+    /// Whether the win of a run, if it is one, is of the order by size.
+    fn is_claimed(&self, index: usize, last: usize) -> bool {
+        let standing = |index: usize| self.runs.get(index).map(|run| run.standing);
+        let Some(side) = standing(index).and_then(Standing::winner) else {
+            return false;
+        };
+        let won = Some(Standing::Wins(side));
+        let both_ends = standing(0) == won && standing(last) == won;
+        let alone = self.all(|standing| standing != Standing::Wins(side.other()));
+        match alone {
+            true if both_ends || self.is_never_slower(side) => true,
+            _ => (index == 0 || index == last) && (alone || !both_ends),
         }
     }
 }
@@ -319,71 +216,36 @@ impl Side {
 /// What a sweep says about the order of A and B, as a whole. The order of the points does not
 /// matter; where a size occurs twice with unlike findings, it counts as undecided.
 ///
+/// A win is claimed up to or from an end of what was measured, at every size of its run. Everywhere
+/// it is claimed where the other side wins nowhere and either no size is in doubt or both ends are
+/// won; nowhere where both ends are won and the other side wins between them.
+///
 /// A claim about a range needs *every* measured size of it, which is the correction for looking
 /// at many: a false win carries an edge of the zone past a crossing only at the first size beyond
 /// it, and only if the sizes just before it, where the true lead is within δ, are won as well.
 /// Anywhere else it makes the zone wider, the safe direction (docs/method.md, "Crossover").
 #[must_use]
 pub fn crossover(points: &[SweepPoint]) -> Crossover {
-    let findings: Vec<Finding> = distinct(points).iter().map(finding).collect();
-    let (Some(first), Some(last)) = (findings.first(), findings.last()) else {
-        return Crossover::NoOrder { evidence: findings };
+    let runs = distinct(points);
+    let runs = runs.chunk_by(|a, b| a.standing() == b.standing());
+    let runs = runs.map(|run| Run {
+        sizes: SizeRange {
+            from: run[0].size,
+            to: run[run.len() - 1].size,
+        },
+        standing: run[0].standing(),
+        claimed: false,
+    });
+    let mut found = Crossover {
+        runs: runs.collect(),
     };
-    let (from, to) = (first.size, last.size);
-    if all(&findings, |standing| standing == Standing::Equivalent) {
-        return Crossover::Equivalent { from, to };
+    let last = found.runs.len().saturating_sub(1);
+    let claimed = (0..=last).map(|index| found.is_claimed(index, last));
+    let claimed: Vec<bool> = claimed.collect();
+    for (run, claimed) in found.runs.iter_mut().zip(claimed) {
+        run.claimed = claimed;
     }
-    match (first.standing.winner(), last.standing.winner()) {
-        (Some(winner), _) if all(&findings, |found| found == Standing::Wins(winner)) => {
-            Crossover::Throughout { winner, from, to }
-        }
-        _ if all(&findings, |found| found.clears(Side::A)) => never_slower(Side::A, &findings),
-        _ if all(&findings, |found| found.clears(Side::B)) => never_slower(Side::B, &findings),
-        (Some(smaller), Some(larger)) if smaller != larger => {
-            let (low, high) = (last_won(smaller, &findings), first_won(larger, &findings));
-            let between = findings.into_iter();
-            Crossover::Zone {
-                smaller,
-                from,
-                low,
-                high,
-                to,
-                between: between.filter(|f| low < f.size && f.size < high).collect(),
-            }
-        }
-        (Some(winner), Some(_)) if nowhere(winner.other(), &findings) => Crossover::BothEnds {
-            winner,
-            from,
-            to,
-            except: others(Standing::Wins(winner), findings),
-        },
-        (Some(winner), None) => {
-            let low = last_won(winner, &findings);
-            Crossover::WinsBelow {
-                winner,
-                from,
-                low,
-                to,
-                above: findings.into_iter().filter(|f| f.size > low).collect(),
-            }
-        }
-        (None, Some(winner)) => {
-            let high = first_won(winner, &findings);
-            Crossover::WinsAbove {
-                winner,
-                from,
-                high,
-                to,
-                below: findings.into_iter().filter(|f| f.size < high).collect(),
-            }
-        }
-        _ if nobody_wins(&findings) => Crossover::NobodyWins {
-            from,
-            to,
-            except: others(Standing::Equivalent, findings),
-        },
-        _ => Crossover::NoOrder { evidence: findings },
-    }
+    found
 }
 
 /// One point per size, by rising size. Points of one size that say different things leave it
@@ -401,62 +263,6 @@ fn distinct(points: &[SweepPoint]) -> Vec<SweepPoint> {
             }
         })
         .collect()
-}
-
-fn finding(point: &SweepPoint) -> Finding {
-    Finding {
-        size: point.size,
-        standing: point.standing(),
-    }
-}
-
-fn all(findings: &[Finding], accept: impl Fn(Standing) -> bool) -> bool {
-    findings.iter().all(|finding| accept(finding.standing))
-}
-
-fn nowhere(side: Side, findings: &[Finding]) -> bool {
-    all(findings, |standing| standing != Standing::Wins(side))
-}
-
-/// Whether no size is won, though something is decided.
-fn nobody_wins(findings: &[Finding]) -> bool {
-    let nowhere = nowhere(Side::A, findings) && nowhere(Side::B, findings);
-    nowhere && !all(findings, |standing| standing == Standing::Undecided)
-}
-
-/// The findings of another standing.
-fn others(standing: Standing, findings: Vec<Finding>) -> Vec<Finding> {
-    let all = findings.into_iter();
-    all.filter(|finding| finding.standing != standing).collect()
-}
-
-fn never_slower(side: Side, findings: &[Finding]) -> Crossover {
-    let won = findings
-        .iter()
-        .filter(|finding| finding.standing == Standing::Wins(side));
-    Crossover::NeverSlower {
-        side,
-        from: findings[0].size,
-        to: findings[findings.len() - 1].size,
-        wins: won.map(|finding| finding.size).collect(),
-    }
-}
-
-/// The largest size up to which `side` wins at every size; it wins at the first.
-fn last_won(side: Side, findings: &[Finding]) -> u64 {
-    end_of_run(side, findings.iter())
-}
-
-/// The smallest size from which `side` wins at every size; it wins at the last.
-fn first_won(side: Side, findings: &[Finding]) -> u64 {
-    end_of_run(side, findings.iter().rev())
-}
-
-fn end_of_run<'a>(side: Side, findings: impl Iterator<Item = &'a Finding>) -> u64 {
-    findings
-        .take_while(|finding| finding.standing == Standing::Wins(side))
-        .last()
-        .map_or(0, |finding| finding.size)
 }
 
 #[cfg(test)]

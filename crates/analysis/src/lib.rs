@@ -60,7 +60,7 @@ pub use claims::{Claims, ERROR_OF_A_RATIO};
 pub use cold::{ColdCell, ColdOutcome};
 pub use counts::{CallCounts, CountSummary, DevicePerOperation};
 pub use crossover::{
-    Crossover, Finding, RefineLimits, Rule, SettingSweep, Side, SizeRange, Standing, SweepError,
+    Crossover, RefineLimits, Rule, Run, SettingSweep, Side, SizeRange, Standing, SweepError,
     SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
 pub use driver_cost::{CellDriverCost, ContrastDriverCost};

@@ -169,19 +169,14 @@ mod tests {
     #[test]
     fn each_setting_has_its_zone_in_the_order_of_the_matrix() {
         let rules = rules_of_thumb(&matrix());
-        let zones: Vec<(&str, Side, u64, u64)> = rules
+        let zones: Vec<(&str, Option<SizeRange>)> = rules
             .iter()
-            .filter_map(|rule| match rule.crossover {
-                Crossover::Zone {
-                    smaller, low, high, ..
-                } => Some((rule.setting.as_str(), smaller, low, high)),
-                _ => None,
-            })
+            .map(|rule| (rule.setting.as_str(), rule.crossover.open()))
             .collect();
-        assert_eq!(
-            zones,
-            [("4096", Side::A, 20, 100), ("8192", Side::A, 20, 100)]
-        );
+        let zone = Some(range(20, 100));
+        assert_eq!(zones, [("4096", zone), ("8192", zone)]);
+        let smaller = rules.iter().map(|rule| rule.crossover.winner_at(10));
+        assert!(smaller.into_iter().all(|side| side == Some(Side::A)));
     }
 
     #[test]
@@ -284,7 +279,7 @@ mod tests {
     #[test]
     fn a_single_setting_has_nothing_to_gain_more_than() {
         let rules = rules_of_thumb(&[row("4096", &[(10, 1.8), (20, 0.5)])]);
-        assert!(matches!(rules[0].crossover, Crossover::Zone { .. }));
+        assert_eq!(rules[0].crossover.open(), Some(range(10, 20)));
         assert!(rules[0].gains_most.is_empty());
         assert!(rules_of_thumb(&[]).is_empty());
     }

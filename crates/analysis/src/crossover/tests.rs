@@ -4,162 +4,93 @@ use super::testing::{gap, letters, point, point_between, points};
 use super::*;
 use proptest::prelude::*;
 
-/// The finding on these letters ([`points`]), in short; sizes in KiB.
+/// The runs on these letters ([`points`]), sizes in KiB, each with `!` if its win is claimed.
 fn said(letters: &str) -> String {
-    let kb = |size: u64| size / 1024;
-    let sizes = |findings: &[Finding]| -> Vec<u64> {
-        findings.iter().map(|finding| kb(finding.size)).collect()
+    let run = |run: &Run| {
+        let letter = match run.standing {
+            Standing::Wins(Side::A) => 'A',
+            Standing::Wins(Side::B) => 'B',
+            Standing::Leans(Side::A) => 'a',
+            Standing::Leans(Side::B) => 'b',
+            Standing::Equivalent => '=',
+            Standing::Undecided => '?',
+        };
+        let claimed = if run.claimed { "!" } else { "" };
+        let [from, to] = [run.sizes.from, run.sizes.to].map(|size| size / 1024);
+        format!("{letter}{claimed} {from}-{to}")
     };
-    match crossover(&points(letters)) {
-        Crossover::Zone {
-            smaller,
-            from,
-            low,
-            high,
-            to,
-            between,
-        } => format!(
-            "{smaller:?} {}-{}, {:?} {}-{}, between {:?}",
-            kb(from),
-            kb(low),
-            smaller.other(),
-            kb(high),
-            kb(to),
-            sizes(&between)
-        ),
-        Crossover::Throughout { winner, from, to } => {
-            format!("{winner:?} throughout {}-{}", kb(from), kb(to))
-        }
-        Crossover::NeverSlower {
-            side,
-            from,
-            to,
-            wins,
-        } => {
-            let wins: Vec<u64> = wins.into_iter().map(kb).collect();
-            format!(
-                "{side:?} never slower {}-{}, wins {wins:?}",
-                kb(from),
-                kb(to)
-            )
-        }
-        Crossover::Equivalent { from, to } => format!("equivalent {}-{}", kb(from), kb(to)),
-        Crossover::NobodyWins { from, to, except } => format!(
-            "nobody wins {}-{}, equivalent except {:?}",
-            kb(from),
-            kb(to),
-            sizes(&except)
-        ),
-        Crossover::BothEnds {
-            winner,
-            from,
-            to,
-            except,
-        } => format!(
-            "{winner:?} {}-{} except {:?}",
-            kb(from),
-            kb(to),
-            sizes(&except)
-        ),
-        Crossover::WinsBelow {
-            winner,
-            from,
-            low,
-            to,
-            above,
-        } => format!(
-            "{winner:?} {}-{}, to {} no order: {:?}",
-            kb(from),
-            kb(low),
-            kb(to),
-            sizes(&above)
-        ),
-        Crossover::WinsAbove {
-            winner,
-            from,
-            high,
-            to,
-            below,
-        } => format!(
-            "from {} no order: {:?}, {winner:?} {}-{}",
-            kb(from),
-            sizes(&below),
-            kb(high),
-            kb(to)
-        ),
-        Crossover::NoOrder { evidence } => format!("no order: {:?}", sizes(&evidence)),
-    }
+    let found = crossover(&points(letters));
+    found.runs.iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
 fn the_zone_lies_between_the_runs_of_wins_at_both_ends() {
-    assert_eq!(said("AAAaB"), "A 1-4, B 16-16, between [8]");
-    assert_eq!(said("BB?=AAA"), "B 1-2, A 16-64, between [4, 8]");
-    assert_eq!(said("AAABBB"), "A 1-4, B 8-32, between []");
+    assert_eq!(said("AAAaB"), "A! 1-4, a 8-8, B! 16-16");
+    assert_eq!(said("BB?=AAA"), "B! 1-2, ? 4-4, = 8-8, A! 16-64");
+    assert_eq!(said("AAABBB"), "A! 1-4, B! 8-32");
 }
 
 #[test]
 fn wins_inside_the_zone_move_neither_of_its_ends() {
-    assert_eq!(said("AABABB"), "A 1-2, B 16-32, between [4, 8]");
-    assert_eq!(
-        said("A?AA?B.BB"),
-        "A 1-1, B 128-256, between [2, 4, 8, 16, 32, 64]"
-    );
+    assert_eq!(said("AABABB"), "A! 1-2, B 4-4, A 8-8, B! 16-32");
+    let open = crossover(&points("A?AA?B.BB")).open();
+    let (from, to) = (1 << 10, 128 << 10);
+    assert_eq!(open, Some(SizeRange { from, to }));
 }
 
 #[test]
 fn a_size_that_says_nothing_is_not_counted_as_a_win() {
     for nothing in [".", "!", "?", "=", "a"] {
         let sweep = format!("AA{nothing}ABB");
-        assert_eq!(said(&sweep), "A 1-2, B 16-32, between [4, 8]", "{sweep}");
+        let claims: Vec<_> = crossover(&points(&sweep)).claims().collect();
+        let range = |from: u64, to: u64| SizeRange {
+            from: from << 10,
+            to: to << 10,
+        };
+        let expected = [(Side::A, range(1, 2)), (Side::B, range(16, 32))];
+        assert_eq!(claims, expected, "{sweep}");
     }
 }
 
 #[test]
-fn one_side_wins_throughout_only_if_it_wins_at_every_size() {
-    assert_eq!(said("AAAA"), "A throughout 1-8");
-    assert_eq!(said("B"), "B throughout 1-1");
-    assert_eq!(said("AA.A"), "A 1-8 except [4]");
-    assert_eq!(said("AAbA"), "A 1-8 except [4]");
-    assert_eq!(said("B?!B"), "B 1-8 except [2, 4]");
+fn where_the_other_side_wins_nowhere_and_both_ends_are_won_every_win_is_claimed() {
+    assert_eq!(said("AAAA"), "A! 1-8");
+    assert_eq!(said("B"), "B! 1-1");
+    assert_eq!(said("AA.A"), "A! 1-2, ? 4-4, A! 8-8");
+    assert_eq!(said("AAbA"), "A! 1-2, b 4-4, A! 8-8");
+    assert_eq!(said("B?!B"), "B! 1-1, ? 2-4, B! 8-8");
 }
 
 #[test]
-fn a_side_that_wins_leans_or_is_equivalent_everywhere_is_never_slower() {
-    assert_eq!(said("AAa=="), "A never slower 1-16, wins [1, 2]");
-    assert_eq!(said("A=A"), "A never slower 1-4, wins [1, 4]");
-    assert_eq!(said("==bB"), "B never slower 1-8, wins [8]");
-    assert_eq!(said("a=a"), "A never slower 1-4, wins []");
-    assert_eq!(said("===="), "equivalent 1-8");
+fn of_a_side_that_is_never_slower_every_win_is_claimed() {
+    assert_eq!(said("AAa=="), "A! 1-2, a 4-4, = 8-16");
+    assert_eq!(said("A=A"), "A! 1-1, = 2-2, A! 4-4");
+    assert_eq!(said("=A="), "= 1-1, A! 2-2, = 4-4");
+    assert_eq!(said("==bB"), "= 1-2, b 4-4, B! 8-8");
     // One size in doubt, or one that leans to the other side, and it is not shown.
-    assert_eq!(said("AA?=="), "A 1-2, to 16 no order: [4, 8, 16]");
-    assert_eq!(said("AAb=="), "A 1-2, to 16 no order: [4, 8, 16]");
+    for letters in ["AA?==", "AAb=="] {
+        let found = crossover(&points(letters));
+        assert!(!found.is_never_slower(Side::A));
+        assert_eq!(found.open().map(|open| open.from), Some(2 << 10));
+    }
+    assert_eq!(said("=A?"), "= 1-1, A 2-2, ? 4-4");
 }
 
 #[test]
-fn where_nobody_wins_the_sizes_that_are_not_equivalent_are_told() {
-    assert_eq!(said("a=b"), "nobody wins 1-4, equivalent except [1, 4]");
-    assert_eq!(said("==?="), "nobody wins 1-8, equivalent except [4]");
-    assert_eq!(said(".b"), "nobody wins 1-2, equivalent except [1, 2]");
-    assert_eq!(said("=A="), "A never slower 1-4, wins [2]");
-    assert_eq!(said("=A?"), "no order: [1, 2, 4]");
-}
-
-#[test]
-fn what_only_one_end_shows_is_said_of_that_end() {
-    assert_eq!(said("AA?"), "A 1-2, to 4 no order: [4]");
-    assert_eq!(said("AABA?"), "A 1-2, to 16 no order: [4, 8, 16]");
-    assert_eq!(said(".BB"), "from 1 no order: [1], B 2-4");
-    assert_eq!(said("?ABB"), "from 1 no order: [1, 2], B 4-8");
+fn what_only_one_end_shows_is_claimed_of_that_end() {
+    assert_eq!(said("AA?"), "A! 1-2, ? 4-4");
+    assert_eq!(said("AABA?"), "A! 1-2, B 4-4, A 8-8, ? 16-16");
+    assert_eq!(said(".BB"), "? 1-1, B! 2-4");
+    assert_eq!(said("?ABB"), "? 1-1, A 2-2, B! 4-8");
 }
 
 #[test]
 fn an_order_that_changes_back_or_an_undecided_sweep_is_no_order() {
-    assert_eq!(said("ABA"), "no order: [1, 2, 4]");
-    assert_eq!(said("AA?BAA"), "no order: [1, 2, 4, 8, 16, 32]");
-    assert_eq!(said("?AAAB?"), "no order: [1, 2, 4, 8, 16, 32]");
-    assert_eq!(said("...!"), "no order: [1, 2, 4, 8]");
-    assert_eq!(said(""), "no order: []");
+    assert_eq!(said("ABA"), "A 1-1, B 2-2, A 4-4");
+    assert_eq!(said("AA?BAA"), "A 1-2, ? 4-4, B 8-8, A 16-32");
+    assert_eq!(said("?AAAB?"), "? 1-1, A 2-8, B 16-16, ? 32-32");
+    assert_eq!(said("...!"), "? 1-8");
+    assert_eq!(said(""), "");
 }
 
 #[test]
@@ -176,13 +107,9 @@ fn the_recorded_sweep_gives_a_zone_that_holds_its_three_roots() {
         (64, 1.3),
     ];
     let found = crossover(&sweep.map(|(kb, ratio)| point(kb, ratio)));
-    let Crossover::Zone {
-        smaller, low, high, ..
-    } = found
-    else {
-        unreachable!("{found:?}")
-    };
-    assert_eq!((smaller, low, high), (Side::B, 16, 36));
+    let (from, to) = (16, 36);
+    assert_eq!(found.winner_at(8), Some(Side::B));
+    assert_eq!(found.open(), Some(SizeRange { from, to }));
 }
 
 #[test]
@@ -215,23 +142,19 @@ fn two_points_of_one_size_must_agree() {
     let (won, lost) = (point(2048, 1.3), point(2048, 0.7));
     let ends = [point(1024, 1.5), point(4096, 1.4)];
     let agreeing = crossover(&[ends[0], won, won, ends[1]]);
-    assert!(matches!(agreeing, Crossover::Throughout { .. }));
-    let Crossover::BothEnds { except, .. } = crossover(&[ends[0], won, lost, ends[1]]) else {
-        unreachable!()
-    };
-    assert_eq!(except[0].standing, Standing::Undecided);
+    assert_eq!(agreeing.runs.len(), 1);
+    let found = crossover(&[ends[0], won, lost, ends[1]]);
+    assert_eq!(found.runs[1].standing, Standing::Undecided);
 }
 
 #[test]
-fn a_finding_is_written_with_its_kind() {
-    let json = serde_json::to_value(crossover(&points("A?B"))).unwrap();
-    let expected = serde_json::json!({
-        "kind": "zone", "smaller": "a", "from": 1024, "low": 1024, "high": 4096, "to": 4096,
-        "between": [{ "size": 2048, "standing": "undecided" }],
-    });
+fn a_run_is_written_with_its_sizes() {
+    let json = serde_json::to_value(crossover(&points("A?"))).unwrap();
+    let expected = serde_json::json!({ "runs": [
+        { "from": 1024, "to": 1024, "standing": { "wins": "a" }, "claimed": true },
+        { "from": 2048, "to": 2048, "standing": "undecided", "claimed": false },
+    ] });
     assert_eq!(json, expected);
-    let standing = serde_json::to_value(Standing::Wins(Side::B)).unwrap();
-    assert_eq!(standing, serde_json::json!({ "wins": "b" }));
 }
 
 fn mirrored(points: &[SweepPoint]) -> Vec<SweepPoint> {
@@ -255,16 +178,15 @@ proptest! {
     }
 
     #[test]
-    fn beside_stretches_every_size_lies_within_what_they_leave_open(letters in letters()) {
+    fn runs_hold_every_size_and_what_is_open_holds_no_claim(letters in letters()) {
         let points = points(&letters);
         let found = crossover(&points);
-        let stretches = found.stretches();
-        for point in points.iter().filter(|_| !stretches.is_empty()) {
+        for point in &points {
             let within = |range: &SizeRange| (range.from..=range.to).contains(&point.size);
-            let is_open = found.open().is_some_and(|open| within(&open));
-            let is_won = stretches.iter().any(|(_, range)| within(range));
-            prop_assert!(is_won || is_open, "{found:?}");
-            prop_assert_eq!(is_won, found.winner_at(point.size).is_some(), "{:?}", found);
+            let inside = |range: &SizeRange| range.from < point.size && point.size < range.to;
+            prop_assert!(found.runs.iter().any(|run| within(&run.sizes)), "{found:?}");
+            let is_open = found.open().is_some_and(|open| inside(&open));
+            prop_assert!(!is_open || found.winner_at(point.size).is_none(), "{found:?}");
         }
     }
 
@@ -272,7 +194,7 @@ proptest! {
     fn both_ends_are_claimed_for_their_winners_unless_the_order_changes_back(letters in letters()) {
         let points = points(&letters);
         let found = crossover(&points);
-        if !matches!(found, Crossover::NoOrder { .. }) {
+        if found.claims().next().is_some() {
             for end in [points.first(), points.last()].into_iter().flatten() {
                 prop_assert_eq!(found.winner_at(end.size), end.standing().winner());
             }
@@ -283,7 +205,7 @@ proptest! {
     fn swapping_the_stores_swaps_the_sides_and_nothing_else(letters in letters()) {
         let points = points(&letters);
         let (found, swapped) = (crossover(&points), crossover(&mirrored(&points)));
-        prop_assert_eq!(std::mem::discriminant(&found), std::mem::discriminant(&swapped));
+        prop_assert_eq!(found.open(), swapped.open());
         for point in &points {
             let expected = found.winner_at(point.size).map(Side::other);
             prop_assert_eq!(swapped.winner_at(point.size), expected);
@@ -309,7 +231,7 @@ proptest! {
         }
         let (before, after) = (crossover(&whole), crossover(&holed));
         // What had no order because the other side won between may have one without that win.
-        if !matches!(before, Crossover::NoOrder { .. }) {
+        if before.claims().next().is_some() {
             for point in &whole {
                 let claimed = after.winner_at(point.size);
                 let claimed_before = before.winner_at(point.size);

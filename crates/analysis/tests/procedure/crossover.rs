@@ -9,7 +9,7 @@
 use crate::recorded_noise::{Round, ln_corrected, recordings};
 use crate::support::{Random, block_of_log, comparison, run};
 use stowplan_analysis::{
-    Crossover, RefineLimits, SettingSweep, Side, SweepPoint, Verdict, crossover,
+    Crossover, RefineLimits, SettingSweep, Side, Standing, SweepPoint, Verdict, crossover,
     interpolated_roots, refine, rules_of_thumb, sweep,
 };
 use stowplan_model::Measurement;
@@ -245,24 +245,28 @@ struct Tally {
 }
 
 fn kind(found: &Crossover) -> &'static str {
-    match found {
-        Crossover::Zone { .. } => "zone",
-        Crossover::Throughout { .. } => "throughout",
-        Crossover::NeverSlower { .. } => "never slower",
-        Crossover::Equivalent { .. } => "equivalent",
-        Crossover::NobodyWins { .. } => "nobody wins",
-        Crossover::BothEnds { .. } => "both ends",
-        Crossover::WinsBelow { .. } => "wins below",
-        Crossover::WinsAbove { .. } => "wins above",
-        Crossover::NoOrder { .. } => "no order",
+    let is_won = |standing| matches!(standing, Standing::Wins(_));
+    let mut sides = [Side::A, Side::B].into_iter();
+    match found.runs.as_slice() {
+        [run] if is_won(run.standing) => "throughout",
+        [run] if run.standing == Standing::Equivalent => "equivalent",
+        _ if sides.any(|side| found.is_never_slower(side)) => "never slower",
+        _ if !found.runs.iter().any(|run| is_won(run.standing)) => "nobody wins",
+        _ if zone(found).is_some() => "zone",
+        [first, .., last] if first.claimed && last.claimed => "both ends",
+        [first, ..] if first.claimed => "wins below",
+        [.., last] if last.claimed => "wins above",
+        _ => "no order",
     }
 }
 
+/// Who wins the smaller sizes, up to which, and from which the other does.
 fn zone(found: &Crossover) -> Option<(Side, u64, u64)> {
-    match *found {
-        Crossover::Zone {
-            smaller, low, high, ..
-        } => Some((smaller, low, high)),
+    let claims: Vec<_> = found.claims().collect();
+    match claims.as_slice() {
+        [(smaller, low), .., (larger, high)] if smaller != larger => {
+            Some((*smaller, low.to, high.from))
+        }
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{RULE, block, cell, id};
 use std::collections::BTreeMap;
-use stowplan_analysis::{Analysis, Crossover, MatrixOutcome, Side, Verdict, analyse};
+use stowplan_analysis::{Analysis, MatrixOutcome, Side, SizeRange, Verdict, analyse};
 use stowplan_model::{
     Cell, CellId, Comparison, Contrast, Environment, Measurement, Operation, Plan, Record, Role,
     RunHeader, SCHEMA_VERSION, Study,
@@ -204,21 +204,11 @@ fn each_row_has_a_rule_whose_side_a_is_the_internal_store() {
     let matrix = matrix(&ALL, blocks());
     let settings: Vec<&str> = matrix.rules.iter().map(|r| r.setting.as_str()).collect();
     assert_eq!(settings, ["1024", "8192"]);
-    let Crossover::Zone {
-        smaller, low, high, ..
-    } = matrix.rules[1].crossover
-    else {
-        panic!("{:?}", matrix.rules[1]);
-    };
-    assert_eq!((smaller, low, high), (Side::A, 10_000, 1_000_000));
-    assert!(
-        matches!(
-            matrix.rules[0].crossover,
-            Crossover::NeverSlower { side: Side::B, .. }
-        ),
-        "{:?}",
-        matrix.rules[0]
-    );
+    let [never, zone] = [0, 1].map(|row: usize| &matrix.rules[row].crossover);
+    assert_eq!(zone.winner_at(10_000), Some(Side::A));
+    let (from, to) = (10_000, 1_000_000);
+    assert_eq!(zone.open(), Some(SizeRange { from, to }));
+    assert!(never.is_never_slower(Side::B), "{never:?}");
 }
 
 #[test]
@@ -244,14 +234,9 @@ fn a_column_that_was_not_planned_is_a_gap_of_which_the_rules_say_nothing() {
     let cell = &matrix.cells[1][1];
     assert_eq!((cell.estimate, cell.verdict), (None, Verdict::NoData));
     assert!(cell.reliable);
-    assert_eq!(
-        matrix.rules[1].crossover,
-        Crossover::Throughout {
-            winner: Side::A,
-            from: 10_000,
-            to: 10_000
-        }
-    );
+    let claims: Vec<_> = matrix.rules[1].crossover.claims().collect();
+    let (from, to) = (10_000, 10_000);
+    assert_eq!(claims, [(Side::A, SizeRange { from, to })]);
 }
 
 #[test]

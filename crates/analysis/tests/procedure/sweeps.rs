@@ -1,7 +1,7 @@
 //! Sweeps of made-up runs: which comparison of a size counts, and what is no point at all.
 
 use crate::support::{comparison, header, id, rounds};
-use stowplan_analysis::{Analysis, Crossover, Side, Verdict, analyse};
+use stowplan_analysis::{Analysis, Run, Side, SizeRange, Standing, Verdict, analyse};
 use stowplan_model::{
     CellFailure, CellId, Comparison, Durability, Measurement, Operation, Record, Sweep,
 };
@@ -76,13 +76,16 @@ fn a_size_that_never_ran_is_no_point_and_one_that_failed_is_a_gap() {
     let names = ["size-1024", "size-2048", "size-4096"];
     let plan = || names.map(member).to_vec();
     let one = blocks(&[measured("size-1024", 2.0, 1.0)]);
-    let throughout = Crossover::Throughout {
-        winner: Side::A,
-        from: 1024,
-        to: 1024,
+    let won = |size| Run {
+        sizes: SizeRange {
+            from: size,
+            to: size,
+        },
+        standing: Standing::Wins(Side::A),
+        claimed: true,
     };
     let found = &analysed(plan(), one.clone()).sweeps[0];
-    assert_eq!(found.finding, throughout);
+    assert_eq!(found.finding.runs, [won(1024)]);
     assert_eq!(found.comparisons, ["size-1024"]);
     assert_eq!(found.unmeasured, ["size-2048", "size-4096"]);
     assert_eq!(found.planned, [1024, 2048, 4096]);
@@ -91,16 +94,18 @@ fn a_size_that_never_ran_is_no_point_and_one_that_failed_is_a_gap() {
     let found = &analysed(plan(), failed).sweeps[0];
     assert_eq!(found.comparisons, ["size-1024", "size-2048"]);
     assert_eq!(found.points[1].estimate, None);
-    assert!(matches!(
-        found.finding,
-        Crossover::WinsBelow { to: 2048, .. }
-    ));
+    let undecided = Run {
+        standing: Standing::Undecided,
+        claimed: false,
+        ..won(2048)
+    };
+    assert_eq!(found.finding.runs, [won(1024), undecided]);
 }
 
 #[test]
 fn a_sweep_of_which_nothing_ran_is_still_one_and_claims_nothing() {
     let found = &analysed(vec![member("size-1024")], Vec::new()).sweeps[0];
-    assert_eq!(found.finding, Crossover::NoOrder { evidence: vec![] });
+    assert!(found.finding.runs.is_empty());
     assert_eq!(found.unmeasured, ["size-1024"]);
 }
 

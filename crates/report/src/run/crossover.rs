@@ -14,7 +14,7 @@ use crate::document::{
     Plane, Point, PointShape, Scale, Section, Sign, Unit, Value, anchor, notice, paragraph, remark,
     strong,
 };
-use crate::value::{self, short_size as size};
+use crate::value::{self, float, short_size as size};
 use crate::{constituents, noise, wording};
 use stowplan_analysis::{
     Analysis, ComparisonOutcome, Crossover, SweepOutcome, SweepPoint, Verdict,
@@ -133,7 +133,7 @@ impl Frame<'_> {
     fn plane(&self, outcome: &SweepOutcome, summary: String) -> Plane {
         let unclaimed = outcome.finding.open().map(|range| Area {
             kind: AreaKind::Unclaimed,
-            x: Some((bytes(range.from), bytes(range.to))),
+            x: Some((float(range.from), float(range.to))),
             y: None,
         });
         let band = Area {
@@ -152,25 +152,18 @@ impl Frame<'_> {
             let roots = outcome.roots.iter().map(|root| crossing(*root));
             lines.push(line(LineKind::Points, roots.collect()));
         }
-        let one = Mark {
-            at: 1.0,
-            kind: MarkKind::Reference,
-            sign: String::new(),
-        };
+        let ends = [&self.a, &self.b].map(|name| format!("{name} faster"));
         Plane {
-            summary,
-            x: self.x.clone(),
-            y: self.y.clone(),
-            ends: Some((format!("{} faster", self.a), format!("{} faster", self.b))),
-            panels: vec![Panel {
-                id: String::new(),
-                title: String::new(),
-                lines,
-            }],
+            ends: Some(ends.into()),
             areas: unclaimed.into_iter().chain([band]).collect(),
-            levels: vec![one],
-            legend: Vec::new(),
+            levels: vec![Mark::new(1.0, MarkKind::Reference)],
             on_terminal: true,
+            ..Plane::new(
+                summary,
+                self.x.clone(),
+                self.y.clone(),
+                vec![Panel::new("", lines)],
+            )
         }
     }
 
@@ -178,7 +171,7 @@ impl Frame<'_> {
         let sign = Sign::of(point.verdict, point.estimate.as_ref());
         let words = self.sides().words(sign);
         Point {
-            x: bytes(point.size),
+            x: float(point.size),
             value: point.estimate.as_ref().map(Value::from),
             shape: Some(PointShape::Sign(sign)),
             label: size(point.size),
@@ -262,8 +255,7 @@ fn worded(
     let context = Context {
         a: &a,
         b: &b,
-        sizes: &sizes(outcome, |_| true),
-        figures: &measured(outcome),
+        figures: measured(outcome).len(),
         complete: outcome.points.len() == outcome.planned.len(),
         same_durability: outcome.same_durability,
         unit: size,
@@ -296,10 +288,10 @@ fn names(outcome: &SweepOutcome) -> [(String, String); 2] {
 }
 
 fn ratios_of(outcome: &SweepOutcome) -> Vec<Ratio> {
-    let points = outcome.points.iter().enumerate();
+    let points = outcome.points.iter().zip(&outcome.space);
     points
-        .map(|(index, point)| Ratio {
-            space: outcome.space.get(index).copied().unwrap_or_default(),
+        .map(|(point, space)| Ratio {
+            space: *space,
             setting: String::new(),
             size: point.size,
             estimate: point.estimate,
@@ -355,28 +347,14 @@ fn notes(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
 }
 
 fn size_axis(points: &[&SweepPoint]) -> Axis {
-    let sizes = || points.iter().map(|point| bytes(point.size));
-    let (low, high) = (
-        sizes().fold(f64::INFINITY, f64::min),
-        sizes().fold(0.0, f64::max),
-    );
-    let scale = Scale::logarithmic(low, high);
+    let scale = Scale::over(points.iter().map(|point| float(point.size)));
     Axis::new("size of a value", scale, scale.size_ticks(), size_tick)
 }
 
 fn ratio_axis(points: &[&SweepPoint], band: (f64, f64), title: String) -> Axis {
-    let usable = |value: &f64| value.is_finite() && *value > 0.0;
     let estimates = points.iter().filter_map(|point| point.estimate);
-    let ends: Vec<f64> = estimates
-        .flat_map(|e| [e.low, e.ratio, e.high])
-        .chain([band.0, band.1])
-        .filter(usable)
-        .collect();
-    let ends = || ends.iter().copied();
-    let scale = Scale::logarithmic(
-        ends().fold(f64::INFINITY, f64::min),
-        ends().fold(0.0, f64::max),
-    );
+    let ends = estimates.flat_map(|e| [e.low, e.ratio, e.high]);
+    let scale = Scale::over(ends.chain([band.0, band.1]));
     Axis::new(title, scale, scale.fine_ticks(), value::ratio_tick)
 }
 
@@ -388,9 +366,4 @@ fn ratio_axis(points: &[&SweepPoint], band: (f64, f64), title: String) -> Axis {
 )]
 fn size_tick(tick: f64) -> String {
     value::size(tick as u64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "drawn")]
-fn bytes(size: u64) -> f64 {
-    size as f64
 }

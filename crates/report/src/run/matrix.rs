@@ -2,7 +2,7 @@
 //! Heat maps of this machine and of what was published, and rules of thumb in sentences.
 
 use super::crossover::{self, Context};
-use super::ratios::{self, Figure, Ratio};
+use super::ratios::{self, Ratio};
 use super::sign_words::Sides;
 use crate::document::shade::shade;
 use crate::document::{
@@ -21,15 +21,18 @@ const OUTSIDE: &str = "outside";
 /// Every matrix that has data.
 pub(crate) fn figures(analysis: &Analysis) -> Vec<Block> {
     let zone = wording::zone(analysis);
-    let sides = Sides {
-        above: INSIDE,
-        below: OUTSIDE,
-        zone: &zone,
-    };
     let matrices = analysis.matrices.iter();
     matrices
-        .map(|outcome| figure(analysis, outcome, &sides))
+        .map(|outcome| figure(analysis, outcome, &sides(&zone)))
         .collect()
+}
+
+fn sides(zone: &str) -> Sides<'_> {
+    Sides {
+        above: INSIDE,
+        below: OUTSIDE,
+        zone,
+    }
 }
 
 fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Block {
@@ -57,7 +60,6 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     Section::figure(id, title, blocks).into()
 }
 
-/// `Inside the database (SQLite) or outside (files)? Each number is …`
 /// The heat table of the first matrix, and its rules.
 pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     let outcome = analysis
@@ -66,11 +68,7 @@ pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
         .find(|matrix| matrix.claims_anything())?;
     let left = rows.checked_sub(outcome.rows.len())?;
     let zone = wording::zone(analysis);
-    let sides = Sides {
-        above: INSIDE,
-        below: OUTSIDE,
-        zone: &zone,
-    };
+    let sides = sides(&zone);
     let signs: Vec<Sign> = outcome.cells.iter().flatten().map(sign_of).collect();
     let map = heat_map(outcome, "This machine", &|cell| ours(cell, &sides));
     let rules = rules(outcome, &sides);
@@ -87,6 +85,7 @@ pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     Some(Section::new(title, blocks).into())
 }
 
+/// `Inside the database (SQLite) or outside (files)? Each number is …`
 fn caption(analysis: &Analysis, outcome: &MatrixOutcome) -> String {
     let doing = match outcome.operation {
         Operation::Read => "reading",
@@ -157,10 +156,9 @@ fn heat_map(outcome: &MatrixOutcome, title: &str, cell: &dyn Fn(&MatrixCell) -> 
     let sizes = outcome.columns.iter().map(|size| value::size(*size));
     let columns = once(head).chain(sizes).map(|title| Column {
         title,
-        help: String::new(),
-        unit: "",
         align: Align::Right,
         weight: Column::ESSENTIAL,
+        ..Column::default()
     });
     Table {
         caption: format!("{}: {title}", outcome.title),
@@ -199,17 +197,16 @@ fn sign_of(cell: &MatrixCell) -> Sign {
 fn ours(cell: &MatrixCell, sides: &Sides<'_>) -> Cell {
     let sign = sign_of(cell);
     let is_claimed = sign.claims_a_side() || sign == Sign::Even;
-    let figure = cell.estimate.as_ref();
-    let figure = figure.map(|estimate| (estimate.ratio, Figure::of(estimate)));
-    let basis = figure
-        .as_ref()
-        .map(|(_, figure)| format!("; {}", figure.basis));
+    let basis = cell.estimate.map(|found| {
+        let [low, high] = [found.low, found.high].map(value::ratio);
+        format!("; interval {low} to {high}, {} rounds", found.rounds)
+    });
     let published = cell.published;
     let published = published.map(|ratio| format!("; published {}", published_ratio(ratio)));
     let more: String = [basis, published].into_iter().flatten().collect();
-    let number = figure.map(|(ratio, figure)| Cell {
-        shade: shade(ratio).filter(|_| is_claimed),
-        ..Cell::number(ratio, figure.ratio)
+    let number = cell.estimate.map(|found| Cell {
+        shade: shade(found.ratio).filter(|_| is_claimed),
+        ..Cell::number(found.ratio, value::ratio(found.ratio))
     });
     Cell {
         sign: Some(sign),
@@ -288,14 +285,12 @@ fn in_column(outcome: &MatrixOutcome, size: u64) -> impl Iterator<Item = &Matrix
 /// A sentence per row: where to keep values of which size.
 fn rules(outcome: &MatrixOutcome, sides: &Sides<'_>) -> Vec<String> {
     let measured = outcome.measured.iter().copied();
-    let figures: Vec<u64> = measured
-        .filter(|size| in_column(outcome, *size).any(|cell| cell.estimate.is_some()))
-        .collect();
+    let figures =
+        measured.filter(|size| in_column(outcome, *size).any(|cell| cell.estimate.is_some()));
     let context = Context {
         a: INSIDE,
         b: OUTSIDE,
-        sizes: &outcome.measured,
-        figures: &figures,
+        figures: figures.count(),
         unit: value::size,
         same_durability: outcome.same_durability,
         complete: outcome.measured.len() == outcome.columns.len(),

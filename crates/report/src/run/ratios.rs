@@ -21,29 +21,6 @@ pub(crate) struct Ratio {
     pub(crate) space: [Option<f64>; 2],
 }
 
-/// `0.42, interval 0.40 to 0.44, 20 rounds` in its pieces.
-pub(crate) struct Figure {
-    /// The ratio.
-    pub(crate) ratio: String,
-    /// `interval 0.40 to 0.44, 20 rounds`
-    pub(crate) basis: String,
-}
-
-impl Figure {
-    /// The texts of an estimate.
-    pub(crate) fn of(estimate: &RatioEstimate) -> Self {
-        Self {
-            ratio: value::ratio(estimate.ratio),
-            basis: format!(
-                "interval {} to {}, {} rounds",
-                value::ratio(estimate.low),
-                value::ratio(estimate.high),
-                estimate.rounds
-            ),
-        }
-    }
-}
-
 /// What figures of space are.
 pub(crate) const PER_VALUE_BYTE: &str =
     "bytes allocated on disk per byte of the values, once built";

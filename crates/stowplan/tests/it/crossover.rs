@@ -3,11 +3,11 @@
 use crate::bench::{Bench, Finished};
 use serde_json::Value;
 
-/// What the one sweep found.
+/// What the one sweep found: its sizes as runs of which the same may be said.
 fn finding(finished: &Finished) -> Value {
     finished.exits(0);
     let document: Value = serde_json::from_str(&finished.stdout()).unwrap();
-    document["sweeps"][0]["finding"].clone()
+    document["sweeps"][0]["finding"]["runs"].clone()
 }
 
 #[test]
@@ -28,19 +28,18 @@ fn the_zone_holds_the_known_crossing_and_sizes_are_added_next_to_it() {
         "10",
         "--json",
     ]));
-    assert_eq!(
-        (&found["kind"], &found["smaller"]),
-        (&"zone".into(), &"a".into()),
-        "{found}"
-    );
-    let (low, high) = (
-        found["low"].as_u64().unwrap(),
-        found["high"].as_u64().unwrap(),
-    );
+    let runs = found.as_array().unwrap();
+    let size = |run: &Value, end: &str| run[end].as_u64().unwrap();
+    let (first, last) = (&runs[0], &runs[runs.len() - 1]);
+    for (end, winner) in [(first, "a"), (last, "b")] {
+        let won = (&end["standing"]["wins"], &end["claimed"]);
+        assert_eq!(won, (&winner.into(), &true.into()), "{found}");
+    }
+    let (low, high) = (size(first, "to"), size(last, "from"));
     assert!(low < 16_000 && 16_000 < high, "{found}");
     // How narrow the zone is depends on the machine's noise, and not how close the sizes in it are.
-    let between = found["between"].as_array().unwrap();
-    let between = between.iter().map(|size| size["size"].as_u64().unwrap());
+    let between = runs[1..runs.len() - 1].iter();
+    let between = between.flat_map(|run| [size(run, "from"), size(run, "to")]);
     let (mut below, mut above) = (low, high);
     for size in between {
         if size < 16_000 {
@@ -73,13 +72,14 @@ fn where_there_is_no_crossing_none_is_found() {
     };
     let slower = sweep("spin:base=20000", "spin:base=30000");
     assert_eq!(
-        (&slower["kind"], &slower["winner"]),
-        (&"throughout".into(), &"a".into())
+        slower,
+        serde_json::json!([
+            { "from": 2048, "to": 8192, "standing": { "wins": "a" }, "claimed": true }
+        ])
     );
     let alike = sweep("spin:base=20000", "spin:base=20000,per_kib=0");
-    for ordered in ["zone", "throughout", "both-ends"] {
-        assert_ne!(alike["kind"], ordered, "{alike}");
-    }
+    let claimed = |run: &Value| run["claimed"] == true;
+    assert!(!alike.as_array().unwrap().iter().all(claimed), "{alike}");
 }
 
 #[test]

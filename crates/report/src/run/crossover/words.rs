@@ -1,12 +1,16 @@
 //! What sweeps and rows of matrices say as a whole, in sentences. Each claims what its finding
 //! claims and names only measured sizes; roots of interpolated ratios are no claims.
 
+use crate::cells::grouped;
 use crate::value;
 use crate::wording::list;
-use stowplan_analysis::{Crossover, Finding, Rule, Side, SizeRange, Standing};
+use stowplan_analysis::{Crossover, Rule, Run, Side, SizeRange, Standing};
 
 /// How sizes are written: one way for all of a sweep or matrix.
 pub(crate) type Unit = fn(u64) -> String;
+
+/// What is said of runs, and of which.
+type Kind = (String, fn(&Run) -> bool);
 
 /// What a sentence about a finding needs beside it.
 pub(crate) struct Context<'a> {
@@ -14,11 +18,9 @@ pub(crate) struct Context<'a> {
     pub(crate) a: &'a str,
     /// Side B, for people.
     pub(crate) b: &'a str,
-    /// Every measured size, rising: sizes next to each other here are told as a range.
-    pub(crate) sizes: &'a [u64],
-    /// Those of them that have a figure.
-    pub(crate) figures: &'a [u64],
-    /// Whether every size that was planned is among them.
+    /// How many measured sizes have a figure.
+    pub(crate) figures: usize,
+    /// Whether every size that was planned is among those measured.
     pub(crate) complete: bool,
     /// Whether both promise the same for what they wrote. Otherwise no choice is advised.
     pub(crate) same_durability: bool,
@@ -36,91 +38,46 @@ impl Context<'_> {
         }
     }
 
-    fn span(&self, range: SizeRange) -> String {
-        span(range, self.unit)
-    }
-
-    /// `at 1 KiB to 4 KiB and at 64 KiB`, of the sizes of these findings.
-    fn at_those(&self, findings: &[Finding]) -> String {
-        self.at(&findings.iter().map(|f| f.size).collect::<Vec<_>>())
-    }
-
-    /// `at 1 KiB to 4 KiB and at 64 KiB`
-    fn at(&self, sizes: &[u64]) -> String {
-        let runs = runs(sizes, self.sizes).into_iter();
-        let texts: Vec<String> = runs.map(|run| format!("at {}", self.span(run))).collect();
-        list(&texts)
-    }
-
-    /// `at every size measured from 1 KiB to 16 KiB`
-    fn everywhere(&self, range: SizeRange) -> String {
-        if range.from == range.to {
-            return format!("at {}", (self.unit)(range.from));
-        }
-        format!("at every size measured from {}", self.span(range))
-    }
-
-    /// `at any size measured from 1 KiB to 16 KiB`, where something is denied.
-    fn anywhere(&self, range: SizeRange) -> String {
-        self.everywhere(range).replacen("every", "any", 1)
-    }
-
-    /// The same of the sizes that have a figure.
-    fn at_no_size(&self) -> String {
-        let ends = self.figures.first().zip(self.figures.last());
-        let range = ends.map(|(from, to)| SizeRange {
-            from: *from,
-            to: *to,
+    /// A clause for each kind of run that there is, claims first:
+    /// `faster at 1 KiB to 4 KiB: files; at 64 KiB: SQLite`. Names stand where they need no verb: some
+    /// are plural.
+    fn clauses(&self, finding: &Crossover) -> Vec<String> {
+        let zone = self.zone;
+        let kinds: [Kind; 5] = [
+            ("faster".to_owned(), |run| run.claimed),
+            (format!("faster, perhaps by less than {zone},"), |run| {
+                matches!(run.standing, Standing::Leans(_))
+            }),
+            (format!("equivalent within {zone}"), |run| {
+                run.standing == Standing::Equivalent
+            }),
+            ("of single sizes only, faster".to_owned(), |run| {
+                is_won(run.standing) && !run.claimed
+            }),
+            ("not decided".to_owned(), |run| {
+                run.standing == Standing::Undecided
+            }),
+        ];
+        let clauses = kinds.into_iter().filter_map(|(what, is_meant)| {
+            let runs = finding.runs.iter().filter(|run| is_meant(run));
+            let places: Vec<String> = runs.map(|run| self.place(run)).collect();
+            (!places.is_empty()).then(|| format!("{what} {}", places.join("; ")))
         });
-        range.map_or_else(String::new, |range| self.anywhere(range))
+        clauses.collect()
     }
 
-    /// `faster at 1 KiB to 4 KiB`
-    fn faster_at(&self, wins: &[u64]) -> String {
-        if wins.is_empty() {
-            let zone = self.zone;
-            return format!(
-                "at some of them faster, though at none is that shown to exceed {zone}"
-            );
+    /// `at 1 KiB to 4 KiB: files`
+    fn place(&self, run: &Run) -> String {
+        let at = format!("at {}", span(run.sizes, self.unit));
+        match run.standing {
+            Standing::Wins(side) | Standing::Leans(side) => format!("{at}: {}", self.name(side)),
+            Standing::Equivalent | Standing::Undecided => at,
         }
-        format!("faster {}", self.at(wins))
     }
+}
 
-    /// What the stretches of a finding leave open: `above, up to 1 MiB, no order is shown`.
-    fn left_open(&self, finding: &Crossover) -> Option<String> {
-        let size = self.unit;
-        match *finding {
-            Crossover::Zone { .. } => Some("between, neither can be said".to_owned()),
-            Crossover::WinsBelow { to, .. } => {
-                Some(format!("above, up to {}, no order is shown", size(to)))
-            }
-            Crossover::WinsAbove { from, .. } => {
-                Some(format!("below, down to {}, no order is shown", size(from)))
-            }
-            _ => None,
-        }
-    }
-
-    /// What is shown all the same where they leave it open, as the chart has it:
-    /// `, but of single sizes (at 16 KiB: files)`.
-    fn alone(&self, finding: &Crossover) -> String {
-        let (Crossover::Zone { between: open, .. }
-        | Crossover::WinsBelow { above: open, .. }
-        | Crossover::WinsAbove { below: open, .. }) = finding
-        else {
-            return String::new();
-        };
-        let won = [Side::A, Side::B].into_iter().filter_map(|side| {
-            let won = open.iter().filter(|f| f.standing == Standing::Wins(side));
-            let sizes: Vec<u64> = won.map(|f| f.size).collect();
-            (!sizes.is_empty()).then(|| format!("{}: {}", self.at(&sizes), self.name(side)))
-        });
-        let won: Vec<String> = won.collect();
-        match won.is_empty() {
-            true => String::new(),
-            false => format!(", but of single sizes ({})", won.join("; ")),
-        }
-    }
+fn is_won(standing: Standing) -> bool {
+    matches!(standing, Standing::Wins(_))
 }
 
 /// `10 kB to 20 kB`, or `10 kB` where both ends are the same.
@@ -132,11 +89,6 @@ pub(crate) fn span(range: SizeRange, unit: Unit) -> String {
     format!("{} to {}", unit(from), unit(to))
 }
 
-/// The sizes as ranges of neighbours among all that were measured.
-fn runs(sizes: &[u64], measured: &[u64]) -> Vec<SizeRange> {
-    SizeRange::of_neighbours(&sizes.iter().copied().collect(), measured)
-}
-
 /// That nothing is claimed at these sizes, if there are any; `measured` are all sizes.
 pub(crate) fn unreliable(sizes: &[u64], measured: &[u64], unit: Unit) -> Option<String> {
     let ranges = spans(sizes, measured, unit)?;
@@ -145,9 +97,10 @@ pub(crate) fn unreliable(sizes: &[u64], measured: &[u64], unit: Unit) -> Option<
     ))
 }
 
-/// `1 KiB to 2 KiB and 64 KiB`; nothing of no sizes.
+/// `1 KiB to 2 KiB and 64 KiB`: sizes as ranges of neighbours among others; nothing of no sizes.
 pub(crate) fn spans(sizes: &[u64], among: &[u64], unit: Unit) -> Option<String> {
-    listed(&runs(sizes, among), unit)
+    let ranges = SizeRange::of_neighbours(&sizes.iter().copied().collect(), among);
+    listed(&ranges, unit)
 }
 
 fn listed(ranges: &[SizeRange], unit: Unit) -> Option<String> {
@@ -155,142 +108,85 @@ fn listed(ranges: &[SizeRange], unit: Unit) -> Option<String> {
     (!ranges.is_empty()).then(|| list(&ranges))
 }
 
-/// What a sweep of two stores found, in a sentence or two. Names stand where they need no verb:
-/// some are plural.
+/// What a sweep of two stores found, in sentences.
 pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
-    let Context { a, b, zone, .. } = *context;
-    let Some(range) = finding.range() else {
-        return no_order(&[], context);
+    let clauses = context.clauses(finding);
+    let nothing = match (finding.runs.is_empty(), context.figures) {
+        (true, _) => "no size was measured",
+        (false, 0) => "no size has a figure",
+        _ if is_undecided(finding) => &clauses.join("; "),
+        _ => {
+            let sentences = clauses.iter().map(|clause| value::capital(clause) + ".");
+            return sentences.collect::<Vec<_>>().join(" ");
+        }
     };
-    match finding {
-        Crossover::NeverSlower { side, wins, .. } => format!(
-            "Not slower by more than {zone} {}: {}; {}.",
-            context.anywhere(range),
-            context.name(*side),
-            context.faster_at(wins)
-        ),
-        Crossover::BothEnds { winner, except, .. } => format!(
-            "Faster at the smallest and at the largest sizes measured from {}: {}. This is not \
-             shown {}, and nowhere the opposite.",
-            context.span(range),
-            context.name(*winner),
-            context.at_those(except)
-        ),
-        Crossover::Equivalent { .. } => {
-            let sizes = context.everywhere(range);
-            format!("{a} and {b} are equivalent within {zone} {sizes}.")
-        }
-        Crossover::NobodyWins { except, .. } => format!(
-            "Between {a} and {b}, no difference above {zone} is shown {}; {}, equivalence is not \
-             shown either.",
-            context.at_no_size(),
-            context.at_those(except)
-        ),
-        Crossover::NoOrder { evidence } => no_order(evidence, context),
-        stretches => {
-            let of =
-                |(side, range)| format!("{}: {}", context.everywhere(range), context.name(side));
-            let won: Vec<String> = stretches.stretches().into_iter().map(of).collect();
-            let open = context.left_open(stretches);
-            let alone = context.alone(stretches);
-            let open =
-                open.map_or_else(String::new, |o| format!(" {}{alone}.", value::capital(&o)));
-            format!("Faster {}.{open}", won.join("; "))
-        }
-    }
+    format!("No verdict: {nothing}.")
 }
 
-fn no_order(evidence: &[Finding], context: &Context<'_>) -> String {
-    if context.sizes.is_empty() {
-        return "No verdict: no size was measured.".to_owned();
-    }
-    if context.figures.is_empty() {
-        return "No verdict: no size has a figure.".to_owned();
-    }
-    let is_won = |end: &Finding| matches!(end.standing, Standing::Wins(_));
-    match evidence {
-        [first, .., last] if is_decided(evidence) => {
-            let why = match is_won(first) && is_won(last) {
-                true => "which is faster changes with the size, and changes back",
-                false => "neither end of the range is won",
-            };
-            let (from, to) = (first.size, last.size);
-            let sizes = context.span(SizeRange { from, to });
-            format!("No order from small to large values ({sizes}): {why}.")
-        }
-        _ => format!("No verdict: nothing is decided {}.", context.at_no_size()),
-    }
+fn is_undecided(finding: &Crossover) -> bool {
+    finding.all(|standing| standing == Standing::Undecided)
 }
 
-/// Whether anything is known of any size.
-fn is_decided(evidence: &[Finding]) -> bool {
-    evidence.iter().any(|f| f.standing != Standing::Undecided)
+/// What is so of the sizes that no side is claimed to win, where some are.
+fn otherwise(finding: &Crossover) -> &'static str {
+    let is_equivalent = |run: &Run| run.standing == Standing::Equivalent;
+    let mut rest = finding.runs.iter().filter(|run| !run.claimed).peekable();
+    match rest.peek().is_some() {
+        false => "",
+        true if rest.all(is_equivalent) => "; else equivalent",
+        true => "; other sizes are open",
+    }
 }
 
 /// The same in a few words, for a list of answers. Names come last: some must not begin with a
 /// capital letter, as answers do.
 pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
-    match finding {
-        Crossover::NeverSlower { side, .. } => format!("never slower: {}", context.name(*side)),
-        Crossover::BothEnds { winner, .. } => {
-            let name = context.name(*winner);
-            format!("at both ends: {name}; between, not shown")
-        }
-        Crossover::Equivalent { .. } if context.same_durability => {
-            "choose by something else".to_owned()
-        }
-        Crossover::Equivalent { .. } => "equivalent".to_owned(),
-        Crossover::NobodyWins { except, .. } => {
-            let sizes = context.sizes.len();
-            let equivalent = sizes.saturating_sub(except.len());
-            format!("no difference shown; equivalent at {equivalent} of {sizes} sizes")
-        }
-        Crossover::NoOrder { evidence } if is_decided(evidence) => "no order by size".to_owned(),
-        Crossover::NoOrder { .. } => "no verdict".to_owned(),
-        stretches => {
-            let of = |(side, range)| format!("{}: {}", reach(range, context), context.name(side));
-            let won: Vec<String> = stretches.stretches().into_iter().map(of).collect();
-            let open = match stretches {
-                Crossover::WinsBelow { .. } => "; above, no order",
-                Crossover::WinsAbove { .. } => "; below, no order",
-                _ => "",
-            };
-            format!("{}{open}", won.join("; "))
-        }
+    let claims = finding.claims().map(|(side, sizes)| {
+        let reach = reach(sizes, finding, context);
+        format!("{reach}: {}", context.name(side))
+    });
+    let claims: Vec<String> = claims.collect();
+    let is_equivalent = finding.all(|standing| standing == Standing::Equivalent);
+    match () {
+        () if !claims.is_empty() => format!("{}{}", claims.join("; "), otherwise(finding)),
+        () if is_undecided(finding) => "no verdict".to_owned(),
+        () if is_equivalent && context.same_durability => "choose by something else".to_owned(),
+        () if is_equivalent => "equivalent".to_owned(),
+        () if finding.runs.iter().any(|run| is_won(run.standing)) => "no order by size".to_owned(),
+        () => format!("no difference above {} shown", context.zone),
     }
 }
 
-/// Where a stretch lies within what was measured: `up to 4 KiB`. One size is no "up to": nothing is
+/// Where a claim lies within what was measured: `up to 4 KiB`. One size is no "up to": nothing is
 /// known of those beside it.
-fn reach(stretch: SizeRange, context: &Context<'_>) -> String {
+fn reach(claim: SizeRange, finding: &Crossover, context: &Context<'_>) -> String {
     let size = context.unit;
-    if stretch.from == stretch.to {
-        let only = match context.figures.len() {
+    if claim.from == claim.to {
+        let only = match context.figures {
             1 => " (the only size measured)",
             _ => "",
         };
-        return format!("at {}{only}", size(stretch.from));
+        return format!("at {}{only}", size(claim.from));
     }
-    let is_first = context.sizes.first() == Some(&stretch.from);
-    let is_last = context.sizes.last() == Some(&stretch.to);
+    let is_first = finding.runs.first().map(|run| run.sizes.from) == Some(claim.from);
+    let is_last = finding.runs.last().map(|run| run.sizes.to) == Some(claim.to);
     match (is_first, is_last) {
         (true, true) if context.complete => "throughout".to_owned(),
-        (true, false) => format!("up to {}", size(stretch.to)),
-        (false, true) => format!("from {} on", size(stretch.from)),
-        _ => context.span(stretch),
+        (true, false) => format!("up to {}", size(claim.to)),
+        (false, true) => format!("from {} on", size(claim.from)),
+        _ => span(claim, size),
     }
 }
 
 /// What the rows of a matrix teach: `With pages of 8 KiB, keep …`, rows that teach the same
-/// together; then which row gains most. Of the context, the sizes and the zone count.
+/// together; then which row gains most.
 pub(crate) fn rules(setting: &str, rules: &[Rule], context: &Context<'_>) -> Vec<String> {
-    let said: Vec<(&str, String)> = rules
-        .iter()
-        .map(|rule| (rule.setting.as_str(), advice(&rule.crossover, context)))
-        .collect();
-    let advice = said.chunk_by(|a, b| a.1 == b.1).map(|alike| {
-        let rows: Vec<&str> = alike.iter().map(|(row, _)| *row).collect();
-        format!("With {}, {}.", self::setting(setting, &rows), alike[0].1)
+    let said = rules.iter();
+    let said = said.map(|rule| (advice(&rule.crossover, context), rule.setting.as_str()));
+    let said: Vec<(String, &str)> = said.collect();
+    let advice = said.chunk_by(|a, b| a.0 == b.0).map(|alike| {
+        let rows: Vec<&str> = alike.iter().map(|(_, row)| *row).collect();
+        format!("With {}, {}.", self::setting(setting, &rows), alike[0].0)
     });
     let comparable = rules.iter().filter(|_| context.same_durability);
     let gains = comparable.flat_map(|rule| gains(setting, rule, context.unit));
@@ -308,73 +204,20 @@ fn gains(setting: &str, rule: &Rule, unit: Unit) -> Vec<String> {
     gains.into_iter().chain(costs).collect()
 }
 
-const UNDECIDED: &str = "nothing is decided at any size";
-
-/// What to do by what one row found, or what was found where no choice may be advised.
+/// What to do by what one row found: `keep values of 1 KiB inside and those of 8 KiB outside; other
+/// sizes are open`; or what was found where no choice may be advised.
 fn advice(finding: &Crossover, context: &Context<'_>) -> String {
-    let zone = context.zone;
-    let Some(range) = finding.range() else {
-        return UNDECIDED.to_owned();
-    };
-    match finding {
-        Crossover::NeverSlower { side, wins, .. } => format!(
-            "{} is not slower by more than {zone} {}, and {}",
-            context.name(*side),
-            context.anywhere(range),
-            context.faster_at(wins)
-        ),
-        Crossover::BothEnds { winner, except, .. } => format!(
-            "{} is faster at the smallest and at the largest sizes of {}, and {} nowhere; {}, it \
-             is not shown to be faster",
-            context.name(*winner),
-            context.span(range),
-            context.name(winner.other()),
-            context.at_those(except)
-        ),
-        Crossover::Equivalent { .. } => {
-            let are = format!("inside and outside are equivalent within {zone}");
-            let sizes = context.span(range);
-            match context.same_durability {
-                true => format!("it does not matter for values of {sizes}: {are}"),
-                false => format!("{are} for values of {sizes}"),
-            }
-        }
-        Crossover::NobodyWins { except, .. } => format!(
-            "neither inside nor outside is shown to be faster by more than {zone} {}; {}, \
-             equivalence is not shown either",
-            context.at_no_size(),
-            context.at_those(except)
-        ),
-        Crossover::NoOrder { evidence } if is_decided(evidence) => {
-            "there is no rule by size: neither place wins from an end of the range on".to_owned()
-        }
-        Crossover::NoOrder { .. } => UNDECIDED.to_owned(),
-        stretches => keep(stretches, context),
-    }
-}
-
-/// `keep values of 1 KiB inside and those of 8 KiB outside; between, neither can be said`
-fn keep(stretches: &Crossover, context: &Context<'_>) -> String {
-    let won = stretches.stretches().into_iter();
-    let mut places = won.map(|(side, range)| (range, context.name(side)));
-    let Some((sizes, first)) = places.next() else {
-        return String::new();
-    };
-    let advised = context.same_durability;
-    let Some(open) = context.left_open(stretches) else {
-        let everywhere = context.everywhere(sizes);
-        return match advised {
-            true => format!("keep values {first}: that is faster {everywhere}"),
-            false => format!("values are faster {first} {everywhere}"),
-        };
-    };
-    let sizes = context.span(sizes);
-    let more =
-        places.map(|(sizes, place)| format!(" and those of {} {place}", context.span(sizes)));
-    let more: String = more.collect();
-    match advised {
-        true => format!("keep values of {sizes} {first}{more}; {open}"),
-        false => format!("values of {sizes} are faster {first}{more}; {open}"),
+    let claims = finding.claims();
+    let claims = grouped(claims.map(|(side, sizes)| (side, span(sizes, context.unit))));
+    let places = claims.iter();
+    let places = places.map(|(side, sizes)| format!("of {} {}", list(sizes), context.name(*side)));
+    let places = places.collect::<Vec<_>>().join(" and those ");
+    let rest = otherwise(finding);
+    match (places.is_empty(), context.same_durability) {
+        (true, _) if is_undecided(finding) => "nothing is decided at any size".to_owned(),
+        (true, _) => context.clauses(finding).join("; "),
+        (false, true) => format!("keep values {places}{rest}"),
+        (false, false) => format!("faster are values {places}{rest}"),
     }
 }
 
@@ -410,13 +253,11 @@ mod tests {
     /// What is said in short of a sweep with these points.
     fn short(letters: &str) -> String {
         let points = points(letters);
-        let sizes: Vec<u64> = points.iter().map(|point| point.size).collect();
         let figures = points.iter().filter(|point| point.estimate.is_some());
         let context = Context {
             a: "files",
             b: "SQLite",
-            sizes: &sizes,
-            figures: &figures.map(|point| point.size).collect::<Vec<_>>(),
+            figures: figures.count(),
             complete: true,
             same_durability: true,
             unit: value::size,
@@ -431,12 +272,15 @@ mod tests {
             ("A", "at 1 KiB (the only size measured): files"),
             (
                 "..B",
-                "at 4 KiB (the only size measured): SQLite; below, no order",
+                "at 4 KiB (the only size measured): SQLite; other sizes are open",
             ),
             ("AB", "at 1 KiB: files; at 2 KiB: SQLite"),
-            ("AA?BB", "up to 2 KiB: files; from 8 KiB on: SQLite"),
+            (
+                "AA?BB",
+                "up to 2 KiB: files; from 8 KiB on: SQLite; other sizes are open",
+            ),
             ("AAA", "throughout: files"),
-            ("?AA", "from 2 KiB on: files; below, no order"),
+            ("?AA", "from 2 KiB on: files; other sizes are open"),
         ];
         for (letters, expected) in cases {
             assert_eq!(short(letters), expected, "{letters}");
