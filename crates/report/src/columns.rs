@@ -3,6 +3,8 @@
 use crate::cells::label;
 use crate::document::{self, Cell, TableBuilder};
 use crate::value;
+use serde::Serialize;
+use serde_json::Value;
 use std::marker::PhantomData;
 use stowplan_analysis::CellSummary;
 use stowplan_model::DurabilityClaim;
@@ -108,4 +110,56 @@ impl<T> Columns<T> {
             })
         })
     }
+}
+
+/// A thing that is one row, with what its columns take their numbers from, as JSON.
+pub(crate) struct Written<T> {
+    pub(crate) of: T,
+    json: Value,
+}
+
+impl<T> Written<T> {
+    pub(crate) fn new(of: T, numbers: &impl Serialize) -> Self {
+        let json = serde_json::to_value(numbers).unwrap_or_default();
+        Self { of, json }
+    }
+}
+
+/// Columns that are data, a line each: title, where the number stands in the JSON of a row, what the
+/// number is, weight, and help. What no format knows, `other` shows, which is given its name; before
+/// that of a text stands `text:`, and of what is sorted by bytes `bytes:`.
+pub(crate) fn listed<'a, T: 'a>(
+    lines: &'static str,
+    other: impl Fn(&str, &T) -> Cell + Copy + 'a,
+) -> impl Iterator<Item = TableBuilder<'a, Written<T>>> {
+    lines.lines().map(move |line| {
+        let mut fields = line.splitn(5, '|').map(str::trim);
+        let mut next = || fields.next().unwrap_or_default();
+        let (title, place, format, weight, help) = (next(), next(), next(), next(), next());
+        let field = move |row: &Written<T>| row.json.pointer(place).cloned();
+        let number = move |row: &Written<T>| field(row).and_then(|found| found.as_f64());
+        let make = Columns::<Written<T>>::new();
+        let column = match format {
+            "time" => make.time(title, number),
+            "seconds" => make.time(title, move |row| Some(number(row)? * 1e9)),
+            "bytes" => make.bytes(title, number),
+            "ratio" => make.formatted(value::ratio, title, number),
+            "percent" => make.formatted(value::percent, title, number),
+            "per-op" => make.per_operation(title, number),
+            "count" => make.count(title, move |row| field(row)?.as_u64()),
+            "text" => make.text(title, move |row| {
+                let found = field(row);
+                let text = found.as_ref().and_then(Value::as_str);
+                text.unwrap_or_default().to_owned()
+            }),
+            format => match format.split_once(':') {
+                Some(("bytes", name)) => make
+                    .number(title, move |row| other(name, &row.of))
+                    .in_unit("B"),
+                Some((_, name)) => make.cell(title, move |row| other(name, &row.of)),
+                None => make.number(title, move |row| other(format, &row.of)),
+            },
+        };
+        column.help(help).weighing(weight.parse().unwrap_or(1))
+    })
 }

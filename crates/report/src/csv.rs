@@ -8,112 +8,10 @@ use stowplan_model::{Action, Workload};
 /// How the header begins: by it a table of ours is told from a file that someone else wrote.
 pub const START: &str = "study,scale,host,started,comparison,cell,";
 
-/// The name of a column, units in it, and where its field stands in a row that is written as JSON:
-/// words and numbers are those of the JSON report, so that both can be joined.
-type Column = (&'static str, &'static str);
-
-/// In the order of earlier versions: scripts may count columns.
-const COLUMNS: [Column; 93] = [
-    ("study", "/study"),
-    ("scale", "/scale"),
-    ("host", "/host"),
-    ("started", "/started"),
-    ("comparison", "/comparison"),
-    ("cell", "/cell/cell/key"),
-    ("label", "/cell/cell/label"),
-    ("role", "/cell/cell/role"),
-    ("store", "/store"),
-    ("operation", "/cell/cell/workload/operation"),
-    ("order", "/cell/cell/workload/order"),
-    ("per_transaction", "/per_transaction"),
-    ("delivery", "/cell/cell/workload/delivery"),
-    ("cache", "/cell/cell/workload/cache"),
-    ("durability", "/promise/class"),
-    ("atomic", "/promise/atomic"),
-    ("metric", "/metric"),
-    ("reliable", "/reliable"),
-    ("rounds", "/cell/rounds"),
-    ("time_rounds", "/cell/time_rounds"),
-    ("operations", "/cell/operations"),
-    ("time_ns", "/cell/time_ns/estimate"),
-    ("time_low_ns", "/cell/time_ns/low"),
-    ("time_high_ns", "/cell/time_ns/high"),
-    ("wall_ns", "/cell/wall_ns"),
-    ("cpu_ns", "/cell/cpu_ns"),
-    ("kernel_share", "/cell/kernel_share"),
-    ("drain_ns", "/cell/drain_ns"),
-    ("total_ns", "/cell/total_ns"),
-    ("ratio_to_baseline", "/ratio/ratio"),
-    ("ratio_low", "/ratio/low"),
-    ("ratio_high", "/ratio/high"),
-    ("verdict", "/verdict"),
-    ("multiple_of_floor", "/cell/multiple_of_floor/ratio"),
-    ("p50_ns", "/cell/latency/p50_ns"),
-    ("p90_ns", "/cell/latency/p90_ns"),
-    ("p99_ns", "/cell/latency/p99_ns"),
-    ("p999_ns", "/cell/latency/p999_ns"),
-    ("max_ns", "/cell/latency/max_ns"),
-    ("bytes_per_op", "/cell/bytes"),
-    ("read_calls_per_op", "/cell/read_calls"),
-    ("write_calls_per_op", "/cell/write_calls"),
-    ("storage_read_bytes_per_op", "/cell/storage_read_bytes"),
-    ("storage_write_bytes_per_op", "/cell/storage_write_bytes"),
-    ("faults_per_op", "/cell/faults"),
-    ("syncs_per_commit", "/cell/syncs_per_commit"),
-    ("peak_memory_bytes", "/cell/peak_memory_bytes"),
-    ("values_verified", "/cell/verification/values"),
-    ("durability_delayed", "/delayed"),
-    ("threads", "/threads"),
-    ("mix", "/mix"),
-    ("ops_per_s", "/ops_per_s"),
-    ("conflicts", "/conflicts"),
-    ("p95_ns", "/cell/latency/p95_ns"),
-    ("write_amplification", "/cell/write_amplification"),
-    ("block_operations", "/cell/block_time/operations"),
-    ("block_extrapolated", "/cell/block_time/extrapolated"),
-    ("block_ns", "/cell/block_time/estimate_ns"),
-    (
-        "block_before_commit_ns",
-        "/cell/block_time/before_commit_ns",
-    ),
-    ("block_mean_ns", "/cell/block_time/mean_ns"),
-    (
-        "block_standard_error_ns",
-        "/cell/block_time/standard_error_ns",
-    ),
-    ("published_seconds", "/cell/cell/published_seconds"),
-    ("published_error_seconds", "/cell/published_error_seconds"),
-    ("commits_per_block", "/cell/commits"),
-    ("last_commit_ns", "/cell/last_commit_ns"),
-    ("allocated_bytes", "/cell/block_footprint/allocated_bytes"),
-    ("apparent_bytes", "/cell/block_footprint/apparent_bytes"),
-    ("space_per_value_byte", "/cell/space_per_value_byte"),
-    ("page_fill", "/cell/page_fill"),
-    ("index_fill", "/cell/index_fill"),
-    ("system_calls_per_op", "/cell/counts/calls/total"),
-    ("device_reads_per_op", "/cell/counts/device/reads"),
-    ("device_flushes_per_op", "/cell/counts/device/flushes"),
-    ("waits_per_op", "/cell/counts/voluntary_switches"),
-    ("total_ratio_to_baseline", "/total/estimate/ratio"),
-    ("total_ratio_low", "/total/estimate/low"),
-    ("total_ratio_high", "/total/estimate/high"),
-    ("total_verdict", "/total/verdict"),
-    ("other_work", "/other_work"),
-    ("recommendation", "/recommendation"),
-    ("alternative", "/alternative"),
-    ("kernel_share_resolution", "/cell/kernel_share_resolution"),
-    ("driver", "/driver"),
-    ("driver_cost_ns", "/cell/driver_cost/ns"),
-    ("driver_cost_share", "/cell/driver_cost/share"),
-    ("driver_cost_metric", "/cell/driver_cost/of"),
-    ("driver_cost_difference_ns", "/driver_cost/difference_ns"),
-    ("driver_cost_difference_share", "/driver_cost/share"),
-    ("builds", "/builds/count"),
-    ("builds_differ", "/builds/differ"),
-    ("builds_deviation", "/builds/deviation"),
-    ("measure", "/measure"),
-    ("statistic_ns", "/cell/statistic_ns/estimate"),
-];
+/// The columns in the order of earlier versions, for scripts may count them: a name, units in it, and
+/// where its field stands in a row that is written as JSON. Words and numbers are those of the JSON
+/// report, so that both can be joined.
+const COLUMNS: &str = include_str!("tables/csv.txt");
 
 /// What is told of the latency of each operation of a mix.
 const OF_ACTION: [&str; 7] = [
@@ -206,14 +104,15 @@ pub(crate) fn of_machines<'a>(results: impl Iterator<Item = (&'a str, &'a Analys
 
 /// The columns of every cell, then those of each action of a mix.
 fn columns() -> Vec<(String, String)> {
-    let fixed = COLUMNS.map(|(name, place)| (name.to_owned(), place.to_owned()));
+    let fixed = COLUMNS.lines().filter_map(|line| line.split_once(' '));
+    let fixed = fixed.map(|(name, place)| (name.to_owned(), place.trim().to_owned()));
     let of_actions = Action::ALL.into_iter().flat_map(|action| {
         OF_ACTION.map(|name| {
             let place = format!("/cell/latencies/{action}/{name}");
             (format!("{action}_{name}"), place)
         })
     });
-    fixed.into_iter().chain(of_actions).collect()
+    fixed.chain(of_actions).collect()
 }
 
 /// Every cell of every comparison.

@@ -1,7 +1,7 @@
 //! Latency percentiles of single operations: a line per cell, for means hide what is rare and slow.
 
 use crate::cells::{self, grouped};
-use crate::columns::Columns;
+use crate::columns::{self, Columns, Written};
 use crate::document::{
     Axis, Block, Cell, Line, LineKind, Panel, Plane, Point, Scale, Section, Table, Unit, Value,
     anchor, folded, paragraph,
@@ -33,7 +33,7 @@ pub(crate) fn figure(comparison: &ComparisonOutcome) -> Option<Block> {
     let rows = comparison.cells.iter();
     let rows = rows.filter_map(|cell| Some((cell, None, cell.latency.as_ref()?)));
     let caption = format!("Latency: {}", comparison.title);
-    let table = folded("All percentiles", table(caption, &rows.collect::<Vec<_>>()));
+    let table = folded("All percentiles", table(caption, rows.collect()));
     let blocks = vec![paragraph(CAPTION), plane.into(), table];
     let id = anchor("percentiles", &comparison.id);
     let figure = Section::figure(id, "Latency of single operations", blocks);
@@ -145,62 +145,36 @@ pub(super) fn by_operation(comparison: &ComparisonOutcome) -> Vec<Block> {
     }
     let caption = format!("Latency by operation: {}", comparison.title);
     let about = paragraph("Latency by operation, wall time:");
-    vec![about, table(caption, &rows).into()]
+    vec![about, table(caption, rows).into()]
 }
 
 /// Every percentile, with what the drawing leaves out.
-fn table(caption: String, rows: &[Row<'_>]) -> Table {
-    let make = Columns::<Row<'_>>::new();
-    let time = |title, help, weight, get: fn(&LatencySummary) -> Option<f64>| {
-        let column = make.time(title, move |row| get(row.2));
-        column.help(help).weighing(weight)
-    };
-    let ends = |title, percentile: f64| {
-        let column = make.number(title, move |row: &Row<'_>| interval(row.2, percentile));
-        column
-            .help("95%, by drawing whole blocks again; empty with fewer than five of them")
-            .weighing(1)
-    };
-    let most = "at most this";
-    let far = |row: &Row<'_>| {
-        let mut curve = row.2.curve.iter();
-        let point = curve.find(|(known, _)| known.to_bits() == 99.99_f64.to_bits());
-        point.map(|(_, ns)| float(*ns))
-    };
-    let columns = vec![
-        make.name(|row| row.0),
-        make.text("operation", |row| {
-            row.1
-                .map_or_else(String::new, |action| action.name().to_owned())
-        })
-        .help("what it did")
-        .weighing(10),
-        make.count("count", |row| Some(row.2.count))
-            .help("operations timed singly"),
-        make.count("blocks", |row| Some(row.2.blocks as u64))
-            .help("blocks that they are of, spread over the rounds"),
-        time("mean", "", 2, |l| Some(l.mean_ns)),
-        time("p50", most, 4, |l| l.p50_ns.map(float)),
-        time("p90", most, 2, |l| l.p90_ns.map(float)),
-        time("p95", most, 2, |l| l.p95_ns.map(float)),
-        time("p99", most, 5, |l| l.p99_ns.map(float)),
-        ends("p99 interval", 99.0),
-        time("p99.9", most, 4, |l| l.p999_ns.map(float)),
-        ends("p99.9 interval", 99.9),
-        make.time("p99.99", far)
-            .help("at most this; empty where too few operations lie beyond it")
-            .weighing(3),
-        time("largest", "", 3, |l| Some(float(l.max_ns))),
-    ];
-    Table::of(caption, columns, rows)
+fn table(caption: String, rows: Vec<Row<'_>>) -> Table {
+    let rows = rows.into_iter().map(|row| Written::new(row, row.2));
+    let rows: Vec<Written<Row<'_>>> = rows.collect();
+    let make = Columns::new();
+    let name = [make.name(|row: &Written<Row<'_>>| row.of.0)].into_iter();
+    let percentiles = columns::listed(include_str!("../tables/latency.txt"), special);
+    Table::of(caption, name.chain(percentiles).collect(), &rows)
 }
 
-/// `[1.21 µs, 1.30 µs]`
-fn interval(latency: &LatencySummary, percentile: f64) -> Cell {
-    let mut intervals = latency.intervals.iter();
-    let found = intervals.find(|found| found.percentile.to_bits() == percentile.to_bits());
-    found.map_or_else(Cell::default, |found| {
-        let ends = [found.low_ns, found.high_ns].map(|ns| value::time(float(ns)));
-        Cell::number(float(found.low_ns), format!("[{}]", ends.join(", ")))
-    })
+/// What an operation did, `[1.21 µs, 1.30 µs]` of a percentile, and one that has no field.
+fn special(name: &str, (_, action, latency): &Row<'_>) -> Cell {
+    let is = |known: f64, name: &str| name.parse() == Ok(known);
+    match (name, name.strip_prefix('p')) {
+        ("action", _) => Cell::text(action.map_or("", Action::name)),
+        (_, Some(percentile)) => {
+            let mut curve = latency.curve.iter();
+            let point = curve.find(|(known, _)| is(*known, percentile));
+            Cell::maybe(point.map(|(_, ns)| float(*ns)), value::time)
+        }
+        (percentile, None) => {
+            let mut intervals = latency.intervals.iter();
+            let found = intervals.find(|found| is(found.percentile, percentile));
+            found.map_or_else(Cell::default, |found| {
+                let ends = [found.low_ns, found.high_ns].map(|ns| value::time(float(ns)));
+                Cell::number(float(found.low_ns), format!("[{}]", ends.join(", ")))
+            })
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Times that others published, each beside ours.
 
-use crate::columns::Columns;
-use crate::document::{Block, Cell, Section, Table, TableBuilder, chapter, paragraph, remark};
+use crate::columns::{self, Written};
+use crate::document::{Block, Cell, Section, Table, chapter, paragraph, remark};
 use crate::{claims, value};
 use stowplan_analysis::{Analysis, PublishedOutcome, PublishedTime};
 
@@ -20,69 +20,33 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 fn table(outcome: &PublishedOutcome) -> Block {
     let place = outcome.place.as_deref().and_then(claims::place);
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
-    let rows: Vec<&PublishedTime> = outcome.rows.iter().collect();
+    let rows = outcome.rows.iter().map(|row| Written::new(row, row));
+    let rows: Vec<Written<&PublishedTime>> = rows.collect();
+    let columns = columns::listed(include_str!("../tables/published.txt"), special);
     let title = format!("{}{place}", outcome.title);
-    let table = Table::of(&title, columns(), &rows);
-    let scaled = rows.iter().any(|row| row.scaled_from.is_some());
+    let table = Table::of(&title, columns.collect(), &rows);
+    let scaled = outcome.rows.iter().any(|row| row.scaled_from.is_some());
     let note = "* Ours is of another number of operations, and scaled.";
     let note = scaled.then(|| paragraph(note));
     let blocks = std::iter::once(Block::from(table)).chain(note);
     Section::new(title, blocks.collect()).into()
 }
 
-fn columns<'a>() -> Vec<TableBuilder<'a, &'a PublishedTime>> {
-    const NS: f64 = 1e9;
-    let make = Columns::<&PublishedTime>::new();
-    vec![
-        make.text("what", |row| row.what.clone()),
-        make.count("operations", |row| Some(row.operations))
-            .weighing(9),
-        make.time("published", |row| Some(row.seconds * NS))
-            .help("seconds of all operations, as published")
-            .weighing(9),
-        make.number("±", |row| {
-            Cell::maybe(row.error_seconds, |s| value::time(s * NS))
-        })
-        .help("its standard error")
-        .weighing(2),
-        make.number("ours", |row| ours(row))
-            .help("our time of as many operations")
-            .weighing(9),
-        make.number("interval", |row| {
-            let ends = row.ours_seconds.map(|time| (time.low, time.high));
-            let text = |(low, high): (f64, f64)| {
-                value::between(&value::time(low * NS), &value::time(high * NS))
-            };
-            Cell::text(ends.map(text).unwrap_or_default())
-        })
-        .weighing(3),
-        make.number("factor", |row| Cell::maybe(factor(row), value::ratio))
-            .help("the published time over ours")
-            .weighing(6),
-        make.time("before commit", |row| {
-            row.before_commit_seconds.map(|s| s * NS)
-        })
-        .help("the published time without the last commit")
-        .weighing(5),
-        make.time("ours before it", |row| {
-            row.ours_before_commit_seconds.map(|s| s * NS)
-        })
-        .help("our time without the last commit, where a block is one transaction")
-        .weighing(5),
-    ]
-}
-
-fn ours(row: &PublishedTime) -> Cell {
+/// Our time, its interval, and what the published one is to it.
+fn special(name: &str, row: &&PublishedTime) -> Cell {
     let mark = match row.scaled_from {
         Some(_) => "*",
         None => "",
     };
-    match row.ours_seconds {
-        Some(time) => Cell::number(
-            time.estimate,
-            format!("{}{mark}", value::time(time.estimate * 1e9)),
-        ),
-        None => Cell::text(value::NOTHING),
+    let time = |seconds: f64| value::time(seconds * 1e9);
+    match (name, row.ours_seconds) {
+        ("factor", _) => Cell::maybe(factor(row), value::ratio),
+        ("ours", None) => Cell::text(value::NOTHING),
+        ("ours", Some(ours)) => {
+            Cell::number(ours.estimate, format!("{}{mark}", time(ours.estimate)))
+        }
+        (_, Some(ours)) => Cell::text(value::between(&time(ours.low), &time(ours.high))),
+        (_, None) => Cell::default(),
     }
 }
 

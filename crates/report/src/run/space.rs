@@ -1,9 +1,9 @@
 //! What stores take on disk.
 
-use crate::columns::Columns;
+use crate::columns::{self, Written};
 use crate::document::{
     Axis, Block, Cell, ChartRow, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale, Section, Table,
-    TableBuilder, Unit, Value, chapter, paragraph,
+    Unit, Value, chapter, paragraph,
 };
 use crate::value::float;
 use crate::{constituents, value};
@@ -33,10 +33,7 @@ fn blocks(analysis: &Analysis, rows: &[&SpaceRow]) -> Vec<Block> {
     }
     let chart = vec![paragraph(CAPTION), chart(analysis, rows).into()];
     let figure = Section::figure("", "", chart);
-    vec![
-        figure.into(),
-        Table::of("Disk space", columns(), rows).into(),
-    ]
+    vec![figure.into(), table(rows).into()]
 }
 
 fn chart(analysis: &Analysis, rows: &[&SpaceRow]) -> Rows {
@@ -83,44 +80,20 @@ fn published_overhead<'a>(analysis: &Analysis, row: &'a SpaceRow) -> Option<(&'a
     (comparable && stored > 0).then(|| (what.as_str(), float(*bytes) / float(stored)))
 }
 
-fn columns<'a>() -> Vec<TableBuilder<'a, &'a SpaceRow>> {
-    let make = Columns::<&SpaceRow>::new();
-    let bytes = |title, get: fn(&SpaceRow) -> u64| {
-        let column = make.bytes(title, move |row| Some(float(get(row))));
-        column.weighing(0)
-    };
-    vec![
-        make.text("store", |row| row.label.clone()),
-        bytes("values", |row| row.value_bytes).help("bytes of the values in it"),
-        bytes("allocated", |row| row.footprint.allocated_bytes)
-            .help("bytes of allocated blocks, as du counts")
-            .weighing(9),
-        make.formatted(relative, "relative", |row| row.ratio)
-            .help("allocated bytes beside those of the first store that the study names")
-            .weighing(8),
-        make.number("published", |row| published(row))
-            .help(
-            "the figure of the published study, of how many values if not as many, and how it relates \
-             to its first one",
-        )
-            .in_unit("B")
-            .weighing(6),
-        make.formatted(
-            |ratio| format!("{ratio:.3}"),
-            "per value byte",
-            |row| overhead(row),
-        )
-        .help("allocated bytes per byte of the values")
-        .weighing(4),
-        bytes("apparent", |row| row.footprint.apparent_bytes).help("sum of the file lengths"),
-        make.count("files", |row| Some(row.footprint.files))
-            .weighing(0),
-        make.count("directories", |row| Some(row.footprint.directories))
-            .weighing(0),
-        make.text("as published", |row| published_in_full(row))
-            .help("what was measured there, its bytes, and of how many values")
-            .weighing(0),
-    ]
+fn table(rows: &[&SpaceRow]) -> Table {
+    let rows = rows.iter().map(|row| Written::new(*row, row));
+    let rows: Vec<Written<&SpaceRow>> = rows.collect();
+    let columns = columns::listed(include_str!("../tables/space.txt"), special);
+    Table::of("Disk space", columns.collect(), &rows)
+}
+
+fn special(name: &str, row: &&SpaceRow) -> Cell {
+    match name {
+        "relative" => Cell::maybe(row.ratio, relative),
+        "published" => published(row),
+        "overhead" => Cell::maybe(overhead(row), |ratio| Unit::Thousandths.text(ratio)),
+        _ => Cell::text(published_in_full(row)),
+    }
 }
 
 /// Of the store that the others are related to, and of its published figure.

@@ -1,26 +1,24 @@
 //! The table of the cells of a comparison: everything that was measured of them, the most important
 //! columns with the highest weights.
 
-use crate::columns::Columns;
+use crate::columns::{self, Columns, Written};
 use crate::document::{Cell, Table, TableBuilder, Tone};
 use crate::value::float;
 use crate::{value, wording};
-use stowplan_analysis::{
-    CellDriverCost, CellSummary, ComparisonOutcome, LatencySummary, RatioEstimate, Verdict,
-};
+use stowplan_analysis::{CellDriverCost, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use stowplan_model::{Operation, Role};
 
 /// Longer labels have no room in a title.
 const LABEL: usize = "baseline".len();
 
-type Column<'a> = TableBuilder<'a, &'a CellSummary>;
+type Row<'a> = Written<&'a CellSummary>;
+type Column<'a> = TableBuilder<'a, Row<'a>>;
 
 /// The cells that can be chosen, the floors, and, where everything is asked for, the control: what it
 /// shows is said in the line about noise.
 pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
-    let cells = comparison.cells.iter();
-    let cells: Vec<&CellSummary> = cells.filter(|c| c.cell.role != Role::Part).collect();
-    let mut columns = vec![make().name(|cell| cell)];
+    let rows = rows(comparison, |role| role != Role::Part);
+    let mut columns = vec![make().name(|row| row.of)];
     columns.extend(class(comparison));
     columns.extend(statistic(comparison));
     columns.extend(times());
@@ -28,31 +26,36 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
     columns.extend(driver_cost(comparison));
     columns.extend(verdicts(comparison));
     columns.extend(measured());
-    columns.push(make().durability(|cell| cell).weighing(0));
+    columns.push(make().durability(|row| row.of).weighing(0));
     let caption = format!("All numbers: {}", comparison.title);
-    Table::of(caption, columns, &cells)
+    Table::of(caption, columns, &rows)
 }
 
 /// The cells that only explain others: what they took, without any verdict; nothing if there are
 /// none.
 pub(super) fn parts(comparison: &ComparisonOutcome) -> Option<Table> {
-    let cells = comparison.cells.iter();
-    let parts: Vec<&CellSummary> = cells.filter(|c| c.cell.role == Role::Part).collect();
-    let columns = [vec![make().name(|cell| cell)], times(), measured()];
-    let columns = columns.into_iter().flatten().collect();
+    let parts = rows(comparison, |role| role == Role::Part);
+    let name = [make().name(|row: &Row<'_>| row.of)].into_iter();
+    let columns = name.chain(times()).chain(measured()).collect();
     let caption = format!("Parts: {}", comparison.title);
     (!parts.is_empty()).then(|| Table::of(caption, columns, &parts))
 }
 
+fn rows(comparison: &ComparisonOutcome, wanted: fn(Role) -> bool) -> Vec<Row<'_>> {
+    let cells = comparison.cells.iter();
+    let cells = cells.filter(|cell| wanted(cell.cell.role));
+    cells.map(|cell| Written::new(cell, cell)).collect()
+}
+
 /// What makes a column of cells.
-fn make<'a>() -> Columns<&'a CellSummary> {
+fn make<'a>() -> Columns<Row<'a>> {
     Columns::new()
 }
 
 /// Where promises differ, each figure has its own beside it.
 fn class<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
-    let cell = |cell: &&CellSummary| {
-        let claim = cell.promise().filter(|_| cell.cell.role != Role::Floor);
+    let cell = |row: &Row<'_>| {
+        let claim = row.of.promise().filter(|_| row.of.cell.role != Role::Floor);
         claim.map_or_else(Cell::default, |claim| Cell {
             help: claim.to_string(),
             ..Cell::text(wording::short_class(&claim))
@@ -70,31 +73,51 @@ fn statistic<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
         "{} of the operations of a block: that of the median round",
         measure.in_words()
     );
-    let of = |cell: &&CellSummary| Some(cell.statistic_ns?.estimate);
+    let of = |row: &Row<'_>| Some(row.of.statistic_ns?.estimate);
     let column = make().time(format!("{measure}/block"), of);
     (!measure.is_time()).then(|| column.help(help).weighing(9))
 }
 
 /// Times, of which the share of the final flush to disk is a part or is not.
-fn times<'a>() -> Vec<Column<'a>> {
-    let make = make();
-    vec![
-        make.time("time/op", |cell| Some(wording::mean_time(cell)))
-            .help("headline time of one operation, by the metric of the comparison")
-            .weighing(8),
-        make.formatted(value::rate, "ops/s", |cell| rate(cell))
-            .help("operations per second, all threads together")
-            .weighing(6),
-        make.time("+ flush", |cell| cell.total_ns)
-            .help("time of one operation, including the final flush to disk")
-            .weighing(5),
-    ]
+fn times<'a>() -> impl Iterator<Item = Column<'a>> {
+    columns::listed(include_str!("../../tables/times.txt"), special)
+}
+
+/// What was measured beside the headline time; most of it only those see who ask for everything.
+fn measured<'a>() -> impl Iterator<Item = Column<'a>> {
+    columns::listed(include_str!("../../tables/measured.txt"), special)
+}
+
+/// What is shown in words of its own.
+fn special(name: &str, cell: &&CellSummary) -> Cell {
+    let ns = |seconds: Option<f64>| Some(seconds? * 1e9);
+    match name {
+        "time-of" => Cell::maybe(Some(wording::mean_time(cell)), value::time),
+        "rate" => Cell::maybe(rate(cell), value::rate),
+        "kernel" => kernel_share(cell),
+        "block" => {
+            let error = cell.block_time.and_then(|time| time.standard_error_ns);
+            with_error(cell.block_time.map(|time| time.mean_ns), error)
+        }
+        "published" => with_error(
+            ns(cell.cell.published_seconds),
+            ns(cell.published_error_seconds),
+        ),
+        "conflicts" if cell.conflicts > 0 => {
+            Cell::number(float(cell.conflicts), value::count(cell.conflicts))
+        }
+        "syncs" if cell.cell.workload.operation.writes() => {
+            Cell::maybe(Some(cell.syncs_per_commit), value::per_operation)
+        }
+        "verified" => verified(cell),
+        _ => Cell::default(),
+    }
 }
 
 /// Where blocks sleep, the headline is wall time, and corrected time stands beside it.
 fn corrected<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
     let column = make()
-        .time("corrected/op", |cell| cell.corrected_ns)
+        .time("corrected/op", |row: &Row<'_>| row.of.corrected_ns)
         .help("wall time of one operation less the wait for a CPU: median of rounds")
         .weighing(1);
     comparison.sleeps.then_some(column)
@@ -116,9 +139,9 @@ fn driver_cost<'a>(comparison: &ComparisonOutcome) -> [Column<'a>; 2] {
         true => weight,
         false => 0,
     };
-    let ns = |cell: &&CellSummary| figure(cell, |cost| Some((cost.ns, value::time(cost.ns))));
-    let share = |cell: &&CellSummary| {
-        figure(cell, |cost| {
+    let ns = |row: &Row<'_>| figure(row.of, |cost| Some((cost.ns, value::time(cost.ns))));
+    let share = |row: &Row<'_>| {
+        figure(row.of, |cost| {
             let share = cost.share?;
             Some((share, value::share(share)))
         })
@@ -159,16 +182,16 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
         Role::Baseline => (cell.rounds > 0).then_some(1.0),
         _ => estimate(cell).map(|e| e.ratio),
     };
-    let interval = move |cell: &&CellSummary| {
-        estimate(cell).map_or_else(Cell::default, |e| {
+    let interval = move |row: &Row<'_>| {
+        estimate(row.of).map_or_else(Cell::default, |e| {
             Cell::number(e.low, value::interval(e.low, e.high))
         })
     };
     let make = make();
     let (measure, words) = (comparison.measure, comparison.measure.in_words());
     vec![
-        make.formatted(value::ratio, format!("{measure} vs {title}"), move |c| {
-            ratio(c)
+        make.formatted(value::ratio, format!("{measure} vs {title}"), move |row| {
+            ratio(row.of)
         })
         .help(format!(
             "{words} of the cell over {words} of the baseline, {baseline}; below 1 is faster"
@@ -177,14 +200,14 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
         make.number("interval", interval)
             .help("interval of that ratio")
             .weighing(9),
-        make.number("builds", move |cell| builds(comparison, cell))
+        make.number("builds", move |row| builds(comparison, row.of))
             .help(
                 "builds of each store that the verdict rests on; ≠: they differ by more than rounds on \
                  the same builds, and the interval is widened for it",
             )
             .weighing(9),
         // It has the factor in it, and means nothing without the class where promises differ.
-        make.cell("verdict", move |cell| verdict(comparison, cell))
+        make.cell("verdict", move |row| verdict(comparison, row.of))
             .help("against the baseline")
             .weighing(11),
     ]
@@ -221,104 +244,6 @@ fn with_factor(verdict: Verdict, estimate: Option<RatioEstimate>) -> String {
     }
 }
 
-/// What was measured beside the headline time; most of it only those see who ask for everything.
-fn measured<'a>() -> Vec<Column<'a>> {
-    let columns = [latencies(), server(), resources(), calls(), evidence()];
-    columns.into_iter().flatten().collect()
-}
-
-fn latencies<'a>() -> Vec<Column<'a>> {
-    let make = make();
-    let latency = |title, get: fn(&LatencySummary) -> Option<u64>| {
-        make.time(title, move |cell| {
-            cell.latency.as_ref().and_then(get).map(float)
-        })
-    };
-    vec![
-        latency("p50", |l| l.p50_ns)
-            .help("median latency of single operations")
-            .weighing(2),
-        latency("p95", |l| l.p95_ns)
-            .help("95% of the operations took at most this")
-            .weighing(0),
-        latency("p99", |l| l.p99_ns)
-            .help("99% of the operations took at most this")
-            .weighing(4),
-        latency("p99.9", |l| l.p999_ns).help("99.9% of the operations took at most this"),
-        make.formatted(value::ratio, "× floor", |cell| {
-            cell.multiple_of_floor.map(|e| e.ratio)
-        })
-        .help("time over the time of the cheapest conceivable way to do the same work")
-        .weighing(3),
-    ]
-}
-
-fn server<'a>() -> Vec<Column<'a>> {
-    let make = make();
-    let columns = [
-        make.bytes("sent/op", |cell| cell.server.sent_bytes)
-            .help("bytes that went to the server, without what the network adds"),
-        make.bytes("received/op", |cell| cell.server.received_bytes)
-            .help("bytes that came from the server, without what the network adds"),
-        make.time("server CPU/op", |cell| cell.server.cpu_ns)
-            .help("CPU time of the processes of a server that the run has started"),
-    ];
-    columns.map(|column| column.weighing(3)).into()
-}
-
-fn resources<'a>() -> Vec<Column<'a>> {
-    let make = make();
-    let columns = [
-        make.time("wall/op", |cell| Some(cell.wall_ns))
-            .help("wall time of one operation: median of rounds"),
-        make.time("flush/op", |cell| cell.drain_ns)
-            .help("the final flush to disk: checkpoint, close, syncfs"),
-        make.time("CPU/op", |cell| Some(cell.cpu_ns))
-            .help("CPU time of one operation"),
-        make.number("kernel", |cell| kernel_share(cell)).help(
-            "share of the CPU time in the kernel; below resolution, it is known in clock ticks \
-                 only, and a block has too few of them",
-        ),
-        make.bytes("bytes/op", |cell| Some(cell.bytes))
-            .help("bytes delivered or written"),
-        make.bytes("storage read/op", |cell| Some(cell.storage_read_bytes))
-            .help("bytes fetched from storage"),
-        make.bytes("storage written/op", |cell| cell.storage_write_bytes)
-            .help("bytes sent to storage"),
-        make.formatted(value::ratio, "write ampl.", |cell| {
-            cell.write_amplification
-        })
-        .help(
-            "bytes sent to storage, the final flush included, per byte that the operations wrote",
-        ),
-        make.number("block ± error", |cell: &&CellSummary| {
-            let time = cell.block_time;
-            let error = time.and_then(|time| time.standard_error_ns);
-            with_error(time.map(|time| time.mean_ns), error)
-        })
-        .help("time of all operations of a block: mean of the rounds and its standard error"),
-        make.number("published", |cell: &&CellSummary| {
-            let ns = |seconds: Option<f64>| Some(seconds? * 1e9);
-            with_error(
-                ns(cell.cell.published_seconds),
-                ns(cell.published_error_seconds),
-            )
-        })
-        .help("what others published for as many, with its standard error where they gave one"),
-        make.formatted(value::ratio, "bytes/value byte", |cell| {
-            cell.space_per_value_byte
-        })
-        .help("bytes allocated on disk per byte of the values"),
-        make.formatted(value::percent, "page fill", |cell| cell.page_fill)
-            .help("used share of leaf pages"),
-        make.formatted(value::percent, "index fill", |cell| cell.index_fill)
-            .help("used share of leaf pages of indexes"),
-        make.bytes("peak memory", |cell| cell.peak_memory_bytes.map(float))
-            .help("largest resident set of a worker"),
-    ];
-    columns.map(|column| column.weighing(0)).into()
-}
-
 /// `22.5 s ± 218 ms`
 fn with_error(ns: Option<f64>, error: Option<f64>) -> Cell {
     let error = error.map_or_else(String::new, |error| format!(" ± {}", value::time(error)));
@@ -330,44 +255,6 @@ fn kernel_share(cell: &CellSummary) -> Cell {
         Some(_) if cell.kernel_share.is_nan() => Cell::text(value::BELOW_RESOLUTION),
         _ => Cell::number(cell.kernel_share, value::percent(cell.kernel_share)),
     }
-}
-
-fn calls<'a>() -> Vec<Column<'a>> {
-    let make = make();
-    let syncs = |cell: &CellSummary| {
-        let writes = cell.cell.workload.operation.writes();
-        writes.then_some(cell.syncs_per_commit)
-    };
-    let columns = [
-        make.per_operation("read calls/op", |cell| cell.read_calls)
-            .help("read-like system calls"),
-        make.per_operation("write calls/op", |cell| cell.write_calls)
-            .help("write-like system calls"),
-        make.count("conflicts", |cell| {
-            Some(cell.conflicts).filter(|count| *count > 0)
-        })
-        .help(
-            "transactions that the engine refused because of another one and that were tried again",
-        ),
-        make.per_operation("syncs/commit", move |cell| syncs(cell))
-            .help("sync calls per committed transaction"),
-        make.per_operation("faults/op", |cell| Some(cell.faults))
-            .help("page faults"),
-    ];
-    columns.map(|column| column.weighing(0)).into()
-}
-
-fn evidence<'a>() -> Vec<Column<'a>> {
-    let make = make();
-    let columns = [
-        make.count("rounds", |cell| Some(cell.rounds as u64))
-            .help("rounds measured"),
-        make.count("operations", |cell| Some(cell.operations))
-            .help("operations timed"),
-        make.number("values verified", |cell| verified(cell))
-            .help("values read back afterwards and compared byte for byte"),
-    ];
-    columns.map(|column| column.weighing(0)).into()
 }
 
 fn verified(cell: &CellSummary) -> Cell {
