@@ -1,14 +1,14 @@
 //! What the analysis recommends, in words. Nothing is decided here.
 
+use crate::value;
 use crate::value::NO_BREAK;
 use crate::wording::{self, list, quoted};
-use crate::{noise, value};
 use stowplan_analysis::{
     Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, NoFastest, Open,
-    PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED, Unbeaten, Verdict,
-    When, WorkDifference, same_work, work_differences,
+    PromiseDifference, Promises, RatioEstimate, Recommendation, Unbeaten, Verdict, When,
+    WorkDifference, same_work, work_differences,
 };
-use stowplan_model::{Cell, CellId, DurabilityClaim, PerTransaction, Statistic};
+use stowplan_model::{Cell, CellId, PerTransaction, Statistic};
 
 /// A comparison and what is recommended there.
 pub(crate) struct Advice<'a> {
@@ -136,31 +136,6 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// Why nothing can be said.
-    fn because(&self, open: &Open) -> String {
-        match open {
-            Open::NoBaseline => "the baseline was not measured".to_owned(),
-            Open::Alone => "there is nothing to compare it with".to_owned(),
-            Open::NoChoice => self.cost_of_circumstances(),
-            Open::Unreliable => {
-                let control = self.comparison.control.as_ref();
-                let ratio = control.map_or(f64::NAN, |control| control.estimate.ratio);
-                let part = value::by_how_much(noise::away_from_one(ratio));
-                format!("{TWICE_DIFFERED} by {part}")
-            }
-            Open::ControlTooShort => "the control has too few rounds".to_owned(),
-            Open::TooFewRounds { rounds, needed } => {
-                format!("too few rounds ({rounds} of {needed}) to compare")
-            }
-            Open::NoRatio => "no ratio has data".to_owned(),
-            Open::Failed => "what was to be compared failed".to_owned(),
-            Open::Undecided => match self.bound() {
-                Some(bound) => format!("no difference above {bound} was found"),
-                None => "nothing was decided".to_owned(),
-            },
-        }
-    }
-
     /// What the circumstances cost that cost most, of those that are shown to cost anything.
     fn cost_of_circumstances(&self) -> String {
         let of = match self.comparison.measure {
@@ -191,23 +166,19 @@ impl<'a> Advice<'a> {
         all.max_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio))
     }
 
-    /// Whether a cell does other work than the baseline.
-    fn does_other_work(&self, cell: &CellSummary) -> bool {
-        self.baseline
-            .is_some_and(|baseline| !same_work(cell, baseline))
-    }
-
     /// Why what is chosen is not called the fastest.
-    fn not_the_fastest(&self, why: NoFastest) -> String {
-        let because = match why {
+    fn not_the_fastest(&self) -> Option<String> {
+        let differs = self
+            .chosen()
+            .zip(self.baseline)
+            .is_some_and(|(chosen, baseline)| !same_work(chosen, baseline));
+        let because = match self.found.no_fastest? {
             NoFastest::Promises => "not all promise the same",
             NoFastest::NotEachBeaten => "it is not clearly ahead of each other one",
-            NoFastest::OtherWork if self.chosen().is_some_and(|c| self.does_other_work(c)) => {
-                "it does other work"
-            }
+            NoFastest::OtherWork if differs => "it does other work",
             NoFastest::OtherWork => "not all do the same work",
         };
-        format!("; it is not called the fastest, because {because}")
+        Some(format!("it is not called the fastest, because {because}"))
     }
 
     /// What that means for the user, in a sentence.
@@ -232,41 +203,44 @@ impl<'a> Advice<'a> {
             Statistic::Time => String::new(),
             measure => format!(" by the {},", measure.in_words()),
         };
-        let work = work.unwrap_or_default();
-        format!("On this machine,{measure} {work}, {}.", self.advised())
+        let (work, clauses) = (work.unwrap_or_default(), self.clauses().join("; "));
+        format!("On this machine,{measure} {work}, {clauses}.")
     }
 
-    fn advised(&self) -> String {
-        if let Some(open) = &self.found.open {
-            let again = match open {
-                Open::Undecided if self.bound().is_some() => {
-                    let found = self.because(open);
-                    let more = self.promising_more();
-                    return format!("{found}; smaller ones take a quieter machine{more}");
-                }
-                Open::Undecided | Open::NoRatio => {
-                    "measure again, with more rounds or on a quieter machine".to_owned()
-                }
-                Open::TooFewRounds { .. } => format!("{}; go on with it", self.because(open)),
-                Open::NoChoice => return self.because(open),
-                open => self.because(open),
-            };
-            return format!("nothing was decided: {again}{}", self.promising_more());
-        }
-        let more = match self.found.kind {
-            Kind::Use | Kind::Stay | Kind::Prefer => {
-                let why = self.found.no_fastest.map(|why| self.not_the_fastest(why));
-                let more = [self.flush(), self.with_other_work(), self.by_promise()];
-                why.unwrap_or_default() + &more.concat()
+    /// What to do, what qualifies that, and what else to choose.
+    fn clauses(&self) -> Vec<String> {
+        let mut clauses = match (&self.found.open, self.found.kind) {
+            (Some(open), _) => vec![self.left_open(open)],
+            (None, Kind::Use | Kind::Stay | Kind::Prefer | Kind::Depends) => {
+                let more = [self.not_the_fastest(), self.flush()];
+                let more = more.into_iter().flatten();
+                [self.to_do()].into_iter().chain(more).collect()
             }
-            Kind::Depends => [self.condition(), self.flush(), self.by_promise()].concat(),
-            _ => {
-                let unbeaten = self.unbeaten();
-                let unbeaten = unbeaten.iter().map(|text| format!("; {text}"));
-                unbeaten.chain([self.promising_more()]).collect()
-            }
+            (None, _) => [self.kept()].into_iter().chain(self.unbeaten()).collect(),
         };
-        format!("{}{more}", self.to_do().unwrap_or_else(|| self.kept()))
+        clauses.extend(self.alternatives());
+        clauses
+    }
+
+    /// That nothing can be said, and why or what would help.
+    fn left_open(&self, open: &Open) -> String {
+        let why = match (open, self.bound()) {
+            (Open::NoChoice, _) => return self.cost_of_circumstances(),
+            (Open::Undecided, Some(bound)) => {
+                return format!(
+                    "no difference above {bound} was found; smaller ones take a quieter machine"
+                );
+            }
+            (Open::Undecided | Open::NoRatio, _) => {
+                "measure again, with more rounds or on a quieter machine"
+            }
+            (Open::Alone, _) => "there is nothing to compare it with",
+            (Open::TooFewRounds { rounds, needed }, _) => {
+                &format!("too few rounds ({rounds} of {needed}) to compare; go on with it")
+            }
+            _ => "what was to be compared failed",
+        };
+        format!("nothing was decided: {why}")
     }
 
     /// Where nothing was decided after the most rounds that there are: above which size a difference
@@ -284,18 +258,21 @@ impl<'a> Advice<'a> {
     }
 
     /// What to do, where something is to be used, preferred or stayed with, or where it depends.
-    fn to_do(&self) -> Option<String> {
+    fn to_do(&self) -> String {
         let Self { base, choice, .. } = self;
-        Some(match self.found.kind {
+        let to_do = match self.found.kind {
             Kind::Use => format!("use {choice}"),
             Kind::Stay => format!("stay with {choice}"),
-            Kind::Prefer => format!("prefer {choice} to {base}{}", self.condition()),
-            Kind::Depends => format!(
+            Kind::Prefer => format!("prefer {choice} to {base}"),
+            _ => format!(
                 "it depends on when the data must be on disk: {}",
                 self.both()
             ),
-            _ => return None,
-        })
+        };
+        match self.found.condition() {
+            Some(lacks) => format!("{to_do}, provided that its {} is enough", lacking(&lacks)),
+            None => to_do,
+        }
     }
 
     /// Nothing is shown to be faster: whether it may yet turn out to be.
@@ -331,56 +308,51 @@ impl<'a> Advice<'a> {
         format!("{} answers sooner, {sooner} is done sooner", self.choice)
     }
 
-    /// `, provided that its weaker durability (none) is enough`, if the choice lacks something.
-    fn condition(&self) -> String {
-        self.found.condition().map_or_else(String::new, |lacks| {
-            format!(", provided that its {} is enough", lacking(&lacks))
-        })
-    }
-
-    /// The alternatives by promise.
-    fn by_promise(&self) -> String {
-        let others = self.found.alternatives.iter();
-        let texts = others.filter_map(|other| match other.when {
-            When::MoreMustSurvive => self.safer(other),
-            When::LessIsEnough => self.weaker(other),
-            When::OtherWorkWillDo => None,
+    /// What else to choose, and when.
+    fn alternatives(&self) -> Vec<String> {
+        let all = self.found.alternatives.iter();
+        let of = |when: When| all.clone().filter(move |other| other.when == when);
+        let other_work = of(When::OtherWorkWillDo).filter_map(|other| {
+            let factor = told(&other.ratio?.inverse());
+            let label = self.label(&other.cell);
+            Some(format!("{}: {label}, {factor}", other_work(&other.work)))
         });
-        texts.collect()
+        let safer = of(When::MoreMustSurvive).filter_map(|other| {
+            let facts = [Some(other.promise?.to_string()), self.work_of(other)];
+            let facts: Vec<String> = facts.into_iter().flatten().collect();
+            Some(format!(
+                "{} ({})",
+                self.label(&other.cell),
+                facts.join("; ")
+            ))
+        });
+        let safer: Vec<String> = safer.collect();
+        let safer = (!safer.is_empty())
+            .then(|| format!("where more must survive a crash, {}", some(&safer)));
+        let weaker = of(When::LessIsEnough).filter_map(|other| {
+            let lacks = PromiseDifference::between(other.promise?, self.baseline?.promise()?)?;
+            let faster = format!("{} as {}", times_as_fast(&other.ratio?), self.base);
+            let facts = [
+                Some(self.label(&other.cell)),
+                Some(faster),
+                self.work_of(other),
+            ];
+            let facts: Vec<String> = facts.into_iter().flatten().collect();
+            Some(format!(
+                "where {} is enough, {}",
+                lacking(&lacks),
+                facts.join(", ")
+            ))
+        });
+        other_work.chain(safer).chain(weaker).collect()
     }
 
-    /// `; where more must survive a crash, B (consistent, atomic)`: the slower choice that promises
-    /// more.
-    fn safer(&self, other: &Alternative) -> Option<String> {
-        Some(format!(
-            "; where more must survive a crash, {} ({}){}",
-            self.label(&other.cell),
-            other.promise?,
-            self.work_of(other)
-        ))
-    }
-
-    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`
-    fn weaker(&self, other: &Alternative) -> Option<String> {
-        let (lacks, ratio) = (self.lacks(other)?, other.ratio?);
-        Some(format!(
-            "; where {} is enough, {}, {} as {}{}",
-            lacking(&lacks),
-            self.label(&other.cell),
-            times_as_fast(&ratio),
-            self.base,
-            self.work_of(other)
-        ))
-    }
-
-    /// `, but it does other work than B: 4 threads against one thread`: that an alternative does not do
-    /// what the baseline or the choice does.
-    fn work_of(&self, other: &Alternative) -> String {
-        self.other_work(other)
-            .map_or_else(String::new, |(than, work)| {
-                let work = wording::other_work(&work);
-                format!(", but it does other work than {}: {work}", name(than))
-            })
+    /// `doing other work than B: 4 threads against one thread`: that an alternative does not do what
+    /// the baseline or the choice does.
+    fn work_of(&self, other: &Alternative) -> Option<String> {
+        let (than, work) = self.other_work(other)?;
+        let work = wording::other_work(&work);
+        Some(format!("doing other work than {}: {work}", name(than)))
     }
 
     /// What an alternative does otherwise than the baseline, or else than the choice.
@@ -392,68 +364,6 @@ impl<'a> Advice<'a> {
             let work = work_differences(cell, than);
             (!work.is_empty()).then_some((than, work))
         })
-    }
-
-    fn lacks(&self, other: &Alternative) -> Option<PromiseDifference> {
-        PromiseDifference::between(other.promise?, self.baseline?.promise()?)
-    }
-
-    /// `; with more threads: B, 12.1×`
-    fn with_other_work(&self) -> String {
-        let others = self.found.alternatives.iter();
-        let others = others.filter(|other| other.when == When::OtherWorkWillDo);
-        let texts = others.filter_map(|other| {
-            let label = self.label(&other.cell);
-            let factor = told(&other.ratio?.inverse());
-            Some(format!("; {}: {label}, {factor}", other_work(&other.work)))
-        });
-        texts.collect()
-    }
-
-    /// `; A promises more (durable, atomic against none)`
-    fn promising_more(&self) -> String {
-        let ours = self.baseline.and_then(CellSummary::promise);
-        let others = self.found.alternatives.iter();
-        let more: Vec<(&Alternative, DurabilityClaim)> = others
-            .filter(|other| other.when == When::MoreMustSurvive)
-            .filter_map(|other| Some((other, other.promise?)))
-            .collect();
-        let Some(ours) = ours else {
-            return String::new();
-        };
-        match more.as_slice() {
-            [] => String::new(),
-            [(other, theirs)] => format!(
-                "; {} promises more ({theirs} against {ours}){}",
-                self.label(&other.cell),
-                self.work_of(other)
-            ),
-            [(first, theirs), others @ ..] => format!(
-                "; {} ({theirs}) and {} promise more than {ours}{}",
-                self.label(&first.cell),
-                match others {
-                    [(other, _)] => self.label(&other.cell),
-                    _ => format!("{} others", others.len()),
-                },
-                self.work_of_several(&more)
-            ),
-        }
-    }
-
-    /// `, but B and C do other work than A`
-    fn work_of_several(&self, others: &[(&Alternative, DurabilityClaim)]) -> String {
-        let others = others.iter().map(|(other, _)| *other);
-        let others = others.filter(|other| self.other_work(other).is_some());
-        let labels: Vec<String> = others.map(|other| self.label(&other.cell)).collect();
-        let verb = if labels.len() == 1 { "does" } else { "do" };
-        match labels.is_empty() {
-            true => String::new(),
-            false => format!(
-                ", but {} {verb} other work than {}",
-                some(&labels),
-                self.base
-            ),
-        }
     }
 
     /// What the baseline does not beat, by verdict.
@@ -477,47 +387,26 @@ impl<'a> Advice<'a> {
         rest
     }
 
-    /// The end of a sentence that says how many times as fast the choice is: what the same comes to
-    /// including the final flush, and who is done sooner then.
-    fn flush(&self) -> String {
-        let Some((flush, choice)) = self.found.flush.as_ref().zip(self.chosen()) else {
-            return String::new();
-        };
-        let sooner = self.done_sooner();
-        if self.found.kind == Kind::Depends {
-            let totals = sooner.map_or_else(String::new, |sooner| totals(choice, sooner));
-            return format!("; {FLUSH} {totals}");
-        }
-        let Some(ratio) = &flush.ratio else {
-            let sooner = self.sooner();
-            return sooner.map_or_else(String::new, |text| format!("; {text}"));
-        };
-        let factor = told(&ratio.inverse());
-        let sooner = sooner.map_or_else(String::new, |sooner| {
+    /// What the lead comes to including the final flush, and who is done sooner then.
+    fn flush(&self) -> Option<String> {
+        let (flush, choice) = self.found.flush.as_ref().zip(self.chosen())?;
+        let sooner = flush.sooner.as_ref();
+        let sooner = sooner.and_then(|sooner| self.comparison.cell(sooner));
+        let done = sooner.map(|sooner| {
             let totals = totals(sooner, choice);
-            format!(", and {} is done sooner: {totals}", name(sooner))
+            format!("{} is done sooner: {totals}", name(sooner))
         });
-        format!("; {FLUSH} {factor}{sooner}")
+        let told = flush.ratio.map(|ratio| told(&ratio.inverse()));
+        Some(match (told, done) {
+            _ if self.found.kind == Kind::Depends => format!("{FLUSH} {}", totals(choice, sooner?)),
+            (Some(factor), Some(done)) => format!("{FLUSH} {factor}, and {done}"),
+            (Some(factor), None) => format!("{FLUSH} {factor}"),
+            (None, done) => format!("{FLUSH}, {}", done?),
+        })
     }
 
     fn chosen(&self) -> Option<&'a CellSummary> {
         self.found.chosen(self.comparison)
-    }
-
-    /// What is done sooner than the choice, including the flush.
-    fn done_sooner(&self) -> Option<&'a CellSummary> {
-        self.comparison
-            .cell(self.found.flush.as_ref()?.sooner.as_ref()?)
-    }
-
-    /// `including the final flush to disk, B is done sooner: 5.18 µs against 12.2 µs`, if it is.
-    fn sooner(&self) -> Option<String> {
-        let sooner = self.done_sooner()?;
-        let totals = totals(sooner, self.chosen()?);
-        Some(format!(
-            "{FLUSH}, {} is done sooner: {totals}",
-            name(sooner)
-        ))
     }
 }
 
