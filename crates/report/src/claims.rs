@@ -272,15 +272,10 @@ fn side(difference: &DifferenceOutcome, of: &str) -> String {
 /// `not measured: “kept” (it was left out of this run)`, by reason.
 fn missing(cells: &[MissingCell]) -> Option<String> {
     const NAMED: usize = 4;
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for cell in cells {
+    let reasons = grouped(cells.iter().map(|cell| {
         let why = cell.why.trim_end_matches('.');
-        let name = format!("“{}”", cell.cell);
-        match reasons.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((why, vec![name])),
-        }
-    }
+        (why, format!("“{}”", cell.cell))
+    }));
     let told = reasons.into_iter().map(|(why, names)| {
         let names = match names.len().checked_sub(NAMED) {
             Some(more) if more > 0 => format!("{} and {more} more", names[..NAMED].join(", ")),

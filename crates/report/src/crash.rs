@@ -1,12 +1,15 @@
 //! What `stowplan crash` says: what each setting promises about power cuts, and what it kept.
 
+use crate::cells::grouped;
+use crate::columns::Columns;
 use crate::document::{
-    Align, Block, Cell, Column, Detail, Document, Item, Row, Section, Table, Text, Tone, chapter,
-    facts, listed, notice, paragraph, plain, remark, strong, toned,
+    Block, Cell, Column, Detail, Document, Item, Section, Table, Text, Tone, chapter, facts,
+    listed, notice, paragraph, plain, remark, strong, toned,
 };
-use crate::value::{count, time};
+use crate::value::{count, counted, float, time};
 use stowplan_model::{
-    CrashFinding, CrashModel, CrashRun, CrashSetting, Durability, Fate, ModelFound, Tally,
+    CrashFinding, CrashModel, CrashRun, CrashSetting, Durability, DurabilityClaim, Fate,
+    ModelFound, Tally,
 };
 
 /// As one JSON document, ended by a newline.
@@ -63,62 +66,64 @@ pub fn verdict(run: &CrashRun) -> String {
 }
 
 fn rate(run: &CrashRun) -> String {
-    let seconds = nanoseconds(run.judging_ns) / 1e9;
+    let seconds = float(run.judging_ns) / 1e9;
     let rate = match seconds > 0.0 {
-        true => nanoseconds(run.judged) / seconds * 60.0,
+        true => float(run.judged) / seconds * 60.0,
         false => 0.0,
     };
     format!(
         "{} crash states judged in {}: {rate:.0} a minute. Seed {}.",
         count(run.judged),
-        time(nanoseconds(run.judging_ns)),
+        time(float(run.judging_ns)),
         run.seed
     )
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
-fn nanoseconds(number: u64) -> f64 {
-    number as f64
 }
 
 const LEFT: &str = "What became of what was acknowledged, in how many states under all models: kept, lost (an earlier \
      state), reordered, torn, corrupt, or it does not open";
 
-fn column(title: &str, help: &str, weight: u8) -> Column {
-    Column {
-        title: title.to_owned(),
-        help: help.to_owned(),
-        align: Align::Left,
-        weight,
-        ..Column::default()
-    }
-}
-
 /// A line a setting; of many settings those are one line that have an engine, a promise, a verdict and the fates that
 /// they met in common.
 fn matrix(run: &CrashRun) -> Table {
-    let mut groups: Vec<Vec<&CrashSetting>> = Vec::new();
-    for setting in &run.settings {
-        let alike = groups.iter_mut().find(|group| {
-            let many = run.settings.len() > MOST_ROWS;
-            many && group.first().is_some_and(|first| are_alike(first, setting))
-        });
-        match alike {
-            Some(group) => group.push(setting),
-            None => groups.push(vec![setting]),
-        }
-    }
-    Table {
-        caption: "What was left after power cuts".to_owned(),
-        columns: vec![
-            column("setting", "", Column::ESSENTIAL),
-            column("promises", PROMISES, Column::ESSENTIAL),
-            column("what was left", LEFT, Column::ESSENTIAL),
-            column("", "Whether that is as promised", Column::ESSENTIAL),
-        ],
-        rows: groups.iter().map(|group| row(group)).collect(),
-        is_heat_map: false,
-    }
+    let many = run.settings.len() > MOST_ROWS;
+    let settings = run.settings.iter().enumerate();
+    let rows = grouped(settings.map(|(index, setting)| {
+        let alone = !many || judgment(setting).1 == Tone::Bad;
+        let key = (alone.then_some(index), engine(setting), likeness(setting));
+        (key, setting)
+    }));
+    let rows: Vec<Vec<&CrashSetting>> = rows.into_iter().map(|(_, alike)| alike).collect();
+    let make = Columns::<Vec<&CrashSetting>>::new();
+    let columns = [
+        make.cell("setting", |alike| {
+            let names: Vec<&str> = alike.iter().map(|setting| setting.name.as_str()).collect();
+            let name = match alike.as_slice() {
+                [one] => label(&one.name),
+                several => format!("{}: {} settings", engine(several[0]), several.len()),
+            };
+            Cell {
+                help: names.join("; "),
+                ..Cell::text(name)
+            }
+        }),
+        make.text("promises", |alike| promise(alike[0]))
+            .help(PROMISES),
+        make.cell("what was left", |alike| {
+            let sum = sum(alike);
+            Cell {
+                sort: Some(float(sum.not_kept())),
+                ..Cell::text(toned(fates(&sum), judgment(alike[0]).1))
+            }
+        })
+        .help(LEFT),
+        make.cell("", |alike| {
+            let (word, tone) = judgment(alike[0]);
+            Cell::text(toned(word, tone))
+        })
+        .help("Whether that is as promised"),
+    ];
+    let columns = columns.map(|column| column.weighing(Column::ESSENTIAL));
+    Table::of("What was left after power cuts", columns.into(), &rows)
 }
 
 const PROMISES: &str = "D0 to D3: nothing, to survive the end of the process, to stay consistent, to keep what was \
@@ -126,50 +131,23 @@ const PROMISES: &str = "D0 to D3: nothing, to survive the end of the process, to
 /// From more settings on those that are alike share a line.
 const MOST_ROWS: usize = 20;
 
-fn are_alike(one: &CrashSetting, other: &CrashSetting) -> bool {
-    let engine = |setting: &CrashSetting| setting.name.split(':').next().map(str::to_owned);
-    let fates = |setting: &CrashSetting| {
-        let sum = setting.sum();
-        Fate::ALL.map(|fate| sum.of(fate) > 0)
-    };
-    let (word, tone) = judgment(one);
-    tone != Tone::Bad
-        && (word, tone) == judgment(other)
-        && engine(one) == engine(other)
-        && one.claim == other.claim
-        && fates(one) == fates(other)
+fn engine(setting: &CrashSetting) -> &str {
+    setting.name.split(':').next().unwrap_or_default()
 }
 
-fn row(group: &[&CrashSetting]) -> Row {
-    let Some(first) = group.first() else {
-        return Row::default();
-    };
+fn sum(settings: &[&CrashSetting]) -> Tally {
     let mut sum = Tally::default();
-    for setting in group {
+    for setting in settings {
         sum.add(&setting.sum());
     }
-    let name = match group.len() {
-        1 => label(&first.name),
-        many => {
-            let engine = first.name.split(':').next().unwrap_or_default();
-            format!("{engine}: {many} settings")
-        }
-    };
-    let names: Vec<&str> = group.iter().map(|setting| setting.name.as_str()).collect();
-    let (word, tone) = judgment(first);
-    let cells = vec![
-        Cell {
-            help: names.join("; "),
-            ..Cell::text(plain(name))
-        },
-        Cell::text(plain(promise(first))),
-        Cell {
-            sort: Some(nanoseconds(sum.not_kept())),
-            ..Cell::text(toned(fates(&sum), tone))
-        },
-        Cell::text(toned(word, tone)),
-    ];
-    Row { cells }
+    sum
+}
+
+/// What settings that share a line have in common beside their engine.
+fn likeness(setting: &CrashSetting) -> (DurabilityClaim, &'static str, Vec<bool>) {
+    let sum = setting.sum();
+    let met = Fate::ALL.into_iter().map(|fate| sum.of(fate) > 0);
+    (setting.claim, judgment(setting).0, met.collect())
 }
 
 fn judgment(setting: &CrashSetting) -> (&'static str, Tone) {
@@ -187,48 +165,46 @@ fn judgment(setting: &CrashSetting) -> (&'static str, Tone) {
 fn by_model(run: &CrashRun) -> Option<Block> {
     let rows = run.settings.iter().flat_map(|setting| {
         let found = setting.found.iter();
-        found.map(move |found| Row {
-            cells: of_model(setting, found),
-        })
+        found.map(move |found| (setting, found))
     });
-    let table = Table {
-        caption: "By setting and model".to_owned(),
-        columns: vec![
-            column("setting", "", Column::ESSENTIAL),
-            column("promises", PROMISES, 4),
-            column("model", "", Column::ESSENTIAL),
-            column("what was left", LEFT, Column::ESSENTIAL),
-            column("with no syncs", "The control that has to fail", 5),
-        ],
-        rows: rows.collect(),
-        is_heat_map: false,
-    };
-    let block = (!table.rows.is_empty()).then(|| Block::from(table))?;
-    chapter("models", "By setting and model", vec![block]).map(|block| block.at(Detail::Full))
+    let rows: Vec<(&CrashSetting, &ModelFound)> = rows.collect();
+    let make = Columns::<(&CrashSetting, &ModelFound)>::new();
+    let columns = vec![
+        make.text("setting", |row| row.0.name.clone())
+            .weighing(Column::ESSENTIAL),
+        make.text("promises", |row| promise(row.0))
+            .help(PROMISES)
+            .weighing(4),
+        make.text("model", |row| row.1.model.name().to_owned())
+            .weighing(Column::ESSENTIAL),
+        make.cell("what was left", |row| left(row.0, row.1))
+            .help(LEFT)
+            .weighing(Column::ESSENTIAL),
+        make.text("with no syncs", |row| fates(&row.1.no_syncs))
+            .help("The control that has to fail")
+            .weighing(5),
+    ];
+    let title = "By setting and model";
+    let table = (!rows.is_empty()).then(|| Table::of(title, columns, &rows).into());
+    chapter("models", title, table.into_iter().collect()).map(|block| block.at(Detail::Full))
 }
 
-fn of_model(setting: &CrashSetting, found: &ModelFound) -> Vec<Cell> {
+fn left(setting: &CrashSetting, found: &ModelFound) -> Cell {
     let tally = &found.tally;
     let tone = match setting.breaks(found) {
         true => Tone::Bad,
         false => Tone::Plain,
     };
-    vec![
-        Cell::text(plain(&setting.name)),
-        Cell::text(plain(promise(setting))),
-        Cell::text(plain(found.model.name())),
-        Cell {
-            help: format!(
-                "{} made, {} different, {} of them at syncs and acknowledgements{}",
-                count(tally.drawn),
-                count(tally.states),
-                count(tally.systematic),
-                age(tally)
-            ),
-            ..Cell::text(toned(fates(tally), tone))
-        },
-        Cell::text(plain(fates(&found.no_syncs))),
-    ]
+    Cell {
+        help: format!(
+            "{} made, {} different, {} of them at syncs and acknowledgements{}",
+            count(tally.drawn),
+            count(tally.states),
+            count(tally.systematic),
+            age(tally)
+        ),
+        ..Cell::text(toned(fates(tally), tone))
+    }
 }
 
 /// A store as its kind, the words of what its promise depends on, and its other settings by their names.
@@ -282,16 +258,13 @@ fn age(tally: &Tally) -> String {
             "; at most {} lost, the oldest acknowledged {} operations and {} before the cut",
             commits(lost),
             count(tally.oldest_operations),
-            time(nanoseconds(tally.oldest_ns))
+            time(float(tally.oldest_ns))
         ),
     }
 }
 
 fn commits(number: u64) -> String {
-    match number {
-        1 => "1 commit".to_owned(),
-        many => format!("{} commits", count(many)),
-    }
+    counted(number, "commit")
 }
 
 fn controls(run: &CrashRun) -> Text {
@@ -311,7 +284,7 @@ fn controls(run: &CrashRun) -> Text {
         .sum();
     let share = |part: u64| match all {
         0 => 0.0,
-        all => 100.0 * nanoseconds(part) / nanoseconds(all),
+        all => 100.0 * float(part) / float(all),
     };
     let text = plain(format!(
         "Controls: with no syncs {:.0}% of {} states fail, {:.0}% by more than losses; with everything synced \
@@ -345,14 +318,9 @@ fn reasons(run: &CrashRun) -> Vec<Block> {
         .iter()
         .filter(|setting| setting.failed.is_none())
     {
-        let mut told: Vec<(String, Vec<&str>)> = Vec::new();
-        for found in setting.found.iter().filter(|found| !setting.claims(found)) {
-            let why = unclaimed(setting, found);
-            match told.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, models)) => models.push(found.model.name()),
-                None => told.push((why, vec![found.model.name()])),
-            }
-        }
+        let unclaimed = setting.found.iter().filter(|found| !setting.claims(found));
+        let told =
+            grouped(unclaimed.map(|found| (unclaimed_because(setting, found), found.model.name())));
         reasons.extend(told.into_iter().map(|(why, models)| {
             let under = match models.len() == setting.found.len() {
                 true => String::new(),
@@ -375,7 +343,7 @@ fn reasons(run: &CrashRun) -> Vec<Block> {
 }
 
 /// Which control did not do what it must, and what was said in it.
-fn unclaimed(setting: &CrashSetting, found: &ModelFound) -> String {
+fn unclaimed_because(setting: &CrashSetting, found: &ModelFound) -> String {
     let (synced, none) = (&setting.all_synced, &found.no_syncs);
     if let Some(failure) = &setting.synced_failure {
         let said = match failure.note.as_str() {
@@ -469,9 +437,12 @@ fn findings(run: &CrashRun, kind: Found) -> Option<Block> {
             items.extend(told.map(|finding| item(setting, found, finding)));
         }
     }
-    let blocks = listed(items).into_iter().collect();
     let (id, title, detail) = kind.chapter();
-    chapter(id, title, blocks).map(|block| block.at(detail))
+    list_chapter(id, title, items).map(|block| block.at(detail))
+}
+
+fn list_chapter(id: &str, title: &str, items: Vec<Item>) -> Option<Block> {
+    chapter(id, title, listed(items).into_iter().collect())
 }
 
 fn item(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> Item {
@@ -540,8 +511,7 @@ fn untested(run: &CrashRun) -> Option<Block> {
         };
         Some(Item::of(plain(format!("{}: {why}", setting.name))))
     });
-    let blocks = listed(failed.collect()).into_iter().collect();
-    chapter("untested", "What could not be tested", blocks)
+    list_chapter("untested", "What could not be tested", failed.collect())
 }
 
 /// The commands of programs, in full.
@@ -555,8 +525,7 @@ fn programs(run: &CrashRun) -> Option<Block> {
         note: plain(format!("Checked by: {}", setting.check)),
         ..Item::of(plain(&setting.program))
     });
-    let blocks = listed(items.collect()).into_iter().collect();
-    chapter("programs", "Programs", blocks).map(|block| block.at(Detail::Full))
+    list_chapter("programs", "Programs", items.collect()).map(|block| block.at(Detail::Full))
 }
 
 fn meaning(run: &CrashRun) -> Option<Block> {
@@ -575,7 +544,7 @@ fn meaning(run: &CrashRun) -> Option<Block> {
         .filter(|model| clean(**model) > 0)
         .map(|model| {
             let states = clean(*model);
-            let bound = 100.0 * (3.0 / nanoseconds(states)).min(1.0);
+            let bound = 100.0 * (3.0 / float(states)).min(1.0);
             format!(
                 "under {model}, none in {} states is at most {bound:.2}%",
                 count(states)

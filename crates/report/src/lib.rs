@@ -19,6 +19,7 @@ mod facts;
 mod figure;
 pub mod fleet;
 pub mod github_action;
+mod histogram;
 pub mod json;
 pub mod kvtest;
 mod noise;

@@ -1,7 +1,8 @@
 //! What identical cells showed, in words: by how much measuring the same thing twice differed, and
 //! what follows for the ratios.
 
-use crate::{value, wording};
+use crate::value::{self, Value};
+use crate::wording;
 use stowplan_analysis::{Builds, ComparisonOutcome, Kind, MIN_ROUNDS, TWICE_DIFFERED};
 use stowplan_model::Role;
 
@@ -136,10 +137,9 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
         )
     };
     format!(
-        "Noise: {TWICE_DIFFERED} by {} (control {} {}){consequence}; {}{}.",
+        "Noise: {TWICE_DIFFERED} by {} (control {}){consequence}; {}{}.",
         value::by_how_much(away_from_one(estimate.ratio)),
-        value::ratio(estimate.ratio),
-        value::interval(estimate.low, estimate.high),
+        Value::from(estimate).whole(),
         wording::rounds_of(&[comparison]),
         on_builds(&[comparison])
     )

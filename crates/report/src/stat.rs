@@ -1,9 +1,8 @@
 //! What `stowplan stat` says: kvtest's lines, and below them what kvtest does not say.
 
-use crate::document::{
-    Axis, Block, ChartRow, Content, Detail, Document, Fill, RowGroup, Rows, Scale, Section, Unit,
-    Value, facts, notice,
-};
+use crate::document::{Block, Content, Detail, Document, facts, notice};
+use crate::histogram::sizes_figure;
+pub use crate::histogram::{Bin, bins, count_in};
 use crate::survey;
 use crate::value::{count, counted, percent};
 use serde::Serialize;
@@ -11,10 +10,6 @@ use stowplan_model::{Footprint, Survey, format_bytes};
 
 /// Columns of the names, as kvtest has them.
 const NAME: usize = 20;
-/// The most rows of a histogram with steps of one size.
-const STEPS_MAX: u64 = 12;
-/// Sizes that differ by more than this factor are shown on a logarithmic scale.
-const LINEAR_MAX: u64 = 16;
 
 /// What is in a database, or in a directory of files.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -111,73 +106,6 @@ pub struct PageSort {
     pub used_bytes: u64,
 }
 
-/// A row of the histogram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Bin {
-    /// The smallest size in it, in bytes.
-    pub from: u64,
-    /// The largest size in it, in bytes.
-    pub to: u64,
-    /// How many values have such a size.
-    pub values: u64,
-}
-
-/// Empty rows for sizes from `smallest` to `largest`: of one round width where these are near each
-/// other, of doubling width otherwise.
-#[must_use]
-pub fn bins(smallest: u64, largest: u64) -> Vec<Bin> {
-    let row = |from, to| Bin {
-        from,
-        to,
-        values: 0,
-    };
-    if smallest >= largest {
-        return vec![row(smallest, smallest)];
-    }
-    let linear = largest / smallest.max(1) < LINEAR_MAX || largest < STEPS_MAX;
-    let step = round_step((largest - smallest) / (STEPS_MAX - 2));
-    let (first, next): (u64, &dyn Fn(u64) -> u64) = match linear {
-        true => (smallest - smallest % step, &|from| {
-            from.saturating_add(step)
-        }),
-        false => (power_below(smallest), &|from| from.saturating_mul(2).max(1)),
-    };
-    let follows = |from: &u64| Some(next(*from)).filter(|next| *next <= largest.min(u64::MAX - 1));
-    let starts = std::iter::successors(Some(first), follows);
-    let last = |from| match next(from) {
-        u64::MAX => u64::MAX,
-        next => next - 1,
-    };
-    starts.map(|from| row(from, last(from))).collect()
-}
-
-/// Counts a value of so many bytes in the row that it belongs to.
-pub fn count_in(rows: &mut [Bin], bytes: u64) {
-    let place = rows.partition_point(|row| row.to < bytes);
-    if let Some(row) = rows.get_mut(place) {
-        row.values += 1;
-    }
-}
-
-/// The smallest of 1, 2, 5, 10, 20, 50, … that is not below `step`.
-fn round_step(step: u64) -> u64 {
-    let mut power = 1u64;
-    loop {
-        for factor in [1, 2, 5] {
-            let round = power.saturating_mul(factor);
-            if round >= step {
-                return round;
-            }
-        }
-        power = power.saturating_mul(10);
-    }
-}
-
-/// The largest power of two that is not above a size; 0 for 0.
-fn power_below(size: u64) -> u64 {
-    size.checked_ilog2().map_or(0, |power| 1 << power)
-}
-
 /// As one JSON document; sizes are in bytes.
 ///
 /// # Errors
@@ -229,26 +157,31 @@ fn kvtest_lines(stat: &Stat) -> String {
 }
 
 fn ours(stat: &Stat) -> Vec<(String, String)> {
-    let mut facts = Vec::new();
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-    if let Some(pages) = &stat.pages {
-        fact("Journal mode", pages.journal_mode.clone());
-        for sort in &pages.used {
-            fact(&format!("Pages, {}", sort.sort), page_use(sort));
-        }
-    }
+    let pages = stat.pages.iter().flat_map(|pages| {
+        let journal = ("Journal mode".to_owned(), pages.journal_mode.clone());
+        let used = pages.used.iter();
+        let used = used.map(|sort| (format!("Pages, {}", sort.sort), page_use(sort)));
+        std::iter::once(journal).chain(used)
+    });
     let bytes = |bytes| format!("{} ({})", count(bytes), format_bytes(bytes));
-    fact("Bytes in files", bytes(stat.footprint.apparent_bytes));
-    fact("Allocated bytes", bytes(stat.footprint.allocated_bytes));
-    fact("Consists of", consists_of(&stat.footprint));
-    if let Some(values) = stat.values.as_ref().filter(|values| values.count > 0) {
+    let footprint = [
+        ("Bytes in files", bytes(stat.footprint.apparent_bytes)),
+        ("Allocated bytes", bytes(stat.footprint.allocated_bytes)),
+        ("Consists of", consists_of(&stat.footprint)),
+    ];
+    let values = stat.values.iter().filter(|values| values.count > 0);
+    let values = values.flat_map(|values| {
         let (missing, last) = (count(values.missing), count(values.max_key));
-        fact("Missing keys", format!("{missing} of 1 to {last}"));
-        fact("Empty values", count(values.empty));
-    }
+        [
+            ("Missing keys", format!("{missing} of 1 to {last}")),
+            ("Empty values", count(values.empty)),
+        ]
+    });
     let found = stat.survey.iter().filter(|found| found.values > 0);
-    facts.extend(found.flat_map(survey::spread));
-    facts
+    let others = footprint.into_iter().chain(values);
+    let others = others.chain(found.flat_map(survey::spread));
+    let others = others.map(|(name, value)| (name.to_owned(), value));
+    pages.chain(others).collect()
 }
 
 /// How many pages of a sort there are, and how full they are.
@@ -265,29 +198,6 @@ fn consists_of(footprint: &Footprint) -> String {
         1 => format!("{files}, 1 directory"),
         many => format!("{files}, {} directories", count(many)),
     }
-}
-
-/// A bar per row of the histogram.
-#[expect(clippy::cast_precision_loss, reason = "lengths of bars")]
-pub(crate) fn sizes_figure(rows: &[Bin]) -> Option<Block> {
-    let most = rows.iter().map(|row| row.values).max()?;
-    let scale = Scale::linear(most as f64);
-    let ticks = scale.ticks().into_iter().filter(|tick| tick.fract() == 0.0);
-    let axis = Axis::new("values", scale, ticks.collect(), |at| format!("{at:.0}"));
-    let group = RowGroup::of("", rows.iter().map(bar).collect());
-    let chart = Rows::new("How many values have which size", axis, vec![group]);
-    let title = "Value sizes in bytes, and how many values have them";
-    Some(Section::figure("sizes", title, vec![chart.into()]).into())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the length of a bar")]
-fn bar(row: &Bin) -> ChartRow {
-    let label = match (row.from, row.to) {
-        (from, to) if from == to => count(from),
-        (from, to) => format!("{} to {}", count(from), count(to)),
-    };
-    let values = Value::new(row.values as f64, Unit::Count);
-    ChartRow::bar(label, Some(values), Fill::Ours)
 }
 
 #[cfg(test)]

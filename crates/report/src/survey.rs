@@ -1,7 +1,7 @@
 //! What a place of the user's holds: numbers, sizes, and what is odd about it.
 
 use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, plain};
-use crate::stat::{Bin, sizes_figure};
+use crate::histogram::{Bin, sizes_figure};
 use crate::value::{count, counted};
 use serde::Serialize;
 use stowplan_model::{Oddity, OddityKind, Origin, Survey, format_bytes};
@@ -82,20 +82,13 @@ pub fn sentence(survey: &Survey) -> String {
 }
 
 /// What the survey adds to kvtest's lines.
-pub(crate) fn spread(survey: &Survey) -> Vec<(String, String)> {
-    let sizes = [
-        ("Median size", survey.median),
-        ("95% have at most", survey.percentile_95),
-    ];
-    let mut facts: Vec<(String, String)> = sizes
-        .into_iter()
-        .map(|(name, bytes)| (name.to_owned(), exact(bytes)))
-        .collect();
-    facts.push((
-        "Sigma".to_owned(),
-        format!("{:.2}, of the sizes' natural logarithms", survey.sigma),
-    ));
-    facts
+pub(crate) fn spread(survey: &Survey) -> [(&'static str, String); 3] {
+    let sigma = format!("{:.2}, of the sizes' natural logarithms", survey.sigma);
+    [
+        ("Median size", exact(survey.median)),
+        ("95% have at most", exact(survey.percentile_95)),
+        ("Sigma", sigma),
+    ]
 }
 
 fn exact(bytes: u64) -> String {
@@ -105,68 +98,64 @@ fn exact(bytes: u64) -> String {
     }
 }
 
-fn numbers(survey: &Survey) -> Vec<(String, String)> {
-    let mut facts = Vec::new();
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+/// Names and values; what a place does not have is left out.
+fn numbers(survey: &Survey) -> Vec<(&'static str, String)> {
     let Origin {
         table, column, key, ..
     } = &survey.origin;
-    if let (Some(table), Some(column)) = (table, column) {
-        fact(
-            "Values",
-            format!("{} in {table}.{column}", count(survey.values)),
-        );
-        fact(
-            "Keys",
-            key.clone().unwrap_or("the numbers of rows".to_owned()),
-        );
-    } else {
-        let inside = counted_directories(survey.directories + 1);
-        let links = match survey.links {
-            0 => String::new(),
-            links => format!(", {}", counted(links, "symbolic link")),
-        };
-        fact(
-            "Values",
-            format!("{} in {inside}{links}", counted(survey.values, "file")),
-        );
-    }
-    fact("Bytes of values", exact(survey.bytes));
+    let column = table.as_ref().zip(column.as_ref());
+    let values = match column {
+        Some((table, column)) => format!("{} in {table}.{column}", count(survey.values)),
+        None => {
+            let inside = counted_directories(survey.directories + 1);
+            let links = match survey.links {
+                0 => String::new(),
+                links => format!(", {}", counted(links, "symbolic link")),
+            };
+            format!("{} in {inside}{links}", counted(survey.values, "file"))
+        }
+    };
+    let key = key.clone().unwrap_or("the numbers of rows".to_owned());
     let on = survey.file_system.as_ref();
     let on = on.map_or_else(String::new, |kind| format!(" on {kind}"));
-    fact(
-        "Allocated bytes",
-        format!("{}{on}", exact(survey.allocated_bytes)),
-    );
-    if let Some(page_size) = survey.page_size {
-        fact("Page size", count(page_size));
-    }
-    if survey.values == 0 {
-        return facts;
-    }
-    fact(
-        "Smallest, largest",
-        format!("{}, {}", exact(survey.smallest), exact(survey.largest)),
-    );
-    fact("Mean size", exact(survey.mean()));
-    facts.extend(spread(survey));
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-    fact("Empty values", count(survey.empty));
-    match survey.page_size {
-        Some(_) => fact("Longest key", counted(survey.longest_name, "byte")),
+    let facts = [
+        ("Values", values),
+        ("Keys", column.map(|_| key).unwrap_or_default()),
+        ("Bytes of values", exact(survey.bytes)),
+        (
+            "Allocated bytes",
+            format!("{}{on}", exact(survey.allocated_bytes)),
+        ),
+        ("Page size", survey.page_size.map(count).unwrap_or_default()),
+    ];
+    let of_values = (survey.values > 0).then(|| of_values(survey));
+    let of_values = of_values.into_iter().flatten();
+    facts.into_iter().chain(of_values).collect()
+}
+
+fn of_values(survey: &Survey) -> Vec<(&'static str, String)> {
+    let ends = [survey.smallest, survey.largest].map(exact).join(", ");
+    let sizes = [
+        ("Smallest, largest", ends),
+        ("Mean size", exact(survey.mean())),
+    ];
+    let names = match survey.page_size {
+        Some(_) => vec![("Longest key", counted(survey.longest_name, "byte"))],
         None => {
-            fact("Depth", counted(survey.depth, "level"));
-            fact(
-                "Longest name, path",
-                format!(
-                    "{}, {} bytes",
-                    survey.longest_name,
-                    count(survey.longest_path)
-                ),
-            );
+            let path = count(survey.longest_path);
+            let longest = format!("{}, {path} bytes", survey.longest_name);
+            vec![
+                ("Depth", counted(survey.depth, "level")),
+                ("Longest name, path", longest),
+            ]
         }
-    }
-    facts
+    };
+    sizes
+        .into_iter()
+        .chain(spread(survey))
+        .chain([("Empty values", count(survey.empty))])
+        .chain(names)
+        .collect()
 }
 
 fn counted_directories(directories: u64) -> String {
@@ -178,26 +167,19 @@ fn counted_directories(directories: u64) -> String {
 
 /// The histogram, by the doubling where it has many rows.
 fn rows(survey: &Survey) -> Vec<Bin> {
-    let bins = survey.histogram.iter().map(|bin| Bin {
-        from: bin.from,
-        to: bin.to,
-        values: bin.values,
-    });
     if survey.histogram.len() <= ROWS_MAX {
-        return bins.collect();
+        return survey.histogram.clone();
     }
     let octave = |size: u64| size.checked_ilog2();
-    let mut rows: Vec<Bin> = Vec::new();
-    for bin in bins {
-        match rows.last_mut() {
-            Some(last) if octave(last.from) == octave(bin.from) => {
-                last.to = bin.to;
-                last.values += bin.values;
-            }
-            _ => rows.push(bin),
-        }
-    }
-    rows
+    let octaves = survey
+        .histogram
+        .chunk_by(|a, b| octave(a.from) == octave(b.from));
+    let rows = octaves.map(|bins| Bin {
+        from: bins[0].from,
+        to: bins[bins.len() - 1].to,
+        values: bins.iter().map(|bin| bin.values).sum(),
+    });
+    rows.collect()
 }
 
 /// What an archive cannot hold, or loses.
@@ -213,11 +195,8 @@ pub(crate) fn odd(survey: &Survey) -> Vec<Block> {
             examples(odd)
         )
     });
-    let lead = paragraph(plain("Odd, and what becomes of it in an SQLite Archive:"));
-    [Some(lead), bullets(items.map(plain))]
-        .into_iter()
-        .flatten()
-        .collect()
+    let lead = paragraph("Odd, and what becomes of it in an SQLite Archive:");
+    [lead].into_iter().chain(bullets(items)).collect()
 }
 
 /// What it is, and what becomes of it in an archive.

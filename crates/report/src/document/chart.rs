@@ -237,9 +237,7 @@ impl Rows {
             legend: Vec::new(),
         }
     }
-}
 
-impl Rows {
     /// The first of the rows, so many at most, without what explains the drawing.
     #[must_use]
     pub fn first(mut self, mut rows: usize) -> Self {

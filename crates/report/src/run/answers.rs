@@ -1,7 +1,7 @@
 //! All answers of a run at a glance: what to do, and why to believe it. What the answers are is
 //! decided by the analysis.
 
-use super::{crossover, screen};
+use super::{crossover, questions};
 use crate::document::{
     Block, Item, List, ListStyle, Section, Text, anchor, faint, paragraph, plain, strong,
 };
@@ -25,8 +25,8 @@ pub(crate) struct Row {
 
 /// What to do on this machine; nothing where nothing was asked.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
-    let questions = screen::questions(analysis);
-    let mut blocks = screen::table(&questions, questions.len(), true);
+    let questions = questions::questions(analysis);
+    let mut blocks = questions::table(&questions, questions.len(), true);
     let items: Vec<Item> = by_size(analysis).iter().map(Row::item).collect();
     if !items.is_empty() {
         let style = ListStyle::Answers;

@@ -17,6 +17,7 @@ mod percentiles;
 mod place;
 mod promises;
 mod published;
+mod questions;
 mod ratios;
 mod screen;
 mod sign_words;

@@ -1,8 +1,8 @@
 //! Every ratio between stores that was asked for, and what must be known of some.
 
 use crate::columns::Columns;
-use crate::document::{Block, Cell, Table, Tone, folded};
-use crate::{value, wording};
+use crate::document::{Block, Cell, Table, Tone, Value, folded};
+use crate::wording;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, RatioEstimate,
 };
@@ -35,14 +35,11 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Option<Block> {
         let cell = comparison.cell(id);
         cell.map_or_else(|| id.0.clone(), |cell| cell.cell.label.clone())
     };
-    let told = |ratio: &RatioEstimate| {
-        let interval = value::interval(ratio.low, ratio.high);
-        Cell::number(
-            ratio.ratio,
-            format!("{} {interval}", value::ratio(ratio.ratio)),
-        )
+    let maybe = |ratio: Option<RatioEstimate>| {
+        ratio.map_or_else(Cell::default, |ratio| {
+            Cell::number(ratio.ratio, Value::from(&ratio).whole())
+        })
     };
-    let maybe = move |ratio: Option<RatioEstimate>| ratio.as_ref().map(told).unwrap_or_default();
     let make = Columns::<&ContrastOutcome>::new();
     let columns = vec![
         make.text("cell", |ratio| name(&ratio.cell)),
@@ -90,15 +87,11 @@ pub(super) fn remarks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Ve
             return Some(format!("{both}: no verdict, because {because}."));
         };
         let corrected = ratio.corrected.filter(|corrected| !corrected.agrees)?;
-        let told = |ratio: &RatioEstimate| {
-            let interval = value::interval(ratio.low, ratio.high);
-            format!("{} {interval}", value::ratio(ratio.ratio))
-        };
         Some(format!(
             "{both}: nothing is claimed, because wall and corrected time do not agree: {} by wall \
              time, {} by corrected time.",
-            told(&wall),
-            told(&corrected.estimate)
+            Value::from(&wall).whole(),
+            Value::from(&corrected.estimate).whole()
         ))
     });
     remarks.collect()
