@@ -6,7 +6,7 @@ use crate::document::{
     Block, Cell, Column, Detail, Document, Item, Section, Table, Text, Tone, chapter, facts,
     listed, notice, paragraph, plain, remark, strong, toned,
 };
-use crate::value::{count, counted, float, time};
+use crate::value::{count, counted, float, time, unbroken};
 use stowplan_model::{
     CrashFinding, CrashModel, CrashRun, CrashSetting, Durability, DurabilityClaim, Fate,
     ModelFound, Tally,
@@ -238,7 +238,7 @@ fn promise(setting: &CrashSetting) -> String {
     format!("{}{atomic}{delayed}", setting.claim.class.code())
 }
 
-/// `kept 12, lost 3`
+/// `kept 12, lost 3`; a fate and its count stay in one line.
 fn fates(tally: &Tally) -> String {
     let met = Fate::ALL
         .into_iter()
@@ -246,7 +246,7 @@ fn fates(tally: &Tally) -> String {
     let met = met.chain([("not judged", tally.unjudged)]);
     let met = met.filter(|(_, states)| *states > 0);
     let met: Vec<String> = met
-        .map(|(name, states)| format!("{name} {}", count(states)))
+        .map(|(name, states)| unbroken(&format!("{name} {}", count(states))))
         .collect();
     met.join(", ")
 }
@@ -755,6 +755,30 @@ mod tests {
         assert!(text.contains("kept 1,800"), "{text}");
         assert!(text.contains("files truncate"), "{text}");
         assert!(text.lines().count() < 40, "{text}");
+    }
+
+    #[test]
+    fn in_a_narrow_table_a_count_stands_beside_its_fate() {
+        let mut mixed = tally(8_477, 1_950, 0);
+        mixed.fates[3] = 1_652;
+        mixed.unjudged = 2;
+        let found = document(&run(vec![setting(
+            "sqlite:journal=delete,synchronous=full",
+            mixed,
+            good(),
+        )]));
+        for width in 44..100 {
+            let options = terminal::TerminalOptions {
+                width,
+                colour: false,
+                unicode: true,
+                detail: Detail::Summary,
+            };
+            let text = terminal::render(&found, &options);
+            for met in ["kept 8,477", "lost 1,950", "torn 1,652", "not judged 2"] {
+                assert!(text.contains(met), "{width}\n{text}");
+            }
+        }
     }
 
     #[test]
