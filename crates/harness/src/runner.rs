@@ -30,7 +30,9 @@ use crate::drivers::Drivers;
 use crate::file_systems::FileSystems;
 use crate::interrupt::Interrupt;
 use crate::job::BlockTask;
-use crate::plan::{ROOT_ONLY, Uses, has_builds, left_out_cells, left_to_root};
+use crate::plan::{
+    ROOT_ONLY, Uses, bytes_on, file_systems_of, has_builds, left_out_cells, left_to_root, needs,
+};
 use crate::random::Random;
 use crate::sequence;
 use blocks::Blocks;
@@ -48,6 +50,7 @@ use std::time::{Duration, Instant};
 use stowplan_analysis::{
     Interim, LOOKS, RatioEstimate, StoppingRule, contrast_of_control, interim,
 };
+use stowplan_dataset::room;
 use stowplan_dataset::sequence::Part;
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, DriverCost, EffectiveSettings,
@@ -254,6 +257,10 @@ impl<'a> Runner<'a> {
         log: ResultLog,
         mut earlier: Earlier,
     ) -> Self {
+        let named = file_systems_of(&plan).into_iter();
+        let named: Vec<_> = named
+            .filter_map(|on| Some((on, plan.on.get(on)?)))
+            .collect();
         Self {
             expected: 0,
             options,
@@ -262,7 +269,7 @@ impl<'a> Runner<'a> {
             blocks: Blocks::new(&options.drivers, &options.interrupt, &options.work),
             pool: Pool::new(
                 &options.work,
-                FileSystems::named(&plan),
+                FileSystems::named(named.into_iter()),
                 std::mem::take(&mut earlier.weighed),
                 earlier.builds,
             ),
@@ -384,14 +391,18 @@ impl<'a> Runner<'a> {
     /// result what is to be removed.
     fn make_file_systems(&mut self) -> Result<(), HarnessError> {
         let progress = &mut preparing(self.observer, "making file systems".to_owned());
-        let (options, made) = (self.options, &mut self.pool.file_systems);
-        let on = made.make(
-            &self.plan,
-            &options.work,
-            options.keep,
-            &options.interrupt,
-            progress,
-        )?;
+        let RunOptions {
+            work,
+            keep,
+            interrupt,
+            ..
+        } = self.options;
+        let free = room::free_bytes(work).unwrap_or(0);
+        let builds = 1 + u64::from(needs(&self.plan, *keep).disk_bytes <= free);
+        let wanted = file_systems_of(&self.plan).into_iter();
+        let wanted = wanted.map(|on| (on, bytes_on(&self.plan, *keep, builds, on)));
+        let made = &mut self.pool.file_systems;
+        let on = made.make(&Vec::from_iter(wanted), work, interrupt, progress)?;
         match on.is_empty() {
             true => Ok(()),
             false => self
