@@ -29,9 +29,9 @@ use crate::block_size::{equal_blocks, equal_transactions};
 use crate::drivers::Drivers;
 use crate::file_systems::FileSystems;
 use crate::interrupt::Interrupt;
-use crate::job::BlockTask;
+use crate::job::{BlockTask, Job};
 use crate::plan::{
-    ROOT_ONLY, Uses, bytes_on, file_systems_of, has_builds, left_out_cells, left_to_root, needs,
+    ROOT_ONLY, bytes_on, file_systems_of, has_builds, left_out_cells, left_to_root, needs, uses,
 };
 use crate::random::Random;
 use crate::sequence;
@@ -39,9 +39,11 @@ use blocks::Blocks;
 use builds::on_second;
 use checks::Checks;
 use log::ResultLog;
-use phases::PhaseClock;
+use phases::{
+    COUNTING, DATASETS, PILOTS, Phase, PhaseClock, REMOVAL, ROUNDS, STORES, VERIFICATION,
+};
 use pool::Pool;
-use resumption::{Earlier, baseline_failed, pairs, without};
+use resumption::{Earlier, pairs};
 use spoiled::{ATTEMPTS, attempt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -54,9 +56,8 @@ use stowplan_dataset::room;
 use stowplan_dataset::sequence::Part;
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, DriverCost, EffectiveSettings,
-    Environment, Extension, FileSystemsRecord, Measurement, PROTOCOL_VERSION, PayloadSource,
-    Phases, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, Settings,
-    Warning, WarningKind,
+    Environment, Extension, FileSystemsRecord, Measurement, PROTOCOL_VERSION, Plan, Record, Role,
+    RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind,
 };
 
 /// From this time of an operation on, nanoseconds, ratio blocks take latencies themselves: reading the
@@ -168,11 +169,9 @@ struct Runner<'a> {
     log: ResultLog,
     blocks: Blocks<'a>,
     pool: Pool,
-    failed: BTreeSet<CellId>,
-    effective_seen: BTreeSet<CellId>,
     /// The program `strace`, if there is one; nothing before it was looked for.
     strace: Option<Option<PathBuf>>,
-    /// What earlier sessions of this run measured.
+    /// What was recorded so far, by earlier sessions of this run too.
     earlier: Earlier,
     /// Whether there is room for two builds of each store at a time.
     two_builds: bool,
@@ -274,8 +273,6 @@ impl<'a> Runner<'a> {
                 earlier.builds,
             ),
             plan,
-            failed: earlier.failed.clone(),
-            effective_seen: std::mem::take(&mut earlier.effective),
             strace: None,
             earlier,
             two_builds: false,
@@ -308,11 +305,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Does something as a part of a phase.
-    fn during<T>(
-        &mut self,
-        phase: fn(&mut Phases) -> &mut f64,
-        work: impl FnOnce(&mut Self) -> T,
-    ) -> T {
+    fn during<T>(&mut self, phase: Phase, work: impl FnOnce(&mut Self) -> T) -> T {
         let around = self.clock.enter(Some(phase));
         let done = work(self);
         self.clock.enter(around);
@@ -329,23 +322,18 @@ impl<'a> Runner<'a> {
 
     /// Records which comparisons are not measured because they need root, and how many cells for want of what.
     fn warn_of_what_is_left_out(&mut self) -> Result<(), HarnessError> {
-        let left = left_to_root(&self.plan);
-        let left: Vec<String> = left.iter().map(|spec| spec.id.clone()).collect();
-        left.iter().try_for_each(|id| {
-            self.remark(
-                format!("Comparison {id} is not measured: {ROOT_ONLY}."),
-                "All others are.",
-            )
-        })?;
-        let left = left_out_cells(&self.plan).into_iter();
-        let left: Vec<String> = left
-            .map(|(reason, count)| {
-                let cells = if count == 1 { "cell is" } else { "cells are" };
-                format!("{count} {cells} left out: {reason}.")
-            })
-            .collect();
-        left.into_iter()
-            .try_for_each(|told| self.remark(told, "All others are measured."))
+        let whole = left_to_root(&self.plan).into_iter().map(|spec| {
+            let left = format!("Comparison {} is not measured: {ROOT_ONLY}.", spec.id);
+            (left, "All others are.")
+        });
+        let cells = left_out_cells(&self.plan).into_iter();
+        let cells = cells.map(|(reason, count)| {
+            let cells = if count == 1 { "cell is" } else { "cells are" };
+            let left = format!("{count} {cells} left out: {reason}.");
+            (left, "All others are measured.")
+        });
+        let mut left = Vec::from_iter(whole.chain(cells)).into_iter();
+        left.try_for_each(|(left, advice)| self.remark(left, advice))
     }
 
     fn finished(mut self, extender: &mut dyn Extender) -> Result<RunEnd, HarnessError> {
@@ -377,7 +365,7 @@ impl<'a> Runner<'a> {
         extender: &mut dyn Extender,
     ) -> Result<RunOutcome, HarnessError> {
         self.options.drivers.hang_up();
-        self.during(|spent| &mut spent.stores, Self::make_file_systems)?;
+        self.during(STORES, Self::make_file_systems)?;
         let servers = self.start_servers()?;
         let measured = self.measure_everything(extender);
         let cleared = self.clear_servers();
@@ -480,7 +468,7 @@ impl<'a> Runner<'a> {
     fn is_answered(&self, comparison: &Comparison) -> bool {
         let measured = self.earlier.measured(comparison);
         let least = LOOKS[0].min(self.cap(comparison));
-        let contrasts = without(comparison, &self.failed).contrasts;
+        let contrasts = self.earlier.going_on(comparison).contrasts;
         contrasts
             .iter()
             .all(|contrast| pairs(&measured, contrast) >= least)
@@ -555,10 +543,7 @@ impl<'a> Runner<'a> {
             total,
         });
         let ended = self.compare(placed, index)?;
-        self.during(
-            |spent| &mut spent.removal,
-            |runner| runner.release_unused(comparison, index),
-        )?;
+        self.during(REMOVAL, |runner| runner.release_unused(comparison, index))?;
         Ok(ended)
     }
 
@@ -615,10 +600,7 @@ impl<'a> Runner<'a> {
 
     /// Builds what a comparison needs and is not there yet, and reads it back.
     fn prepare(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        self.during(
-            |spent| &mut spent.removal,
-            |runner| runner.forget_used(comparison),
-        )?;
+        self.during(REMOVAL, |runner| runner.forget_used(comparison))?;
         loop {
             let mut checks = Checks::default();
             for cell in &comparison.cells {
@@ -658,10 +640,7 @@ impl<'a> Runner<'a> {
             return Err(error);
         }
         self.pool.root(cell)?;
-        self.during(
-            |spent| &mut spent.datasets,
-            |runner| runner.prepare_dataset(&cell.dataset),
-        )?;
+        self.during(DATASETS, |runner| runner.prepare_dataset(&cell.dataset))?;
         self.prepare_instance(cell)?;
         self.check_build(cell, cell, checks)?;
         self.prepare_second(cell, checks)
@@ -679,17 +658,12 @@ impl<'a> Runner<'a> {
     }
 
     fn prepare_instance(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        let built = self.during(
-            |spent| &mut spent.stores,
-            |runner| {
-                let what = format!("building {}", cell.instance);
-                let progress = &mut preparing(runner.observer, what);
-                runner.pool.build(cell, &runner.blocks, progress)
-            },
-        )?;
-        let Some(built) = built else { return Ok(()) };
-        self.log.append(&Record::Preparation(built.preparation))?;
-        self.log.append_all(built.footprint.map(Record::Footprint))
+        let built = self.during(STORES, |runner| {
+            let what = format!("building {}", cell.instance);
+            let progress = &mut preparing(runner.observer, what);
+            runner.pool.build(cell, &runner.blocks, progress)
+        })?;
+        self.log.append_all(built)
     }
 
     /// Has values of a store read, untimed, and compared as `on` reads them: all of them once, and some for
@@ -702,7 +676,9 @@ impl<'a> Runner<'a> {
         let Some(extent) = self.pool.take_check(on) else {
             return Ok(());
         };
-        let check = self.blocks.check(on, &self.pool.paths(on), extent)?;
+        let job = self.job(on)?;
+        let check =
+            Box::new(move |progress: &mut dyn FnMut(u64, u64)| job.verify(extent, progress));
         checks.add(cell, on, self.count(&on.dataset), check);
         Ok(())
     }
@@ -713,13 +689,10 @@ impl<'a> Runner<'a> {
         checks: Checks,
         failed: &mut dyn FnMut(&mut Self, &Cell, HarnessError) -> Result<(), HarnessError>,
     ) -> Result<(), HarnessError> {
-        let checked = self.during(
-            |spent| &mut spent.verification,
-            |runner| {
-                let what = "checking every value".to_owned();
-                checks.done(&mut preparing(runner.observer, what))
-            },
-        );
+        let checked = self.during(VERIFICATION, |runner| {
+            let what = "checking every value".to_owned();
+            checks.done(&mut preparing(runner.observer, what))
+        });
         for (cell, found) in checked {
             match found {
                 Ok(found) => {
@@ -737,14 +710,8 @@ impl<'a> Runner<'a> {
 
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
     fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended, HarnessError> {
-        self.during(
-            |spent| &mut spent.stores,
-            |runner| runner.pool.warm(comparison),
-        )?;
-        let sizes = self.during(
-            |spent| &mut spent.pilots,
-            |runner| runner.block_sizes(comparison),
-        )?;
+        self.during(STORES, |runner| runner.pool.warm(comparison))?;
+        let sizes = self.during(PILOTS, |runner| runner.block_sizes(comparison))?;
         self.warn_of_short_blocks(comparison, &sizes)?;
         self.warn_of_long_rounds(comparison)?;
         let deadline = self.deadline(comparison, index);
@@ -760,11 +727,11 @@ impl<'a> Runner<'a> {
         let began = Instant::now();
         for done in 0..lacking.saturating_add(SPARE_ROUNDS) {
             let open = interim(
-                &without(comparison, &self.failed),
+                &self.earlier.going_on(comparison),
                 &measured,
                 &self.options.rule,
             );
-            if open.is_empty() || baseline_failed(comparison, &self.failed) {
+            if open.is_empty() || self.earlier.baseline_failed(comparison) {
                 break;
             }
             let to_come = lacking.saturating_sub(done).max(1);
@@ -797,26 +764,17 @@ impl<'a> Runner<'a> {
                 began,
                 expected,
             };
-            self.during(
-                |spent| &mut spent.rounds,
-                |runner| {
-                    runner.round(comparison, &sizes, &active, &progress, &mut measured)?;
-                    runner.log.settle()
-                },
-            )?;
+            self.during(ROUNDS, |runner| {
+                runner.round(comparison, &sizes, &active, &progress, &mut measured)?;
+                runner.log.settle()
+            })?;
             rounds += 1.0;
         }
         if rounds > 0.0 && expected.round > 0.0 {
             self.rounds_pace = began.elapsed().as_secs_f64() / (expected.round * rounds);
         }
-        self.during(
-            |spent| &mut spent.counting,
-            |runner| runner.explain(comparison, &sizes),
-        )?;
-        self.during(
-            |spent| &mut spent.verification,
-            |runner| runner.finish(comparison),
-        )?;
+        self.during(COUNTING, |runner| runner.explain(comparison, &sizes))?;
+        self.during(VERIFICATION, |runner| runner.finish(comparison))?;
         self.note_evictions(comparison);
         Ok(ended)
     }
@@ -830,7 +788,7 @@ impl<'a> Runner<'a> {
     /// for nothing is claimed without it.
     fn lacking_rounds(&self, comparison: &Comparison, measured: &[Measurement]) -> u32 {
         let cap = self.cap(comparison);
-        let going_on = without(comparison, &self.failed);
+        let going_on = self.earlier.going_on(comparison);
         let open = interim(&going_on, measured, &self.options.rule);
         let of_control = contrast_of_control(&going_on).filter(|_| !open.is_empty());
         let contrasts = open.iter().map(|open| &open.contrast).chain(&of_control);
@@ -869,15 +827,15 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         let later = self.later(index);
-        let later = Uses::of(&later);
+        let (datasets, instances) = uses(&later);
         let cells = comparison.cells.iter();
         let unused: Vec<Cell> = cells
-            .filter(|cell| !later.instance(cell))
+            .filter(|cell| !instances.contains_key(&*cell.instance))
             .flat_map(|cell| [cell.clone(), on_second(cell)])
             .collect();
         self.pool.release(&unused)?;
         for cell in &comparison.cells {
-            if !later.dataset(&cell.dataset) && !self.may_be_needed(&cell.dataset) {
+            if !datasets.contains_key(&*cell.dataset) && !self.may_be_needed(&cell.dataset) {
                 self.pool.release_dataset(&cell.dataset)?;
             }
         }
@@ -1107,8 +1065,7 @@ impl<'a> Runner<'a> {
                 position,
                 ..self.task(cell, sequences, BlockKind::Pilot, trial, first)
             };
-            let paths = self.pool.paths(cell);
-            let (measured, _) = self.blocks.measure(cell, &paths, &task)?;
+            let (measured, _) = self.job(cell)?.measure(&task)?;
             if fastest
                 .as_ref()
                 .is_none_or(|fastest| measured.wall_ns < fastest.wall_ns)
@@ -1201,18 +1158,16 @@ impl<'a> Runner<'a> {
         size: BlockSize,
         first: u64,
     ) -> BlockTask {
+        let sequence = sequences.of(cell);
         BlockTask {
-            block,
-            latencies: block == BlockKind::Latency,
-            sequence: sequences.of(cell),
             first,
-            lead_in: size.lead_in,
-            operations: size.operations,
             version: self.pool.next_version(cell),
-            payloads: PayloadSource::Prepared,
-            round: 0,
-            position: 0,
+            ..BlockTask::new(block, &sequence, size.lead_in, size.operations)
         }
+    }
+
+    fn job(&self, cell: &Cell) -> Result<Job, HarnessError> {
+        self.blocks.job(cell, self.pool.paths(cell))
     }
 
     /// Measures one block, again if a covariate says that it did not measure what it should (R9),
@@ -1231,8 +1186,7 @@ impl<'a> Runner<'a> {
                     first: task.first + u64::from(repeats) * count * 2 / 5,
                     ..task.clone()
                 };
-                let paths = self.pool.paths(cell);
-                self.blocks.measure(cell, &paths, &task)
+                self.job(cell)?.measure(&task)
             },
             || self.pool.warm_one(cell),
         )?;
@@ -1266,7 +1220,7 @@ impl<'a> Runner<'a> {
 
     /// Keeps the settings that a cell's engine reports, once.
     fn note_effective(&mut self, cell: &Cell, settings: Settings) -> Result<(), HarnessError> {
-        if !self.effective_seen.insert(cell.id.clone()) {
+        if !self.earlier.effective.insert(cell.id.clone()) {
             return Ok(());
         }
         self.log.append(&Record::Effective(EffectiveSettings {
@@ -1364,7 +1318,7 @@ impl<'a> Runner<'a> {
     }
 
     fn skipped(&self, cell: &Cell) -> bool {
-        self.failed.contains(&cell.id)
+        self.earlier.failed.contains(&cell.id)
     }
 
     /// Notes a failed cell and goes on; what is no store's doing ends the run. (After the result
@@ -1398,7 +1352,6 @@ impl<'a> Runner<'a> {
         let failure = Record::Failure(failure);
         self.log.append(&failure)?;
         self.earlier.note(failure);
-        self.failed.insert(cell.id.clone());
         // Nobody knows what a failed writer left behind; others may share the built store.
         let second = on_second(cell);
         if cell.workload.writes() && self.pool.forget(cell)? {

@@ -100,11 +100,11 @@ impl Runner<'_> {
         first: u64,
     ) -> Result<Measurement, HarnessError> {
         let task = self.task(cell, sequences, BlockKind::Counting, size, first);
-        let paths = self.pool.paths(cell);
+        let job = self.job(cell)?;
         let Some(strace) = self.strace()? else {
-            return Ok(self.blocks.measure(cell, &paths, &task)?.0);
+            return Ok(job.measure(&task)?.0);
         };
-        let (counted, lost) = self.blocks.traced(&strace, cell, &paths, &task)?;
+        let (counted, lost) = self.blocks.traced(&strace, job, &task)?;
         if let Some(why) = lost {
             let message = format!("System calls of {} are not counted: {why}.", cell.id);
             self.remark(message, "Its times stand.")?;

@@ -3,14 +3,23 @@
 use std::time::Instant;
 use stowplan_model::Phases;
 
-/// What the runner is busy with: where its time is counted; nothing: none of the phases.
-pub(super) type Phase = Option<fn(&mut Phases) -> &mut f64>;
+/// What the runner is busy with: where its time is counted.
+pub(super) type Phase = fn(&mut Phases) -> &mut f64;
+
+pub(super) const DATASETS: Phase = |spent| &mut spent.datasets;
+pub(super) const STORES: Phase = |spent| &mut spent.stores;
+pub(super) const PILOTS: Phase = |spent| &mut spent.pilots;
+pub(super) const ROUNDS: Phase = |spent| &mut spent.rounds;
+pub(super) const COUNTING: Phase = |spent| &mut spent.counting;
+pub(super) const VERIFICATION: Phase = |spent| &mut spent.verification;
+pub(super) const REMOVAL: Phase = |spent| &mut spent.removal;
 
 /// A stopwatch that is always in one phase: what is done within another phase counts for the inner
 /// one only, so that the phases add up to the session.
 #[derive(Debug)]
 pub(super) struct PhaseClock {
-    now: Phase,
+    /// Nothing: none of them.
+    now: Option<Phase>,
     since: Instant,
     spent: Phases,
 }
@@ -25,7 +34,7 @@ impl PhaseClock {
     }
 
     /// Goes over to another phase; returns the one until now.
-    pub(super) fn enter(&mut self, phase: Phase) -> Phase {
+    pub(super) fn enter(&mut self, phase: Option<Phase>) -> Option<Phase> {
         let now = Instant::now();
         if let Some(seconds) = self.now {
             *seconds(&mut self.spent) += now.duration_since(self.since).as_secs_f64();
