@@ -3,7 +3,7 @@
 
 use super::Runner;
 use super::checks::Checks;
-use super::phases::STORES;
+use super::clock::STORES;
 use crate::HarnessError;
 use crate::plan::{self, has_builds};
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! Counting what an operation does, and looking where values lie: of cells that a ladder or a claim is
 //! about, or that read from storage.
 
-use super::{Event, Runner, Sequences};
+use super::rounds::Sequences;
+use super::{Event, Runner};
 use crate::block_size::BlockSize;
 use crate::counting;
 use crate::{HarnessError, sequence};
