@@ -1,9 +1,10 @@
 //! Processes that keep CPUs busy.
 
 use crate::HarnessError;
-use crate::worker_process::WorkerCommand;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use crate::interrupt::Interrupt;
+use crate::worker_process::{Server, WorkerCommand};
+use std::ops::ControlFlow::Break;
+use std::process::Command;
 
 /// The hidden verb of this program by which it keeps a CPU busy.
 const VERB: &str = "busy";
@@ -12,7 +13,7 @@ const VERB: &str = "busy";
 /// their parent, however that ends: they hold the other end of a pipe to it.
 #[derive(Debug)]
 pub struct Busy {
-    children: Vec<Child>,
+    children: Vec<Server>,
 }
 
 /// What busy processes are started by: this executable. With `memory` each streams through memory that
@@ -30,62 +31,28 @@ pub fn command(memory: bool) -> Result<WorkerCommand, HarnessError> {
 }
 
 impl Busy {
-    /// Starts them, and waits until each has said in a line that it is busy.
+    /// Starts them, each once the one before has said in a line that it is busy.
     ///
     /// # Errors
     /// One of them cannot be started, or ends at once; those before it are ended.
     pub fn start(command: &WorkerCommand, processes: u32) -> Result<Self, HarnessError> {
-        let mut busy = Self {
-            children: Vec::new(),
-        };
-        for _ in 0..processes {
+        let program = command.program.display();
+        let what = format!("the busy process {program} {}", command.arguments.join(" "));
+        let start = |_| {
             let mut process = Command::new(&command.program);
-            process
-                .args(&command.arguments)
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::null());
-            // As workers: Ctrl-C in the terminal is for the parent.
-            std::os::unix::process::CommandExt::process_group(&mut process, 0);
-            let child = process.spawn().map_err(HarnessError::io(
-                "start a busy process of",
-                &command.program,
-            ))?;
-            busy.children.push(child);
-        }
-        for child in &mut busy.children {
-            let mut said = String::new();
-            let told = child.stdout.take().map(BufReader::new);
-            let told = told.map_or(Ok(0), |mut told| told.read_line(&mut said));
-            told.map_err(HarnessError::io(
-                "hear of a busy process of",
-                &command.program,
-            ))?;
-            if said.is_empty() {
-                return Err(HarnessError::invalid(format!(
-                    "a process that was to keep a CPU busy ended at once: {} {}",
-                    command.program.display(),
-                    command.arguments.join(" ")
-                )));
-            }
-        }
-        Ok(busy)
+            process.args(&command.arguments);
+            Server::start(process, &what, &Interrupt::never(), &mut |_| Break(()))
+        };
+        let children = (0..processes).map(|number| Ok(start(number)?.0));
+        Ok(Self {
+            children: children.collect::<Result<_, HarnessError>>()?,
+        })
     }
 
     /// Whether all of them still run.
     pub fn all_run(&mut self) -> bool {
-        let mut children = self.children.iter_mut();
-        children.all(|child| matches!(child.try_wait(), Ok(None)))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        for child in &mut self.children {
-            // One that has ended by itself cannot be ended again, and that is all the same.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        let mut children = self.children.iter();
+        children.all(Server::runs)
     }
 }
 
@@ -102,7 +69,7 @@ mod tests {
     fn the_processes_run_until_they_are_dropped() {
         let mut busy = Busy::start(&waiting(), 2).unwrap();
         assert!(busy.all_run());
-        let ids: Vec<u32> = busy.children.iter().map(Child::id).collect();
+        let ids: Vec<u32> = busy.children.iter().map(Server::id).collect();
         drop(busy);
         for id in ids {
             // Waited for, so that not even a zombie has this number.

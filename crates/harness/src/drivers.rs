@@ -1,10 +1,8 @@
 //! Drivers: the programs that host stores, and what they say of them.
 
-mod check;
 mod found;
 mod known;
 
-pub use check::{Outcome, Verdict, check};
 pub use found::{Found, Search, find};
 pub use known::{KNOWN, KnownDriver};
 

@@ -4,9 +4,6 @@
 mod block;
 mod build;
 mod cold;
-mod deal;
-mod expected;
-mod latencies;
 mod outside;
 mod payloads;
 mod shares;
@@ -17,6 +14,7 @@ mod worker;
 pub(crate) use block::bytes_of;
 
 use crate::disk::Identity;
+use crate::drivers::Resolved;
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
@@ -30,7 +28,31 @@ use stowplan_model::{
 };
 use worker::Worker;
 
-/// A cell as its worker is told of it.
+/// Where a cell's data lies.
+#[derive(Debug, Clone)]
+pub(crate) struct CellPaths {
+    /// Directory of the built store; for data that someone brought along, their own place.
+    pub(crate) instance: PathBuf,
+    /// Directory of the dataset; none for data that someone brought along, of which only keys and
+    /// sizes are known.
+    pub(crate) dataset: Option<PathBuf>,
+    /// File of versions; none where there is no dataset.
+    pub(crate) versions: Option<PathBuf>,
+}
+
+impl CellPaths {
+    /// Those of data that someone brought along.
+    pub(crate) fn brought_along(place: &Path) -> Self {
+        Self {
+            instance: place.to_owned(),
+            dataset: None,
+            versions: None,
+        }
+    }
+}
+
+/// A cell as workers of its driver are told of it, each of which does one thing and ends. An error says that it
+/// fails, or that what it did is not what it should be.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     /// The cell.
@@ -41,19 +63,18 @@ pub(crate) struct Job {
     pub(crate) workload: Workload,
     /// What stands between the store and its files while a block is timed.
     pub(crate) scanned: Scanned,
-    /// Directory of the built store; for data that someone brought along, their own place.
-    pub(crate) instance: PathBuf,
-    /// Directory of the dataset; none for data that someone brought along, of which only keys and
-    /// sizes are known.
-    pub(crate) dataset: Option<PathBuf>,
-    /// File of versions; none where there is no dataset.
-    pub(crate) versions: Option<PathBuf>,
+    /// Where its data lies.
+    pub(crate) paths: CellPaths,
     /// Whether the data is there once the store is closed.
     pub(crate) persistent: bool,
     /// Whether the store keeps no values, so that there are none to check.
     pub(crate) keeps_nothing: bool,
     /// Whether its driver does a block in parts.
     pub(crate) parts: bool,
+    /// How workers are started.
+    pub(crate) command: WorkerCommand,
+    /// What ends them early.
+    pub(crate) interrupt: Interrupt,
 }
 
 /// How many values of a store are compared.
@@ -90,6 +111,24 @@ pub(crate) struct BlockTask {
     pub(crate) position: u32,
 }
 
+impl BlockTask {
+    /// A block of so many operations from the beginning of a sequence on, whatever round it is of.
+    pub(crate) fn new(block: BlockKind, sequence: &Path, lead_in: u64, operations: u64) -> Self {
+        Self {
+            block,
+            latencies: block == BlockKind::Latency,
+            sequence: sequence.to_owned(),
+            first: 0,
+            lead_in,
+            operations,
+            version: 1,
+            payloads: PayloadSource::Prepared,
+            round: 0,
+            position: 0,
+        }
+    }
+}
+
 /// What a driver reported beside what it measured.
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
@@ -99,35 +138,32 @@ pub(crate) struct Reported {
     pub(crate) waited: Duration,
 }
 
-/// How the worker of a job is started, and what ends it early.
-#[derive(Debug, Clone)]
-pub(crate) struct Host {
-    pub(crate) command: WorkerCommand,
-    pub(crate) interrupt: Interrupt,
-}
-
-/// Each has a worker of its own do something; an error says that it fails, or that what it did is not what
-/// it should be.
-impl Host {
-    fn serve<T>(
-        &self,
-        at: At,
-        tasks: impl FnOnce(&mut Worker) -> Result<T, HarnessError>,
-    ) -> Result<T, HarnessError> {
-        let mut worker = Worker::start(&self.command, &self.interrupt, at)?;
-        let done = tasks(&mut worker)?;
-        worker.process.end()?;
-        Ok(done)
+impl Job {
+    /// That of a store as it was resolved.
+    pub(crate) fn new(
+        cell: CellId,
+        resolved: &Resolved,
+        workload: Workload,
+        paths: CellPaths,
+        (command, interrupt): (&WorkerCommand, &Interrupt),
+    ) -> Self {
+        Self {
+            cell,
+            store: StoreSpec::spelled_out(&resolved.kind.name, &resolved.settings),
+            workload,
+            scanned: Scanned::No,
+            paths,
+            persistent: resolved.capabilities.persistent,
+            keeps_nothing: resolved.kind.keeps_nothing,
+            parts: resolved.kind.parts,
+            command: command.clone(),
+            interrupt: interrupt.clone(),
+        }
     }
 
-    /// Asks what lies where of a store at rest.
-    pub(crate) fn inspect(
-        &self,
-        at: At,
-        keys: &[u64],
-        want: Want,
-    ) -> Result<Inspected, HarnessError> {
-        self.serve(at, |worker| {
+    /// Asks what lies where of the store at rest.
+    pub(crate) fn inspect(&self, keys: &[u64], want: Want) -> Result<Inspected, HarnessError> {
+        self.serve(&self.paths.instance, None, |worker| {
             let keys = SharedFile::of_numbers(keys.iter().copied())?;
             worker.inspect(Some(&keys), vec![want])
         })
@@ -135,9 +171,9 @@ impl Host {
 
     /// Whether keys are there, by what the driver dumps; they come with the sizes that they are thought to
     /// have.
-    pub(crate) fn there(&self, at: At, keys: &[(u64, u32)]) -> Result<Vec<bool>, HarnessError> {
+    pub(crate) fn there(&self, keys: &[(u64, u32)]) -> Result<Vec<bool>, HarnessError> {
         let mut there = Vec::new();
-        self.serve(at, |worker| {
+        self.serve(&self.paths.instance, None, |worker| {
             worker.values(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
                 there.push(value.is_some());
             })
@@ -145,24 +181,18 @@ impl Host {
         Ok(there)
     }
 
-    /// Has the driver remove what lies elsewhere of the stores that were made below a place.
-    pub(crate) fn remove_below(&self, at: At) -> Result<(), HarnessError> {
-        self.serve(at, |worker| {
-            worker.remove_below()?;
-            Ok(())
-        })
+    /// Has the driver remove what lies elsewhere of the stores that were made below the place.
+    pub(crate) fn remove_below(&self) -> Result<(), HarnessError> {
+        self.serve(&self.paths.instance, None, Worker::remove_below)
     }
-}
 
-impl Job {
-    /// Builds the store in the instance directory, which exists and is empty: loads the whole dataset into it.
-    /// Returns values and their bytes.
+    /// Builds the store in its directory, which exists and is empty: loads the whole dataset into it. Returns
+    /// values and their bytes.
     pub(crate) fn build(
         &self,
-        host: &Host,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(u64, u64), HarnessError> {
-        self.serve(host, &self.instance, false, |worker, _| {
+        self.at(&self.paths.instance, false, |worker, _| {
             build::build(self, worker, progress)
         })
     }
@@ -171,10 +201,9 @@ impl Job {
     pub(crate) fn verify(
         &self,
         extent: Extent,
-        host: &Host,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Verification, HarnessError> {
-        self.serve(host, &self.instance, false, |worker, _| {
+        self.at(&self.paths.instance, false, |worker, _| {
             verify::verify(self, extent, worker, progress)
         })
     }
@@ -183,47 +212,71 @@ impl Job {
     pub(crate) fn measure(
         &self,
         task: &BlockTask,
-        host: &Host,
     ) -> Result<(Measurement, Reported), HarnessError> {
         let apart = !self.scanned.is_no();
         let block = |worker: &mut Worker, guard: Option<&Identity<'_>>| {
             block::measure(self, task, worker, guard)
         };
         if !self.workload.changes_keys() {
-            return self.serve(host, &self.instance, apart, block);
+            return self.at(&self.paths.instance, apart, block);
         }
-        let mut own = BlockDirectory::make(self)?;
-        let measured = self.serve(host, &own.path, apart, block)?;
+        let mut own = BlockDirectory::make(&self.paths.instance)?;
+        let measured = self.at(&own.path, apart, block)?;
         own.remove()?;
         Ok(measured)
     }
 
-    /// A worker of its own at a place; `apart`: which is a mount of its own to it.
-    fn serve<T>(
+    /// Has a worker do something at a place, which nobody may put another thing in the place of; `apart`: which
+    /// is a mount of its own to it. What fails is a failure of the store.
+    fn at<T>(
         &self,
-        host: &Host,
         place: &Path,
         apart: bool,
         tasks: impl FnOnce(&mut Worker, Option<&Identity<'_>>) -> Result<T, HarnessError>,
     ) -> Result<T, HarnessError> {
         // Engines follow links; what a run made is none.
-        let is_ours = self.dataset.is_some() && place == self.instance;
+        let is_ours = self.paths.dataset.is_some() && place == self.paths.instance;
         let guard = is_ours.then(|| Identity::of(place)).transpose()?;
-        let mut host = host.clone();
-        host.command.mount = apart.then(|| place.to_owned());
-        let at = At {
-            store: self.store.clone(),
-            place: place.to_owned(),
-        };
-        host.serve(at, |worker| {
+        let mount = apart.then(|| place.to_owned());
+        self.serve(place, mount, |worker| {
             tasks(worker, guard.as_ref()).map_err(HarnessError::of_a_store)
         })
     }
 
-    /// The dataset of a job that needs one.
-    fn dataset(&self) -> Result<Dataset, HarnessError> {
-        let directory = self.dataset.as_deref().ok_or_else(no_dataset)?;
-        Ok(Dataset::open(directory)?)
+    /// Has a worker of its own do something.
+    fn serve<T>(
+        &self,
+        place: &Path,
+        mount: Option<PathBuf>,
+        tasks: impl FnOnce(&mut Worker) -> Result<T, HarnessError>,
+    ) -> Result<T, HarnessError> {
+        let at = At {
+            store: self.store.clone(),
+            place: place.to_owned(),
+        };
+        let command = WorkerCommand {
+            mount,
+            ..self.command.clone()
+        };
+        let mut worker = Worker::start(&command, &self.interrupt, at)?;
+        let done = tasks(&mut worker)?;
+        worker.process.end()?;
+        Ok(done)
+    }
+
+    /// What is known of the values of its store.
+    fn values(&self) -> Result<Values, HarnessError> {
+        if let Some(directory) = &self.paths.dataset {
+            return Ok(Values::Dataset(Box::new(Dataset::open(directory)?)));
+        }
+        let spec = DatasetSpec {
+            count: 1,
+            size: SizeDistribution::Fixed { bytes: 0 },
+            content: Content::Random,
+            seed: 0,
+            from: None,
+        };
+        Ok(Values::Foreign(Generator::new(&spec)?))
     }
 }
 
@@ -234,10 +287,10 @@ struct BlockDirectory {
 }
 
 impl BlockDirectory {
-    fn make(job: &Job) -> Result<Self, HarnessError> {
-        let path = job.instance.join(format!("block-{}", std::process::id()));
+    fn make(store: &Path) -> Result<Self, HarnessError> {
+        let path = store.join(format!("block-{}", std::process::id()));
         // On the file system of the store, which need not be that of the work directory.
-        place::make_directory(job.instance.parent().unwrap_or(Path::new(".")), &path)?;
+        place::make_directory(store.parent().unwrap_or(Path::new(".")), &path)?;
         Ok(Self { path, there: true })
     }
 
@@ -270,20 +323,6 @@ enum Values {
 }
 
 impl Values {
-    fn of(job: &Job) -> Result<Self, HarnessError> {
-        if job.dataset.is_some() {
-            return Ok(Self::Dataset(Box::new(job.dataset()?)));
-        }
-        let spec = DatasetSpec {
-            count: 1,
-            size: SizeDistribution::Fixed { bytes: 0 },
-            content: Content::Random,
-            seed: 0,
-            from: None,
-        };
-        Ok(Self::Foreign(Generator::new(&spec)?))
-    }
-
     fn dataset(&self) -> Option<&Dataset> {
         match self {
             Self::Dataset(dataset) => Some(dataset),

@@ -8,6 +8,7 @@
 mod block_size;
 pub mod busy;
 pub mod calibration;
+pub mod conformance;
 mod counting;
 pub mod crossover;
 pub mod disk;

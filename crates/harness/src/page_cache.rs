@@ -3,7 +3,7 @@
 //! No root, no machine-wide `drop_caches`: other work on the machine is left in peace. But where a
 //! study asks for names that are not in memory there is no other way.
 
-use crate::disk::each_by;
+use crate::disk::{below, each_by};
 use crate::{HarnessError, platform};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions};
@@ -181,9 +181,9 @@ pub(crate) fn how() -> Option<&'static str> {
 /// A file cannot be read.
 pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
     let mut files = Vec::new();
-    paths
-        .iter()
-        .try_for_each(|path| add_files(path.as_ref(), &mut files))?;
+    for path in paths {
+        files.extend(below(path.as_ref())?.1);
+    }
     let bytes = AtomicU64::new(0);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     each_by(cpus.min(READERS_MAX), &files, |path| {
@@ -191,30 +191,6 @@ pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
         Ok(())
     })?;
     Ok(bytes.into_inner())
-}
-
-/// Adds a file, or all that a directory holds.
-fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), HarnessError> {
-    let found = path.symlink_metadata();
-    let kind = found
-        .map_err(HarnessError::io("look at", path))?
-        .file_type();
-    if kind.is_file() {
-        files.push(path.to_owned());
-    }
-    if !kind.is_dir() {
-        return Ok(());
-    }
-    let list_error = || HarnessError::io("list", path);
-    for entry in std::fs::read_dir(path).map_err(list_error())? {
-        let entry = entry.map_err(list_error())?;
-        match entry.file_type().map_err(list_error())? {
-            kind if kind.is_dir() => add_files(&entry.path(), files)?,
-            kind if kind.is_file() => files.push(entry.path()),
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 fn read_whole(path: &Path) -> Result<u64, HarnessError> {

@@ -5,14 +5,12 @@ mod faults;
 mod optional;
 mod space;
 mod text;
-mod uses;
 mod why;
 
 pub use faults::{Extent, StudyFault, faults};
 use optional::left_out;
 pub(crate) use optional::left_out_cells;
 pub use text::{describe, duration};
-pub(crate) use uses::Uses;
 
 use crate::block_size::{BlockSize, most_operations};
 use crate::drivers::{Drivers, Resolved};
@@ -21,6 +19,7 @@ use crate::file_systems;
 use crate::random::scatter_all;
 use crate::{HarnessError, environment, page_cache, scanner, sequence};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_analysis::LOOKS;
@@ -95,13 +94,10 @@ pub struct Needs {
 /// # Errors
 /// A scale, cell, store, setting or combination that does not exist; the message names it.
 pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Plan, HarnessError> {
-    let scale = options
-        .scale
-        .clone()
-        .unwrap_or_else(|| STANDARD_SCALE.to_owned());
+    let scale = options.scale.as_deref().unwrap_or(STANDARD_SCALE);
     // A directory may be named though the scale leaves out what it is for.
     check_on(&study.clone().expanded(), &options.on)?;
-    let study = at_scale(study, &scale)?;
+    let study = at_scale(study, scale)?;
     let only = without_matrices(&study, &options.only);
     let (study, only) = match options.why {
         true => why::explained(study, only, most_open_files(), drivers),
@@ -120,20 +116,13 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
     if comparisons.is_empty() {
         return Err(nothing_left(&study, options));
     }
-    let used: BTreeSet<&str> = comparisons
-        .iter()
-        .flat_map(|c| c.cells.iter().map(|cell| cell.dataset.as_str()))
-        .collect();
-    let datasets: BTreeMap<String, DatasetSpec> = study
-        .datasets
-        .iter()
-        .filter(|(name, _)| used.contains(name.as_str()))
-        .map(|(name, spec)| (name.clone(), spec.clone()))
-        .collect();
+    let mut datasets = study.datasets.clone();
+    let (used, _) = uses(&comparisons);
+    datasets.retain(|name, _| used.contains_key(&**name));
     drivers.hang_up();
     Ok(Plan {
         study,
-        scale,
+        scale: scale.to_owned(),
         datasets,
         comparisons,
         on: options.on.clone(),
@@ -1060,14 +1049,14 @@ fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
 /// store; `keep`: nothing is removed before the end. On that of the work directory (`""`) lie datasets and
 /// sequences, too.
 pub(crate) fn bytes_on(plan: &Plan, keep: bool, builds: u64, on: &str) -> u64 {
-    let uses = Uses::of(&plan.comparisons);
+    let (datasets, instances) = uses(&plan.comparisons);
     let works = on.is_empty();
     let during = |(index, comparison)| {
         let stores = room(
             plan,
             builds,
-            |name| works && (keep || uses.dataset_exists(name, index)),
-            |cell| cell.on == on && (keep || uses.instance_exists(cell, index)),
+            |name| works && (keep || datasets.get(name).is_some_and(|all| all.contains(&index))),
+            |cell| cell.on == on && (keep || exists(&instances, cell, index)),
         );
         stores.saturating_add(if works {
             sequences_bytes(plan, comparison)
@@ -1079,10 +1068,33 @@ pub(crate) fn bytes_on(plan: &Plan, keep: bool, builds: u64, on: &str) -> u64 {
     during.max().unwrap_or(0)
 }
 
+/// By the name of something that comparisons use, the places of the comparisons from the first that does to the last.
+type Spans<'p> = BTreeMap<&'p str, RangeInclusive<usize>>;
+
+/// The datasets and built stores that comparisons use: what no later one does can be removed.
+pub(crate) fn uses(comparisons: &[Comparison]) -> (Spans<'_>, Spans<'_>) {
+    let mut used = (Spans::new(), Spans::new());
+    for (index, comparison) in comparisons.iter().enumerate() {
+        for cell in &comparison.cells {
+            for (spans, name) in [(&mut used.0, &cell.dataset), (&mut used.1, &cell.instance)] {
+                let first = *spans.get(&**name).map_or(&index, RangeInclusive::start);
+                spans.insert(name, first..=index);
+            }
+        }
+    }
+    used
+}
+
+/// Whether a cell's built store is there while the comparison at a place runs.
+fn exists(instances: &Spans<'_>, cell: &Cell, index: usize) -> bool {
+    let span = instances.get(&*cell.instance);
+    span.is_some_and(|span| span.contains(&index))
+}
+
 /// What a plan asks of the machine, and the same study at its smallest scale.
 #[must_use]
 pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
-    let uses = Uses::of(&plan.comparisons);
+    let (_, instances_used) = uses(&plan.comparisons);
     let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
     let instances = |exists: &dyn Fn(&Cell) -> bool| -> BTreeMap<&str, u64> {
         let cells = plan.cells().filter(warm).filter(|cell| exists(cell));
@@ -1091,7 +1103,7 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
             .collect()
     };
     let at_a_time = (0..plan.comparisons.len()).map(|index| {
-        let there = instances(&|cell| uses.instance_exists(cell, index));
+        let there = instances(&|cell| exists(&instances_used, cell, index));
         there.values().copied().fold(0, u64::saturating_add)
     });
     Demand {

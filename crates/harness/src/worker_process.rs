@@ -8,7 +8,7 @@ mod group;
 mod server;
 mod streams;
 
-pub(crate) use server::{Environment, Servers, asked};
+pub(crate) use server::{Environment, Server, Servers, asked};
 
 use crate::interrupt::Interrupt;
 use crate::{HarnessError, platform};

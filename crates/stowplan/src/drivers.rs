@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use stowplan_harness::HarnessError;
+use stowplan_harness::conformance::{Verdict, check as conformance};
 use stowplan_harness::disk::WorkDirectory;
-use stowplan_harness::drivers::{
-    Drivers, Found, KNOWN, Kind, KnownDriver, Search, Verdict, check as conformance, find,
-};
+use stowplan_harness::drivers::{Drivers, Found, KNOWN, Kind, KnownDriver, Search, find};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{DriverSpec, StoreSpec, Study};

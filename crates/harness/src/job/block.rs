@@ -1,10 +1,9 @@
 //! Timing one block.
 
 use super::cold::Cold;
-use super::latencies::Latencies;
 use super::outside::{self, reduced};
 use super::shares::Shares;
-use super::told::{Told, run_delay};
+use super::told::{Latencies, Told, run_delay};
 use super::worker::{Drain, Worker};
 use super::{BlockTask, Job, Reported, Values, no_dataset};
 use crate::busy::{self, Busy};
@@ -30,7 +29,7 @@ pub(super) fn measure(
     worker: &mut Worker,
     place: Option<&disk::Identity<'_>>,
 ) -> Result<(Measurement, Reported), HarnessError> {
-    let values = Values::of(job)?;
+    let values = job.values()?;
     let fresh = job.workload.changes_keys();
     // Of a store of its own, from the first step on: a rising order begins with the smallest key.
     let begin = if fresh {
@@ -349,7 +348,7 @@ impl Block<'_> {
             self.examine(worker, measurement)?;
         }
         // Data that someone brought along may be in use: of that, closing checkpoints what can be.
-        let drain = worker.rest(job.dataset.is_some())?;
+        let drain = worker.rest(job.paths.dataset.is_some())?;
         add(measurement, drain);
         if !job.persistent {
             return Ok(());
@@ -399,10 +398,10 @@ impl Block<'_> {
         if !known {
             return Ok(());
         }
-        if !job.persistent || job.dataset.is_none() {
+        if !job.persistent || job.paths.dataset.is_none() {
             return expected.check(self.values, worker, true);
         }
-        if let Some(path) = &job.versions {
+        if let Some(path) = &job.paths.versions {
             let given = expected.versions(self.values, worker)?;
             versions::update(path, given.into_iter())?;
         }

@@ -20,7 +20,7 @@ pub(super) fn build(
     worker: &mut Worker,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(u64, u64), HarnessError> {
-    let values = Values::of(job)?;
+    let values = job.values()?;
     let dataset = values.dataset().ok_or_else(no_dataset)?;
     worker.create()?;
     worker.load(dataset, progress)?;
@@ -29,7 +29,7 @@ pub(super) fn build(
         grow_old(&values, dataset, pass, worker, progress)?;
     }
     worker.rest(true)?;
-    if let Some(versions) = &job.versions {
+    if let Some(versions) = &job.paths.versions {
         versions::reset(versions, dataset.count(), age)?;
     }
     Ok((dataset.count(), dataset.total_bytes()))

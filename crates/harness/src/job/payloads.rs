@@ -171,7 +171,7 @@ pub(super) fn parts(
     window: &Window<'_>,
     threads: usize,
 ) -> Vec<u64> {
-    let generated = job.workload.operation != Operation::Insert || job.dataset.is_none();
+    let generated = job.workload.operation != Operation::Insert || job.paths.dataset.is_none();
     if !job.parts || !generated || source == PayloadSource::Timed || job.workload.is_about_tables()
     {
         return Vec::new();

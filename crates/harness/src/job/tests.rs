@@ -49,16 +49,12 @@ enum Answer {
 
 /// What came of a job.
 fn answered(job: &Job) -> Result<Answer, HarnessError> {
-    let host = Host {
-        command: toy::command(),
-        interrupt: Interrupt::never(),
-    };
     let progress = &mut |_, _| ();
     Ok(match &job.task {
-        Task::Measure(task) => Answer::Measured(Box::new(job.measure(task, &host)?.0)),
-        Task::Verify(extent) => Answer::Verified(job.verify(*extent, &host, progress)?),
+        Task::Measure(task) => Answer::Measured(Box::new(job.measure(task)?.0)),
+        Task::Verify(extent) => Answer::Verified(job.verify(*extent, progress)?),
         Task::Build => {
-            let (values, bytes) = job.build(&host, progress)?;
+            let (values, bytes) = job.build(progress)?;
             Answer::Built { values, bytes }
         }
     })
@@ -154,12 +150,16 @@ impl Lab {
                 ..Workload::default()
             },
             scanned: Scanned::No,
-            instance: self.path("store"),
-            dataset: Some(self.path("dataset")),
-            versions: Some(self.path("versions")),
+            paths: CellPaths {
+                instance: self.path("store"),
+                dataset: Some(self.path("dataset")),
+                versions: Some(self.path("versions")),
+            },
             persistent: !self.forgets,
             keeps_nothing: false,
             parts: true,
+            command: toy::command(),
+            interrupt: Interrupt::never(),
         };
         Job { whole, task }
     }
@@ -439,15 +439,15 @@ fn the_store_that_does_nothing_is_timed_without_a_dataset() {
     )
     .unwrap();
     let mut job = lab.reads(BlockKind::Ratio, 0, 10, 90);
-    job.dataset = None;
+    job.paths.dataset = None;
     let measurement = lab.measured(job);
     assert_eq!((measurement.operations, measurement.bytes), (90, 90));
 }
 
 /// A job on the store alone, as if someone had brought it along.
 fn foreign(mut job: Job) -> Job {
-    job.dataset = None;
-    job.versions = None;
+    job.paths.dataset = None;
+    job.paths.versions = None;
     job
 }
 

@@ -164,7 +164,7 @@ impl Decomposition<'_> {
     }
 
     /// The steps below a cell, from the bottom up, and the one that leads to it.
-    fn steps(&self, whole: &CellSpec) -> Option<(Vec<Step>, Step)> {
+    fn steps(&self, whole: &CellSpec) -> Option<(Vec<Rung>, Rung)> {
         let workload = self.workload(&whole.workload);
         let single = workload.threads == 1 && workload.age == 0;
         if !single || !matches!(workload.operation, Operation::Read | Operation::Overwrite) {
@@ -174,15 +174,15 @@ impl Decomposition<'_> {
         let mut rungs = self
             .drivers
             .ladder(&whole.store, &resolved.settings, &workload);
-        let last = Step::of(rungs.pop()?);
+        let last = rungs.pop()?;
         if workload.cache.is_cold() {
             return (workload.operation == Operation::Read).then(|| cold_steps(whole));
         }
-        let mut steps: Vec<Step> = Vec::new();
-        let mut left_out: Option<Step> = None;
-        for step in rungs.into_iter().map(Step::of) {
+        let mut steps: Vec<Rung> = Vec::new();
+        let mut left_out: Option<Rung> = None;
+        for step in rungs {
             let step = match left_out.take() {
-                Some(below) => below.and(step),
+                Some(below) => both(below, step),
                 None => step,
             };
             match self.can(&step, whole) {
@@ -191,7 +191,7 @@ impl Decomposition<'_> {
             }
         }
         let last = match left_out {
-            Some(below) => below.and(last),
+            Some(below) => both(below, last),
             None => last,
         };
         (!steps.is_empty()).then_some((steps, last))
@@ -206,7 +206,7 @@ impl Decomposition<'_> {
     }
 
     /// Whether the cell of a step can run.
-    fn can(&self, step: &Step, whole: &CellSpec) -> bool {
+    fn can(&self, step: &Rung, whole: &CellSpec) -> bool {
         let Ok(resolved) = self.resolve(&step.store) else {
             return false;
         };
@@ -219,7 +219,7 @@ impl Decomposition<'_> {
     }
 
     /// The cell of a step: one that the comparison has, or else a new one.
-    fn cell(&mut self, step: &Step, whole: &CellSpec) -> String {
+    fn cell(&mut self, step: &Rung, whole: &CellSpec) -> String {
         let workload = step.workload.over(&whole.workload);
         self.find_or_add(step.store.clone(), workload, step.store.name(), None)
     }
@@ -227,18 +227,22 @@ impl Decomposition<'_> {
     /// Under the names of their cells.
     fn primitives(
         &mut self,
-        isolated: &BTreeMap<String, f64>,
+        isolated: &[(String, f64)],
         whole: &CellSpec,
     ) -> BTreeMap<String, f64> {
         // What is measured of a primitive is the processor's time: in a cold state there is none.
         if self.workload(&whole.workload).cache.is_cold() {
             return BTreeMap::new();
         }
+        let mut calls: BTreeMap<&str, f64> = BTreeMap::new();
+        for (call, often) in isolated {
+            *calls.entry(call).or_default() += often;
+        }
         let mut cells = BTreeMap::new();
-        for (call, often) in isolated.iter().filter(|(_, often)| **often != 0.0) {
+        for (call, often) in calls.into_iter().filter(|(_, often)| *often != 0.0) {
             let store = StoreSpec {
                 kind: "primitive".to_owned(),
-                settings: BTreeMap::from([("call".to_owned(), call.clone())]),
+                settings: BTreeMap::from([("call".to_owned(), call.to_owned())]),
             };
             // It has no values to which anything could have been done before.
             let workload = WorkloadSpec {
@@ -374,12 +378,12 @@ fn is_kept_open(resolved: &Resolved) -> bool {
 }
 
 /// From storage, what the processor does weighs little: what is read, and where it lies, says more.
-fn cold_steps(whole: &CellSpec) -> (Vec<Step>, Step) {
-    let step = |store: StoreSpec, step: &str| Step {
+fn cold_steps(whole: &CellSpec) -> (Vec<Rung>, Rung) {
+    let step = |store: StoreSpec, step: &str| Rung {
         store,
         workload: WorkloadSpec::default(),
         step: step.to_owned(),
-        isolated: BTreeMap::new(),
+        isolated: Vec::new(),
     };
     let flat = StoreSpec {
         kind: "flat".to_owned(),
@@ -393,35 +397,12 @@ fn cold_steps(whole: &CellSpec) -> (Vec<Step>, Step) {
     (vec![below], last)
 }
 
-/// One step of a ladder; several, where cells between them cannot run.
-struct Step {
-    store: StoreSpec,
-    workload: WorkloadSpec,
-    step: String,
-    isolated: BTreeMap<String, f64>,
-}
-
-impl Step {
-    fn of(rung: Rung) -> Self {
-        Self {
-            store: rung.store,
-            workload: rung.workload,
-            step: rung.step,
-            isolated: rung.isolated.into_iter().collect(),
-        }
-    }
-
-    /// Both, with one cell for them.
-    fn and(mut self, above: Self) -> Self {
-        for (call, often) in above.isolated {
-            *self.isolated.entry(call).or_insert(0.0) += often;
-        }
-        Self {
-            step: format!("{}; {}", self.step, above.step),
-            isolated: self.isolated,
-            store: above.store,
-            workload: above.workload,
-        }
+/// Two steps of a ladder with one cell for them, where that between them cannot run.
+fn both(below: Rung, above: Rung) -> Rung {
+    Rung {
+        step: format!("{}; {}", below.step, above.step),
+        isolated: [below.isolated, above.isolated].concat(),
+        ..above
     }
 }
 

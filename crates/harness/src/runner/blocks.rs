@@ -1,28 +1,17 @@
 //! One worker process per task: jobs composed, answers taken.
 
-use super::checks::Check;
 use crate::block_size::LEAD_IN;
 use crate::counting::calls_in;
-use crate::drivers::Drivers;
+use crate::drivers::{Drivers, Resolved};
 use crate::interrupt::Interrupt;
-use crate::job::{BlockTask, Extent, Host, Job, Reported};
+use crate::job::{BlockTask, CellPaths, Job};
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, sequence};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use stowplan_model::{
-    At, BlockKind, Cell, CellId, HarnessCost, Inspected, Measurement, PayloadSource,
-    STRACE_VARIABLE, Scanned, Settings, StoreSpec, Want, Workload,
+    BlockKind, Cell, CellId, HarnessCost, Measurement, STRACE_VARIABLE, Settings, StoreSpec,
+    Workload,
 };
-
-/// Where a cell's data lies.
-#[derive(Debug, Clone)]
-pub(crate) struct CellPaths {
-    pub(crate) instance: PathBuf,
-    /// None for data that someone brought along.
-    pub(crate) dataset: Option<PathBuf>,
-    /// None where there is no dataset.
-    pub(crate) versions: Option<PathBuf>,
-}
 
 /// Starts workers, each by the driver of its cell.
 #[derive(Clone, Copy)]
@@ -50,22 +39,35 @@ impl<'a> Blocks<'a> {
             .map_err(|error| HarnessError::invalid(error.to_string()))
     }
 
-    fn host(&self, driver: &str) -> Result<Host, HarnessError> {
-        Ok(Host {
-            command: self.drivers.command_of(driver)?.clone(),
-            interrupt: self.interrupt.clone(),
+    /// A cell as its workers are told of it.
+    pub(crate) fn job(&self, cell: &Cell, paths: CellPaths) -> Result<Job, HarnessError> {
+        let resolved = Resolved {
+            kind: self.drivers.kind(&cell.store)?,
+            settings: cell.settings.clone(),
+            capabilities: cell.capabilities.clone(),
+        };
+        Ok(Job {
+            scanned: cell.scanned,
+            ..self.job_of(
+                cell.id.clone(),
+                &cell.driver,
+                &resolved,
+                cell.workload.clone(),
+                paths,
+            )?
         })
     }
 
-    /// Times one block.
-    pub(crate) fn measure(
+    fn job_of(
         &self,
-        cell: &Cell,
-        paths: &CellPaths,
-        task: &BlockTask,
-    ) -> Result<(Measurement, Reported), HarnessError> {
-        self.job(cell, paths)?
-            .measure(task, &self.host(&cell.driver)?)
+        cell: CellId,
+        driver: &str,
+        resolved: &Resolved,
+        workload: Workload,
+        paths: CellPaths,
+    ) -> Result<Job, HarnessError> {
+        let by = (self.drivers.command_of(driver)?, self.interrupt);
+        Ok(Job::new(cell, resolved, workload, paths, by))
     }
 
     /// Has `strace` count the system calls of one block, whose times mean nothing; where they are not
@@ -73,63 +75,18 @@ impl<'a> Blocks<'a> {
     pub(crate) fn traced(
         &self,
         strace: &Path,
-        cell: &Cell,
-        paths: &CellPaths,
+        mut job: Job,
         task: &BlockTask,
     ) -> Result<(Measurement, Option<String>), HarnessError> {
         let written = self.work.join("strace.txt");
-        let mut host = self.host(&cell.driver)?;
-        host.command = under_strace(strace, &written, &host.command);
-        let (mut counted, _) = self.job(cell, paths)?.measure(task, &host)?;
+        job.command = under_strace(strace, &written, &job.command);
+        let (mut counted, _) = job.measure(task)?;
         let text = std::fs::read(&written).map_err(HarnessError::io("read", &written))?;
         std::fs::remove_file(&written).map_err(HarnessError::io("remove", &written))?;
         let calls = calls_in(&String::from_utf8_lossy(&text));
         let lost = calls.as_ref().err().map(ToString::to_string);
         counted.system_calls = calls.ok();
         Ok((counted, lost))
-    }
-
-    /// Reading values of a cell's store and comparing them, by whichever thread.
-    pub(super) fn check(
-        &self,
-        cell: &Cell,
-        paths: &CellPaths,
-        extent: Extent,
-    ) -> Result<Check, HarnessError> {
-        let (job, host) = (self.job(cell, paths)?, self.host(&cell.driver)?);
-        Ok(Box::new(move |progress| {
-            job.verify(extent, &host, progress)
-        }))
-    }
-
-    /// Builds a store of these settings for a cell; returns values and their bytes.
-    pub(crate) fn build(
-        &self,
-        cell: &Cell,
-        settings: &Settings,
-        paths: &CellPaths,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(u64, u64), HarnessError> {
-        let job = Job {
-            store: StoreSpec::spelled_out(cell.store.name(), settings),
-            ..self.job(cell, paths)?
-        };
-        job.build(&self.host(&cell.driver)?, progress)
-    }
-
-    /// Asks the driver of a cell's store what lies where, at rest.
-    pub(crate) fn inspect(
-        &self,
-        cell: &Cell,
-        paths: &CellPaths,
-        keys: &[u64],
-        want: Want,
-    ) -> Result<Inspected, HarnessError> {
-        let at = At {
-            store: StoreSpec::spelled_out(cell.store.name(), &cell.settings),
-            place: paths.instance.clone(),
-        };
-        self.host(&cell.driver)?.inspect(at, keys, want)
     }
 
     /// The cost of the harness per operation: the whole worker path with a store of a driver that does
@@ -152,32 +109,23 @@ impl<'a> Blocks<'a> {
         // In its defaults, as its cells are.
         let resolved = self.drivers.resolve_alone(&null.of_driver(driver))?;
         let job = Job {
-            cell: CellId("harness/null".to_owned()),
-            store: StoreSpec::spelled_out("null", &resolved.settings),
-            workload,
-            scanned: Scanned::No,
-            instance: self.work.to_owned(),
-            dataset: None,
-            versions: None,
-            persistent: true,
             keeps_nothing: true,
             parts: false,
+            persistent: true,
+            ..self.job_of(
+                CellId("harness/null".to_owned()),
+                driver,
+                &resolved,
+                workload,
+                CellPaths::brought_along(self.work),
+            )?
         };
-        let host = self.host(driver)?;
         let block = |block, round| {
             let task = BlockTask {
-                block,
-                latencies: block == BlockKind::Latency,
-                sequence: sequence.clone(),
-                first: 0,
-                lead_in: LEAD_IN,
-                operations: OPERATIONS - LEAD_IN,
-                version: 0,
-                payloads: PayloadSource::Prepared,
                 round,
-                position: 0,
+                ..BlockTask::new(block, &sequence, LEAD_IN, OPERATIONS - LEAD_IN)
             };
-            let (block, _) = job.measure(&task, &host)?;
+            let (block, _) = job.measure(&task)?;
             let time = block.corrected_ns().unwrap_or(block.wall_ns);
             Ok(time as f64 / block.operations.max(1) as f64)
         };
@@ -192,22 +140,6 @@ impl<'a> Blocks<'a> {
             latency_ns: cost(BlockKind::Latency)?,
             blocks: BLOCKS,
             operations: OPERATIONS,
-        })
-    }
-
-    fn job(&self, cell: &Cell, paths: &CellPaths) -> Result<Job, HarnessError> {
-        let kind = self.drivers.kind(&cell.store)?;
-        Ok(Job {
-            cell: cell.id.clone(),
-            store: StoreSpec::spelled_out(cell.store.name(), &cell.settings),
-            workload: cell.workload.clone(),
-            scanned: cell.scanned,
-            instance: paths.instance.clone(),
-            dataset: paths.dataset.clone(),
-            versions: paths.versions.clone(),
-            persistent: cell.capabilities.persistent,
-            keeps_nothing: kind.keeps_nothing,
-            parts: kind.parts,
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Runner;
 use super::checks::Checks;
-use super::resumption::without;
+use super::clock::STORES;
 use crate::HarnessError;
 use crate::plan::{self, has_builds};
 use std::collections::BTreeSet;
@@ -27,13 +27,6 @@ const LONGEST_ANEW: Duration = Duration::from_secs(20);
 /// `fasterthanfs` with two builds of each store had come to their tenth round after four and a half minutes.
 const LONGEST_TWICE: Duration = Duration::from_secs(10);
 
-/// Which of the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    First,
-    Second,
-}
-
 /// A cell on the second build of its store.
 pub(super) fn on_second(cell: &Cell) -> Cell {
     Cell {
@@ -46,7 +39,7 @@ pub(super) fn on_second(cell: &Cell) -> Cell {
 const SECOND: &str = "+second";
 
 /// The name of the second build of a store.
-pub(super) fn second_of(instance: &str) -> String {
+fn second_of(instance: &str) -> String {
     format!("{instance}{SECOND}")
 }
 
@@ -78,9 +71,9 @@ const CHANGED: [[u32; 2]; 10] = [
     [0, 1],
 ];
 
-/// On which build a cell is measured in a round. The baseline takes turns, its control is always on the
-/// other one, and other stores change the turn in some pairs of rounds.
-fn place(comparison: &Comparison, cell: &Cell, round: u32) -> Place {
+/// Whether a cell is measured on its second build in a round. The baseline takes turns, its control is always on
+/// the other one, and other stores change the turn in some pairs of rounds.
+fn takes_second(comparison: &Comparison, cell: &Cell, round: u32) -> bool {
     let mut stores: Vec<&str> = Vec::new();
     for cell in &comparison.cells {
         if !stores.contains(&cell.instance.as_str()) {
@@ -92,10 +85,7 @@ fn place(comparison: &Comparison, cell: &Cell, round: u32) -> Place {
     let changes =
         others.is_some_and(|other| CHANGED[other % CHANGED.len()].contains(&(round / 2 % 5)));
     let other_one = u32::from(cell.role == Role::Control);
-    match (round + u32::from(changes) + other_one) % 2 {
-        0 => Place::First,
-        _ => Place::Second,
-    }
+    (round + u32::from(changes) + other_one) % 2 == 1
 }
 
 impl Runner<'_> {
@@ -179,9 +169,10 @@ impl Runner<'_> {
     /// The cell on the build that it is measured on in a round.
     pub(super) fn on_build(&self, comparison: &Comparison, cell: &Cell, round: u32) -> Cell {
         let second = on_second(cell);
-        match place(comparison, cell, round) {
-            Place::Second if has_builds(cell) && self.pool.of(&second).is_there => second,
-            _ => cell.clone(),
+        let there = has_builds(cell) && self.pool.of(&second).is_there;
+        match there && takes_second(comparison, cell, round) {
+            true => second,
+            false => cell.clone(),
         }
     }
 
@@ -222,7 +213,7 @@ impl Runner<'_> {
     }
 
     fn builds_differ(&self, comparison: &Comparison, measured: &[Measurement]) -> bool {
-        let going_on = without(comparison, &self.failed);
+        let going_on = self.earlier.going_on(comparison);
         builds_differ(&going_on, measured, &self.options.rule)
     }
 
@@ -269,13 +260,10 @@ impl Runner<'_> {
 
     fn build_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
         self.pool.forget(cell)?;
-        self.during(
-            |spent| &mut spent.stores,
-            |runner| {
-                runner.pool.build(cell, &runner.blocks, &mut |_, _| ())?;
-                runner.pool.warm_one(cell)
-            },
-        )
+        self.during(STORES, |runner| {
+            runner.pool.build(cell, &runner.blocks, &mut |_, _| ())?;
+            runner.pool.warm_one(cell)
+        })
     }
 
     /// Has a build checked; what is written is checked when it was written.
@@ -348,7 +336,7 @@ mod tests {
     fn the_control_is_never_on_the_build_of_the_baseline() {
         let comparison = comparison();
         for round in 0..40 {
-            let at = |cell: usize| place(&comparison, &comparison.cells[cell], round);
+            let at = |cell: usize| takes_second(&comparison, &comparison.cells[cell], round);
             assert_ne!(at(0), at(1), "round {round}");
         }
     }
@@ -357,7 +345,7 @@ mod tests {
     fn met(comparison: &Comparison, one: &Cell, other: &Cell) -> BTreeMap<(bool, bool), u32> {
         let mut met = BTreeMap::new();
         for round in 0..10 {
-            let first = |cell| place(comparison, cell, round) == Place::First;
+            let first = |cell| !takes_second(comparison, cell, round);
             *met.entry((first(one), first(other))).or_default() += 1;
         }
         met
@@ -398,8 +386,8 @@ mod tests {
             ..comparison.cells[0].clone()
         };
         for round in 0..10 {
-            let of_base = place(&comparison, &comparison.cells[0], round);
-            assert_eq!(place(&comparison, &sharing, round), of_base);
+            let of_base = takes_second(&comparison, &comparison.cells[0], round);
+            assert_eq!(takes_second(&comparison, &sharing, round), of_base);
         }
     }
 

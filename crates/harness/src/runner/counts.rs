@@ -1,7 +1,8 @@
 //! Counting what an operation does, and looking where values lie: of cells that a ladder or a claim is
 //! about, or that read from storage.
 
-use super::{Event, Runner, Sequences};
+use super::rounds::Sequences;
+use super::{Event, Runner};
 use crate::block_size::BlockSize;
 use crate::counting;
 use crate::{HarnessError, sequence};
@@ -100,11 +101,11 @@ impl Runner<'_> {
         first: u64,
     ) -> Result<Measurement, HarnessError> {
         let task = self.task(cell, sequences, BlockKind::Counting, size, first);
-        let paths = self.pool.paths(cell);
+        let job = self.job(cell)?;
         let Some(strace) = self.strace()? else {
-            return Ok(self.blocks.measure(cell, &paths, &task)?.0);
+            return Ok(job.measure(&task)?.0);
         };
-        let (counted, lost) = self.blocks.traced(&strace, cell, &paths, &task)?;
+        let (counted, lost) = self.blocks.traced(&strace, job, &task)?;
         if let Some(why) = lost {
             let message = format!("System calls of {} are not counted: {why}.", cell.id);
             self.remark(message, "Its times stand.")?;

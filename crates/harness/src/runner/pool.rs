@@ -1,11 +1,11 @@
 //! Datasets and built stores below the work directory: made once, shared by the cells that can
 //! share them.
 
-use super::blocks::{Blocks, CellPaths};
+use super::blocks::Blocks;
 use super::builds::{first_of, is_second, on_second};
 use crate::dataset::{self, Dataset};
 use crate::file_systems::FileSystems;
-use crate::job::Extent;
+use crate::job::{CellPaths, Extent};
 use crate::{HarnessError, disk, page_cache, place, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use stowplan_dataset::names::beside;
 use stowplan_model::{
     CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord,
-    Settings, Want, built_alike,
+    Record, Want, built_alike,
 };
 
 /// What a run has on the disk.
@@ -63,14 +63,6 @@ impl Build {
     pub(super) fn doubt(&mut self) -> bool {
         !std::mem::take(&mut self.checked).is_empty()
     }
-}
-
-/// What building a store gave.
-#[derive(Debug)]
-pub(super) struct Built {
-    pub(super) preparation: PreparationRecord,
-    /// Nothing where the store is not on disk, or was built before.
-    pub(super) footprint: Option<FootprintRecord>,
 }
 
 impl Pool {
@@ -157,16 +149,16 @@ impl Pool {
             .ok_or_else(|| HarnessError::invalid(format!("dataset '{name}' was not prepared")))
     }
 
-    /// Builds a cell's store unless it is there.
+    /// Builds a cell's store unless it is there; what is to be recorded of that.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn build(
         &mut self,
         cell: &Cell,
         blocks: &Blocks<'_>,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Option<Built>, HarnessError> {
+    ) -> Result<Vec<Record>, HarnessError> {
         if self.of(cell).is_there {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let began = Instant::now();
         let paths = self.paths(cell);
@@ -174,11 +166,12 @@ impl Pool {
         // Where keys come and go, each block makes a store of its own within the directory.
         if !cell.capabilities.persistent || cell.workload.changes_keys() {
             self.of_mut(cell).is_there = true;
-            return Ok(None);
+            return Ok(Vec::new());
         }
         self.give_names(cell, &paths.instance)?;
         let built = built_as(cell, blocks)
-            .and_then(|settings| blocks.build(cell, &settings, &paths, progress));
+            .and_then(|built| blocks.job(&built, paths))
+            .and_then(|job| job.build(progress));
         let (values, bytes) = match built {
             Ok(built) => built,
             Err(error) => {
@@ -199,22 +192,19 @@ impl Pool {
             version: build.version,
             ..Build::default()
         };
+        let mut records = vec![Record::Preparation(PreparationRecord {
+            what: cell.instance.clone(),
+            seconds: began.elapsed().as_secs_f64(),
+            bytes,
+            values,
+        })];
         // A second build takes as much, and so does what is built alike.
-        let first = !is_second(&cell.instance)
-            && self.weighed.insert(built_alike(&cell.instance).to_owned());
-        let footprint = match first {
-            true => self.footprint(cell, blocks, false)?,
-            false => None,
-        };
-        Ok(Some(Built {
-            preparation: PreparationRecord {
-                what: cell.instance.clone(),
-                seconds: began.elapsed().as_secs_f64(),
-                bytes,
-                values,
-            },
-            footprint,
-        }))
+        let alike = built_alike(&cell.instance).to_owned();
+        if !is_second(&cell.instance) && self.weighed.insert(alike) {
+            let footprint = self.footprint(cell, blocks, false)?;
+            records.extend(footprint.map(Record::Footprint));
+        }
+        Ok(records)
     }
 
     /// Puts the names of values beside a store that is to keep them under these, where the values have some.
@@ -361,11 +351,10 @@ impl Pool {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
-        let paths = self.paths(cell);
-        let found = blocks.inspect(cell, &paths, &[], Want::Footprint)?;
-        let footprint = match found.footprint {
+        let job = blocks.job(cell, self.paths(cell))?;
+        let footprint = match job.inspect(&[], Want::Footprint)?.footprint {
             Some(footprint) => footprint,
-            None => disk::below(&paths.instance)?.0,
+            None => disk::below(&job.paths.instance)?.0,
         };
         Ok(Some(FootprintRecord {
             instance: first_of(&cell.instance).to_owned(),
@@ -385,8 +374,8 @@ impl Pool {
             return Ok(None);
         }
         let keys = placement::sample(self.opened(&cell.dataset)?.count());
-        let found = blocks.inspect(cell, &self.paths(cell), &keys, Want::Pieces)?;
-        match found.pieces {
+        let job = blocks.job(cell, self.paths(cell))?;
+        match job.inspect(&keys, Want::Pieces)?.pieces {
             Some(pieces) => placement::of(&pieces, &cell.instance),
             None => Ok(None),
         }
@@ -435,14 +424,18 @@ fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset, HarnessError
     )))
 }
 
-/// The settings with which a cell's store is built: those that shape its layout, and defaults for the
+/// The cell with the settings with which its store is built: those that shape its layout, and defaults for the
 /// others, for what cells share must not depend on which of them comes first. One that is to grow old
 /// does so by its own way of writing.
-fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Settings, HarnessError> {
-    match cell.workload.age {
-        0 => blocks.layout_only(cell),
-        _ => Ok(cell.settings.clone()),
-    }
+fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Cell, HarnessError> {
+    let settings = match cell.workload.age {
+        0 => blocks.layout_only(cell)?,
+        _ => cell.settings.clone(),
+    };
+    Ok(Cell {
+        settings,
+        ..cell.clone()
+    })
 }
 
 #[cfg(test)]
@@ -465,7 +458,7 @@ mod tests {
     }
 
     /// Builds where no worker can be started.
-    fn build(pool: &mut Pool, cell: &Cell) -> Result<Option<Built>, HarnessError> {
+    fn build(pool: &mut Pool, cell: &Cell) -> Result<Vec<Record>, HarnessError> {
         let command = WorkerCommand::new("/nowhere/worker", &[]);
         let interrupt = Interrupt::never();
         let drivers = Drivers::new(command, interrupt.clone());
@@ -545,9 +538,9 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
         let cell = cell("sqlite:location=memory,journal=memory");
-        assert!(build(&mut pool, &cell).unwrap().is_none());
+        assert!(build(&mut pool, &cell).unwrap().is_empty());
         assert!(pool.paths(&cell).instance.is_dir());
-        assert!(build(&mut pool, &cell).unwrap().is_none());
+        assert!(build(&mut pool, &cell).unwrap().is_empty());
         assert!(pool.forget(&cell).unwrap());
         assert!(!pool.paths(&cell).instance.exists());
         assert!(!pool.forget(&cell).unwrap(), "it was forgotten before");

@@ -1,11 +1,11 @@
 //! One cell in rounds, on data that someone brought along: blocks as in any run, and nothing that is
 //! built, read back, compared or recorded.
 
-use super::blocks::{Blocks, CellPaths};
+use super::blocks::Blocks;
 use super::spoiled::{ATTEMPTS, attempt};
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
-use crate::job::BlockTask;
+use crate::job::{BlockTask, CellPaths};
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, page_cache};
 use std::path::Path;
@@ -121,11 +121,8 @@ struct Rounds<'a> {
 impl Rounds<'_> {
     fn block(&mut self, kind: BlockKind, round: u32) -> Result<(), HarnessError> {
         let what = self.what;
-        let paths = CellPaths {
-            instance: what.instance.to_owned(),
-            dataset: None,
-            versions: None,
-        };
+        let paths = CellPaths::brought_along(what.instance);
+        let job = self.blocks.job(what.cell, paths)?;
         let sequence = what.work.join("sequence.bin");
         // Percentiles stand beside the time, so they are of the same visits; but as found, the page cache would
         // hold what the first of both read from storage.
@@ -140,19 +137,12 @@ impl Rounds<'_> {
                     (self.write_sequence)(&sequence, what.lead_in, what.operations)?;
                 }
                 self.begun += 1;
-                let task = BlockTask {
-                    block: kind,
-                    latencies: kind == BlockKind::Latency,
-                    sequence: sequence.clone(),
-                    first: 0,
-                    lead_in: what.lead_in,
-                    operations: what.operations,
+                job.measure(&BlockTask {
                     version: version(self.begun),
                     payloads: what.payloads,
                     round,
-                    position: 0,
-                };
-                self.blocks.measure(what.cell, &paths, &task)
+                    ..BlockTask::new(kind, &sequence, what.lead_in, what.operations)
+                })
             },
             || warm(what.instance),
         )?;

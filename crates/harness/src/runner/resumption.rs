@@ -405,14 +405,31 @@ impl Earlier {
         Some(BlockSize::of(cell, last))
     }
 
+    /// The comparison without the cells that failed, as the analysis will see it.
+    pub(super) fn going_on(&self, comparison: &Comparison) -> Comparison {
+        let failed = |id: &CellId| self.failed.contains(id);
+        let mut comparison = comparison.clone();
+        comparison.cells.retain(|cell| !failed(&cell.id));
+        let whole = |c: &Contrast| !failed(&c.cell) && !failed(&c.reference);
+        comparison.contrasts.retain(whole);
+        comparison
+    }
+
+    /// Whether the cells failed with which all others are compared.
+    pub(super) fn baseline_failed(&self, comparison: &Comparison) -> bool {
+        let essential = |c: &&Cell| matches!(c.role, Role::Baseline | Role::Control);
+        let mut essential = comparison.cells.iter().filter(essential);
+        essential.any(|cell| self.failed.contains(&cell.id))
+    }
+
     /// Whether a comparison needs no further round. Its looks are replayed from the record, and so
     /// stop where those of a run without a break would have.
     pub(super) fn decided(&self, comparison: &Comparison, rule: &StoppingRule) -> bool {
-        if baseline_failed(comparison, &self.failed) {
+        if self.baseline_failed(comparison) {
             return true;
         }
         let measured = self.measured(comparison);
-        let going_on = without(comparison, &self.failed);
+        let going_on = self.going_on(comparison);
         !measured.is_empty() && undecided(&going_on, &measured, rule).is_empty()
     }
 
@@ -441,23 +458,6 @@ pub(super) fn pairs(measured: &[Measurement], contrast: &Contrast) -> u32 {
     let both = rounds(&contrast.cell);
     let both = both.intersection(&rounds(&contrast.reference)).count();
     u32::try_from(both).unwrap_or(u32::MAX)
-}
-
-/// The comparison without the cells that failed, as the analysis will see it.
-pub(super) fn without(comparison: &Comparison, failed: &BTreeSet<CellId>) -> Comparison {
-    let mut comparison = comparison.clone();
-    comparison.cells.retain(|cell| !failed.contains(&cell.id));
-    comparison
-        .contrasts
-        .retain(|c| !failed.contains(&c.cell) && !failed.contains(&c.reference));
-    comparison
-}
-
-/// Whether the cells failed with which all others are compared.
-pub(super) fn baseline_failed(comparison: &Comparison, failed: &BTreeSet<CellId>) -> bool {
-    let essential = |c: &&Cell| matches!(c.role, Role::Baseline | Role::Control);
-    let mut essential = comparison.cells.iter().filter(essential);
-    essential.any(|cell| failed.contains(&cell.id))
 }
 
 /// A driver, or the program itself, in words.

@@ -3,10 +3,10 @@
 use super::Runner;
 use crate::HarnessError;
 use crate::interrupt::Interrupt;
-use crate::job::Host;
+use crate::job::{CellPaths, Job};
 use crate::worker_process::{self, Servers};
 use std::collections::BTreeMap;
-use stowplan_model::{At, Cell, StoreSpec};
+use stowplan_model::{Cell, StoreSpec};
 
 impl Runner<'_> {
     /// Starts the servers that cells ask for and nobody has named. One that does not come up fails the
@@ -41,27 +41,24 @@ impl Runner<'_> {
             let answers = drivers.failure(&cell.store).is_none();
             answers && drivers.kind(&cell.store).is_ok_and(|kind| kind.elsewhere)
         };
-        let stores = self.plan.cells().filter(elsewhere).map(|cell| {
+        let goes_on = |cell: &&Cell| {
             let store = StoreSpec::spelled_out(cell.store.name(), &cell.settings);
-            let url = cell.settings.word("url").to_owned();
-            ((cell.driver.clone(), url), store)
-        });
-        let stores: BTreeMap<(String, String), StoreSpec> = stores.collect();
-        let goes_on = |store: &StoreSpec| drivers.environment().process_of(store).is_none();
+            drivers.environment().process_of(&store).is_none()
+        };
+        let cells = self.plan.cells().filter(elsewhere);
+        let cells = cells.map(|cell| ((cell.driver.as_str(), cell.settings.word("url")), cell));
+        let cells: BTreeMap<(&str, &str), &Cell> = cells.collect();
         let mut left = Vec::new();
-        for ((driver, _), store) in stores.into_iter().filter(|(_, store)| goes_on(store)) {
-            let at = At {
-                store,
-                place: self.options.work.clone(),
-            };
-            let kind = at.store.kind.clone();
-            let host = Host {
-                command: drivers.command_of(&driver)?.clone(),
+        for cell in cells.into_values().filter(goes_on) {
+            let paths = CellPaths::brought_along(&self.options.work);
+            let job = Job {
                 interrupt: Interrupt::never(),
+                ..self.blocks.job(cell, paths)?
             };
-            if let Err(error) = host.remove_below(at) {
+            if let Err(error) = job.remove_below() {
                 left.push(format!(
-                    "What {kind} made on its server may be there still: {error}."
+                    "What {} made on its server may be there still: {error}.",
+                    job.store.kind
                 ));
             }
         }

@@ -10,6 +10,7 @@ use super::streams::{self, Stderr};
 use crate::interrupt::Interrupt;
 use crate::{HarnessError, place};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
@@ -76,9 +77,9 @@ pub(crate) struct Servers {
     environment: Environment,
 }
 
-/// A server that was started. It leads a process group.
+/// A program that was started, and says when it is ready. It leads a process group.
 #[derive(Debug)]
-struct Server {
+pub(crate) struct Server {
     group: Group,
     stdin: Option<std::process::ChildStdin>,
 }
@@ -126,8 +127,12 @@ impl Servers {
         let mut command = command(&name, given, variable)?;
         place::make_directory(work, &directory)?;
         command.arg(&directory);
-        let (server, url) = Server::start(command, &name, interrupt)?;
-        let process = server.group.child.id();
+        let url = &mut |line: &str| match line.strip_prefix("ready ") {
+            Some(url) => Break(url.to_owned()),
+            None => Continue(false),
+        };
+        let (server, url) = Server::start(command, &format!("server '{name}'"), interrupt, url)?;
+        let process = server.id();
         let told = (variable.to_owned(), (url, process));
         self.environment.told().extend([told]);
         self.running.push(server);
@@ -165,15 +170,15 @@ fn command(
 }
 
 impl Server {
-    /// Starts it, and waits until it says where it is.
-    fn start(
+    /// Starts it, and waits until it has said what ends the wait, by what it says as long as that is progress.
+    pub(crate) fn start<T>(
         mut command: Command,
-        name: &str,
+        what: &str,
         interrupt: &Interrupt,
-    ) -> Result<(Self, String), HarnessError> {
-        let failed = |why: String, stderr: &str| {
-            HarnessError::worker(&format!("server '{name}' {why}"), stderr)
-        };
+        hear: &mut dyn FnMut(&str) -> ControlFlow<T, bool>,
+    ) -> Result<(Self, T), HarnessError> {
+        let failed =
+            |why: String, stderr: &str| HarnessError::worker(&format!("{what} {why}"), stderr);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -191,15 +196,15 @@ impl Server {
         let lines = streams::lines(stdout).map_err(refused)?;
         let stderr = Stderr::read(stderr).map_err(refused)?;
         let mut server = Self { group, stdin };
-        let deadline = Instant::now() + STARTING;
+        let mut deadline = Instant::now() + STARTING;
         while Instant::now() < deadline {
             match lines.recv_timeout(TICK) {
                 _ if interrupt.raised() => return Err(HarnessError::Interrupted),
-                Ok(Ok(line)) => {
-                    if let Some(url) = line.trim().strip_prefix("ready ") {
-                        return Ok((server, url.to_owned()));
-                    }
-                }
+                Ok(Ok(line)) => match hear(line.trim()) {
+                    Break(said) => return Ok((server, said)),
+                    Continue(true) => deadline = Instant::now() + STARTING,
+                    Continue(false) => {}
+                },
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
                     let ended = server.end();
@@ -215,11 +220,21 @@ impl Server {
         Err(failed(why, &stderr.last_part()))
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.group.child.id()
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn runs(&self) -> bool {
+        !self.group.has_ended().unwrap_or(true)
+    }
+
     /// Has it end, and says how it did.
     fn end(&mut self) -> String {
         drop(self.stdin.take());
         let deadline = Instant::now() + ENDING;
-        while !self.group.has_ended().unwrap_or(true) && Instant::now() < deadline {
+        while self.runs() && Instant::now() < deadline {
             std::thread::sleep(TICK);
         }
         self.group

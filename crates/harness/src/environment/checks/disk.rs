@@ -82,8 +82,6 @@ pub(super) fn in_memory(context: &Context<'_>) -> bool {
 }
 
 pub(super) fn file_system(context: &Context<'_>) -> Finding {
-    const ELSEWHERE: &str =
-        "Give a directory on the disk that your application will use, here and with --work.";
     let system = &context.environment.file_system;
     if system.kind.is_empty() {
         return Finding::untold();
@@ -99,21 +97,20 @@ pub(super) fn file_system(context: &Context<'_>) -> Finding {
     );
     let only_there = |what: &str, then: &str| {
         let mend = format!("Measure there only if your application's data lives there; {then}.");
-        Finding::warning(format!("{found}: {what}"), &mend).of(WarningKind::Other)
+        Finding::warning(format!("{found}: {what}"))
+            .by(mend)
+            .of(WarningKind::Other)
     };
     match sort_of(&system.kind) {
         Sort::Disk => Finding::ok(found),
-        Sort::Memory => Finding::problem(
-            format!("{found}: memory, where syncs cost nothing and nothing is ever cold"),
-            ELSEWHERE,
-        )
-        .of(WarningKind::MemoryFileSystem),
-        Sort::ReadOnly => Finding::problem(format!("{found}: read only"), ELSEWHERE),
-        Sort::Overlay => Finding::warning(
-            format!("{found}: layers, as in a container"),
-            "Mount a directory of the host (docker run -v /srv/data:/data) and give it as --work.",
-        )
-        .of(WarningKind::Other),
+        Sort::Memory => {
+            let found = format!("{found}: memory, where syncs cost nothing and nothing is ever cold");
+            Finding::problem(found).of(WarningKind::MemoryFileSystem)
+        }
+        Sort::ReadOnly => Finding::problem(format!("{found}: read only")),
+        Sort::Overlay => Finding::warning(format!("{found}: layers, as in a container"))
+            .by("Mount a directory of the host (docker run -v /srv/data:/data) and give it as --work.")
+            .of(WarningKind::Other),
         Sort::Network => only_there(
             "on another machine, or shared by the host",
             "the network takes part",
@@ -126,27 +123,27 @@ pub(super) fn file_system(context: &Context<'_>) -> Finding {
     }
 }
 
-/// Options that change what is measured, and how to mend them.
+/// Options that change what is measured: whether nothing can be believed with them, and how to mend them, if not by
+/// leaving them out.
 fn remarkable(option: &str) -> Option<(bool, &'static str)> {
-    const REMOUNT: &str = "Mount it without that option, unless your application's disk has it.";
-    let problem = |mend| Some((true, mend));
-    match option {
-        "ro" => problem("Give a directory in which can be written."),
-        "nobarrier" | "barrier=0" | "fsync_mode=nobarrier" | "logbias=none" => problem(
+    Some(match option {
+        "ro" => (true, "Give a directory in which can be written."),
+        "nobarrier" | "barrier=0" | "fsync_mode=nobarrier" | "logbias=none" => (
+            true,
             "Mount it with barriers: without them a sync ends before the device has kept the data.",
         ),
-        "sync" | "dirsync" | "strictatime" | "data=journal" | "data=writeback" => {
-            Some((false, REMOUNT))
-        }
-        option if option.starts_with("compress") => Some((
+        "sync" | "dirsync" | "strictatime" | "data=journal" | "data=writeback" => (false, ""),
+        option if option.starts_with("compress") => (
             false,
             "Mount it without compression, or give datasets the compressibility of your data.",
-        )),
-        _ => None,
-    }
+        ),
+        _ => return None,
+    })
 }
 
 pub(super) fn mount_options(context: &Context<'_>) -> Finding {
+    const NO_JOURNAL: &str = "ext4 without a journal reuses no inode within a minute of its deletion: creating files after deleting \
+         some takes up to 1 ms each. Measure what makes files (inserts, write=rename) on a file system as your application's.";
     let options = &context.environment.file_system.options;
     if options.is_empty() {
         return Finding::untold();
@@ -157,19 +154,17 @@ pub(super) fn mount_options(context: &Context<'_>) -> Finding {
         .filter_map(|option| Some((option, remarkable(option)?)));
     let worst = remarks.min_by_key(|(_, (problem, _))| !problem);
     match worst {
-        None if context.facts.disk.no_journal => Finding::warning(
-            format!("{found}; ext4 without a journal"),
-            "ext4 without a journal reuses no inode within a minute of its deletion: creating files after deleting \
-             some takes up to 1 ms each. Measure what makes files (inserts, write=rename) on a file system as your application's.",
-        ),
+        None if context.facts.disk.no_journal => {
+            Finding::warning(format!("{found}; ext4 without a journal")).by(NO_JOURNAL)
+        }
         None => Finding::ok(found),
         Some((option, (problem, mend))) => {
             let found = format!("{option}, among {found}");
             let finding = match problem {
-                true => Finding::problem(found, mend),
-                false => Finding::warning(found, mend),
+                true => Finding::problem(found),
+                false => Finding::warning(found),
             };
-            finding.of(WarningKind::Other)
+            finding.by(mend).of(WarningKind::Other)
         }
     }
 }
@@ -180,16 +175,10 @@ pub(super) fn device_kind(context: &Context<'_>) -> Finding {
     };
     let found = describe(device);
     if device.name.starts_with("zram") || device.name.starts_with("ram") {
-        return Finding::problem(
-            format!("{found}: memory"),
-            "Give a directory on the disk that your application will use.",
-        );
+        return Finding::problem(format!("{found}: memory"));
     }
-    Finding::judged(
-        found,
-        context.facts.disk.cached_twice,
-        "It keeps its file in the page cache, too, so nothing is ever cold: losetup --direct-io=on.",
-    )
+    Finding::judged(found, context.facts.disk.cached_twice)
+        .by("It keeps its file in the page cache, too, so nothing is ever cold: losetup --direct-io=on.")
 }
 
 /// Its name, model, write cache and scheduler.
@@ -222,7 +211,7 @@ pub(super) fn read_ahead(context: &Context<'_>) -> Finding {
          application's disk has as much.",
         device.name
     );
-    Finding::judged(format!("{kib} KiB"), kib > LARGE_READ_AHEAD_KIB, &mend)
+    Finding::judged(format!("{kib} KiB"), kib > LARGE_READ_AHEAD_KIB).by(mend)
 }
 
 pub(super) fn free_space(context: &Context<'_>) -> Finding {
@@ -239,23 +228,17 @@ pub(super) fn free_space(context: &Context<'_>) -> Finding {
         format_bytes(demand.least_disk_bytes)
     );
     if free < demand.least_disk_bytes {
-        return Finding::problem(found, "Free some, or give another directory.");
+        return Finding::problem(found).by("Free some, or give another directory.");
     }
-    Finding::judged(
-        found,
-        free < demand.disk_bytes,
-        "Free some, choose a smaller scale, or give another directory.",
-    )
+    Finding::judged(found, free < demand.disk_bytes)
 }
 
 pub(super) fn sync(context: &Context<'_>) -> Finding {
     let probe = match &context.facts.disk.probe {
         Some(Ok(probe)) => probe,
         Some(Err(error)) => {
-            return Finding::problem(
-                format!("nothing can be written here: {error}"),
-                "Give a directory in which you may write.",
-            );
+            return Finding::problem(format!("nothing can be written here: {error}"))
+                .by("Give a directory in which you may write.");
         }
         None => return Finding::unavailable("not tried"),
     };
@@ -268,19 +251,13 @@ pub(super) fn sync(context: &Context<'_>) -> Finding {
     let [fast_text, middle_text, slow_text] = [fast, middle, slow].map(milliseconds);
     let found = format!("4 KiB appended in {middle_text} ms, most in {fast_text} to {slow_text}");
     if middle < IMPLAUSIBLE_SYNC_NS {
-        return Finding::problem(
-            format!("{found}: faster than any device keeps data"),
-            "Look for nobarrier, eatmydata or a hypervisor's cache=unsafe; until then, no durable write is one.",
-        );
+        return Finding::problem(format!("{found}: faster than any device keeps data"))
+            .by("Look for nobarrier, eatmydata or a hypervisor's cache=unsafe; until then, no durable write is one.");
     }
     let waits = slow / fast.max(1) >= UNSTEADY;
     // All are slow where others write all the time; a device that is always so slow is what it is.
     let slowed = middle > SLOW_SYNC_NS && !spins(context) && rows::others_work(context);
-    Finding::judged(
-        found,
-        waits || slowed,
-        "Stop other work: a sync waits for a CPU, and behind others' writes.",
-    )
+    Finding::judged(found, waits || slowed)
 }
 
 /// A spinning disk takes milliseconds. A virtual one often says that it spins.

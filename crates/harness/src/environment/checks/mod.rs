@@ -17,6 +17,7 @@ use super::{control_group, device, examine_below, mounts};
 use crate::{HarnessError, counting};
 use rows::TABLE;
 use rustix::fs::Access;
+use serde::Deserialize;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -61,13 +62,18 @@ pub fn warnings(
 }
 
 fn warnings_by(context: &Context<'_>) -> Vec<Warning> {
-    let found = TABLE.iter().map(|row| (row, (row.judge)(context)));
+    let found = TABLE.iter().map(|row| (row, row.judged(context)));
     let mut found: Vec<(&Row, Finding)> = found.filter(|(_, finding)| finding.spoils()).collect();
     found.sort_by_key(|(_, finding)| finding.state != CheckState::Problem);
     let warnings = found.into_iter().filter_map(|(row, finding)| {
         Some(Warning {
             kind: finding.kind?,
-            message: format!("{}: {}. {}", capitalised(row.name), finding.found, row.why),
+            message: format!(
+                "{}: {}. {}",
+                capitalised(&row.words.name),
+                finding.found,
+                row.words.why
+            ),
             advice: finding.mend.unwrap_or_default(),
         })
     });
@@ -105,14 +111,17 @@ pub fn check_up(directory: &Path, demand: &Demand) -> Result<Checkup, HarnessErr
 
 fn checks(context: &Context<'_>) -> Vec<Check> {
     let check = |row: &Row| {
-        let finding = (row.judge)(context);
+        let Words {
+            group, name, why, ..
+        } = &row.words;
+        let finding = row.judged(context);
         Check {
-            name: row.name.to_owned(),
-            group: row.group,
+            name: name.clone(),
+            group: *group,
             state: finding.state,
             found: finding.found,
             mend: finding.mend,
-            why: row.why.to_owned(),
+            why: why.clone(),
         }
     };
     TABLE.iter().map(check).collect()
@@ -195,12 +204,30 @@ struct Context<'a> {
     facts: &'a Facts,
 }
 
-/// A thing to look at: how it is called, why it matters, and what it means for a measurement here.
-struct Row {
+/// What a thing to look at is called, why it matters, and how to mend it.
+#[derive(Deserialize)]
+struct Words {
     group: CheckGroup,
-    name: &'static str,
-    why: &'static str,
+    name: String,
+    why: String,
+    #[serde(default)]
+    mend: String,
+}
+
+/// A thing to look at, and what it means for a measurement here.
+struct Row {
+    words: Words,
     judge: fn(&Context<'_>) -> Finding,
+}
+
+impl Row {
+    fn judged(&self, context: &Context<'_>) -> Finding {
+        let mut finding = (self.judge)(context);
+        if let Some(mend) = finding.mend.as_mut().filter(|mend| mend.is_empty()) {
+            mend.clone_from(&self.words.mend);
+        }
+        finding
+    }
 }
 
 /// What was found of one thing.
@@ -208,35 +235,37 @@ struct Row {
 struct Finding {
     state: CheckState,
     found: String,
+    /// How to mend it, where there is something to mend; empty: as its row says.
     mend: Option<String>,
     /// What a run calls it that warns of it.
     kind: Option<WarningKind>,
 }
 
 impl Finding {
-    fn new(state: CheckState, found: impl Into<String>, mend: Option<&str>) -> Self {
+    fn new(state: CheckState, found: impl Into<String>) -> Self {
+        let mend = matches!(state, CheckState::Warning | CheckState::Problem);
         Self {
             state,
             found: found.into(),
-            mend: mend.map(str::to_owned),
+            mend: mend.then(String::new),
             kind: None,
         }
     }
 
     fn ok(found: impl Into<String>) -> Self {
-        Self::new(CheckState::Ok, found, None)
+        Self::new(CheckState::Ok, found)
     }
 
-    fn warning(found: impl Into<String>, mend: &str) -> Self {
-        Self::new(CheckState::Warning, found, Some(mend))
+    fn warning(found: impl Into<String>) -> Self {
+        Self::new(CheckState::Warning, found)
     }
 
-    fn problem(found: impl Into<String>, mend: &str) -> Self {
-        Self::new(CheckState::Problem, found, Some(mend))
+    fn problem(found: impl Into<String>) -> Self {
+        Self::new(CheckState::Problem, found)
     }
 
     fn unavailable(found: impl Into<String>) -> Self {
-        Self::new(CheckState::Unavailable, found, None)
+        Self::new(CheckState::Unavailable, found)
     }
 
     /// The system does not tell.
@@ -244,18 +273,28 @@ impl Finding {
         Self::unavailable("not told here")
     }
 
-    /// A warning with the way to mend it where it spoils a measurement.
-    fn judged(found: impl Into<String>, spoils: bool, mend: &str) -> Self {
-        if spoils {
-            Self::warning(found, mend)
-        } else {
-            Self::ok(found)
+    /// A warning where it spoils a measurement.
+    fn judged(found: impl Into<String>, spoils: bool) -> Self {
+        match spoils {
+            true => Self::warning(found),
+            false => Self::ok(found),
         }
     }
 
-    /// A feature that is not there, and how to get it.
-    fn lacking(found: impl Into<String>, mend: &str) -> Self {
-        Self::new(CheckState::Unavailable, found, Some(mend))
+    /// A feature that is not there, and can be had.
+    fn lacking(found: impl Into<String>) -> Self {
+        Self {
+            mend: Some(String::new()),
+            ..Self::unavailable(found)
+        }
+    }
+
+    /// Where it is to be mended, in this way.
+    fn by(self, mend: impl Into<String>) -> Self {
+        Self {
+            mend: self.mend.map(|_| mend.into()),
+            ..self
+        }
     }
 
     /// A run warns of it, too.

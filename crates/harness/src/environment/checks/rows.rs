@@ -1,9 +1,10 @@
 //! The table: what is looked at, group by group, and what it means.
 
-use super::{Context, Finding, Root, Row, disk};
+use super::{Context, Finding, Root, Row, Words, disk};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use stowplan_model::CheckGroup::{self, Disk, Features, Memory, OtherWork, Processor};
-use stowplan_model::{WarningKind, format_bytes};
+use std::sync::LazyLock;
+use stowplan_model::{CheckGroup, WarningKind, format_bytes};
 
 /// Load per CPU above which other work clearly takes part.
 const LOAD_PER_CPU: f64 = 0.5;
@@ -32,183 +33,54 @@ const FAST_CLOCKS: [&str; 9] = [
 /// A clock that takes longer to read is no part of the processor, in nanoseconds.
 const SLOW_CLOCK_NS: f64 = 200.0;
 
-const fn row(
-    group: CheckGroup,
-    name: &'static str,
-    why: &'static str,
-    judge: fn(&Context<'_>) -> Finding,
-) -> Row {
-    Row {
-        group,
-        name,
-        why,
-        judge,
-    }
-}
+const WORDS: &str = include_str!("rows.toml");
 
 /// What is looked at.
-pub(super) const TABLE: &[Row] = &[
-    row(
-        Processor,
-        "build",
-        "Without optimisation this program's own code takes longer than what it measures.",
-        build,
-    ),
-    row(
-        Processor,
-        "CPUs",
-        "Waiting for a CPU is subtracted, but who had it meanwhile leaves its data in the caches; a thread that has used up its share is stopped in the middle of a block.",
-        cpus,
-    ),
-    row(
-        Processor,
-        "governor",
-        "At a low clock rate the processor slows down more than memory and disk do, so ratios change, too.",
-        governor,
-    ),
-    row(
-        Processor,
-        "virtual machine",
-        "Cold means cold in this guest: the host's own cache cannot be seen. What a sync means is the host's choice.",
-        virtual_machine,
-    ),
-    row(
-        Processor,
-        "clock",
-        "Ratios read the clock twice per block; percentiles read it once per operation, which takes about 24 ns with tsc.",
-        clock,
-    ),
-    row(
-        OtherWork,
-        "load",
-        "Beside two busy processes warm reads took 3 times as long by the wall clock, and 2 to 4% longer after waiting for a CPU was subtracted.",
-        load,
-    ),
-    row(
-        OtherWork,
-        "busy processes",
-        "They take CPUs, and parts of the caches, from what is measured.",
-        busy_processes,
-    ),
-    row(
-        OtherWork,
-        "waiting for CPU",
-        "It is subtracted, else the same precision takes 9 to 85 times as long. Above 5% two identical cells may differ by 3% instead of 1% before a session is unreliable.",
-        waiting,
-    ),
-    row(
-        OtherWork,
-        "others' writes",
-        "They stand in the same queue of the device as cold reads and syncs.",
-        writes,
-    ),
-    row(
-        OtherWork,
-        "file scanner",
-        "It is asked before a file is opened, and mostly reads it: each time that a separate file is read, and once for a database.",
-        scanner,
-    ),
-    row(
-        Memory,
-        "memory",
-        "What is measured warm has to stay in the page cache: with 0.3% of its files read from the disk, a directory took 1.7 times as long.",
-        memory,
-    ),
-    row(
-        Memory,
-        "working set",
-        "Data that fits the processor's cache is measured there: files against SQLite took 2.10 times as long with 5 MB, 1.45 times with 1 GB.",
-        working_set,
-    ),
-    row(
-        Memory,
-        "page-out",
-        "What is measured warm does not stay in the page cache: a file of 50 MB of which nine tenths were gone after an idle minute is read in again before blocks, and lies there in another order.",
-        page_out,
-    ),
-    row(
-        Disk,
-        "file system",
-        "Opening, creating and syncing files is its work, and differs between file systems more than between stores.",
-        disk::file_system,
-    ),
-    row(
-        Disk,
-        "mount options",
-        "They decide what a sync promises, what a read writes, and how many bytes reach the device.",
-        disk::mount_options,
-    ),
-    row(
-        Disk,
-        "device",
-        "Cold reads and syncs are its speed; what is measured warm does not touch it.",
-        disk::device_kind,
-    ),
-    row(
-        Disk,
-        "read-ahead",
-        "With 8 MiB a cold SQLite read through a mapping fetched 697 KB for 10 KB, and took 8.9 times as long as a file.",
-        disk::read_ahead,
-    ),
-    row(
-        Disk,
-        "free space",
-        "A run refuses to begin without room for it, and a nearly full file system is slower.",
-        disk::free_space,
-    ),
-    row(
-        Disk,
-        "sync",
-        "Durable writes are timed by it. A virtual disk took 0.08 to 0.10 ms when calm, and 4.0 ms beside compilers.",
-        disk::sync,
-    ),
-    row(
-        Features,
-        "evicting files",
-        "Cold blocks begin with no page of their data in the cache: posix_fadvise, for each file, without root.",
-        eviction,
-    ),
-    row(
-        Features,
-        "seeing the cache",
-        "Without it neither a cold block nor a warm one can be proved to be one.",
-        residency,
-    ),
-    row(
-        Features,
-        "drop_caches",
-        "It empties memory of all files, names too, as after a reboot; data alone Stowplan evicts without it.",
-        drop_caches,
-    ),
-    row(
-        Features,
-        "open files",
-        "Engines of many tables keep many files open, and fail where they may not.",
-        open_files,
-    ),
-    row(
-        Features,
-        "strace",
-        "It shows which system calls an operation makes; a traced call takes 83 µs, so never while timing.",
-        strace,
-    ),
-    row(
-        Features,
-        "FUSE",
-        "A file system in a process can lose what was not synced: how losing power is tried without losing power.",
-        fuse,
-    ),
-];
+pub(super) static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let words: BTreeMap<String, Vec<Words>> = toml::from_str(WORDS).unwrap_or_default();
+    let row = |words: Words| {
+        let judge = judge_of(&words.name)?;
+        Some(Row { words, judge })
+    };
+    words.into_values().flatten().filter_map(row).collect()
+});
+
+fn judge_of(name: &str) -> Option<fn(&Context<'_>) -> Finding> {
+    Some(match name {
+        "build" => build,
+        "CPUs" => cpus,
+        "governor" => governor,
+        "virtual machine" => virtual_machine,
+        "clock" => clock,
+        "load" => load,
+        "busy processes" => busy_processes,
+        "waiting for CPU" => waiting,
+        "others' writes" => writes,
+        "file scanner" => scanner,
+        "memory" => memory,
+        "working set" => working_set,
+        "page-out" => page_out,
+        "file system" => disk::file_system,
+        "mount options" => disk::mount_options,
+        "device" => disk::device_kind,
+        "read-ahead" => disk::read_ahead,
+        "free space" => disk::free_space,
+        "sync" => disk::sync,
+        "evicting files" => eviction,
+        "seeing the cache" => residency,
+        "drop_caches" => |context| device_file(context.facts.drop_caches),
+        "open files" => open_files,
+        "strace" => strace,
+        "FUSE" => |context| device_file(context.facts.fuse),
+        _ => return None,
+    })
+}
 
 fn build(context: &Context<'_>) -> Finding {
     if context.environment.optimised {
         return Finding::ok(format!("optimised, version {}", env!("CARGO_PKG_VERSION")));
     }
-    Finding::problem(
-        "not optimised",
-        "Build it with 'cargo build --release' and run again.",
-    )
-    .of(WarningKind::DebugBuild)
+    Finding::problem("not optimised").of(WarningKind::DebugBuild)
 }
 
 fn cpus(context: &Context<'_>) -> Finding {
@@ -216,30 +88,20 @@ fn cpus(context: &Context<'_>) -> Finding {
     let model = context.environment.cpu.as_ref();
     let found = count.to_string() + &model.map_or(String::new(), |model| format!(", {model}"));
     if let Some(limit) = context.facts.cpu_limit {
-        return Finding::warning(
-            format!("{found}; limited to {limit:.1} CPUs by the control group"),
-            "Lift the limit for the run (docker run without --cpus, a pod without limits.cpu).",
-        )
+        return Finding::warning(format!(
+            "{found}; limited to {limit:.1} CPUs by the control group"
+        ))
+        .by("Lift the limit for the run (docker run without --cpus, a pod without limits.cpu).")
         .of(WarningKind::Other);
     }
-    Finding::judged(
-        found,
-        count == 1,
-        "Measure where there are two CPUs or more: one is shared by what is measured, this \
-         program and the system.",
-    )
+    Finding::judged(found, count == 1)
 }
 
 fn governor(context: &Context<'_>) -> Finding {
     let Some(governor) = &context.environment.governor else {
         return Finding::unavailable("not told here, as in most virtual machines");
     };
-    Finding::judged(
-        governor,
-        governor == "powersave",
-        "Switch to 'performance' for the run: sudo cpupower frequency-set -g performance.",
-    )
-    .of(WarningKind::Governor)
+    Finding::judged(governor, governor == "powersave").of(WarningKind::Governor)
 }
 
 fn virtual_machine(context: &Context<'_>) -> Finding {
@@ -250,11 +112,7 @@ fn virtual_machine(context: &Context<'_>) -> Finding {
     let guest = ["virtual machine", "Windows"]
         .iter()
         .any(|sign| found.contains(sign));
-    Finding::judged(
-        found,
-        guest,
-        "Measure where the data will live; believe cold reads and syncs of this host only.",
-    )
+    Finding::judged(found, guest)
 }
 
 fn clock(context: &Context<'_>) -> Finding {
@@ -265,13 +123,7 @@ fn clock(context: &Context<'_>) -> Finding {
         found.push_str(&format!(", {ns:.0} ns to read"));
         slow |= ns > SLOW_CLOCK_NS;
     }
-    Finding::judged(
-        found,
-        slow,
-        "Trust the ratios; percentiles of fast operations are too high here. The kernel says why \
-         it does not use tsc: 'sudo dmesg | grep -i tsc'.",
-    )
-    .of(WarningKind::ClockSource)
+    Finding::judged(found, slow).of(WarningKind::ClockSource)
 }
 
 fn load(context: &Context<'_>) -> Finding {
@@ -286,8 +138,6 @@ fn load(context: &Context<'_>) -> Finding {
     Finding::judged(
         format!("{load:.2} on {cpus} over the last minute"),
         load > LOAD_PER_CPU * f64::from(count),
-        "Stop other work, or measure more rounds: waiting for a CPU is subtracted, but caches and \
-         disks are shared.",
     )
     .of(WarningKind::Load)
 }
@@ -304,31 +154,21 @@ fn busy_processes(context: &Context<'_>) -> Finding {
         more => format!(" and {more} more"),
     };
     let named = busy[..NAMED.min(busy.len())].join(", ");
-    Finding::warning(
-        format!("{named}{more} of a CPU"),
-        "Stop them, or wait until they are done; 'top' shows them.",
-    )
+    Finding::warning(format!("{named}{more} of a CPU"))
 }
 
 fn waiting(context: &Context<'_>) -> Finding {
     if !context.environment.run_queue_delay {
-        return Finding::warning(
-            "the system does not tell, so it cannot be subtracted",
-            "Run on an otherwise idle machine, or on Linux with /proc/thread-self/schedstat.",
-        )
-        .of(WarningKind::NoRunQueueDelay);
+        return Finding::warning("the system does not tell, so it cannot be subtracted")
+            .by("Run on an otherwise idle machine, or on Linux with /proc/thread-self/schedstat.")
+            .of(WarningKind::NoRunQueueDelay);
     }
     let Some(share) = context.facts.waiting else {
         return Finding::untold();
     };
-    Finding::judged(
-        format!(
-            "{:.1}% of the time, and it can be subtracted",
-            share * 100.0
-        ),
-        share > WAITING,
-        "Stop other work, or give it other CPUs (taskset).",
-    )
+    let percent = share * 100.0;
+    let found = format!("{percent:.1}% of the time, and it can be subtracted");
+    Finding::judged(found, share > WAITING)
 }
 
 fn writes(context: &Context<'_>) -> Finding {
@@ -339,14 +179,15 @@ fn writes(context: &Context<'_>) -> Finding {
     Finding::judged(
         format!("{} per second to {}", format_bytes(rate), device.name),
         rate > FOREIGN_BYTES_PER_SECOND,
-        "Stop them (iotop shows who it is), or do not trust cold reads and durable writes.",
     )
     .of(WarningKind::ForeignWrites)
 }
 
 /// Whether something else runs; that a system does not tell is nothing of the sort.
 pub(super) fn others_work(context: &Context<'_>) -> bool {
-    let others = TABLE.iter().filter(|row| row.group == OtherWork);
+    let others = TABLE
+        .iter()
+        .filter(|row| row.words.group == CheckGroup::OtherWork);
     let mut found = others.map(|row| (row.judge)(context));
     found.any(|finding| finding.spoils() && finding.kind != Some(WarningKind::NoRunQueueDelay))
 }
@@ -361,12 +202,7 @@ fn scanner(context: &Context<'_>) -> Finding {
             }
         });
     }
-    Finding::warning(
-        found[..NAMED.min(found.len())].join(", "),
-        "Have it leave the directory out, or measure what it costs: 'stowplan study scanner' has files and \
-         a database with such a scanner and without.",
-    )
-    .of(WarningKind::Scanner)
+    Finding::warning(found[..NAMED.min(found.len())].join(", ")).of(WarningKind::Scanner)
 }
 
 fn memory(context: &Context<'_>) -> Finding {
@@ -384,7 +220,6 @@ fn memory(context: &Context<'_>) -> Finding {
             format_bytes(context.demand.cached_bytes)
         ),
         context.demand.cached_bytes > available,
-        "Choose a smaller scale, measure fewer cells at a time with --only, or free memory.",
     )
     .of(WarningKind::Memory)
 }
@@ -407,7 +242,6 @@ fn working_set(context: &Context<'_>) -> Finding {
             format_bytes(cache)
         ),
         visited < cache.saturating_mul(CACHE_MULTIPLE),
-        "Use a larger dataset unless your application's data is as small; ratios can differ by half.",
     )
     .of(WarningKind::WorkingSet)
 }
@@ -419,15 +253,11 @@ fn page_out(context: &Context<'_>) -> Finding {
     }
     let (names, stop): (Vec<&str>, Vec<&str>) =
         evicts.iter().map(|(name, stop)| (*name, &**stop)).unzip();
-    Finding::judged(
-        format!(
-            "{} evicts pages that are idle for a while",
-            names.join(", ")
-        ),
-        context.demand.cached_bytes > 0,
-        &format!("For the run, switch it off: {}.", stop.join("; ")),
-    )
-    .of(WarningKind::PageOut)
+    let names = names.join(", ");
+    let found = format!("{names} evicts pages that are idle for a while");
+    Finding::judged(found, context.demand.cached_bytes > 0)
+        .by(format!("For the run, switch it off: {}.", stop.join("; ")))
+        .of(WarningKind::PageOut)
 }
 
 /// What DAMON may be told to do with idle pages.
@@ -478,48 +308,25 @@ fn eviction(context: &Context<'_>) -> Finding {
     if disk::in_memory(context) {
         return Finding::unavailable("memory is all there is here");
     }
-    Finding::judged(
-        format!(
-            "{} of {} pages stayed",
-            left.resident_pages, left.checked_pages
-        ),
-        left.resident_pages > 0,
-        "Rely on warm comparisons only, or measure on another file system.",
-    )
+    let (stayed, all) = (left.resident_pages, left.checked_pages);
+    Finding::judged(format!("{stayed} of {all} pages stayed"), stayed > 0)
 }
 
 fn residency(context: &Context<'_>) -> Finding {
     match context.environment.residency_check.as_deref() {
         Some("mincore") => Finding::ok("by mincore; cachestat, which is faster, needs Linux 6.5"),
         Some(how) => Finding::ok(format!("by {how}")),
-        None => Finding::warning(
-            "neither cachestat nor mincore works",
-            "Rely on warm comparisons only, or run on Linux.",
-        )
-        .of(WarningKind::NoResidencyCheck),
+        None => Finding::warning("neither cachestat nor mincore works")
+            .of(WarningKind::NoResidencyCheck),
     }
 }
 
-fn drop_caches(context: &Context<'_>) -> Finding {
-    device_file(
-        context.facts.drop_caches,
-        "Only root may, and not in every container; only 'all-cold' needs it.",
-    )
-}
-
-fn fuse(context: &Context<'_>) -> Finding {
-    device_file(
-        context.facts.fuse,
-        "Allow /dev/fuse to this user (docker run --device /dev/fuse --cap-add SYS_ADMIN).",
-    )
-}
-
 /// Something behind a file that must be writable.
-fn device_file(writable: Option<bool>, mend: &str) -> Finding {
+fn device_file(writable: Option<bool>) -> Finding {
     match writable {
-        None => Finding::lacking("there is none", mend),
+        None => Finding::lacking("there is none"),
         Some(true) => Finding::ok("yes"),
-        Some(false) => Finding::lacking("not for this user", mend),
+        Some(false) => Finding::lacking("not for this user"),
     }
 }
 
@@ -527,17 +334,13 @@ fn open_files(context: &Context<'_>) -> Finding {
     let Some(files) = context.facts.open_files else {
         return Finding::ok("no limit");
     };
-    Finding::judged(
-        format!("{files} at once"),
-        files < FEW_FILES,
-        "ulimit -n 1024, before starting a run.",
-    )
+    Finding::judged(format!("{files} at once"), files < FEW_FILES)
 }
 
 fn strace(context: &Context<'_>) -> Finding {
     match &context.facts.strace {
         Some(path) => Finding::ok(path),
-        None => Finding::lacking("not found", "apt install strace, or your system's way."),
+        None => Finding::lacking("not found"),
     }
 }
 

@@ -449,3 +449,11 @@ fn a_run_is_warned_of_the_writes_of_others_and_of_problems_first() {
         [WarningKind::MemoryFileSystem, WarningKind::ForeignWrites]
     );
 }
+
+#[test]
+fn each_thing_that_has_words_is_looked_at() {
+    let words = include_str!("rows.toml");
+    let named = words.lines().filter(|line| *line == "[[row]]").count();
+    assert_eq!(TABLE.len(), named);
+    assert!(named > 20, "{named}");
+}

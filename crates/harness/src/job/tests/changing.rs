@@ -215,8 +215,8 @@ fn overwrites_that_nobody_else_checks_are_read_back_after_closing() {
         drop(store);
         let mut job = lab.writes(0, 4, COUNT - 4);
         job.workload.threads = threads;
-        job.dataset = None;
-        job.versions = None;
+        job.paths.dataset = None;
+        job.paths.versions = None;
         match (flaw, played(&job, flaw)) {
             ("none", done) => assert!(done.is_ok(), "{threads}: {done:?}"),
             (_, done) => {

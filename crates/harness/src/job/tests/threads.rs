@@ -84,7 +84,7 @@ fn the_store_that_does_nothing_is_timed_by_several_threads() {
     let path = lab.path("sequence");
     sequence::write_steps(&path, 100, &Workload::default(), 100, 1, |_| 1).unwrap();
     let mut job = by(5, lab.reads(BlockKind::Ratio, 0, 10, 90));
-    job.dataset = None;
+    job.paths.dataset = None;
     let measurement = lab.measured(job);
     assert_eq!((measurement.operations, measurement.bytes), (90, 90));
 }

@@ -177,21 +177,18 @@ fn what_is_used_again_later_needs_its_room_in_between() {
         comparison_ids(&plan),
         ["read", "cold", "write", "lax-first"]
     );
-    let later = Uses::of(&plan.comparisons[1..]);
+    let (datasets, instances) = uses(&plan.comparisons[1..]);
     let unused: Vec<&str> = read
         .cells
         .iter()
-        .filter(|cell| !later.instance(cell))
+        .filter(|cell| !instances.contains_key(&*cell.instance))
         .map(|cell| cell.key.as_str())
         .collect();
     assert_eq!(unused, ["sql", "tree"], "files are read cold later");
-    assert!(later.dataset("blobs") && later.dataset("spare"));
-    assert!(!Uses::of(&plan.comparisons[3..]).dataset("blobs"));
-    assert!(Uses::of(&[]) == Uses::default());
-    let all = Uses::of(&plan.comparisons);
-    let files = cell(&plan, "read/dir");
-    let exists: Vec<bool> = (0..4).map(|i| all.instance_exists(files, i)).collect();
-    assert_eq!(exists, [true, true, false, false], "writes have their own");
-    let spare: Vec<bool> = (0..4).map(|i| all.dataset_exists("spare", i)).collect();
-    assert_eq!(spare, [false, false, false, true]);
+    assert!(datasets.contains_key("blobs") && datasets.contains_key("spare"));
+    assert!(!uses(&plan.comparisons[3..]).0.contains_key("blobs"));
+    let (datasets, instances) = uses(&plan.comparisons);
+    let files = &*cell(&plan, "read/dir").instance;
+    assert_eq!(instances[files], 0..=1, "writes have their own");
+    assert_eq!(datasets["spare"], 3..=3);
 }

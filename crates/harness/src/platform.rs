@@ -1,4 +1,4 @@
-//! Linux.
+//! Calls of the system, and what it tells of the machine. What it does not offer is `None`.
 
 mod fanotify;
 mod listener;
@@ -8,10 +8,20 @@ pub(crate) use fanotify::{ends_with_this, mount_for_itself, why_nothing_is_scann
 pub(crate) use listener::listen;
 pub(crate) use mounting::*;
 
-use super::Extent;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+
+/// A stretch of a file that lies in one piece on its device; bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Where it begins in the file.
+    pub(crate) logical: u64,
+    /// Where it begins on the device.
+    pub(crate) physical: u64,
+    /// Its length.
+    pub(crate) bytes: u64,
+}
 
 /// `cachestat` has this number on every architecture but Alpha.
 const SYS_CACHESTAT: libc::c_long = 451;
