@@ -7,19 +7,16 @@
 //! compiled.
 
 use crate::options::{OptionValue as _, StoreOptions};
+use crate::store::Kind;
 use crate::{
     Access, Buffer, Connection, Found, Key, KeyForm, Lent, Result, Session, Shared, Store,
-    StoreError, StoreKind, disk,
+    StoreError, disk,
 };
 use std::fs::{self, File};
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use stowplan_model::{
-    Capabilities, Delivery, DurabilityClaim, Footprint, Operation, Setting, Settings,
-};
+use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Footprint, Operation, Settings};
 
-/// Is shown each value of a scan.
-pub type Visit<'v> = dyn FnMut(Key, &[u8]) + 'v;
+pub use crate::store::Visit;
 
 /// An opened engine, which the connections of a store share.
 pub trait Engine: Sized + Send + Sync + 'static {
@@ -278,65 +275,25 @@ pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u3
     }
 }
 
-/// The kind of store that an engine makes: what the registry lists.
-pub struct KvKind<E>(PhantomData<fn() -> E>);
-
-impl<E> KvKind<E> {
-    /// The kind.
+impl Kind {
+    /// Makes the kind of store of an engine: what the registry lists.
     #[must_use]
-    #[expect(
-        clippy::new_without_default,
-        reason = "for statics, which need a const"
-    )]
-    pub const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<E: Engine> StoreKind for KvKind<E> {
-    fn name(&self) -> &'static str {
-        E::STORE
-    }
-
-    fn about(&self) -> &'static str {
-        E::ABOUT
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        E::Options::SETTINGS
-    }
-
-    fn engine(&self) -> Option<(&'static str, String)> {
-        Some(E::version())
-    }
-
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        E::Options::from_settings(settings).map(|options| E::capabilities(&options))
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let store = KvStore::<E>::new(directory, settings)?;
-        let made = E::open(directory, &store.options, true).and_then(E::close);
-        made.map_err(in_place::<E>("create", directory))?;
-        if store.form == KeyForm::Text {
-            let marker = directory.join(TEXT_MARKER);
-            File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
-            let synced = File::open(directory).and_then(|directory| directory.sync_all());
-            synced.map_err(StoreError::io("sync", directory))?;
+    pub const fn of_engine<E: Engine>() -> Self {
+        Self {
+            engine: Some(E::version),
+            ..Self::new(
+                (E::STORE, E::ABOUT, E::Options::SETTINGS),
+                |settings| E::Options::from_settings(settings).map(|o| E::capabilities(&o)),
+                |directory, settings, new| {
+                    let store = KvStore::<E>::new(directory, settings)?;
+                    match new {
+                        true => store.create()?,
+                        false => store.open()?,
+                    }
+                    Ok(Box::new(store))
+                },
+            )
         }
-        Ok(Box::new(store))
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let store = KvStore::<E>::new(directory, settings)?;
-        let opened = E::open(directory, &store.options, false).and_then(E::close);
-        opened.map_err(in_place::<E>("open", directory))?;
-        let kept = store.kept_form();
-        if kept != store.form {
-            let detail = format!("its keys are of the form key={}", kept.word());
-            return Err(in_place::<E>("open", directory)(StoreError::said(detail)));
-        }
-        Ok(Box::new(store))
     }
 }
 
@@ -360,6 +317,32 @@ impl<E: Engine> KvStore<E> {
             form: KeyForm::of(settings)?,
             engine: Shared::new(),
         })
+    }
+
+    fn create(&self) -> Result<()> {
+        let made = E::open(&self.directory, &self.options, true).and_then(E::close);
+        made.map_err(in_place::<E>("create", &self.directory))?;
+        if self.form == KeyForm::Text {
+            let marker = self.directory.join(TEXT_MARKER);
+            File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
+            let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
+            synced.map_err(StoreError::io("sync", &self.directory))?;
+        }
+        Ok(())
+    }
+
+    /// Sees whether there is one that can be opened with these settings.
+    fn open(&self) -> Result<()> {
+        self.give_back(self.get()?)?;
+        match self.kept_form() {
+            kept if kept == self.form => Ok(()),
+            kept => {
+                let detail = format!("its keys are of the form key={}", kept.word());
+                Err(in_place::<E>("open", &self.directory)(StoreError::said(
+                    detail,
+                )))
+            }
+        }
     }
 
     /// The form of the keys on disk.
@@ -588,12 +571,7 @@ impl<E: Engine> Session for KvSession<'_, E> {
         deleted.map_err(at_key::<E>("delete", key))
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let alone = self.open.is_none();
         if alone {
             self.begin(Access::Read)?;

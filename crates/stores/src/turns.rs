@@ -1,57 +1,70 @@
-//! Whose turn it is to add and remove files.
+//! Whose turn it is to write, among the connections of this process.
 //!
-//! SQLite lets one connection write at a time, but between a row and its file it does not help: a
-//! file that goes after its row must not be one that another thread has meanwhile given to a new
-//! row. So whoever changes rows keeps the others of this process waiting until the files are done.
+//! SQLite lets one connection write at a time. Where a change is more than a transaction of SQLite's (a file
+//! beside the row, a layer in memory before it), whoever makes it keeps the others waiting until all of it
+//! is done.
 
 use crate::{Result, StoreError};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub(super) struct Turns {
-    taken: Mutex<bool>,
+pub(crate) struct Turns {
+    store: &'static str,
+    state: Mutex<State>,
     freed: Condvar,
-    /// How long one waits, as it does for SQLite's lock.
+    /// How long one waits. Without a limit, a thread with two connections could wait for itself.
     patience: Duration,
 }
 
+#[derive(Default)]
+struct State {
+    taken: bool,
+    /// A wake-up is a system call, where nobody waits too.
+    waiting: usize,
+}
+
 /// Ends when it is dropped.
-pub(super) struct Turn<'t>(&'t Turns);
+pub(crate) struct Turn<'t>(&'t Turns);
 
 impl Turns {
-    pub(super) fn new(patience: Duration) -> Self {
+    pub(crate) fn of(store: &'static str, patience: Duration) -> Self {
         Self {
-            taken: Mutex::new(false),
+            store,
+            state: Mutex::default(),
             freed: Condvar::new(),
             patience,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the turn; a conflict if it does not come in time.
-    pub(super) fn take(&self) -> Result<Turn<'_>> {
-        let waited = self
-            .freed
-            .wait_timeout_while(self.lock(), self.patience, |taken| *taken);
-        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if *taken {
-            return Err(StoreError::conflict(
-                "files-indexed",
-                "write",
-                "another connection has a transaction open",
-            ));
+    pub(crate) fn take(&self) -> Result<Turn<'_>> {
+        let mut state = self.lock();
+        if state.taken {
+            state.waiting += 1;
+            let still = |state: &mut State| state.taken;
+            let waited = self.freed.wait_timeout_while(state, self.patience, still);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
-        *taken = true;
+        if state.taken {
+            let why = "another connection has a transaction open";
+            return Err(StoreError::conflict(self.store, "write", why));
+        }
+        state.taken = true;
         Ok(Turn(self))
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        *self.0.lock() = false;
-        self.0.freed.notify_one();
+        let mut state = self.0.lock();
+        state.taken = false;
+        if state.waiting > 0 {
+            self.0.freed.notify_one();
+        }
     }
 }

@@ -10,12 +10,12 @@
 //! Another process that deletes looks like damage.
 
 use super::store::CompositeStore;
-use super::turns::Turn;
 use crate::files::name::{Layout, Name};
 use crate::files::named::NamedFiles;
 use crate::sqlite::table::row_id;
 use crate::sqlite::{SqliteSession, key_failed};
-use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
+use crate::turns::Turn;
+use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError, Visit};
 use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -176,12 +176,7 @@ impl<'c> IndexedSession<'c> {
         }
     }
 
-    fn scan_values(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan_values(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let layout = self.store.options.files.layout;
         let (files, buffer, removed) = (&mut self.files, &mut self.scanned, &self.store.removed);
         let removed_before = self.began.unwrap_or_else(|| removed.load(SeqCst));
@@ -280,12 +275,7 @@ impl Session for IndexedSession<'_> {
         self.or_undo(deleted)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let scanned = self.scan_values(from, limit, visit);
         self.or_undo(scanned)
     }

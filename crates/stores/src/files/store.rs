@@ -246,7 +246,7 @@ fn is_directory(entry: &DirEntry) -> Result<bool> {
 }
 
 /// The numbers that name entries of a directory.
-fn numbers(path: &Path, min_digits: usize) -> Result<Vec<u64>> {
+pub(super) fn numbers(path: &Path, min_digits: usize) -> Result<Vec<u64>> {
     entries(path)?
         .filter_map(|entry| {
             entry

@@ -11,7 +11,7 @@ mod index;
 mod session;
 
 use crate::options::StoreOptions as _;
-use crate::store::{Kind, Plain, no_ladder};
+use crate::store::{Kind, OPERATIONS, Plain};
 use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, choice, disk, options};
 use commits::Commits;
 use index::Index;
@@ -24,7 +24,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Settings};
+use stowplan_model::{Capabilities, Delivery, Footprint, Settings};
 
 const STORE: &str = "flat";
 const VALUES_FILE: &str = "values.bin";
@@ -77,42 +77,32 @@ impl Options {
     }
 
     fn syncs(&self) -> bool {
-        match self.sync {
-            Sync::Off => false,
-            Sync::Commit => true,
-        }
+        self.sync == Sync::Commit
     }
 }
 
 /// One flat file. See the module. Values never share bytes; whoever reads a value while another thread
 /// overwrites it may find both mixed.
-pub(crate) const KIND: &Kind = &Kind {
-    name: STORE,
-    about: "the floor: one open file of concatenated values, their places in memory",
-    settings: Options::SETTINGS,
-    engine: None,
-    keeps_values: true,
+pub(crate) const KIND: &Kind = &Kind::new(
+    (
+        STORE,
+        "the floor: one open file of concatenated values, their places in memory",
+        Options::SETTINGS,
+    ),
     capabilities,
-    open: |directory, settings, new| {
+    |directory, settings, new| {
         let options = Options::from_settings(settings)?;
         let store = FlatStore::open(STORE, directory, settings, options, new)?;
         Ok(Box::new(store))
     },
-    ladder: no_ladder,
-};
+);
 
 pub(crate) fn capabilities(settings: &Settings) -> Result<Capabilities> {
     let options = Options::from_settings(settings)?;
     let mut deliveries = vec![Delivery::Copy];
     deliveries.extend((options.read == ReadMode::Mmap).then_some(Delivery::InPlace));
     Ok(Capabilities {
-        operations: vec![
-            Operation::Read,
-            Operation::Overwrite,
-            Operation::Insert,
-            Operation::Delete,
-            Operation::Scan,
-        ],
+        operations: OPERATIONS.to_vec(),
         deliveries,
         resizes: false,
         threads: true,

@@ -2,7 +2,7 @@
 
 use super::index::{MOST_KEYS, Span};
 use super::{FlatStore, ReadMode};
-use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
+use crate::{Access, Buffer, Found, Key, Result, Session, StoreError, Visit};
 use memmap2::Mmap;
 use rustix::io::retry_on_intr;
 use std::sync::Arc;
@@ -188,12 +188,7 @@ impl Session for FlatSession<'_> {
         Ok(true)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let mut visited = std::mem::take(&mut self.visited);
         visited.clear();
         visited.extend(self.store.index().from(from).take(limit));

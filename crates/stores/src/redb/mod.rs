@@ -3,7 +3,8 @@
 mod options;
 mod rows;
 
-use crate::kv::{Engine, KvKind, capabilities};
+use crate::kv::{Engine, capabilities};
+use crate::store::Kind;
 use crate::{Access, Lent, Result, StoreError, StoreKind, disk};
 use ::redb::{Database, ReadableDatabase as _, WriteTransaction};
 use options::Options;
@@ -21,7 +22,7 @@ const DATABASE: &str = "kv.redb";
 const ENGINE_VERSION: &str = "4.5.0";
 
 /// One table in a redb database. See the module.
-pub(crate) const KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
+pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<OpenDatabase>();
 
 /// What redb says.
 macro_rules! said {

@@ -6,7 +6,7 @@ use super::options::{Api, Options};
 use super::statement::{Parameters, Sql, Transaction};
 use super::table::{RowKey, Table, row_id};
 use super::{STORE, at, at_key, counters, database, integrity, is_key_taken};
-use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError};
+use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError, Visit};
 use rusqlite::types::ToSql as _;
 use rusqlite::{Connection, Row};
 use std::sync::Arc;
@@ -255,12 +255,7 @@ impl Session for SqliteSession<'_> {
         deleted.map_err(at_key("delete", key))
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let Some(k) = self.table.key(from) else {
             return Ok(0);
         };

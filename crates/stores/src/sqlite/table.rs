@@ -4,7 +4,7 @@ use super::options::{ColumnType, Pragmas};
 use super::statement::Parameters;
 use super::{STORE, key_failed};
 use crate::names::{Names, added};
-use crate::options::refuse_first;
+use crate::options::refuse;
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
 use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
@@ -47,22 +47,13 @@ impl Table {
             names: None,
         };
         let number = table.key == KeyForm::Integer;
-        refuse_first(
-            STORE,
-            [
-                (
-                    number && pragmas.names,
-                    "names=on with key=integer",
-                    "a name is text; use key=text",
-                ),
-                (
-                    number && !table.rowid,
-                    "rowid=off with key=integer",
-                    "a key that is a number is the row's own number; use key=text or rowid=on",
-                ),
-            ],
-        )?;
-        Ok(table)
+        let alone: Result<()> = refuse! { STORE;
+            number && pragmas.names => "combine names=on with key=integer",
+                "a name is text; use key=text";
+            number && !table.rowid => "combine rowid=off with key=integer",
+                "a key that is a number is the row's own number; use key=text or rowid=on";
+        };
+        alone.map(|()| table)
     }
 
     /// The same with the names of its values.

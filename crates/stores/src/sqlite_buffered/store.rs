@@ -56,7 +56,7 @@ impl Drop for BufferedStore {
 impl Store for BufferedStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
         let _undisturbed = self.shared.reading_disk();
-        let link = self.shared.base.connect().map_err(ours)?;
+        let link = self.shared.base.link().map_err(ours)?;
         Ok(Box::new(BufferedConnection { store: self, link }))
     }
 
@@ -67,8 +67,8 @@ impl Store for BufferedStore {
         disk::footprint_of_tree(&self.directory)
     }
 
-    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        self.shared.base.data_files().collect()
+    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        self.shared.base.data_files(keys)
     }
 
     /// Carries everything over first.
