@@ -98,6 +98,11 @@ fn checks<'b>() -> Vec<Check<'b>> {
             Bench::unknown_key,
         ),
         (
+            "a block that does not find what it should fails",
+            Need::Persistence,
+            Bench::unfit,
+        ),
+        (
             "reads are timed, in order and at random",
             Need::Workload(Workload::default),
             Bench::reads,
@@ -478,6 +483,26 @@ impl<'b> Bench<'b> {
                 "",
             )),
         }
+    }
+
+    /// Reads by the steps of another dataset, whose values have other sizes, or which has other keys too.
+    fn unfit(&self) -> Result<(), HarnessError> {
+        for (count, bytes) in [(VALUES, 0), (20 * VALUES, 10)] {
+            let other = self.prepared(count, SizeDistribution::Fixed { bytes })?;
+            let unfit = Built {
+                directory: self.built()?.directory,
+                dataset: other.dataset,
+            };
+            match self.block(&unfit, Workload::default(), BlockKind::Ratio, 100) {
+                Err(HarnessError::Worker { .. }) => {}
+                Err(error) => return Err(error),
+                Ok(_) => {
+                    let why = "it measured a block that was to read what is not there";
+                    return Err(HarnessError::worker(why, ""));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn at(&self, place: PathBuf) -> At {
