@@ -125,7 +125,7 @@ impl<'w> Climb<'w> {
     }
 
     /// The rungs; the last one is of all settings of the whole, also of those that its workload does not need.
-    pub(crate) fn to_the_whole(mut self) -> Vec<Rung> {
+    pub(crate) fn finish(mut self) -> Vec<Rung> {
         if let Some(last) = self.rungs.last_mut() {
             last.store = spec(self.kind, self.whole);
             last.workload = WorkloadSpec::default();

@@ -202,12 +202,11 @@ impl<T: OptionValue> Described<T> {
 
 /// Refuses the first thing that is there and cannot be: `is_there => "what it cannot", "why, and what would do";`.
 macro_rules! refuse {
-    ($store:expr; $($is_there:expr => $what:expr, $why:expr;)+) => {{
+    ($store:expr; $($is_there:expr => $what:expr, $why:expr;)+) => {
         $(if $is_there {
             return Err(crate::StoreError::unsupported($store, $what, $why));
         })+
-        Ok(())
-    }};
+    };
 }
 pub(crate) use refuse;
 

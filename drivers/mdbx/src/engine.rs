@@ -3,10 +3,10 @@
 use crate::environment::{self, Code, Environment, Order, Table as Handle, Transaction};
 use crate::options::{self, Options};
 use crate::{DATA_FILE, STORE};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use stowplan_model::{Capabilities, Settings};
 use stowplan_stores::kv::{Engine, Rows, Visit, capabilities, shown};
-use stowplan_stores::{Access, Found, Key, KeyForm, Lent, Result, expect_file, refuse_existing};
+use stowplan_stores::{Access, Found, Key, KeyForm, Lent, Result};
 
 /// The name of the table.
 const TABLE: &str = "kv";
@@ -39,6 +39,7 @@ impl Engine for Environment {
     const STORE: &'static str = STORE;
     const ABOUT: &'static str =
         "a table of a libmdbx database: a B+ tree in mapped memory, copied on write";
+    const FILE: Option<&'static str> = Some(DATA_FILE);
     type Options = Options;
     type Table<'e> = Table<'e>;
     type Txn<'e> = Txn<'e>;
@@ -56,12 +57,6 @@ impl Engine for Environment {
     }
 
     fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
-        // libmdbx would open what is there, and make what is not.
-        let path = directory.join(DATA_FILE);
-        match new {
-            true => refuse_existing(&path)?,
-            false => expect_file(STORE, &path)?,
-        }
         let environment = Self::new(directory, options)?;
         if new {
             environment.create_table(options)?;
@@ -121,10 +116,6 @@ impl Engine for Environment {
 
     fn effective_settings(&self, _: &Options) -> Result<Settings> {
         Ok(options::effective(&self.info()?))
-    }
-
-    fn data_files(directory: &Path) -> Vec<PathBuf> {
-        vec![directory.join(DATA_FILE)]
     }
 
     /// A commit writes where the data stays.

@@ -12,6 +12,7 @@
 use super::store::CompositeStore;
 use crate::files::name::{Layout, Name};
 use crate::files::named::NamedFiles;
+use crate::options::refuse;
 use crate::sqlite::table::row_id;
 use crate::sqlite::{SqliteSession, key_failed};
 use crate::turns::Turn;
@@ -98,12 +99,9 @@ impl<'c> IndexedSession<'c> {
     }
 
     fn insert_value(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        if row_id(key).is_none() {
-            return Err(StoreError::unsupported(
-                STORE,
-                format!("insert key {key}"),
-                "the keys of its database are signed 64-bit numbers",
-            ));
+        refuse! { STORE;
+            row_id(key).is_none() => format!("insert key {key}"),
+                "the keys of its database are signed 64-bit numbers";
         }
         let _turn = self.take_turn()?;
         if self.look_up(key)?.is_some() {

@@ -111,22 +111,6 @@ impl Composite {
         error.of(self.name())
     }
 
-    /// The name of the database below a store's directory.
-    fn database_file(self) -> &'static str {
-        match self {
-            Self::Indexed => "index.db",
-            Self::Split => "kv.db",
-        }
-    }
-
-    /// The directory below a store's directory that holds the files.
-    fn files_directory(self) -> &'static str {
-        match self {
-            Self::Indexed => "blobs",
-            Self::Split => "files",
-        }
-    }
-
     /// What the weaker part keeps. An overwrite of `files-indexed` changes the file alone, and replaces it
     /// as `files` does. Yet a value is lost with the row that leads to it: what the database may lose of an
     /// earlier insert, the overwrite is not safe from either.
@@ -164,11 +148,16 @@ pub(crate) const SPLIT: &Kind = &sqlite::of_sqlite(Kind::new(
 ));
 
 impl Composite {
-    const fn name(self) -> &'static str {
+    /// Its name, and those of its database and of its directory of files below its own.
+    const fn names(self) -> [&'static str; 3] {
         match self {
-            Self::Indexed => "files-indexed",
-            Self::Split => "split",
+            Self::Indexed => ["files-indexed", "index.db", "blobs"],
+            Self::Split => ["split", "kv.db", "files"],
         }
+    }
+
+    const fn name(self) -> &'static str {
+        self.names()[0]
     }
 
     /// `transactions` is false: `begin` and `commit` are the database's, so look-ups share a

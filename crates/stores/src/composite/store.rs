@@ -33,11 +33,12 @@ impl CompositeStore {
         new: bool,
     ) -> Result<Box<dyn Store>> {
         let options = kind.options(settings)?;
-        let place = directory.join(kind.files_directory());
+        let [name, database_file, files_directory] = kind.names();
+        let place = directory.join(files_directory);
         if new {
             fs::create_dir(&place).map_err(StoreError::io("make directory", &place))?;
         }
-        let names = Names::of(kind.name(), directory, options.files.names)?;
+        let names = Names::of(name, directory, options.files.names)?;
         let files = FileStore::named_by(names.clone(), &place, options.files, settings.clone());
         let mut files = files.map_err(|e| kind.ours(e))?;
         // Where files are synced at all, so are new names: no row may outlive its file's name, nor go
@@ -46,14 +47,14 @@ impl CompositeStore {
             files = files.with_names_synced();
         }
         let database = options.database.clone().with_names(names);
-        let database = Base::new(directory.join(kind.database_file()), database);
+        let database = Base::new(directory.join(database_file), database);
         database.open(new).map_err(|e| kind.ours(e))?;
         Ok(Box::new(Self {
             kind,
             directory: directory.to_owned(),
             files,
             database,
-            turns: Turns::of(kind.name(), options.database.busy_timeout()),
+            turns: Turns::of(name, options.database.busy_timeout()),
             removed: AtomicU64::new(0),
             options,
             settings: settings.clone(),

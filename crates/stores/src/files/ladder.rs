@@ -65,5 +65,5 @@ pub(super) fn of(settings: &Settings, workload: &Workload) -> Vec<Rung> {
     climb.rung("a file of its own for each value", own_file);
     climb.steps(OPENING);
     climb.steps(steps);
-    climb.to_the_whole()
+    climb.finish()
 }

@@ -174,6 +174,7 @@ impl Options {
             self.buffer == Memory::Fresh && !stream => "combine buffer=fresh with read=plain",
                 "memory is allocated for each value as kvtest does; use read=stdio";
         }
+        Ok(())
     }
 
     /// METHOD "Durability classes": only a rename replaces a value as a whole; the file's sync

@@ -105,6 +105,7 @@ impl Options {
                 "combine bulk=ingest with transactions=optimistic",
                 "rows that are ingested conflict with nobody's; use transactions=single-writer";
         }
+        Ok(())
     }
 
     pub(super) fn ingests(&self) -> bool {

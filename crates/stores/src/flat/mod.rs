@@ -23,7 +23,7 @@ pub(crate) use session::FlatSession;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use stowplan_model::{Capabilities, Delivery, Footprint, Settings};
 
 const STORE: &str = "flat";
@@ -34,8 +34,9 @@ const INDEX_FILE: &str = "index.bin";
 /// the file has already need not note a new length: on an ext4 without a journal it took 94 µs instead of 133.
 const ROOM_AHEAD: u64 = 1 << 20;
 
-/// The least that a file which grows is mapped ahead, in bytes of addresses.
-const LEAST_MAPPED: u64 = 1 << 20;
+/// Addresses that are mapped, more than a file will have: of those behind its end none is read before what
+/// lies there was written. File systems refuse to map more than a file of theirs can have.
+const MAPPED: usize = 1 << 40;
 
 choice! {
     /// How values are read.
@@ -113,6 +114,19 @@ pub(crate) fn capabilities(settings: &Settings) -> Result<Capabilities> {
     })
 }
 
+#[expect(
+    unsafe_code,
+    reason = "memory maps are the interface under measurement"
+)]
+fn map(values: &File, path: &Path) -> Result<Mmap> {
+    // SAFETY: the file belongs to this store, which never shortens it, and of addresses behind its
+    // end none is read before what lies there was written; a foreign process that did shorten it would
+    // end this one by SIGBUS, as with every mapping. A session overwrites values only between the
+    // calls that lend them. Another thread may do so meanwhile, through the file: whoever is lent
+    // a value then sees bytes change, each of which is valid as any other.
+    unsafe { MmapOptions::new().len(MAPPED).map(values) }.map_err(StoreError::io("map", path))
+}
+
 pub(crate) struct FlatStore {
     /// In messages.
     name: &'static str,
@@ -123,8 +137,8 @@ pub(crate) struct FlatStore {
     index: RwLock<Index>,
     tail: Mutex<Tail>,
     commits: Commits,
-    /// The file in memory, for all sessions: what one has touched is there for the others.
-    map: Mutex<Option<Arc<Mmap>>>,
+    /// Of a store that reads by it.
+    map: Option<Mmap>,
 }
 
 /// The end of the file.
@@ -167,6 +181,7 @@ impl FlatStore {
             }
         }
         let end = index.end();
+        let map = (options.read == ReadMode::Mmap).then(|| map(&values, &path));
         let store = Self {
             name,
             directory: directory.to_owned(),
@@ -176,11 +191,8 @@ impl FlatStore {
             tail: Mutex::new(Tail { end, written: end }),
             index: RwLock::new(index),
             commits: Commits::default(),
-            map: Mutex::new(None),
+            map: map.transpose()?,
         };
-        if options.read == ReadMode::Mmap && end > 0 {
-            store.mapped_to(end)?;
-        }
         Ok(store)
     }
 
@@ -257,30 +269,6 @@ impl FlatStore {
     fn sync(&self) -> Result<()> {
         let synced = self.commits.wait_for(|| self.values.sync_data());
         synced.map_err(|e| StoreError::io("sync", &self.path())(e))
-    }
-
-    /// The file in memory, at least to `end`. One that turned out to grow is mapped as far again ahead.
-    #[expect(
-        unsafe_code,
-        reason = "memory maps are the interface under measurement"
-    )]
-    fn mapped_to(&self, end: u64) -> Result<Arc<Mmap>> {
-        let mut shared = self.map.lock().unwrap_or_else(PoisonError::into_inner);
-        let length = match &*shared {
-            Some(map) if map.len() as u64 >= end => return Ok(Arc::clone(map)),
-            Some(_) => end.saturating_mul(2).max(LEAST_MAPPED),
-            None => end,
-        };
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        // SAFETY: the file belongs to this store, which never shortens it, and of addresses behind its
-        // end none is read before what lies there was written; a foreign process that did shorten it would
-        // end this one by SIGBUS, as with every mapping. A session overwrites values only between the
-        // calls that lend them. Another thread may do so meanwhile, through the file: whoever is lent
-        // a value then sees bytes change, each of which is valid as any other.
-        let map = unsafe { MmapOptions::new().len(length).map(&self.values) };
-        let map = Arc::new(map.map_err(|e| StoreError::io("map", &self.path())(e))?);
-        *shared = Some(Arc::clone(&map));
-        Ok(map)
     }
 }
 

@@ -3,9 +3,9 @@
 use super::options::{Options, settings_of};
 use super::{DATA, STORE};
 use crate::kv::{Engine, Rows, Visit, capabilities, shown};
-use crate::options::OptionValue as _;
+use crate::options::{OptionValue as _, refuse};
 use crate::store::OPERATIONS;
-use crate::{Access, Found, Key, KeyBytes, KeyForm, Lent, Result, StoreError, disk};
+use crate::{Access, Found, Key, KeyBytes, KeyForm, Lent, Result, StoreError};
 use ::heed::types::Bytes;
 use ::heed::{
     CommitOrAbort, DatabaseFlags, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags,
@@ -73,14 +73,11 @@ impl Environment {
     }
 
     fn must_be_named(&self, what: &str) -> Result<()> {
-        if self.options.is_named() {
-            return Ok(());
+        refuse! { STORE;
+            !self.options.is_named() => format!("{what} the unnamed database"),
+                "it is there as long as its environment; use database=named";
         }
-        Err(StoreError::unsupported(
-            STORE,
-            format!("{what} the unnamed database"),
-            "it is there as long as its environment; use database=named",
-        ))
+        Ok(())
     }
 
     /// Only while one connection has the engine alone.
@@ -118,6 +115,7 @@ impl Engine for Environment {
     const STORE: &'static str = STORE;
     const ABOUT: &'static str =
         "a database in an LMDB environment: a copy-on-write B-tree, read from a memory map";
+    const FILE: Option<&'static str> = Some(DATA);
     type Options = Options;
     type Table<'e> = Table;
     type Txn<'e> = Transaction<'e>;
@@ -142,16 +140,10 @@ impl Engine for Environment {
     }
 
     fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
-        let path = directory.join(DATA);
-        match new {
-            true => disk::refuse_existing(&path)?,
-            // LMDB would make one.
-            false => disk::expect_file(STORE, &path)?,
-        }
         let environment = Self {
             env: open_env(directory, options)?,
             database: Mutex::new(None),
-            path,
+            path: directory.join(DATA),
             options: *options,
         };
         if new {
@@ -221,10 +213,6 @@ impl Engine for Environment {
         let mut effective = settings_of(EnvFlags::from_bits_truncate(flags));
         effective.set("map_size", self.env.info().map_size.value());
         Ok(effective)
-    }
-
-    fn data_files(directory: &Path) -> Vec<PathBuf> {
-        vec![directory.join(DATA)]
     }
 
     /// A writable map makes the file as long as itself while it is open; what lies behind the last

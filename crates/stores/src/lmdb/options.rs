@@ -64,6 +64,7 @@ impl Options {
             self.sync == Sync::MapAsync && !self.write_map => "sync the map without writing to it",
                 "with sync=map-async, set write_map=on";
         }
+        Ok(())
     }
 
     /// Whether the values are in a database with a name.

@@ -73,6 +73,7 @@ impl Options {
             self.opens > 0 && !self.is_flat() => "combine opens with on=null",
                 "there is no file to open; use on=flat";
         }
+        Ok(())
     }
 }
 

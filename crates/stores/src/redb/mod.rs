@@ -5,12 +5,11 @@ mod rows;
 
 use crate::kv::{Engine, capabilities};
 use crate::store::Kind;
-use crate::{Access, Lent, Result, StoreError, StoreKind, disk};
+use crate::{Access, Lent, Result, StoreError, StoreKind};
 use ::redb::{Database, ReadableDatabase as _, WriteTransaction};
 use options::Options;
 use rows::{ReadTable, Transaction, WriteTable, Writing};
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use stowplan_model::{Capabilities, Settings};
 
 const STORE: &str = "redb";
@@ -67,6 +66,7 @@ impl OpenDatabase {
 impl Engine for OpenDatabase {
     const STORE: &'static str = STORE;
     const ABOUT: &'static str = "a table in a redb database: a copy-on-write B-tree in Rust";
+    const FILE: Option<&'static str> = Some(DATABASE);
     type Options = Options;
     type Table<'e> = &'e Options;
     type Txn<'e> = Transaction;
@@ -86,19 +86,13 @@ impl Engine for OpenDatabase {
     fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
         let path = directory.join(DATABASE);
         if !new {
-            disk::expect_file(STORE, &path)?;
-            let opened = options.builder().open(&path).map_err(StoreError::from);
-            let action = || format!("open {}", path.display());
-            return opened.map(Self).map_err(|e| e.during(STORE, action));
+            return Ok(Self(options.builder().open(&path)?));
         }
-        // redb makes a database of an empty file, but would as well open one that is there.
-        File::create_new(&path).map_err(StoreError::io("create", &path))?;
         let engine = Self(options.builder().create(&path)?);
         engine.create_table(options)?;
         Ok(engine)
     }
 
-    /// Makes durable what is not yet, and tells errors, which dropping would not.
     fn close(self) -> Result<()> {
         Ok(self.0.close()?)
     }
@@ -138,10 +132,6 @@ impl Engine for OpenDatabase {
     /// The rest is handed to redb with each transaction, or when it is opened, and cannot be asked back.
     fn effective_settings(&self, _: &Options) -> Result<Settings> {
         Ok(Settings::default())
-    }
-
-    fn data_files(directory: &Path) -> Vec<PathBuf> {
-        vec![directory.join(DATABASE)]
     }
 
     /// With `durability=none`, commits wait in memory for one that is immediate; the last

@@ -46,6 +46,7 @@ impl Options {
                 "commit in two phases what it does not write",
                 "with durability=none, leave two_phase and quick_repair off";
         }
+        Ok(())
     }
 
     /// Whether a commit is on disk when it returns.

@@ -4,6 +4,7 @@ use super::options::{Journal, Location, Options};
 use super::pages::Pages;
 use super::table::row_id;
 use super::{DATABASE_FILE, STORE, SqliteSession, counters, database, failed};
+use crate::options::refuse;
 use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, StoreError, disk};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -35,7 +36,7 @@ impl Base {
     }
 
     /// That of a store in a directory, or at the path of a database file.
-    pub(super) fn of_store(directory: &Path, options: Options) -> Self {
+    pub(crate) fn of_store(directory: &Path, options: Options) -> Self {
         let is_file = !directory.is_dir();
         let path = if is_file {
             directory.to_owned()
@@ -157,12 +158,9 @@ impl Store for Base {
         if !self.options.on_disk() || self.options.journal() != Journal::Wal {
             return Ok(());
         }
-        if self.options.locks_exclusively() && self.live.load(SeqCst) > 0 {
-            return Err(StoreError::unsupported(
-                STORE,
-                "checkpoint beside a connection",
-                "with locking=exclusive it holds the lock; closing it checkpoints",
-            ));
+        refuse! { STORE;
+            self.options.locks_exclusively() && self.live.load(SeqCst) > 0 => "checkpoint beside a connection",
+                "with locking=exclusive it holds the lock; closing it checkpoints";
         }
         // The last connection to close has done it, and took the log along.
         let [_, log, ..] = self.files();

@@ -69,7 +69,7 @@ fn reads(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Run
         );
     }
     statement_and_transactions(&mut climb, options, workload);
-    climb.to_the_whole()
+    climb.finish()
 }
 
 fn overwrites(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Rung> {
@@ -89,7 +89,7 @@ fn overwrites(settings: &Settings, options: &Options, workload: &Workload) -> Ve
     };
     climb.take("synchronous", syncs);
     statement_and_transactions(&mut climb, options, workload);
-    climb.to_the_whole()
+    climb.finish()
 }
 
 fn statement_and_transactions(climb: &mut Climb<'_>, options: &Options, workload: &Workload) {

@@ -11,12 +11,10 @@ pub(crate) mod base;
 mod blob;
 pub(crate) mod counters;
 mod database;
-pub(crate) mod integrity;
 mod ladder;
 mod literal;
 pub(crate) mod options;
 mod pages;
-mod randomness;
 mod session;
 pub(crate) mod statement;
 pub(crate) mod table;
@@ -27,9 +25,8 @@ use crate::options::StoreOptions as _;
 use crate::store::Kind;
 use crate::{Key, Result, StoreError};
 use base::Base;
-pub use database::{FIND_TABLE, largest_value};
+pub use database::{FIND_TABLE, largest_value, randomness};
 use options::{Api, Location, Options, Pragmas, Statements};
-pub use randomness::randomness;
 pub use session::COMMITS_COUNTED;
 pub(crate) use session::SqliteSession;
 use stowplan_model::{Capabilities, Delivery, Operation, Settings};
@@ -80,16 +77,6 @@ pub fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError 
 /// What SQLite said about an action on a key.
 pub(crate) fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
     failed(on_key(action, key), error)
-}
-
-/// For `map_err`: an action on a key, where SQLite's own error lacks it.
-fn at_key(action: &'static str, key: Key) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(STORE, || on_key(action, key))
-}
-
-/// The same without a key.
-fn at(action: &'static str) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(STORE, || action.to_owned())
 }
 
 /// Whether SQLite refused a row because its key is taken.

@@ -250,6 +250,7 @@ impl Options {
             pragmas.journal == Journal::Wal && !self.on_disk() => format!("combine journal=wal with location={location}"),
                 "only a database on disk has a write-ahead log; use location=disk or another journal";
         }
+        Ok(())
     }
 
     /// The same for values that have these names.

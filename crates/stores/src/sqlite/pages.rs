@@ -72,7 +72,8 @@ impl Pages {
         let (payload, start) = self.whole(page.payload(cell))?;
         let local = local_bytes(payload, self.usable);
         let at = page.offset + start as u64;
-        let mut ranges = vec![at..at + local as u64];
+        let in_leaf = at..at + local as u64;
+        let mut ranges = vec![in_leaf];
         let (mut overflow, mut rest) = (0, payload - local);
         // Of no meaning where nothing is left.
         let mut next = page.u32(start + local);

@@ -70,9 +70,6 @@ use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Settin
 
 const STORE: &str = "sqlite-buffered";
 
-/// The name of the database below a store's directory.
-const DATABASE_FILE: &str = "kv.db";
-
 const WINDOW_ROWS: Described<u64> = number(
     1,
     1_000_000_000,

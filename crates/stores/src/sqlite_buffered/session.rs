@@ -3,6 +3,7 @@
 use super::buffer::{Change, Layer, Shared};
 use super::{STORE, ours};
 use crate::kv::{replaced, shown};
+use crate::options::refuse;
 use crate::sqlite::table::row_id;
 use crate::sqlite::{COMMITS_COUNTED, SqliteSession};
 use crate::turns::Turn;
@@ -139,12 +140,8 @@ impl Session for BufferedSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        if row_id(key).is_none() {
-            return Err(StoreError::unsupported(
-                STORE,
-                format!("insert key {key}"),
-                "its keys are signed 64-bit numbers",
-            ));
+        refuse! { STORE;
+            row_id(key).is_none() => format!("insert key {key}"), "its keys are signed 64-bit numbers";
         }
         match self.change(key, Some(value), false)? {
             true => Ok(()),
