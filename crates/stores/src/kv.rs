@@ -312,17 +312,20 @@ impl<E: Engine> KvStore<E> {
     }
 
     fn opened(&self, new: bool) -> Result<E> {
-        match E::FILE.map(|file| self.directory.join(file)) {
-            Some(file) if new => disk::refuse_existing(&file)?,
-            Some(file) => disk::expect_file(E::STORE, &file)?,
+        let file = E::FILE.map(|file| self.directory.join(file));
+        match &file {
+            Some(file) if new => disk::refuse_existing(file)?,
+            Some(file) => disk::expect_file(E::STORE, file)?,
             None => {}
         }
-        E::open(&self.directory, &self.options, new)
+        let action = if new { "create" } else { "open" };
+        let place = file.as_ref().unwrap_or(&self.directory);
+        let opened = E::open(&self.directory, &self.options, new);
+        opened.map_err(in_place::<E>(action, place))
     }
 
     fn create(&self) -> Result<()> {
-        let made = self.opened(true).and_then(E::close);
-        made.map_err(in_place::<E>("create", &self.directory))?;
+        E::close(self.opened(true)?).map_err(at(E::STORE, "close"))?;
         if self.form == KeyForm::Text {
             let marker = self.directory.join(TEXT_MARKER);
             File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
@@ -355,8 +358,7 @@ impl<E: Engine> KvStore<E> {
     }
 
     fn get(&self) -> Result<Lent<'_, E>> {
-        let engine = self.engine.get(|| self.opened(false));
-        engine.map_err(in_place::<E>("open", &self.directory))
+        self.engine.get(|| self.opened(false))
     }
 
     fn give_back(&self, engine: Lent<'_, E>) -> Result<()> {
