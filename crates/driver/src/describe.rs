@@ -1,6 +1,6 @@
 //! What there is, and what a store can do.
 
-use stowplan_model::{Describe, Described, Kind, Rung, StoreSpec, Workload};
+use stowplan_model::{Describe, Described, Kind, StoreSpec, Workload};
 use stowplan_stores::StoreKind;
 use stowplan_stores::registry::{BUILT_IN, Kinds, ResolveError};
 
@@ -44,8 +44,7 @@ fn one(store: &StoreSpec, workload: Option<&Workload>, kinds: Kinds<'_>) -> Desc
         Ok(resolved) => Described {
             capabilities: Some(resolved.capabilities),
             ladder: workload.map_or_else(Vec::new, |workload| {
-                let rungs = resolved.kind.ladder(&resolved.settings, workload);
-                rungs.into_iter().map(rung).collect()
+                resolved.kind.ladder(&resolved.settings, workload)
             }),
             ..Described::default()
         },
@@ -59,17 +58,5 @@ fn refused(why: String) -> Described {
     Described {
         refused: Some(why),
         ..Described::default()
-    }
-}
-
-fn rung(rung: stowplan_stores::Rung) -> Rung {
-    let isolated = rung.isolated.iter();
-    Rung {
-        store: rung.store,
-        workload: rung.workload,
-        step: rung.step.to_owned(),
-        isolated: isolated
-            .map(|(call, often)| ((*call).to_owned(), *often))
-            .collect(),
     }
 }

@@ -4,9 +4,8 @@
 use crate::{DriverError, platform};
 use std::hint::black_box;
 use std::io::{Read, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
 use stowplan_model::{NeighbourKind, Neighbours};
 
@@ -20,9 +19,14 @@ const END: u8 = 2;
 
 /// The neighbours of a block within its own process. They end when this is dropped.
 pub(crate) struct Beside {
-    state: Arc<AtomicU8>,
+    turn: Arc<Turn>,
     threads: Vec<JoinHandle<()>>,
-    told: Receiver<Result<(), String>>,
+}
+
+struct Turn {
+    state: AtomicU8,
+    /// Where all meet that have begun to work.
+    begun: Barrier,
 }
 
 impl Beside {
@@ -30,15 +34,17 @@ impl Beside {
     pub(crate) fn of(neighbours: Option<Neighbours>) -> Result<Self, DriverError> {
         let own = neighbours.filter(|neighbours| neighbours.kind == NeighbourKind::Threads);
         let (count, memory) = own.map_or((0, false), |own| (own.compute_threads, own.memory));
-        let (tell, told) = channel();
+        let turn = Turn {
+            state: AtomicU8::new(WAIT),
+            begun: Barrier::new(count as usize + 1),
+        };
         let mut beside = Self {
-            state: Arc::new(AtomicU8::new(WAIT)),
+            turn: Arc::new(turn),
             threads: Vec::new(),
-            told,
         };
         for number in 1..=count {
-            let (state, tell) = (Arc::clone(&beside.state), tell.clone());
-            let thread = thread::Builder::new().spawn(move || neighbour(memory, &state, &tell));
+            let (work, turn) = (Work::of(memory)?, Arc::clone(&beside.turn));
+            let thread = thread::Builder::new().spawn(move || neighbour(work, &turn));
             let thread = thread.map_err(|error| {
                 DriverError::invalid(format!(
                     "cannot start thread {number} of {count} beside the block: {error}"
@@ -46,31 +52,20 @@ impl Beside {
             })?;
             beside.threads.push(thread);
         }
-        beside.all_told()?;
         Ok(beside)
     }
 
     /// Has them work; all of them do once this returns.
-    pub(crate) fn begin(&self) -> Result<(), DriverError> {
+    pub(crate) fn begin(&self) {
         self.turn_to(WORK);
-        self.all_told()
+        self.turn.begun.wait();
     }
 
     fn turn_to(&self, state: u8) {
-        self.state.store(state, Ordering::Release);
+        self.turn.state.store(state, Ordering::Release);
         for neighbour in &self.threads {
             neighbour.thread().unpark();
         }
-    }
-
-    /// Waits for a word of each.
-    fn all_told(&self) -> Result<(), DriverError> {
-        for _ in &self.threads {
-            let told = self.told.recv();
-            let told = told.unwrap_or_else(|_| Err("a thread beside the block is lost".to_owned()));
-            told.map_err(DriverError::invalid)?;
-        }
-        Ok(())
     }
 }
 
@@ -85,22 +80,16 @@ impl Drop for Beside {
 }
 
 /// The life of a thread beside a block.
-fn neighbour(memory: bool, state: &AtomicU8, tell: &Sender<Result<(), String>>) {
-    let mut work = match Work::of(memory) {
-        Ok(work) => work,
-        Err(why) => {
-            // Where nobody listens any more, nobody waits for it either.
-            let _ = tell.send(Err(why));
-            return;
-        }
-    };
-    let _ = tell.send(Ok(()));
-    while state.load(Ordering::Acquire) == WAIT {
+fn neighbour(mut work: Work, turn: &Turn) {
+    let is = |state| turn.state.load(Ordering::Acquire) == state;
+    while is(WAIT) {
         thread::park();
     }
-    work.batch();
-    let _ = tell.send(Ok(()));
-    while state.load(Ordering::Acquire) == WORK {
+    if is(WORK) {
+        work.batch();
+        turn.begun.wait();
+    }
+    while is(WORK) {
         work.batch();
     }
 }
@@ -114,17 +103,17 @@ struct Work {
 }
 
 impl Work {
-    fn of(memory: bool) -> Result<Self, String> {
+    fn of(memory: bool) -> Result<Self, DriverError> {
         let mut words = Vec::new();
         if memory {
             let cache = platform::largest_cache_bytes().map(|bytes| bytes as u64);
             let bytes = Neighbours::streamed_bytes(cache);
             let count = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<u64>();
             words.try_reserve_exact(count).map_err(|_| {
-                format!(
+                DriverError::invalid(format!(
                     "there is no memory for what streams through it beside the block ({} MiB each)",
                     (count * size_of::<u64>()) >> 20
-                )
+                ))
             })?;
             words.resize(count, 1);
         }
@@ -166,7 +155,7 @@ pub fn keep_busy(
     output: &mut impl Write,
     memory: bool,
 ) -> Result<(), DriverError> {
-    let mut work = Work::of(memory).map_err(DriverError::invalid)?;
+    let mut work = Work::of(memory)?;
     let waiting = move || {
         let mut ignored = [0; 64];
         // An input that cannot be read has ended as well.
@@ -228,7 +217,7 @@ mod tests {
         let waited = cpu();
         let grew = before.iter().zip(&waited).map(|(a, b)| b - a).max();
         assert!(grew < Some(BUSY_NS), "busy before the block: {grew:?} ns");
-        beside.begin().unwrap();
+        beside.begin();
         let end = Instant::now() + Duration::from_secs(60);
         while waited.iter().zip(cpu()).any(|(a, b)| b - a < BUSY_NS) {
             assert!(
@@ -238,9 +227,9 @@ mod tests {
             );
             thread::sleep(Duration::from_millis(5));
         }
-        let state = Arc::clone(&beside.state);
+        let turn = Arc::clone(&beside.turn);
         drop(beside);
-        assert_eq!(Arc::strong_count(&state), 1, "a thread still has it");
+        assert_eq!(Arc::strong_count(&turn), 1, "a thread still has it");
     }
 
     #[test]
@@ -268,7 +257,7 @@ mod tests {
         };
         for none in [None, Some(processes)] {
             let beside = Beside::of(none).unwrap();
-            beside.begin().unwrap();
+            beside.begin();
             assert!(beside.threads.is_empty());
         }
     }

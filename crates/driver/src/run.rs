@@ -75,7 +75,7 @@ fn by_one(
     }
     let beside = Beside::of(run.workload.beside)?;
     wire.until_go(&FromDriver::Ready { effective })?;
-    beside.begin()?;
+    beside.begin();
     let lead_in_ns = operator.lead_in(steps)?;
     let mut next = || wire.until_go(&FromDriver::Part);
     let mut measured = operator.time(steps, run.counting, &mut next)?;

@@ -93,23 +93,21 @@ impl Session {
         let mut connection: Option<Box<dyn Connection + '_>> = None;
         let mut next = Some(first);
         let ended = loop {
-            match next {
-                Some(ToDriver::Create(_)) => wire.say(&FromDriver::Done)?,
+            let answer = match next {
+                Some(ToDriver::Create(_)) => FromDriver::Done,
                 Some(ToDriver::Load(asked)) => {
                     self.load(&asked, store, &mut connection, wire)?;
-                    wire.say(&FromDriver::Done)?;
+                    FromDriver::Done
                 }
                 Some(ToDriver::Run(asked)) => {
-                    let measured = run::run(self, &asked, store, &mut connection, wire)?;
-                    wire.say(&FromDriver::Measured(measured))?;
+                    FromDriver::Measured(run::run(self, &asked, store, &mut connection, wire)?)
                 }
                 Some(ToDriver::Dump(asked)) => {
                     dump(&asked, &mut **connected(store, &mut connection)?, wire)?;
-                    wire.say(&FromDriver::Done)?;
+                    FromDriver::Done
                 }
                 Some(ToDriver::Inspect(asked)) => {
-                    let found = inspect(&asked, store, &mut connection)?;
-                    wire.say(&FromDriver::Inspected(found))?;
+                    FromDriver::Inspected(inspect(&asked, store, &mut connection)?)
                 }
                 Some(ToDriver::Rest(rest)) => break Ended::Rest(rest),
                 Some(ToDriver::Bye) | None => break Ended::Bye,
@@ -118,7 +116,8 @@ impl Session {
                         "neither 'go', 'describe' nor 'remove' is expected while a store is open",
                     ));
                 }
-            }
+            };
+            wire.say(&answer)?;
             next = wire.hear()?;
         };
         if let Some(connection) = connection {

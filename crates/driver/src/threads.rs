@@ -110,13 +110,17 @@ impl Threads<'_> {
             };
             let process = watch(rounds, &barrier, go);
             let process = process.map_err(|error| barrier.fail(error)).ok();
-            let closing = Closing::begin();
+            // What it costs that the threads close their connections: many an engine writes meanwhile.
+            let (before, closing) = (written(), Instant::now());
             // Closing waits for this, and ends with the other. Why they may fail, the barrier knows.
             let _ = barrier.wait().and_then(|()| barrier.wait());
             let results: Vec<_> = threads.into_iter().map(|t| t.join().ok()).collect();
             let results: Option<Vec<ThreadResult>> =
                 results.into_iter().map(Option::flatten).collect();
-            (process, closing.end(), results)
+            let took = nanoseconds(closing);
+            let bytes = before.zip(written());
+            let bytes = bytes.map(|(before, after)| after.saturating_sub(before));
+            (process, (took, bytes), results)
         });
         if let Some(error) = barrier.into_failure() {
             return Err(error);
@@ -272,31 +276,7 @@ fn watch(
     })
 }
 
-/// What it costs that the threads close their connections: many an engine writes meanwhile.
-struct Closing {
-    began: Instant,
-    written: Option<u64>,
-}
-
-impl Closing {
-    fn begin() -> Self {
-        Self {
-            written: written(),
-            began: Instant::now(),
-        }
-    }
-
-    /// Nanoseconds, and bytes sent to storage where the system tells.
-    fn end(&self) -> (u64, Option<u64>) {
-        let took = nanoseconds(self.began);
-        let bytes = self.written.zip(written());
-        (
-            took,
-            bytes.map(|(before, after)| after.saturating_sub(before)),
-        )
-    }
-}
-
+/// Bytes that this process has sent to storage, where the system tells.
 fn written() -> Option<u64> {
     let (io, _): (IoCounters, u64) = platform::ProcessIo::open().read()?;
     Some(io.storage_write_bytes)

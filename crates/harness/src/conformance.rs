@@ -110,7 +110,7 @@ fn wrong<T>(why: &str) -> Result<T, Trouble> {
 type Check = (&'static str, fn(&Bench) -> Result<(), Trouble>);
 
 /// What is asked of every store.
-const CHECKS: [Check; 17] = [
+const CHECKS: [Check; 18] = [
     ("what was loaded is there for another process", |bench| {
         bench.require_persistence()?;
         bench.verify(&bench.built()?)
@@ -122,6 +122,10 @@ const CHECKS: [Check; 17] = [
         bench.kept(3, SizeDistribution::Fixed { bytes: LARGE })
     }),
     ("a key that is not there is told", Bench::unknown_key),
+    (
+        "a block that does not find what it should fails",
+        Bench::unfit,
+    ),
     ("reads are timed, in order and at random", |bench| {
         use AccessOrder::{Ascending, Random, Zipfian};
         let reads = |order| Workload {
@@ -411,6 +415,24 @@ impl Bench {
             [true, false] => Ok(()),
             _ => wrong("a key that was never loaded has a value, or the first one has none"),
         }
+    }
+
+    /// Reads by the steps of another dataset, whose values have other sizes, or which has other keys too.
+    fn unfit(&self) -> Result<(), Trouble> {
+        self.require_persistence()?;
+        for (count, bytes) in [(VALUES, 0), (20 * VALUES, 10)] {
+            let other = self.prepared(count, SizeDistribution::Fixed { bytes })?;
+            let unfit = Built {
+                directory: self.built()?.directory,
+                dataset: other.dataset,
+            };
+            match self.block(&unfit, Workload::default(), BlockKind::Ratio, 100) {
+                Err(Trouble::Failed(HarnessError::Worker { .. })) => {}
+                Err(trouble) => return Err(trouble),
+                Ok(_) => return wrong("it measured a block that was to read what is not there"),
+            }
+        }
+        Ok(())
     }
 
     fn timed(&self, workload: Workload, kind: BlockKind) -> Result<(), Trouble> {

@@ -214,3 +214,26 @@ impl StoreError {
         Self::Memory { bytes, source }
     }
 }
+/// What was attempted on a key, for the error of an engine: `read key 7`.
+#[cold]
+#[must_use]
+pub fn on_key(action: &str, key: Key) -> String {
+    format!("{action} key {key}")
+}
+
+/// For `map_err`: adds the store and what was attempted, where an engine's own error lacks them.
+pub(crate) fn at(
+    store: &'static str,
+    attempted: &'static str,
+) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(store, || attempted.to_owned())
+}
+
+/// Does so with the key.
+pub(crate) fn at_key(
+    store: &'static str,
+    attempted: &'static str,
+    key: Key,
+) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(store, || on_key(attempted, key))
+}

@@ -34,8 +34,9 @@ pub const KEY_FORM: Described<KeyForm> = KeyForm::setting(
 /// Characters of a key as text.
 pub const KEY_TEXT_BYTES: usize = 36;
 
-/// A key as bytes, in place.
+/// A key as bytes, in place, and there where an engine can read a number.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(8))]
 pub struct KeyBytes {
     bytes: [u8; KEY_TEXT_BYTES],
     len: usize,
@@ -49,6 +50,13 @@ impl AsRef<[u8]> for KeyBytes {
 }
 
 impl KeyBytes {
+    #[inline]
+    fn of_number(number: [u8; 8]) -> Self {
+        let mut bytes = [0; KEY_TEXT_BYTES];
+        bytes[..8].copy_from_slice(&number);
+        Self { bytes, len: 8 }
+    }
+
     /// The text; empty for a key that is kept as a number.
     #[must_use]
     #[inline]
@@ -72,15 +80,32 @@ impl KeyForm {
     #[inline]
     pub fn bytes(self, key: Key) -> KeyBytes {
         match self {
-            Self::Integer => {
-                let mut bytes = [0; KEY_TEXT_BYTES];
-                bytes[..8].copy_from_slice(&key.0.to_be_bytes());
-                KeyBytes { bytes, len: 8 }
-            }
+            Self::Integer => KeyBytes::of_number(key.0.to_be_bytes()),
             Self::Text => KeyBytes {
                 bytes: text(key),
                 len: KEY_TEXT_BYTES,
             },
+        }
+    }
+
+    /// The bytes of a key for an engine that compares numbers, in the machine's own order.
+    #[must_use]
+    #[inline]
+    pub fn native(self, key: Key) -> KeyBytes {
+        match self {
+            Self::Integer => KeyBytes::of_number(key.0.to_ne_bytes()),
+            Self::Text => self.bytes(key),
+        }
+    }
+
+    /// The key of such bytes.
+    ///
+    /// # Errors
+    /// They are no key in this form.
+    pub fn native_key(self, store: &'static str, bytes: &[u8]) -> Result<Key> {
+        match (self, bytes.try_into()) {
+            (Self::Integer, Ok(number)) => Ok(Key(u64::from_ne_bytes(number))),
+            _ => self.key(store, bytes),
         }
     }
 
@@ -94,11 +119,8 @@ impl KeyForm {
             Self::Text => number(bytes),
         };
         key.map(Key).ok_or_else(|| {
-            StoreError::engine(
-                store,
-                "read a key",
-                format!("'{}' is none of ours", bytes.escape_ascii()),
-            )
+            let detail = format!("'{}' is none of ours", bytes.escape_ascii());
+            StoreError::engine(store, "read a key", detail)
         })
     }
 }

@@ -6,20 +6,19 @@
 //! engine implements [`Engine`], and [`Rows`] for its transactions; all is resolved when the program is
 //! compiled.
 
-use crate::options::{OptionValue as _, StoreOptions};
+use crate::error::{at, at_key};
+use crate::options::{OptionValue as _, StoreOptions, refuse};
+use crate::store::Kind;
 use crate::{
     Access, Buffer, Connection, Found, Key, KeyForm, Lent, Result, Session, Shared, Store,
-    StoreError, StoreKind, disk,
+    StoreError, disk,
 };
 use std::fs::{self, File};
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use stowplan_model::{
-    Capabilities, Delivery, DurabilityClaim, Footprint, Operation, Setting, Settings,
-};
+use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Footprint, Operation, Settings};
 
-/// Is shown each value of a scan.
-pub type Visit<'v> = dyn FnMut(Key, &[u8]) + 'v;
+pub use crate::error::on_key;
+pub use crate::store::Visit;
 
 /// An opened engine, which the connections of a store share.
 pub trait Engine: Sized + Send + Sync + 'static {
@@ -28,6 +27,10 @@ pub trait Engine: Sized + Send + Sync + 'static {
 
     /// What it is, in a sentence.
     const ABOUT: &'static str;
+
+    /// The file below the store's directory that holds all data, if it is one: it has to be there before the
+    /// engine is opened, and must not before it is made.
+    const FILE: Option<&'static str> = None;
 
     /// Whether a value can be shown where it lies: not if the engine hands out copies only.
     const LENDS: bool = true;
@@ -133,7 +136,10 @@ pub trait Engine: Sized + Send + Sync + 'static {
 
     /// The files that hold the data.
     fn data_files(directory: &Path) -> Vec<PathBuf> {
-        disk::files_of_tree(directory).unwrap_or_default()
+        match Self::FILE {
+            Some(file) => vec![directory.join(file)],
+            None => disk::files_of_tree(directory).unwrap_or_default(),
+        }
     }
 
     /// Bytes by which its files are longer than their data while it is open.
@@ -237,24 +243,7 @@ pub(crate) fn replaced(was_there: bool, value: &[u8]) -> Found {
     }
 }
 
-/// What was attempted on a key, for the error of an engine: `read key 7`.
-#[cold]
-#[must_use]
-pub fn on_key(action: &str, key: Key) -> String {
-    format!("{action} key {key}")
-}
-
-/// For `map_err`: the store, and what was attempted, where the engine's own error lacks them.
-fn at<E: Engine>(attempted: &'static str) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(E::STORE, || attempted.to_owned())
-}
-
-/// The same with the key.
-fn at_key<E: Engine>(attempted: &'static str, key: Key) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(E::STORE, || on_key(attempted, key))
-}
-
-/// The same with the place.
+/// For `map_err`: the store, and what was attempted in a place, where the engine's own error lacks them.
 fn in_place<E: Engine>(
     attempted: &'static str,
     place: &Path,
@@ -278,65 +267,25 @@ pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u3
     }
 }
 
-/// The kind of store that an engine makes: what the registry lists.
-pub struct KvKind<E>(PhantomData<fn() -> E>);
-
-impl<E> KvKind<E> {
-    /// The kind.
+impl Kind {
+    /// Makes the kind of store of an engine: what the registry lists.
     #[must_use]
-    #[expect(
-        clippy::new_without_default,
-        reason = "for statics, which need a const"
-    )]
-    pub const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<E: Engine> StoreKind for KvKind<E> {
-    fn name(&self) -> &'static str {
-        E::STORE
-    }
-
-    fn about(&self) -> &'static str {
-        E::ABOUT
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        E::Options::SETTINGS
-    }
-
-    fn engine(&self) -> Option<(&'static str, String)> {
-        Some(E::version())
-    }
-
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        E::Options::from_settings(settings).map(|options| E::capabilities(&options))
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let store = KvStore::<E>::new(directory, settings)?;
-        let made = E::open(directory, &store.options, true).and_then(E::close);
-        made.map_err(in_place::<E>("create", directory))?;
-        if store.form == KeyForm::Text {
-            let marker = directory.join(TEXT_MARKER);
-            File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
-            let synced = File::open(directory).and_then(|directory| directory.sync_all());
-            synced.map_err(StoreError::io("sync", directory))?;
+    pub const fn of_engine<E: Engine>() -> Self {
+        Self {
+            engine: Some(E::version),
+            ..Self::new(
+                (E::STORE, E::ABOUT, E::Options::SETTINGS),
+                |settings| E::Options::from_settings(settings).map(|o| E::capabilities(&o)),
+                |directory, settings, new| {
+                    let store = KvStore::<E>::new(directory, settings)?;
+                    match new {
+                        true => store.create()?,
+                        false => store.open()?,
+                    }
+                    Ok(Box::new(store))
+                },
+            )
         }
-        Ok(Box::new(store))
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let store = KvStore::<E>::new(directory, settings)?;
-        let opened = E::open(directory, &store.options, false).and_then(E::close);
-        opened.map_err(in_place::<E>("open", directory))?;
-        let kept = store.kept_form();
-        if kept != store.form {
-            let detail = format!("its keys are of the form key={}", kept.word());
-            return Err(in_place::<E>("open", directory)(StoreError::said(detail)));
-        }
-        Ok(Box::new(store))
     }
 }
 
@@ -362,6 +311,44 @@ impl<E: Engine> KvStore<E> {
         })
     }
 
+    fn opened(&self, new: bool) -> Result<E> {
+        let file = E::FILE.map(|file| self.directory.join(file));
+        match &file {
+            Some(file) if new => disk::refuse_existing(file)?,
+            Some(file) => disk::expect_file(E::STORE, file)?,
+            None => {}
+        }
+        let action = if new { "create" } else { "open" };
+        let place = file.as_ref().unwrap_or(&self.directory);
+        let opened = E::open(&self.directory, &self.options, new);
+        opened.map_err(in_place::<E>(action, place))
+    }
+
+    fn create(&self) -> Result<()> {
+        E::close(self.opened(true)?).map_err(at(E::STORE, "close"))?;
+        if self.form == KeyForm::Text {
+            let marker = self.directory.join(TEXT_MARKER);
+            File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
+            let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
+            synced.map_err(StoreError::io("sync", &self.directory))?;
+        }
+        Ok(())
+    }
+
+    /// Sees whether there is one that can be opened with these settings.
+    fn open(&self) -> Result<()> {
+        self.give_back(self.get()?)?;
+        match self.kept_form() {
+            kept if kept == self.form => Ok(()),
+            kept => {
+                let detail = format!("its keys are of the form key={}", kept.word());
+                Err(in_place::<E>("open", &self.directory)(StoreError::said(
+                    detail,
+                )))
+            }
+        }
+    }
+
     /// The form of the keys on disk.
     fn kept_form(&self) -> KeyForm {
         match fs::symlink_metadata(self.directory.join(TEXT_MARKER)) {
@@ -371,14 +358,12 @@ impl<E: Engine> KvStore<E> {
     }
 
     fn get(&self) -> Result<Lent<'_, E>> {
-        let open = || E::open(&self.directory, &self.options, false);
-        let engine = self.engine.get(open);
-        engine.map_err(in_place::<E>("open", &self.directory))
+        self.engine.get(|| self.opened(false))
     }
 
     fn give_back(&self, engine: Lent<'_, E>) -> Result<()> {
         let closed = self.engine.give_back(engine, E::close);
-        closed.map_err(at::<E>("close"))
+        closed.map_err(at(E::STORE, "close"))
     }
 }
 
@@ -412,7 +397,7 @@ impl<E: Engine> Store for KvStore<E> {
         let engine = opened.map_or_else(|| self.get(), Ok)?;
         let done = engine.checkpoint(&self.options);
         self.give_back(engine)?;
-        done.map_err(at::<E>("checkpoint"))
+        done.map_err(at(E::STORE, "checkpoint"))
     }
 }
 
@@ -424,7 +409,9 @@ struct KvConnection<'s, E: Engine> {
 impl<E: Engine> Connection for KvConnection<'_, E> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let (engine, options) = (&self.engine, &self.store.options);
-        let table = engine.table(options).map_err(at::<E>("open the table"))?;
+        let table = engine
+            .table(options)
+            .map_err(at(E::STORE, "open the table"))?;
         Ok(Box::new(KvSession {
             open: None,
             table,
@@ -435,7 +422,7 @@ impl<E: Engine> Connection for KvConnection<'_, E> {
 
     fn effective_settings(&self) -> Result<Settings> {
         let effective = self.engine.effective_settings(&self.store.options);
-        let mut effective = effective.map_err(at::<E>("read its settings"))?;
+        let mut effective = effective.map_err(at(E::STORE, "read its settings"))?;
         if E::Options::SETTINGS.iter().any(|s| s.name == "key") {
             effective.set("key", self.store.kept_form().value());
         }
@@ -468,7 +455,7 @@ impl<'c, E: Engine> KvSession<'c, E> {
             Some((_, txn)) => txn.get(key, show),
             None => engine.get_once(self.table()?, key, show),
         };
-        read.map_err(at_key::<E>("read", key))
+        read.map_err(at_key(E::STORE, "read", key))
     }
 
     /// Changes something in the open transaction, or in one of its own, which is committed if there was
@@ -492,9 +479,10 @@ impl<'c, E: Engine> KvSession<'c, E> {
     }
 
     fn without_transaction(&self, what: &str) -> Result<()> {
-        let why = "a transaction is open; commit it first";
-        let open = || StoreError::unsupported(E::STORE, what, why);
-        self.open.is_none().then_some(()).ok_or_else(open)
+        refuse! { E::STORE;
+            self.open.is_some() => what, "a transaction is open; commit it first";
+        }
+        Ok(())
     }
 
     /// Ends the open transaction, if there is one.
@@ -521,16 +509,16 @@ impl<E: Engine> Session for KvSession<'_, E> {
         self.without_transaction("begin a transaction")?;
         let engine = self.engine;
         let begun = engine.begin(self.table()?, access);
-        self.open = Some((access, begun.map_err(at::<E>("begin a transaction"))?));
+        self.open = Some((access, begun.map_err(at(E::STORE, "begin a transaction"))?));
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.end(true).map_err(at::<E>("commit"))
+        self.end(true).map_err(at(E::STORE, "commit"))
     }
 
     fn rollback(&mut self) -> Result<()> {
-        self.end(false).map_err(at::<E>("roll back"))
+        self.end(false).map_err(at(E::STORE, "roll back"))
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
@@ -538,9 +526,8 @@ impl<E: Engine> Session for KvSession<'_, E> {
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        if !E::LENDS {
-            let why = "it copies each value; use delivery copy";
-            return Err(StoreError::unsupported(E::STORE, "read in place", why));
+        refuse! { E::STORE;
+            !E::LENDS => "read in place", "it copies each value; use delivery copy";
         }
         self.read(key, |value| {
             visit(value);
@@ -550,7 +537,7 @@ impl<E: Engine> Session for KvSession<'_, E> {
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         let inserted = self.change(|txn| txn.put(key, value, false));
-        match inserted.map_err(at_key::<E>("insert", key))? {
+        match inserted.map_err(at_key(E::STORE, "insert", key))? {
             true => Ok(()),
             false => Err(StoreError::key_exists(E::STORE, key)),
         }
@@ -561,39 +548,34 @@ impl<E: Engine> Session for KvSession<'_, E> {
         if self.open.is_none()
             && let Some(inserted) = engine.insert_several(self.table()?, rows)
         {
-            return inserted.map_err(at::<E>("insert rows"));
+            return inserted.map_err(at(E::STORE, "insert rows"));
         }
         let inserted = self.change(|txn| {
             for (key, value) in rows {
                 let inserted = txn.put(*key, value, false);
-                if !inserted.map_err(at_key::<E>("insert", *key))? {
+                if !inserted.map_err(at_key(E::STORE, "insert", *key))? {
                     return Err(StoreError::key_exists(E::STORE, *key));
                 }
             }
             Ok(true)
         });
-        inserted.map(drop).map_err(at::<E>("insert rows"))
+        inserted.map(drop).map_err(at(E::STORE, "insert rows"))
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
         let was_there = self.change(|txn| txn.put(key, value, true));
         Ok(replaced(
-            was_there.map_err(at_key::<E>("overwrite", key))?,
+            was_there.map_err(at_key(E::STORE, "overwrite", key))?,
             value,
         ))
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
         let deleted = self.change(|txn| txn.remove(key));
-        deleted.map_err(at_key::<E>("delete", key))
+        deleted.map_err(at_key(E::STORE, "delete", key))
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let alone = self.open.is_none();
         if alone {
             self.begin(Access::Read)?;
@@ -603,15 +585,17 @@ impl<E: Engine> Session for KvSession<'_, E> {
             None => Ok(0),
         };
         let ended = if alone { self.end(false) } else { Ok(()) };
-        ended.and(scanned).map_err(at_key::<E>("scan from", from))
+        ended
+            .and(scanned)
+            .map_err(at_key(E::STORE, "scan from", from))
     }
 
     fn create_table(&mut self) -> Result<()> {
         self.without_transaction("create a table")?;
         let created = self.engine.create_table(self.options);
-        created.map_err(at::<E>("create the table"))?;
+        created.map_err(at(E::STORE, "create the table"))?;
         let table = self.engine.table(self.options);
-        self.table = table.map_err(at::<E>("open the table"))?;
+        self.table = table.map_err(at(E::STORE, "open the table"))?;
         Ok(())
     }
 
@@ -619,6 +603,6 @@ impl<E: Engine> Session for KvSession<'_, E> {
         self.without_transaction("drop a table")?;
         self.table()?;
         let dropped = E::drop_table(self.engine, &mut self.table);
-        dropped.map_err(at::<E>("drop the table"))
+        dropped.map_err(at(E::STORE, "drop the table"))
     }
 }

@@ -1,57 +1,90 @@
 //! Putting ladders together: from the lowest rung up, each with one setting changed.
 
-use crate::{Rung, StoreKind};
-use stowplan_model::{Settings, StoreSpec, Value, WorkloadSpec};
+use crate::StoreKind;
+use stowplan_model::{Rung, Settings, StoreSpec, Value, WorkloadSpec};
 
 /// What a step should be made of: see [`Rung::isolated`].
 pub(crate) type Isolated = &'static [(&'static str, f64)];
 
+/// A step that a setting is: the setting; the value that it takes, and the others for which that is a step on the
+/// way; what it does in a few words; and of what it should be made.
+pub(crate) struct Step(
+    pub(crate) &'static str,
+    pub(crate) &'static [&'static str],
+    pub(crate) &'static str,
+    pub(crate) Isolated,
+);
+
+/// Makes a table of [`Step`]s: `setting = "value" | "or another": "what it does", "call" 1.0;`.
+macro_rules! steps {
+    ($($setting:ident = $value:literal $(| $other:literal)*: $is:literal $(, $call:literal $often:literal)*;)+) => {
+        &[$(crate::ladder::Step(
+            stringify!($setting),
+            &[$value $(, $other)*],
+            $is,
+            &[$(($call, $often)),*],
+        ),)+]
+    };
+}
+pub(crate) use steps;
+
 /// A ladder under construction.
-pub(crate) struct Climb {
+pub(crate) struct Climb<'w> {
     kind: &'static dyn StoreKind,
+    whole: &'w Settings,
     /// The settings of the rung that was reached.
     now: Settings,
     workload: WorkloadSpec,
     rungs: Vec<Rung>,
 }
 
-impl Climb {
-    /// Begins with the lowest rung, a store of another kind; the ones above it are of `kind`, with
-    /// `settings` as far as they are not set otherwise.
+impl<'w> Climb<'w> {
+    /// Begins with the lowest rung, the floor that reads like this; the ones above it are of `kind`, with the
+    /// settings of the whole as far as they are not set otherwise.
     pub(crate) fn from(
-        lowest: (&str, &[(&str, &str)], &'static str, Isolated),
+        (read, step, isolated): (&str, &str, Isolated),
         kind: &'static dyn StoreKind,
-        settings: &Settings,
+        whole: &'w Settings,
     ) -> Self {
-        let (name, given, step, isolated) = lowest;
-        let given = given.iter();
-        let rung = Rung {
-            store: StoreSpec {
-                kind: name.to_owned(),
-                settings: given
-                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                    .collect(),
-            },
-            workload: WorkloadSpec::default(),
-            step,
-            isolated,
+        let floor = StoreSpec {
+            kind: "flat".to_owned(),
+            settings: [("read".to_owned(), read.to_owned())].into(),
         };
-        Self {
+        let mut climb = Self {
             kind,
-            now: settings.clone(),
+            whole,
+            now: whole.clone(),
             workload: WorkloadSpec::default(),
-            rungs: vec![rung],
-        }
+            rungs: Vec::new(),
+        };
+        climb.on(floor, step, isolated);
+        climb
+    }
+
+    fn on(&mut self, store: StoreSpec, step: &str, isolated: Isolated) {
+        let isolated = isolated.iter();
+        self.rungs.push(Rung {
+            store,
+            workload: self.workload.clone(),
+            step: step.to_owned(),
+            isolated: isolated
+                .map(|(call, often)| ((*call).to_owned(), *often))
+                .collect(),
+        });
+    }
+
+    /// The value of this word. A name or a word that is none would be a mistake in a ladder, which its test
+    /// finds.
+    fn value(&self, name: &str, word: &str) -> Value {
+        let setting = self.kind.settings().iter().find(|s| s.name == name);
+        let value = setting.and_then(|setting| setting.parse(word).ok());
+        value.unwrap_or_else(|| Value::Word(String::new()))
     }
 
     /// Changes words among the settings, without a rung for it.
     pub(crate) fn set(&mut self, changes: &[(&str, &str)]) {
-        for (name, value) in changes {
-            let setting = self.kind.settings().iter().find(|s| s.name == *name);
-            let value = setting.and_then(|setting| setting.parse(value).ok());
-            // A name or a value that is none would be a mistake in a ladder, which its test finds.
-            let missing = || Value::Word(String::new());
-            self.now.set(name, value.unwrap_or_else(missing));
+        for (name, word) in changes {
+            self.now.set(name, self.value(name, word));
         }
     }
 
@@ -65,31 +98,36 @@ impl Climb {
         self.workload != WorkloadSpec::default()
     }
 
-    /// Goes one rung up by changing settings, if the whole needs that.
-    pub(crate) fn step(
-        &mut self,
-        needed: bool,
-        changes: &[(&str, &str)],
-        step: &'static str,
-        isolated: Isolated,
-    ) {
-        if !needed {
-            return;
-        }
-        self.set(changes);
-        self.rungs.push(Rung {
-            store: spec(self.kind, &self.now),
-            workload: self.workload.clone(),
-            step,
-            isolated,
-        });
+    /// Goes one rung up.
+    pub(crate) fn rung(&mut self, step: &str, isolated: Isolated) {
+        self.on(spec(self.kind, &self.now), step, isolated);
     }
 
-    /// The rungs; the last one is of all these settings, also of those that its workload does not
-    /// need.
-    pub(crate) fn to(mut self, whole: &Settings) -> Vec<Rung> {
+    /// Goes one rung up to where a setting is as in the whole, unless it is.
+    pub(crate) fn take(&mut self, name: &str, step: &str) {
+        let whole = self.whole.get(name);
+        if let Some(value) = whole.filter(|value| self.now.get(name) != Some(*value)) {
+            self.now.set(name, value.clone());
+            self.rung(step, &[]);
+        }
+    }
+
+    /// Goes one rung up for each of these steps that the whole makes and the rung below it does not.
+    pub(crate) fn steps(&mut self, steps: &[Step]) {
+        for &Step(name, values, step, isolated) in steps {
+            let is_made = |value| self.whole.get(name) == Some(&self.value(name, value));
+            let value = self.value(name, values[0]);
+            if values.iter().any(|value| is_made(value)) && self.now.get(name) != Some(&value) {
+                self.now.set(name, value);
+                self.rung(step, isolated);
+            }
+        }
+    }
+
+    /// The rungs; the last one is of all settings of the whole, also of those that its workload does not need.
+    pub(crate) fn finish(mut self) -> Vec<Rung> {
         if let Some(last) = self.rungs.last_mut() {
-            last.store = spec(self.kind, whole);
+            last.store = spec(self.kind, self.whole);
             last.workload = WorkloadSpec::default();
         }
         self.rungs
@@ -134,7 +172,7 @@ mod tests {
             let last = registry::resolve(&last.store, BUDGET).unwrap();
             assert_eq!(last.settings, whole.settings, "{spec}");
         }
-        let told = |rung: &crate::Rung| match rung.workload.per_transaction {
+        let told = |rung: &stowplan_model::Rung| match rung.workload.per_transaction {
             None => rung.store.to_string(),
             Some(per) => format!("{} ({per:?})", rung.store),
         };
@@ -172,7 +210,7 @@ mod tests {
                         let cell = format!("{} {:?}", rung.store, rung.workload);
                         assert!(told.insert(cell), "{spec}: {} twice", rung.store);
                         assert!(!rung.step.is_empty());
-                        for (call, _) in rung.isolated {
+                        for (call, _) in &rung.isolated {
                             let primitive = format!("primitive:call={call}").parse().unwrap();
                             let resolved = registry::resolve(&primitive, BUDGET).unwrap();
                             let missing = resolved.capabilities.missing(&workload);

@@ -40,6 +40,7 @@ mod store;
 #[path = "../tests/conformance/suite.rs"]
 pub mod suite;
 mod syncs;
+mod turns;
 mod watched;
 
 pub use buffer::Buffer;
@@ -53,7 +54,9 @@ pub use shared::{Lent, Shared};
 pub use sqlite::{
     COMMITS_COUNTED, DATABASE_FILE, FIND_TABLE, failed as sqlite_failed, largest_value, randomness,
 };
-pub use store::{Access, Connection, Counters, Found, PageFill, Rung, Session, Store, StoreKind};
+pub use store::{
+    Access, Connection, Counters, Found, Kind, PageFill, Session, Store, StoreKind, Visit, claim,
+};
 pub use stowplan_model::Pieces;
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 pub use watched::watched;

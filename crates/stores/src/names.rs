@@ -1,6 +1,6 @@
 //! The names that values had where they come from, for stores that keep them under these (`names=on`).
 
-use crate::options::{Described, flag};
+use crate::options::{Described, flag, refuse};
 use crate::{Key, Result, StoreError};
 use std::ffi::CStr;
 use std::path::Path;
@@ -38,12 +38,9 @@ impl Names {
             return Ok(None);
         }
         let path = beside(directory);
-        if !path.exists() {
-            return Err(StoreError::unsupported(
-                store,
-                "keep values under their names (names=on)",
-                "the dataset has no names; it has them where it is made from a directory (from = \"DIR\")",
-            ));
+        refuse! { store;
+            !path.exists() => "keep values under their names (names=on)",
+                "the dataset has no names; it has them where it is made from a directory (from = \"DIR\")";
         }
         let names = names::Names::open(&path);
         let names = names.map_err(|error| {

@@ -79,13 +79,7 @@ impl OptionValue for &'static str {
 
 /// The description of a setting whose values have the type `T`; its name is that of the field.
 #[derive(Debug)]
-pub struct Described<T> {
-    kind: SettingKind,
-    default: &'static str,
-    help: &'static str,
-    shapes_layout: bool,
-    value: PhantomData<fn() -> T>,
-}
+pub struct Described<T>(Setting, PhantomData<fn() -> T>);
 
 /// A setting that is `on` or `off`.
 #[must_use]
@@ -139,64 +133,52 @@ pub const fn word<T>(
 
 impl<T> Described<T> {
     const fn new(kind: SettingKind, default: &'static str, help: &'static str) -> Self {
-        Self {
+        let setting = Setting {
+            name: "",
             kind,
             default,
             help,
             shapes_layout: false,
-            value: PhantomData,
-        }
+        };
+        Self(setting, PhantomData)
     }
 
     /// Marks it as one that shapes the stored bytes.
     #[must_use]
-    pub const fn shapes_layout(self) -> Self {
-        Self {
-            shapes_layout: true,
-            ..self
-        }
+    pub const fn shapes_layout(mut self) -> Self {
+        self.0.shapes_layout = true;
+        self
     }
 
     /// Accepts powers of two only; for sizes.
     #[must_use]
-    pub const fn power_of_two(self) -> Self {
-        let kind = match self.kind {
-            SettingKind::Bytes { min, max, .. } => SettingKind::Bytes {
-                min,
-                max,
-                power_of_two: true,
-            },
-            kind => kind,
-        };
-        Self { kind, ..self }
+    pub const fn power_of_two(mut self) -> Self {
+        if let SettingKind::Bytes { power_of_two, .. } = &mut self.0.kind {
+            *power_of_two = true;
+        }
+        self
     }
 
     /// Accepts these words only, of a store that does not offer all.
     #[must_use]
-    pub const fn only(self, words: &'static [&'static str], default: &'static str) -> Self {
-        Self {
-            kind: SettingKind::Choice(words),
-            default,
-            ..self
-        }
+    pub const fn only(mut self, words: &'static [&'static str], default: &'static str) -> Self {
+        self.0.kind = SettingKind::Choice(words);
+        self.0.default = default;
+        self
     }
 
-    /// The same, where it means something else.
+    /// Says something else of it, where it means something else.
     #[must_use]
-    pub const fn with_help(self, help: &'static str) -> Self {
-        Self { help, ..self }
+    pub const fn with_help(mut self, help: &'static str) -> Self {
+        self.0.help = help;
+        self
     }
 
-    /// Under its name.
+    /// Gives it its name.
     #[must_use]
-    pub const fn named(self, name: &'static str) -> Setting {
-        Setting {
-            name,
-            kind: self.kind,
-            default: self.default,
-            help: self.help,
-            shapes_layout: self.shapes_layout,
-        }
+    pub const fn named(mut self, name: &'static str) -> Setting {
+        self.0.name = name;
+        self.0
     }
 }
 
@@ -218,22 +200,15 @@ impl<T: OptionValue> Described<T> {
     }
 }
 
-/// Refuses the first of these combinations of settings that is there, and says why and what would do.
-///
-/// # Errors
-/// One is there.
-pub(crate) fn refuse_first<P: std::fmt::Display, W: Into<String>>(
-    store: &'static str,
-    rules: impl IntoIterator<Item = (bool, P, W)>,
-) -> Result<()> {
-    match rules.into_iter().find(|(is_there, ..)| *is_there) {
-        Some((_, pair, why)) => {
-            let what = format!("combine {pair}");
-            Err(StoreError::unsupported(store, what, why))
-        }
-        None => Ok(()),
-    }
+/// Refuses the first thing that is there and cannot be: `is_there => "what it cannot", "why, and what would do";`.
+macro_rules! refuse {
+    ($store:expr; $($is_there:expr => $what:expr, $why:expr;)+) => {
+        $(if $is_there {
+            return Err(crate::StoreError::unsupported($store, $what, $why));
+        })+
+    };
 }
+pub(crate) use refuse;
 
 /// Makes the struct of a store's settings. Each field has a description; `if` names a method that
 /// refuses settings that exclude each other.

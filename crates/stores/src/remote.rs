@@ -9,15 +9,13 @@
 
 use crate::kv::{Rows, replaced};
 use crate::options::{Described, StoreOptions, number};
-use crate::{
-    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind,
-};
+use crate::store::Kind;
+use crate::{Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, Visit};
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::BuildHasher;
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use stowplan_model::{Capabilities, Footprint, Setting, Settings};
+use stowplan_model::{Capabilities, Footprint, Settings};
 
 /// The file in a store's place that holds its name on the server.
 const NAME_FILE: &str = "name-on-server";
@@ -175,77 +173,52 @@ pub fn no_answer(store: &'static str, action: &str, timeout: u64) -> StoreError 
     StoreError::engine(store, action, why)
 }
 
-/// The kind of store that a server makes: what a driver lists.
-pub struct RemoteKind<R>(PhantomData<fn() -> R>);
-
-impl<R> RemoteKind<R> {
-    /// The kind.
+impl Kind {
+    /// Makes the kind of store that lies with a server: what a driver hosts.
     #[must_use]
-    #[expect(
-        clippy::new_without_default,
-        reason = "for statics, which need a const"
-    )]
-    pub const fn new() -> Self {
-        Self(PhantomData)
+    pub const fn of_server<R: Remote>() -> Self {
+        Self {
+            engine: Some(|| (R::CLIENT.0, R::CLIENT.1.to_owned())),
+            remove_below: Some(remove_below::<R>),
+            ..Self::new(
+                (R::STORE, R::ABOUT, R::Options::SETTINGS),
+                |settings| R::Options::from_settings(settings).map(|o| R::capabilities(&o)),
+                |directory, settings, new| {
+                    let options = R::Options::from_settings(settings)?;
+                    let name = match new {
+                        true => create::<R>(directory, &options)?,
+                        false => {
+                            let file = directory.join(NAME_FILE);
+                            fs::read_to_string(&file).map_err(StoreError::io("read", &file))?
+                        }
+                    };
+                    Ok(Box::new(RemoteStore::<R> { options, name }))
+                },
+            )
+        }
     }
 }
 
-impl<R: Remote> StoreKind for RemoteKind<R> {
-    fn name(&self) -> &'static str {
-        R::STORE
-    }
+/// Makes a store for this place, and writes its name on the server there.
+fn create<R: Remote>(directory: &Path, options: &R::Options) -> Result<String> {
+    let name = format!("stowplan_{:016x}", RandomState::new().hash_one(directory));
+    let mut server = connected::<R>(options, &name)?;
+    let directory = &absolute(directory)?;
+    // One that may not be removed is in nobody's way. What cannot be looked at is another user's.
+    let gone = |place: &Path| matches!(place.try_exists(), Ok(false));
+    let _ = remove_of(&mut server, |place| place == directory || gone(place));
+    fs::create_dir_all(directory).map_err(StoreError::io("create", directory))?;
+    server.make(&format!("{}{}", here(), directory.display()))?;
+    let file = directory.join(NAME_FILE);
+    fs::write(&file, &name).map_err(StoreError::io("write", &file))?;
+    Ok(name)
+}
 
-    fn about(&self) -> &'static str {
-        R::ABOUT
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        R::Options::SETTINGS
-    }
-
-    fn engine(&self) -> Option<(&'static str, String)> {
-        let (name, version) = R::CLIENT;
-        Some((name, version.to_owned()))
-    }
-
-    fn lies_elsewhere(&self) -> bool {
-        true
-    }
-
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        R::Options::from_settings(settings).map(|options| R::capabilities(&options))
-    }
-
-    /// Removes besides what was made for this place before, and what an earlier run of this machine left:
-    /// nobody's place any more.
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let options = R::Options::from_settings(settings)?;
-        let name = format!("stowplan_{:016x}", RandomState::new().hash_one(directory));
-        let mut server = connected::<R>(&options, &name)?;
-        let directory = &absolute(directory)?;
-        // One that may not be removed is in nobody's way. What cannot be looked at is another user's.
-        let gone = |place: &Path| matches!(place.try_exists(), Ok(false));
-        let _ = remove_of(&mut server, |place| place == directory || gone(place));
-        fs::create_dir_all(directory).map_err(StoreError::io("create", directory))?;
-        server.make(&format!("{}{}", here(), directory.display()))?;
-        let file = directory.join(NAME_FILE);
-        fs::write(&file, &name).map_err(StoreError::io("write", &file))?;
-        Ok(Box::new(RemoteStore::<R> { options, name }))
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let file = directory.join(NAME_FILE);
-        let name = fs::read_to_string(&file).map_err(StoreError::io("read", &file))?;
-        let options = R::Options::from_settings(settings)?;
-        Ok(Box::new(RemoteStore::<R> { options, name }))
-    }
-
-    fn remove_below(&self, directory: &Path, settings: &Settings) -> Result<()> {
-        let options = R::Options::from_settings(settings)?;
-        let directory = absolute(directory)?;
-        let below = |place: &Path| place.starts_with(&directory);
-        remove_of(&mut connected::<R>(&options, "")?, below)
-    }
+fn remove_below<R: Remote>(directory: &Path, settings: &Settings) -> Result<()> {
+    let options = R::Options::from_settings(settings)?;
+    let directory = absolute(directory)?;
+    let below = |place: &Path| place.starts_with(&directory);
+    remove_of(&mut connected::<R>(&options, "")?, below)
 }
 
 fn connected<R: Remote>(options: &R::Options, name: &str) -> Result<R> {
@@ -362,12 +335,7 @@ impl<R: Remote> Session for RemoteSession<'_, R> {
         self.0.remove(key)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         self.0.scan(from, limit, visit)
     }
 }

@@ -4,7 +4,8 @@ use crate::{Buffer, Key, Result, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use stowplan_model::{
-    Capabilities, Footprint, Pieces, Setting, Settings, StoreSpec, Workload, WorkloadSpec,
+    Capabilities, Durability, DurabilityClaim, Footprint, Operation, Pieces, Rung, Setting,
+    Settings, Workload,
 };
 
 /// A kind of store: what the registry lists.
@@ -77,22 +78,44 @@ pub trait StoreKind: Sync {
     }
 }
 
-/// A kind of store as a table of its parts.
-pub(crate) struct Kind {
+/// A kind of store as a table of its parts; of an engine it is made by [`Kind::of_engine`], of a server's
+/// store by [`Kind::of_server`].
+#[derive(Clone, Copy)]
+pub struct Kind {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) settings: &'static [Setting],
     pub(crate) engine: Option<fn() -> (&'static str, String)>,
+    pub(crate) cache_per_connection: bool,
     pub(crate) keeps_values: bool,
     pub(crate) capabilities: fn(&Settings) -> Result<Capabilities>,
     /// Opens a store, or makes it if it is to be new.
     pub(crate) open: fn(&Path, &Settings, bool) -> Result<Box<dyn Store>>,
     pub(crate) ladder: fn(&Settings, &Workload) -> Vec<Rung>,
+    /// Removes what lies elsewhere, where something does.
+    pub(crate) remove_below: Option<fn(&Path, &Settings) -> Result<()>>,
 }
 
-/// Where nobody has described the steps.
-pub(crate) fn no_ladder(_: &Settings, _: &Workload) -> Vec<Rung> {
-    Vec::new()
+impl Kind {
+    /// Makes a kind of what every kind says; the rest is as most have it.
+    pub(crate) const fn new(
+        (name, about, settings): (&'static str, &'static str, &'static [Setting]),
+        capabilities: fn(&Settings) -> Result<Capabilities>,
+        open: fn(&Path, &Settings, bool) -> Result<Box<dyn Store>>,
+    ) -> Self {
+        Self {
+            name,
+            about,
+            settings,
+            engine: None,
+            cache_per_connection: false,
+            keeps_values: true,
+            capabilities,
+            open,
+            ladder: |_, _| Vec::new(),
+            remove_below: None,
+        }
+    }
 }
 
 impl StoreKind for Kind {
@@ -112,9 +135,12 @@ impl StoreKind for Kind {
         self.engine.map(|engine| engine())
     }
 
-    /// Those that have an engine are made of SQLite.
     fn cache_per_connection(&self) -> bool {
-        self.engine.is_some()
+        self.cache_per_connection
+    }
+
+    fn lies_elsewhere(&self) -> bool {
+        self.remove_below.is_some()
     }
 
     fn keeps_values(&self) -> bool {
@@ -136,22 +162,30 @@ impl StoreKind for Kind {
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
         (self.open)(directory, settings, false)
     }
+
+    fn remove_below(&self, directory: &Path, settings: &Settings) -> Result<()> {
+        self.remove_below
+            .map_or(Ok(()), |remove| remove(directory, settings))
+    }
 }
 
-/// A cell of an ablation ladder ([`StoreKind::ladder`]).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rung {
-    /// The store, with the settings that are not at their defaults.
-    pub store: StoreSpec,
-    /// In what its workload differs from that of the whole.
-    pub workload: WorkloadSpec,
-    /// What it does that the rung below does not, in a few words; of the lowest, what all of it
-    /// rests on.
-    pub step: &'static str,
-    /// What the step should be made of, if it were known from primitives alone: `call` of the store
-    /// `primitive`, and how often an operation needs it more than on the rung below (less than 0:
-    /// what it saves).
-    pub isolated: &'static [(&'static str, f64)],
+/// What most stores can do that have no tables.
+pub(crate) const OPERATIONS: [Operation; 5] = [
+    Operation::Read,
+    Operation::Overwrite,
+    Operation::Insert,
+    Operation::Delete,
+    Operation::Scan,
+];
+
+/// Makes a claim of a store that delays nothing.
+#[must_use]
+pub fn claim(class: Durability, atomic: bool) -> DurabilityClaim {
+    DurabilityClaim {
+        class,
+        atomic,
+        delayed: false,
+    }
 }
 
 /// An opened store. Threads share it; each has a connection of its own.
@@ -250,6 +284,9 @@ pub struct PageFill {
     /// Of the indexes beside it, all together; nothing where there is none.
     pub index: Option<f64>,
 }
+
+/// Is shown each value of a scan.
+pub type Visit<'v> = dyn FnMut(Key, &[u8]) + 'v;
 
 /// What an engine counts about itself, by name: events, bytes or pieces, as the name says.
 pub type Counters = BTreeMap<String, u64>;
@@ -362,12 +399,7 @@ pub trait Session {
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let _ = (from, limit, visit);
         Err(lacks("scan", "nothing tells it which keys come next"))
     }

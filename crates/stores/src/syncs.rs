@@ -56,53 +56,25 @@ mod interposed {
     // SAFETY (of the names): each function has exactly the C library's signature, result and
     // errno (which `libc::syscall` sets), and calls nothing that could call it back.
 
-    #[unsafe(no_mangle)]
-    extern "C" fn fsync(fd: c_int) -> c_int {
-        FSYNC.fetch_add(1, Relaxed);
-        // SAFETY: passes plain integers to the kernel.
-        unsafe { result(libc::syscall(libc::SYS_fsync, fd)) }
+    /// Defines a function that counts a call and hands it on. On these architectures registers are as wide as
+    /// an offset.
+    macro_rules! counted {
+        ($($name:ident($($given:ident: $type:ty),*) as $number:ident in $counter:ident;)+) => {$(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($given: $type),*) -> c_int {
+                $counter.fetch_add(1, Relaxed);
+                // SAFETY: the kernel gets what the caller gave, and checks it; nothing is dereferenced here.
+                unsafe { result(libc::syscall(libc::$number, $($given),*)) }
+            }
+        )+};
     }
 
-    #[unsafe(no_mangle)]
-    extern "C" fn fdatasync(fd: c_int) -> c_int {
-        FDATASYNC.fetch_add(1, Relaxed);
-        // SAFETY: passes plain integers to the kernel.
-        unsafe { result(libc::syscall(libc::SYS_fdatasync, fd)) }
-    }
-
-    #[unsafe(no_mangle)]
-    extern "C" fn msync(address: *mut c_void, length: size_t, flags: c_int) -> c_int {
-        MSYNC.fetch_add(1, Relaxed);
-        // SAFETY: the kernel checks the range; nothing is dereferenced here.
-        unsafe { result(libc::syscall(libc::SYS_msync, address, length, flags)) }
-    }
-
-    #[unsafe(no_mangle)]
-    extern "C" fn sync_file_range(
-        fd: c_int,
-        offset: off64_t,
-        length: off64_t,
-        flags: c_uint,
-    ) -> c_int {
-        OTHER.fetch_add(1, Relaxed);
-        // SAFETY: passes plain integers to the kernel, on architectures whose registers are as
-        // wide as an offset.
-        unsafe {
-            result(libc::syscall(
-                libc::SYS_sync_file_range,
-                fd,
-                offset,
-                length,
-                flags,
-            ))
-        }
-    }
-
-    #[unsafe(no_mangle)]
-    extern "C" fn syncfs(fd: c_int) -> c_int {
-        OTHER.fetch_add(1, Relaxed);
-        // SAFETY: passes plain integers to the kernel.
-        unsafe { result(libc::syscall(libc::SYS_syncfs, fd)) }
+    counted! {
+        fsync(fd: c_int) as SYS_fsync in FSYNC;
+        fdatasync(fd: c_int) as SYS_fdatasync in FDATASYNC;
+        msync(address: *mut c_void, length: size_t, flags: c_int) as SYS_msync in MSYNC;
+        sync_file_range(fd: c_int, offset: off64_t, length: off64_t, flags: c_uint) as SYS_sync_file_range in OTHER;
+        syncfs(fd: c_int) as SYS_syncfs in OTHER;
     }
 
     #[unsafe(no_mangle)]

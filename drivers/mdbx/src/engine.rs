@@ -1,16 +1,12 @@
 //! libmdbx, as the adapter for key-value engines wants it.
 
-use crate::environment::{
-    self, Code, Environment, Order, Put, Reading, Resting, Table as MdbxTable, Writing,
-};
-use crate::error::Said as _;
-use crate::key::{self, Held};
+use crate::environment::{self, Code, Environment, Order, Table as Handle, Transaction};
 use crate::options::{self, Options};
 use crate::{DATA_FILE, STORE};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use stowplan_model::{Capabilities, Settings};
 use stowplan_stores::kv::{Engine, Rows, Visit, capabilities, shown};
-use stowplan_stores::{Access, Found, Key, KeyForm, Lent, Result, expect_file, refuse_existing};
+use stowplan_stores::{Access, Found, Key, KeyForm, Lent, Result};
 
 /// The name of the table.
 const TABLE: &str = "kv";
@@ -24,32 +20,29 @@ fn order(form: KeyForm) -> Order {
 
 /// What a session has of the table.
 pub(crate) struct Table<'e> {
-    table: MdbxTable,
+    handle: Handle,
     form: KeyForm,
     /// Between transactions that read: as libmdbx recommends, one is reset and renewed instead of
     /// being made anew.
-    resting: Option<Resting<'e>>,
+    resting: Option<Transaction<'e>>,
 }
 
 /// A transaction with the table in it.
-pub(crate) struct Transaction<'e> {
-    table: MdbxTable,
+pub(crate) struct Txn<'e> {
+    handle: Handle,
     form: KeyForm,
-    inner: Inner<'e>,
-}
-
-enum Inner<'e> {
-    Read(Reading<'e>),
-    Write(Writing<'e>),
+    access: Access,
+    inner: Transaction<'e>,
 }
 
 impl Engine for Environment {
     const STORE: &'static str = STORE;
     const ABOUT: &'static str =
         "a table of a libmdbx database: a B+ tree in mapped memory, copied on write";
+    const FILE: Option<&'static str> = Some(DATA_FILE);
     type Options = Options;
     type Table<'e> = Table<'e>;
-    type Txn<'e> = Transaction<'e>;
+    type Txn<'e> = Txn<'e>;
 
     fn version() -> (&'static str, String) {
         ("libmdbx", environment::version())
@@ -64,13 +57,7 @@ impl Engine for Environment {
     }
 
     fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
-        // libmdbx would open what is there, and make what is not.
-        let path = directory.join(DATA_FILE);
-        match new {
-            true => refuse_existing(&path)?,
-            false => expect_file(STORE, &path)?,
-        }
-        let environment = Self::new(directory, options).said()?;
+        let environment = Self::new(directory, options)?;
         if new {
             environment.create_table(options)?;
         }
@@ -79,58 +66,56 @@ impl Engine for Environment {
 
     /// After a last sync.
     fn close(self) -> Result<()> {
-        self.end().said()
+        Ok(self.end()?)
     }
 
     fn table<'e>(&'e self, options: &'e Options) -> Result<Option<Table<'e>>> {
         let form = options.key;
-        let reading = self.read().said()?;
-        let table = reading.open_table(TABLE, order(form)).said()?;
-        reading.end().said()?;
-        Ok(table.map(|table| Table {
-            table,
+        let reading = self.begin(Access::Read)?;
+        let handle = match reading.table(TABLE, order(form), false) {
+            Err(Code::NOT_FOUND) => return Ok(None),
+            handle => handle?,
+        };
+        reading.end()?;
+        Ok(Some(Table {
+            handle,
             form,
             resting: None,
         }))
     }
 
     /// One that writes waits for that of another thread.
-    fn begin<'e>(&'e self, table: &mut Table<'e>, access: Access) -> Result<Transaction<'e>> {
-        let inner = match access {
-            Access::Read => {
-                let resting = table.resting.take();
-                let reading = resting.map_or_else(|| self.read(), Resting::resume);
-                Inner::Read(reading.said()?)
-            }
-            Access::Write => Inner::Write(self.write().said()?),
+    fn begin<'e>(&'e self, table: &mut Table<'e>, access: Access) -> Result<Txn<'e>> {
+        let resting = table.resting.take_if(|_| access == Access::Read);
+        let inner = match resting {
+            Some(mut resting) => resting.resume().map(|()| resting)?,
+            None => self.begin(access)?,
         };
-        Ok(Transaction {
-            table: table.table,
+        Ok(Txn {
+            handle: table.handle,
             form: table.form,
+            access,
             inner,
         })
     }
 
-    fn commit(transaction: Transaction<'_>) -> Result<()> {
-        match transaction.inner {
-            Inner::Read(_) => Ok(()),
-            Inner::Write(writing) => writing.commit().said(),
+    fn commit(txn: Txn<'_>) -> Result<()> {
+        match txn.access {
+            Access::Read => Ok(()),
+            Access::Write => Ok(txn.inner.end()?),
         }
     }
 
-    fn end<'e>(&'e self, table: &mut Table<'e>, transaction: Transaction<'e>) -> Result<()> {
-        if let Inner::Read(reading) = transaction.inner {
-            table.resting = Some(reading.rest().said()?);
+    fn end<'e>(&'e self, table: &mut Table<'e>, mut txn: Txn<'e>) -> Result<()> {
+        if txn.access == Access::Read {
+            txn.inner.rest()?;
+            table.resting = Some(txn.inner);
         }
         Ok(())
     }
 
     fn effective_settings(&self, _: &Options) -> Result<Settings> {
-        Ok(options::effective(&self.info().said()?))
-    }
-
-    fn data_files(directory: &Path) -> Vec<PathBuf> {
-        vec![directory.join(DATA_FILE)]
+        Ok(options::effective(&self.info()?))
     }
 
     /// A commit writes where the data stays.
@@ -139,18 +124,18 @@ impl Engine for Environment {
     }
 
     fn create_table(&self, options: &Options) -> Result<()> {
-        let writing = self.write().said()?;
-        writing.create_table(TABLE, order(options.key)).said()?;
-        writing.commit().said()
+        let writing = self.begin(Access::Write)?;
+        writing.table(TABLE, order(options.key), true)?;
+        Ok(writing.end()?)
     }
 
     fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table<'e>>) -> Result<()> {
         if let Some(table) = table {
             // A transaction at rest knows the tables that there were.
             table.resting = None;
-            let mut writing = engine.write().said()?;
-            writing.drop_table(table.table).said()?;
-            writing.commit().said()?;
+            let mut writing = Self::begin(engine, Access::Write)?;
+            writing.drop_table(table.handle)?;
+            writing.end()?;
         }
         *table = None;
         Ok(())
@@ -162,28 +147,24 @@ fn as_said(changed: std::result::Result<(), Code>) -> Result<bool> {
     match changed {
         Ok(()) => Ok(true),
         Err(Code::NOT_FOUND | Code::KEY_EXISTS) => Ok(false),
-        changed => changed.said().map(|()| true),
+        Err(code) => Err(code.into()),
     }
 }
 
-impl Rows for Transaction<'_> {
+impl Rows for Txn<'_> {
     /// The value where it lies in the mapping.
     fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        let bytes = Held::new(self.form, key);
-        let value = match &self.inner {
-            Inner::Read(reading) => reading.get(self.table, bytes.as_ref()),
-            Inner::Write(writing) => writing.get(self.table, bytes.as_ref()),
-        };
-        shown(value.said()?, show)
+        let bytes = self.form.native(key);
+        shown(self.inner.get(self.handle, bytes.as_ref())?, show)
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         if limit == 0 {
             return Ok(0);
         }
-        let (form, start) = (self.form, Held::new(self.form, from));
+        let (form, start) = (self.form, self.form.native(from));
         let (mut visited, mut strange) = (0, None);
-        let mut show = |key: &[u8], value: &[u8]| match key::key(form, key) {
+        let mut show = |key: &[u8], value: &[u8]| match form.native_key(STORE, key) {
             Ok(key) => {
                 visit(key, value);
                 visited += 1;
@@ -194,31 +175,17 @@ impl Rows for Transaction<'_> {
                 false
             }
         };
-        match &self.inner {
-            Inner::Read(reading) => reading.scan(self.table, start.as_ref(), &mut show),
-            Inner::Write(writing) => writing.scan(self.table, start.as_ref(), &mut show),
-        }
-        .said()?;
+        self.inner.scan(self.handle, start.as_ref(), &mut show)?;
         strange.map_or(Ok(visited), Err)
     }
 
     fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
-        let Inner::Write(writing) = &mut self.inner else {
-            return Ok(false);
-        };
-        let how = match there {
-            true => Put::Replace,
-            false => Put::Add,
-        };
-        let bytes = Held::new(self.form, key);
-        as_said(writing.put(self.table, bytes.as_ref(), value, how))
+        let bytes = self.form.native(key);
+        as_said(self.inner.put(self.handle, bytes.as_ref(), value, there))
     }
 
     fn remove(&mut self, key: Key) -> Result<bool> {
-        let Inner::Write(writing) = &mut self.inner else {
-            return Ok(false);
-        };
-        let bytes = Held::new(self.form, key);
-        as_said(writing.delete(self.table, bytes.as_ref()))
+        let bytes = self.form.native(key);
+        as_said(self.inner.delete(self.handle, bytes.as_ref()))
     }
 }

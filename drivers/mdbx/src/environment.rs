@@ -13,6 +13,7 @@ use std::mem::{self, ManuallyDrop};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
+use stowplan_stores::Access;
 
 type Result<T> = std::result::Result<T, Code>;
 
@@ -169,31 +170,18 @@ impl Environment {
         Code::check(unsafe { ffi::mdbx_env_close_ex(environment.0, false) })
     }
 
-    pub(crate) fn read(&self) -> Result<Reading<'_>> {
-        Ok(Reading(self.begin(ffi::MDBX_TXN_RDONLY)?))
-    }
-
-    /// Waits for the one that writes on another thread; [`Code::BUSY`] for one on this.
-    pub(crate) fn write(&self) -> Result<Writing<'_>> {
-        Ok(Writing(self.begin(ffi::MDBX_TXN_READWRITE)?))
-    }
-
-    fn begin(&self, flags: ffi::MDBX_txn_flags_t) -> Result<Transaction<'_>> {
-        let mut txn = ptr::null_mut();
+    /// Begins a transaction. One that writes waits for that of another thread; [`Code::BUSY`] for one on this.
+    pub(crate) fn begin(&self, access: Access) -> Result<Transaction<'_>> {
+        let flags = match access {
+            Access::Read => ffi::MDBX_TXN_RDONLY,
+            Access::Write => ffi::MDBX_TXN_READWRITE,
+        };
+        let (mut txn, none) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: writes a pointer to a new transaction.
         Code::check(unsafe {
-            ffi::mdbx_txn_begin_ex(
-                self.0,
-                ptr::null_mut(),
-                flags,
-                &raw mut txn,
-                ptr::null_mut(),
-            )
+            ffi::mdbx_txn_begin_ex(self.0, none, flags, &raw mut txn, ptr::null_mut())
         })?;
-        Ok(Transaction {
-            txn,
-            _environment: PhantomData,
-        })
+        Ok(Transaction(txn, PhantomData))
     }
 
     pub(crate) fn info(&self) -> Result<Info> {
@@ -249,16 +237,13 @@ fn flags(options: &Options) -> ffi::MDBX_env_flags_t {
     flags
 }
 
-/// Aborted when dropped.
-struct Transaction<'e> {
-    txn: *mut ffi::MDBX_txn,
-    _environment: PhantomData<&'e Environment>,
-}
+/// A transaction, which is aborted when it is dropped. One that reads can rest between two uses.
+pub(crate) struct Transaction<'e>(*mut ffi::MDBX_txn, PhantomData<&'e Environment>);
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        // SAFETY: it has not ended otherwise, as `finish` forgets it.
-        unsafe { ffi::mdbx_txn_abort_ex(self.txn, ptr::null_mut()) };
+        // SAFETY: it has not ended otherwise, as `end` forgets it.
+        unsafe { ffi::mdbx_txn_abort_ex(self.0, ptr::null_mut()) };
     }
 }
 
@@ -285,31 +270,78 @@ unsafe fn borrow<'a>(value: &ffi::MDBX_val) -> &'a [u8] {
 }
 
 impl Transaction<'_> {
-    fn finish(self) -> Result<()> {
+    /// Commits one that writes; ends one that reads in such a way that the handles it opened stay.
+    pub(crate) fn end(self) -> Result<()> {
         let transaction = ManuallyDrop::new(self);
         // SAFETY: a live transaction, which ends here also if this fails (all errors but that of
         // a foreign thread, which MDBX_NOSTICKYTHREADS and a session's one thread exclude).
-        let code = unsafe { ffi::mdbx_txn_commit_ex(transaction.txn, ptr::null_mut()) };
-        if code == ffi::MDBX_SUCCESS {
-            Ok(())
-        } else {
-            Err(Code(code))
+        let code = unsafe { ffi::mdbx_txn_commit_ex(transaction.0, ptr::null_mut()) };
+        match code {
+            ffi::MDBX_SUCCESS => Ok(()),
+            code => Err(Code(code)),
         }
     }
 
-    fn table(&self, name: &str, flags: ffi::MDBX_db_flags_t) -> Result<Table> {
+    /// Has one that reads let go of its state.
+    pub(crate) fn rest(&mut self) -> Result<()> {
+        // SAFETY: a live transaction; what it lent was borrowed from it. libmdbx refuses one that writes.
+        Code::check(unsafe { ffi::mdbx_txn_reset(self.0) })
+    }
+
+    /// Has one that rests read from the state that is now the last.
+    pub(crate) fn resume(&mut self) -> Result<()> {
+        // SAFETY: a live transaction. libmdbx refuses one that does not rest.
+        Code::check(unsafe { ffi::mdbx_txn_renew(self.0) })
+    }
+
+    /// The table, which is made if `flags` say so; [`Code::NOT_FOUND`] if there is none.
+    pub(crate) fn table(&self, name: &str, order: Order, new: bool) -> Result<Table> {
         let name = CString::new(name).map_err(|_| Code(libc::EINVAL))?;
-        let mut table = 0;
+        let made = if new { ffi::MDBX_CREATE } else { 0 };
+        let (flags, mut table) = (made | order.flags(), 0);
         // SAFETY: a live transaction, a C string; writes a number.
-        Code::check(unsafe { ffi::mdbx_dbi_open(self.txn, name.as_ptr(), flags, &raw mut table) })?;
+        Code::check(unsafe { ffi::mdbx_dbi_open(self.0, name.as_ptr(), flags, &raw mut table) })?;
         Ok(Table(table))
     }
 
-    fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>> {
+    /// Handles of the table are no more when this is committed.
+    pub(crate) fn drop_table(&mut self, table: Table) -> Result<()> {
+        // SAFETY: a live transaction; one that reads is refused.
+        Code::check(unsafe { ffi::mdbx_drop(self.0, table.0, true) })
+    }
+
+    /// Puts a value: [`Code::NOT_FOUND`] if it is to be there and is not, [`Code::KEY_EXISTS`] the other way
+    /// round.
+    pub(crate) fn put(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        value: &[u8],
+        there: bool,
+    ) -> Result<()> {
+        let (key, mut value) = (lend(key), lend(value));
+        let flags = match there {
+            true => ffi::MDBX_CURRENT,
+            false => ffi::MDBX_NOOVERWRITE,
+        };
+        // SAFETY: a live transaction; key and value are only read.
+        Code::check(unsafe {
+            ffi::mdbx_put(self.0, table.0, &raw const key, &raw mut value, flags)
+        })
+    }
+
+    /// Removes a value; [`Code::NOT_FOUND`] if it is not there.
+    pub(crate) fn delete(&mut self, table: Table, key: &[u8]) -> Result<()> {
+        let key = lend(key);
+        // SAFETY: a live transaction; the key is only read.
+        Code::check(unsafe { ffi::mdbx_del(self.0, table.0, &raw const key, ptr::null()) })
+    }
+
+    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>> {
         let key = lend(key);
         let mut value = NOTHING;
         // SAFETY: a live transaction; the key is only read.
-        let code = unsafe { ffi::mdbx_get(self.txn, table.0, &raw const key, &raw mut value) };
+        let code = unsafe { ffi::mdbx_get(self.0, table.0, &raw const key, &raw mut value) };
         match Code::check(code) {
             // SAFETY: the value stays until the transaction writes or ends, which takes it by
             // `&mut` or by value.
@@ -320,7 +352,7 @@ impl Transaction<'_> {
     }
 
     /// Shows values with keys from `from` on, by rising key, for as long as `show` says so.
-    fn scan(
+    pub(crate) fn scan(
         &self,
         table: Table,
         from: &[u8],
@@ -353,7 +385,7 @@ impl<'t> Cursor<'t> {
     fn open(transaction: &'t Transaction<'_>, table: Table) -> Result<Self> {
         let mut cursor = ptr::null_mut();
         // SAFETY: a live transaction; writes a pointer to a new cursor.
-        Code::check(unsafe { ffi::mdbx_cursor_open(transaction.txn, table.0, &raw mut cursor) })?;
+        Code::check(unsafe { ffi::mdbx_cursor_open(transaction.0, table.0, &raw mut cursor) })?;
         Ok(Self(cursor, PhantomData))
     }
 }
@@ -362,116 +394,5 @@ impl Drop for Cursor<'_> {
     fn drop(&mut self) {
         // SAFETY: a live cursor; its transaction is borrowed, and so lives.
         unsafe { ffi::mdbx_cursor_close(self.0) };
-    }
-}
-
-/// A transaction that reads, from one state.
-pub(crate) struct Reading<'e>(Transaction<'e>);
-
-/// A transaction that reads and has let go of its state, to be used again.
-pub(crate) struct Resting<'e>(Transaction<'e>);
-
-impl<'e> Reading<'e> {
-    /// Lets go of the state.
-    pub(crate) fn rest(self) -> Result<Resting<'e>> {
-        // SAFETY: a live transaction that reads; what it lent was borrowed from it.
-        Code::check(unsafe { ffi::mdbx_txn_reset(self.0.txn) })?;
-        Ok(Resting(self.0))
-    }
-
-    /// The table, if there is one.
-    pub(crate) fn open_table(&self, name: &str, order: Order) -> Result<Option<Table>> {
-        match self.0.table(name, order.flags()) {
-            Ok(table) => Ok(Some(table)),
-            Err(Code::NOT_FOUND) => Ok(None),
-            Err(code) => Err(code),
-        }
-    }
-
-    /// Ends it in such a way that the handles it opened stay.
-    pub(crate) fn end(self) -> Result<()> {
-        self.0.finish()
-    }
-
-    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>> {
-        self.0.get(table, key)
-    }
-
-    pub(crate) fn scan(
-        &self,
-        table: Table,
-        from: &[u8],
-        show: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<()> {
-        self.0.scan(table, from, show)
-    }
-}
-
-impl<'e> Resting<'e> {
-    /// Reads from the state that is now the last.
-    pub(crate) fn resume(self) -> Result<Reading<'e>> {
-        // SAFETY: a transaction that was reset.
-        Code::check(unsafe { ffi::mdbx_txn_renew(self.0.txn) })?;
-        Ok(Reading(self.0))
-    }
-}
-
-/// The transaction that writes.
-pub(crate) struct Writing<'e>(Transaction<'e>);
-
-/// What becomes of a value that is there, or is not.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Put {
-    /// [`Code::KEY_EXISTS`] if it is there.
-    Add,
-    /// [`Code::NOT_FOUND`] if it is not.
-    Replace,
-}
-
-impl Writing<'_> {
-    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>> {
-        self.0.get(table, key)
-    }
-
-    pub(crate) fn scan(
-        &self,
-        table: Table,
-        from: &[u8],
-        show: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<()> {
-        self.0.scan(table, from, show)
-    }
-
-    pub(crate) fn put(&mut self, table: Table, key: &[u8], value: &[u8], put: Put) -> Result<()> {
-        let (key, mut value) = (lend(key), lend(value));
-        let flags = match put {
-            Put::Add => ffi::MDBX_NOOVERWRITE,
-            Put::Replace => ffi::MDBX_CURRENT,
-        };
-        // SAFETY: a live transaction that writes; key and value are only read.
-        Code::check(unsafe {
-            ffi::mdbx_put(self.0.txn, table.0, &raw const key, &raw mut value, flags)
-        })
-    }
-
-    /// [`Code::NOT_FOUND`] if it is not there.
-    pub(crate) fn delete(&mut self, table: Table, key: &[u8]) -> Result<()> {
-        let key = lend(key);
-        // SAFETY: a live transaction that writes; the key is only read.
-        Code::check(unsafe { ffi::mdbx_del(self.0.txn, table.0, &raw const key, ptr::null()) })
-    }
-
-    pub(crate) fn create_table(&self, name: &str, order: Order) -> Result<Table> {
-        self.0.table(name, ffi::MDBX_CREATE | order.flags())
-    }
-
-    /// Handles of the table are no more when this is committed.
-    pub(crate) fn drop_table(&mut self, table: Table) -> Result<()> {
-        // SAFETY: a live transaction that writes.
-        Code::check(unsafe { ffi::mdbx_drop(self.0.txn, table.0, true) })
-    }
-
-    pub(crate) fn commit(self) -> Result<()> {
-        self.0.finish()
     }
 }

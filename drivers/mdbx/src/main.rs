@@ -8,20 +8,18 @@
 mod engine;
 mod environment;
 mod error;
-mod key;
 mod options;
 #[cfg(test)]
 mod tests;
 
 use environment::Environment;
-use stowplan_stores::StoreKind;
-use stowplan_stores::kv::KvKind;
+use stowplan_stores::{Kind, StoreKind};
 
 const STORE: &str = "mdbx";
 
 /// The file of the database, so named by libmdbx.
 const DATA_FILE: &str = "mdbx.dat";
 
-static KIND: &dyn StoreKind = &KvKind::<Environment>::new();
+static KIND: &dyn StoreKind = &Kind::of_engine::<Environment>();
 
 stowplan_driver::main!(KIND);

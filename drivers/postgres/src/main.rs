@@ -8,11 +8,10 @@ mod options;
 mod server;
 
 use server::Server;
-use stowplan_stores::StoreKind;
-use stowplan_stores::remote::RemoteKind;
+use stowplan_stores::{Kind, StoreKind};
 
 const STORE: &str = "postgres";
 
-static KIND: &dyn StoreKind = &RemoteKind::<Server>::new();
+static KIND: &dyn StoreKind = &Kind::of_server::<Server>();
 
 stowplan_driver::main!(KIND);

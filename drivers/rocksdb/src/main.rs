@@ -11,14 +11,13 @@ mod tests;
 
 use engine::OpenDatabase;
 use rocksdb::{MultiThreaded, OptimisticTransactionDB};
-use stowplan_stores::StoreKind;
-use stowplan_stores::kv::KvKind;
+use stowplan_stores::{Kind, StoreKind};
 
 const STORE: &str = "rocksdb";
 
 /// Column families come and go by a shared reference.
 type Database = OptimisticTransactionDB<MultiThreaded>;
 
-static KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
+static KIND: &dyn StoreKind = &Kind::of_engine::<OpenDatabase>();
 
 stowplan_driver::main!(KIND);

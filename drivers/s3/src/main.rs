@@ -7,11 +7,10 @@ mod bucket;
 mod options;
 
 use bucket::Server;
-use stowplan_stores::StoreKind;
-use stowplan_stores::remote::RemoteKind;
+use stowplan_stores::{Kind, StoreKind};
 
 const STORE: &str = "s3";
 
-static KIND: &dyn StoreKind = &RemoteKind::<Server>::new();
+static KIND: &dyn StoreKind = &Kind::of_server::<Server>();
 
 stowplan_driver::main!(KIND);

@@ -128,7 +128,7 @@ impl Session for Recorder {
         &mut self,
         from: Key,
         limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
+        visit: &mut stowplan_stores::Visit<'_>,
     ) -> Result<usize> {
         self.note(Call::Scan(from.0, limit))?;
         let some = self.sizes.range(from.0..).take(limit);

@@ -10,12 +10,13 @@
 //! Another process that deletes looks like damage.
 
 use super::store::CompositeStore;
-use super::turns::Turn;
 use crate::files::name::{Layout, Name};
 use crate::files::named::NamedFiles;
+use crate::options::refuse;
 use crate::sqlite::table::row_id;
 use crate::sqlite::{SqliteSession, key_failed};
-use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
+use crate::turns::Turn;
+use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError, Visit};
 use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -98,12 +99,9 @@ impl<'c> IndexedSession<'c> {
     }
 
     fn insert_value(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        if row_id(key).is_none() {
-            return Err(StoreError::unsupported(
-                STORE,
-                format!("insert key {key}"),
-                "the keys of its database are signed 64-bit numbers",
-            ));
+        refuse! { STORE;
+            row_id(key).is_none() => format!("insert key {key}"),
+                "the keys of its database are signed 64-bit numbers";
         }
         let _turn = self.take_turn()?;
         if self.look_up(key)?.is_some() {
@@ -176,12 +174,7 @@ impl<'c> IndexedSession<'c> {
         }
     }
 
-    fn scan_values(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan_values(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let layout = self.store.options.files.layout;
         let (files, buffer, removed) = (&mut self.files, &mut self.scanned, &self.store.removed);
         let removed_before = self.began.unwrap_or_else(|| removed.load(SeqCst));
@@ -280,12 +273,7 @@ impl Session for IndexedSession<'_> {
         self.or_undo(deleted)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let scanned = self.scan_values(from, limit, visit);
         self.or_undo(scanned)
     }

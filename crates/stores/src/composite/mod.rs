@@ -17,12 +17,11 @@ mod split;
 mod store;
 #[cfg(test)]
 mod tests;
-mod turns;
 
 use crate::files::{self, Options as FileOptions};
 use crate::options::{Described, StoreOptions as _, bytes};
 use crate::sqlite::options::{self as database, Options as DatabaseOptions};
-use crate::store::{Kind, no_ladder};
+use crate::store::{Kind, OPERATIONS, claim};
 use crate::{KEY_FORM, Result, StoreError, names, sqlite};
 use store::CompositeStore;
 use stowplan_model::{Capabilities, DurabilityClaim, Operation, Setting, Settings};
@@ -112,22 +111,6 @@ impl Composite {
         error.of(self.name())
     }
 
-    /// The name of the database below a store's directory.
-    fn database_file(self) -> &'static str {
-        match self {
-            Self::Indexed => "index.db",
-            Self::Split => "kv.db",
-        }
-    }
-
-    /// The directory below a store's directory that holds the files.
-    fn files_directory(self) -> &'static str {
-        match self {
-            Self::Indexed => "blobs",
-            Self::Split => "files",
-        }
-    }
-
     /// What the weaker part keeps. An overwrite of `files-indexed` changes the file alone, and replaces it
     /// as `files` does. Yet a value is lost with the row that leads to it: what the database may lose of an
     /// earlier insert, the overwrite is not safe from either.
@@ -137,44 +120,44 @@ impl Composite {
     /// name was not synced (`stowplan crash`, model `strict`).
     fn durability(self, options: &Options) -> DurabilityClaim {
         let (files, database) = (options.files.durability(), options.database.durability());
-        DurabilityClaim {
-            class: files.class.of_parts(database.class),
-            atomic: files.atomic && (self == Self::Indexed || database.atomic),
-            delayed: false,
-        }
+        claim(
+            files.class.of_parts(database.class),
+            files.atomic && (self == Self::Indexed || database.atomic),
+        )
     }
 }
 
-pub(crate) const INDEXED: &Kind = &Kind {
-    name: Composite::Indexed.name(),
-    about: "one file per value, whose name is looked up in an SQLite database",
-    settings: OF_INDEXED,
-    engine: Some(sqlite::engine),
-    keeps_values: true,
-    capabilities: |settings| Composite::Indexed.capabilities(settings),
-    open: |directory, settings, new| {
-        CompositeStore::open(Composite::Indexed, directory, settings, new)
-    },
-    ladder: no_ladder,
-};
+pub(crate) const INDEXED: &Kind = &sqlite::of_sqlite(Kind::new(
+    (
+        Composite::Indexed.name(),
+        "one file per value, whose name is looked up in an SQLite database",
+        OF_INDEXED,
+    ),
+    |settings| Composite::Indexed.capabilities(settings),
+    |directory, settings, new| CompositeStore::open(Composite::Indexed, directory, settings, new),
+));
 
-pub(crate) const SPLIT: &Kind = &Kind {
-    name: Composite::Split.name(),
-    about: "small values in an SQLite database, larger ones in files",
-    settings: OF_SPLIT,
-    capabilities: |settings| Composite::Split.capabilities(settings),
-    open: |directory, settings, new| {
-        CompositeStore::open(Composite::Split, directory, settings, new)
-    },
-    ..*INDEXED
-};
+pub(crate) const SPLIT: &Kind = &sqlite::of_sqlite(Kind::new(
+    (
+        Composite::Split.name(),
+        "small values in an SQLite database, larger ones in files",
+        OF_SPLIT,
+    ),
+    |settings| Composite::Split.capabilities(settings),
+    |directory, settings, new| CompositeStore::open(Composite::Split, directory, settings, new),
+));
 
 impl Composite {
-    const fn name(self) -> &'static str {
+    /// Its name, and those of its database and of its directory of files below its own.
+    const fn names(self) -> [&'static str; 3] {
         match self {
-            Self::Indexed => "files-indexed",
-            Self::Split => "split",
+            Self::Indexed => ["files-indexed", "index.db", "blobs"],
+            Self::Split => ["split", "kv.db", "files"],
         }
+    }
+
+    const fn name(self) -> &'static str {
+        self.names()[0]
     }
 
     /// `transactions` is false: `begin` and `commit` are the database's, so look-ups share a
@@ -184,9 +167,9 @@ impl Composite {
         let options = self.options(settings)?;
         let (files, database) = (&options.files, &options.database);
         let is_split = self == Self::Split;
-        let mut operations = sqlite::OPERATIONS.to_vec();
+        let mut operations = OPERATIONS.to_vec();
         operations.retain(|operation| !is_split || *operation != Operation::Scan);
-        let syncs = files.syncs_per_overwrite();
+        let syncs = files.fsync.syncs();
         Ok(Capabilities {
             operations,
             durability: self.durability(&options),

@@ -2,11 +2,11 @@
 
 use super::indexed::IndexedSession;
 use super::split::SplitSession;
-use super::turns::Turns;
 use super::{Composite, Options};
 use crate::files::store::FileStore;
 use crate::names::Names;
 use crate::sqlite::base::{Base, Link};
+use crate::turns::Turns;
 use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,27 +33,28 @@ impl CompositeStore {
         new: bool,
     ) -> Result<Box<dyn Store>> {
         let options = kind.options(settings)?;
-        let place = directory.join(kind.files_directory());
+        let [name, database_file, files_directory] = kind.names();
+        let place = directory.join(files_directory);
         if new {
             fs::create_dir(&place).map_err(StoreError::io("make directory", &place))?;
         }
-        let names = Names::of(kind.name(), directory, options.files.names)?;
+        let names = Names::of(name, directory, options.files.names)?;
         let files = FileStore::named_by(names.clone(), &place, options.files, settings.clone());
         let mut files = files.map_err(|e| kind.ours(e))?;
         // Where files are synced at all, so are new names: no row may outlive its file's name, nor go
         // before its file is there to stay.
-        if options.files.syncs_per_overwrite() > 0 {
+        if options.files.fsync.syncs() > 0 {
             files = files.with_names_synced();
         }
         let database = options.database.clone().with_names(names);
-        let database = Base::new(directory.join(kind.database_file()), database);
+        let database = Base::new(directory.join(database_file), database);
         database.open(new).map_err(|e| kind.ours(e))?;
         Ok(Box::new(Self {
             kind,
             directory: directory.to_owned(),
             files,
             database,
-            turns: Turns::new(options.database.busy_timeout()),
+            turns: Turns::of(name, options.database.busy_timeout()),
             removed: AtomicU64::new(0),
             options,
             settings: settings.clone(),
@@ -63,7 +64,7 @@ impl CompositeStore {
 
 impl Store for CompositeStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        let link = self.database.connect();
+        let link = self.database.link();
         Ok(Box::new(CompositeConnection {
             store: self,
             link: link.map_err(|e| self.kind.ours(e))?,
@@ -77,9 +78,10 @@ impl Store for CompositeStore {
     /// The files are those that an insert gives the keys, as far as they are there. Asking the
     /// database, whose pages are to leave the cache too, would bring them back.
     fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        let files = keys.map(|key| self.files.path_of(key));
-        let files = files.filter(|file| file.exists());
-        self.database.data_files().chain(files).collect()
+        let mut files = self.database.data_files(&mut std::iter::empty());
+        let of_keys = keys.map(|key| self.files.path_of(key));
+        files.extend(of_keys.filter(|file| file.exists()));
+        files
     }
 
     fn checkpoint(&self) -> Result<()> {

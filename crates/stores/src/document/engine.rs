@@ -126,7 +126,7 @@ impl Engine for Document {
         Capabilities {
             // What is read lies in memory as soon as it is open.
             evictable: false,
-            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+            ..capabilities::<Self>(options.durability(), options.fsync.syncs())
         }
     }
 

@@ -12,7 +12,7 @@ mod engine;
 mod form;
 
 use crate::files::Fsync;
-use crate::kv::KvKind;
+use crate::store::{Kind, claim};
 use crate::{StoreKind, choice, options};
 use engine::Document;
 use stowplan_model::{Durability, DurabilityClaim};
@@ -20,7 +20,7 @@ use stowplan_model::{Durability, DurabilityClaim};
 const STORE: &str = "document";
 
 /// One document, rewritten whole. See the module.
-pub(crate) const KIND: &dyn StoreKind = &KvKind::<Document>::new();
+pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<Document>();
 
 choice! {
     /// How the values are written down.
@@ -49,24 +49,12 @@ impl Options {
     /// METHOD "Durability classes": a rename replaces the document as a whole; the file's sync orders
     /// its bytes before the new name, the directory's makes the new name last.
     fn durability(self) -> DurabilityClaim {
-        DurabilityClaim {
-            class: match self.fsync {
-                Fsync::Off => Durability::ProcessCrash,
-                Fsync::File => Durability::Consistent,
-                Fsync::Directory => Durability::Durable,
-            },
-            atomic: true,
-            delayed: false,
-        }
-    }
-
-    /// Sync calls of each commit that changed something.
-    fn syncs_per_commit(self) -> u32 {
-        match self.fsync {
-            Fsync::Off => 0,
-            Fsync::File => 1,
-            Fsync::Directory => 2,
-        }
+        let class = match self.fsync {
+            Fsync::Off => Durability::ProcessCrash,
+            Fsync::File => Durability::Consistent,
+            Fsync::Directory => Durability::Durable,
+        };
+        claim(class, true)
     }
 }
 

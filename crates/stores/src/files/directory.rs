@@ -4,12 +4,12 @@ pub use super::name::Layout;
 
 use super::Options;
 use super::name::{Name, parse_number};
-use super::store::{FileStore, entries};
+use super::store::{FileStore, entries, numbers};
 use crate::options::{OptionValue as _, StoreOptions as _};
 use crate::{Key, Result, StoreError};
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use stowplan_model::Settings;
@@ -22,12 +22,13 @@ pub fn layout(path: &Path) -> Result<Layout> {
     let (mut dir, mut tree) = (false, false);
     for entry in entries(path)? {
         let entry = entry?;
-        match layout_of(&entry)? {
-            Some(Layout::Dir) => dir = true,
-            // One file below is enough to know; looking on would only cost.
-            Some(Layout::Tree) => tree = tree || has_leaf(&entry.path())?,
-            None => {}
-        }
+        let name = entry.file_name();
+        let numbered = |digits| parse_number(name.as_bytes(), digits).is_some();
+        let kind = entry.file_type();
+        let kind = kind.map_err(StoreError::io("stat", &entry.path()))?;
+        dir |= kind.is_file() && numbered(6);
+        // One file below is enough to know; looking on would only cost.
+        tree = tree || (kind.is_dir() && numbered(2) && has_leaf(&entry.path())?);
     }
     match (dir, tree) {
         (true, false) => Ok(Layout::Dir),
@@ -44,44 +45,15 @@ pub fn layout(path: &Path) -> Result<Layout> {
     }
 }
 
-/// The layout that an entry of the directory belongs to.
-fn layout_of(entry: &DirEntry) -> Result<Option<Layout>> {
-    let number = |digits| parse_number(entry.file_name().as_bytes(), digits).is_some();
-    let (dir, tree) = (number(6), number(2));
-    if !(dir || tree) {
-        return Ok(None);
-    }
-    let kind = entry
-        .file_type()
-        .map_err(StoreError::io("stat", &entry.path()))?;
-    Ok(if kind.is_dir() {
-        tree.then_some(Layout::Tree)
-    } else {
-        (dir && kind.is_file()).then_some(Layout::Dir)
-    })
-}
-
 /// Whether a directory of the first level has a file of ours.
 fn has_leaf(top: &Path) -> Result<bool> {
-    for middle in numbered(top)? {
-        if middle.is_dir() && !numbered(&middle)?.is_empty() {
+    for middle in numbers(top, 2)?.into_iter().filter(|number| *number < 100) {
+        let middle = top.join(format!("{middle:02}"));
+        if middle.is_dir() && numbers(&middle, 2)?.iter().any(|leaf| *leaf < 100) {
             return Ok(true);
         }
     }
     Ok(false)
-}
-
-/// The entries named by two digits.
-fn numbered(path: &Path) -> Result<Vec<std::path::PathBuf>> {
-    let mut found = Vec::new();
-    for entry in entries(path)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name.len() == 2 && parse_number(name.as_bytes(), 2).is_some() {
-            found.push(entry.path());
-        }
-    }
-    Ok(found)
 }
 
 /// Calls `visit(key, bytes)` for each file, by rising key.

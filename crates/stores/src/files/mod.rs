@@ -26,11 +26,10 @@ mod stdio;
 pub(crate) mod store;
 
 use crate::names::NAMES;
-use crate::options::{Described, StoreOptions as _, refuse_first};
-use crate::store::Kind;
+use crate::options::{Described, StoreOptions as _, refuse};
+use crate::store::{Kind, OPERATIONS, claim};
 use crate::{Result, StoreError, choice, options};
 use name::Layout;
-use std::fs;
 use std::io::{self, ErrorKind};
 use store::FileStore;
 use stowplan_model::{Capabilities, Durability, DurabilityClaim, Operation, Settings};
@@ -156,118 +155,89 @@ impl Options {
         let kept = self.open == Opening::Kept;
         let stream = self.read == ReadMode::Stdio;
         let renames = self.write == WriteMode::Rename;
-        let writing = format!("write={}", self.write.word());
-        refuse_first(
-            STORE,
-            [
-                (
-                    self.names && self.layout == Layout::Tree,
-                    "names=on with layout=tree".to_owned(),
-                    "the names say in which directories the files lie; use layout=dir",
-                ),
-                (
-                    self.fsync == Fsync::Directory && !renames,
-                    format!("fsync=directory with {writing}"),
-                    "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename",
-                ),
-                (
-                    stream && kept,
-                    "read=stdio with open=kept".to_owned(),
-                    "fclose closes the file, and a stream that is kept would deliver what it has buffered; use read=plain or another open",
-                ),
-                (
-                    stream && self.stat == Sizing::None,
-                    "read=stdio with stat=none".to_owned(),
-                    "a stream is asked for as much as there is, as kvtest does; use stat=stat or stat=fstat",
-                ),
-                (
-                    self.write == WriteMode::Stdio && self.open != Opening::Path,
-                    format!("{writing} with open={}", self.open.word()),
-                    "fopen takes a path; use open=path",
-                ),
-                (
-                    self.stat == Sizing::Stat && kept,
-                    "stat=stat with open=kept".to_owned(),
-                    "a file that is open need not be looked up by its name; use stat=fstat or stat=none",
-                ),
-                (
-                    renames && kept,
-                    format!("{writing} with open=kept"),
-                    "a rename leaves the descriptor with the file that was replaced; use write=in-place or write=truncate",
-                ),
-                (
-                    self.buffer == Memory::Fresh && !stream,
-                    "buffer=fresh with read=plain".to_owned(),
-                    "memory is allocated for each value as kvtest does; use read=stdio",
-                ),
-            ],
-        )
+        let (write, open) = (self.write.word(), self.open.word());
+        refuse! { STORE;
+            self.names && self.layout == Layout::Tree => "combine names=on with layout=tree",
+                "the names say in which directories the files lie; use layout=dir";
+            self.fsync == Fsync::Directory && !renames => format!("combine fsync=directory with write={write}"),
+                "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename";
+            stream && kept => "combine read=stdio with open=kept",
+                "fclose closes the file, and a stream that is kept would deliver what it has buffered; use read=plain or another open";
+            stream && self.stat == Sizing::None => "combine read=stdio with stat=none",
+                "a stream is asked for as much as there is, as kvtest does; use stat=stat or stat=fstat";
+            self.write == WriteMode::Stdio && self.open != Opening::Path => format!("combine write={write} with open={open}"),
+                "fopen takes a path; use open=path";
+            self.stat == Sizing::Stat && kept => "combine stat=stat with open=kept",
+                "a file that is open need not be looked up by its name; use stat=fstat or stat=none";
+            renames && kept => format!("combine write={write} with open=kept"),
+                "a rename leaves the descriptor with the file that was replaced; use write=in-place or write=truncate";
+            self.buffer == Memory::Fresh && !stream => "combine buffer=fresh with read=plain",
+                "memory is allocated for each value as kvtest does; use read=stdio";
+        }
+        Ok(())
     }
 
     /// METHOD "Durability classes": only a rename replaces a value as a whole; the file's sync
     /// orders its bytes before the new name, the directory's makes the new name last.
     pub(crate) fn durability(self) -> DurabilityClaim {
+        let renames = self.write == WriteMode::Rename;
         let class = match (self.write, self.fsync) {
             (WriteMode::Truncate | WriteMode::Stdio | WriteMode::InPlace, _) => Durability::None,
             (WriteMode::Rename, Fsync::Off) => Durability::ProcessCrash,
             (WriteMode::Rename, Fsync::File) => Durability::Consistent,
             (WriteMode::Rename, Fsync::Directory) => Durability::Durable,
         };
-        DurabilityClaim {
-            class,
-            atomic: self.write == WriteMode::Rename,
-            delayed: false,
-        }
+        claim(class, renames)
     }
+}
 
-    /// Sync calls of every overwrite.
-    pub(crate) fn syncs_per_overwrite(self) -> u32 {
-        match self.fsync {
-            Fsync::Off => 0,
-            Fsync::File => 1,
-            Fsync::Directory => 2,
+impl Fsync {
+    /// Sync calls of every write.
+    pub(crate) fn syncs(self) -> u32 {
+        match self {
+            Self::Off => 0,
+            Self::File => 1,
+            Self::Directory => 2,
         }
     }
 }
 
 /// One file per value.
 pub(crate) const KIND: &Kind = &Kind {
-    name: STORE,
-    about: "one file per value, in one directory or a tree, as kvtest lays them out",
-    settings: Options::SETTINGS,
-    engine: None,
-    keeps_values: true,
-    capabilities,
-    open: |directory, settings, new| {
-        if new {
-            let mut entries = fs::read_dir(directory).map_err(StoreError::io("read", directory))?;
-            if entries.next().is_some() {
-                let taken = io::Error::from(ErrorKind::DirectoryNotEmpty);
-                return Err(StoreError::io("create a store of files in", directory)(
-                    taken,
-                ));
-            }
-        }
-        let options = Options::from_settings(settings)?;
-        let store = FileStore::open(directory, options, settings.clone())?;
-        Ok(Box::new(store))
-    },
     ladder: ladder::of,
+    ..Kind::new(
+        (
+            STORE,
+            "one file per value, in one directory or a tree, as kvtest lays them out",
+            Options::SETTINGS,
+        ),
+        capabilities,
+        |directory, settings, new| {
+            if new && store::entries(directory)?.next().is_some() {
+                let taken = io::Error::from(ErrorKind::DirectoryNotEmpty);
+                let refused = StoreError::io("create a store of files in", directory);
+                return Err(refused(taken));
+            }
+            let options = Options::from_settings(settings)?;
+            let store = FileStore::open(directory, options, settings.clone())?;
+            Ok(Box::new(store))
+        },
+    )
 };
 
 fn capabilities(settings: &Settings) -> Result<Capabilities> {
     let options = Options::from_settings(settings)?;
-    let mut operations = Operation::SINGLE.to_vec();
-    // Which directories are part of it, nobody says.
-    let tables = [Operation::CreateTable, Operation::DropTable];
-    operations.retain(|operation| !(options.names && tables.contains(operation)));
     Ok(Capabilities {
-        operations,
+        operations: match options.names {
+            // Which directories are part of it, nobody says.
+            true => OPERATIONS.to_vec(),
+            false => Operation::SINGLE.to_vec(),
+        },
         durability: options.durability(),
         // What one session keeps open, another could replace.
         threads: options.open != Opening::Kept,
         parallel_writers: true,
-        syncs_per_commit: options.syncs_per_overwrite(),
+        syncs_per_commit: options.fsync.syncs(),
         ..Capabilities::default()
     })
 }

@@ -37,6 +37,35 @@ enum Bytes<'n> {
     Long(Vec<u8>),
 }
 
+/// The path of a directory, behind which names are put for calls that take a whole path.
+pub(crate) struct WholePath {
+    path: Vec<u8>,
+    directory: usize,
+}
+
+impl WholePath {
+    pub(crate) fn below(directory: &Path) -> Self {
+        let path = [directory.as_os_str().as_bytes(), b"/"].concat();
+        Self {
+            directory: path.len(),
+            path,
+        }
+    }
+
+    /// Puts a name behind the directory, in place of the one before.
+    pub(crate) fn aim(&mut self, name: &Name) {
+        self.path.truncate(self.directory);
+        self.path
+            .extend_from_slice(name.as_c_str().to_bytes_with_nul());
+    }
+
+    /// The path of the name that was put last. No path has a NUL before its end: the directory was opened by
+    /// it.
+    pub(crate) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_with_nul(&self.path).unwrap_or_default()
+    }
+}
+
 impl PartialEq for Name<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.as_bytes() == other.as_bytes()

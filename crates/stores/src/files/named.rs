@@ -4,18 +4,18 @@
 //! key and the system call. Syncs go through the standard library instead, because those are
 //! the calls that can be counted (`crate::syncs`).
 
-use super::name::Name;
+use super::name::{Name, WholePath};
 use super::stdio::Stream;
 use super::store::FileStore;
 use super::{Fsync, Opening, STORE, WriteMode};
+use crate::kv::replaced;
 use crate::{Found, Key, Result, StoreError};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,21 +31,16 @@ pub(crate) struct NamedFiles<'s> {
     pub(super) store: &'s FileStore,
     /// Names are looked up relative to this, which saves the walk down to the directory.
     root: File,
-    /// The store's directory and a slash, behind which a name is put where the whole path is
-    /// needed: with `open=path`.
-    whole_path: Vec<u8>,
-    directory_length: usize,
+    /// Of the file that [`Self::aim`] was last given, with `open=path`.
+    path: WholePath,
 }
 
 impl<'s> NamedFiles<'s> {
     pub(crate) fn new(store: &'s FileStore) -> Result<Self> {
-        let mut whole_path = store.path.as_os_str().as_bytes().to_vec();
-        whole_path.push(b'/');
         Ok(Self {
             store,
             root: store.open_root()?,
-            directory_length: whole_path.len(),
-            whole_path,
+            path: WholePath::below(&store.path),
         })
     }
 
@@ -56,13 +51,40 @@ impl<'s> NamedFiles<'s> {
         Ok(())
     }
 
-    pub(super) fn error<E: Into<io::Error>>(
+    #[cold]
+    pub(super) fn error(
         &self,
         action: &'static str,
         name: &Name,
-        error: E,
+        error: impl Into<io::Error>,
     ) -> StoreError {
         StoreError::io(action, &self.store.path.join(name.as_path()))(error)
+    }
+
+    /// What the system did to a file, or an error that names action and file.
+    #[inline]
+    pub(super) fn done<T, E: Into<io::Error>>(
+        &self,
+        action: &'static str,
+        name: &Name,
+        outcome: std::result::Result<T, E>,
+    ) -> Result<T> {
+        outcome.map_err(|error| self.error(action, name, error))
+    }
+
+    /// Does as [`Self::done`]; nothing where this is what the system says.
+    #[inline]
+    pub(super) fn unless<T>(
+        &self,
+        said: Errno,
+        action: &'static str,
+        name: &Name,
+        outcome: std::result::Result<T, Errno>,
+    ) -> Result<Option<T>> {
+        match outcome {
+            Err(errno) if errno == said => Ok(None),
+            outcome => self.done(action, name, outcome).map(Some),
+        }
     }
 
     /// Opens an existing file; none if there is no such file.
@@ -73,7 +95,7 @@ impl<'s> NamedFiles<'s> {
     /// Opens the file of a value that is read or overwritten, by the path that the settings say.
     pub(super) fn open_value(&mut self, name: &Name, flags: OFlags) -> Result<Option<OwnedFd>> {
         self.aim(name);
-        self.open_at(self.place(name)?, name, flags)
+        self.open_at(self.place(name), name, flags)
     }
 
     fn open_at(
@@ -82,45 +104,37 @@ impl<'s> NamedFiles<'s> {
         name: &Name,
         flags: OFlags,
     ) -> Result<Option<OwnedFd>> {
-        match retry_on_intr(|| rustix::fs::openat(directory, path, flags | SAFE, Mode::empty())) {
-            Ok(file) => Ok(Some(file)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(self.error("open", name, errno)),
-        }
+        let open = || rustix::fs::openat(directory, path, flags | SAFE, Mode::empty());
+        self.unless(Errno::NOENT, "open", name, retry_on_intr(open))
     }
 
     /// Puts a name behind the directory, where that is the path that files are opened by.
     pub(super) fn aim(&mut self, name: &Name) {
         if self.store.options.open == Opening::Path {
-            self.whole_path.truncate(self.directory_length);
-            self.whole_path
-                .extend_from_slice(name.as_c_str().to_bytes_with_nul());
+            self.path.aim(name);
         }
     }
 
     /// Where the file is that [`Self::aim`] was last given: a directory, and a path from there.
-    pub(super) fn place<'p>(&'p self, name: &'p Name) -> Result<(BorrowedFd<'p>, &'p CStr)> {
-        if self.store.options.open != Opening::Path {
-            return Ok((self.root.as_fd(), name.as_c_str()));
+    pub(super) fn place<'p>(&'p self, name: &'p Name) -> (BorrowedFd<'p>, &'p CStr) {
+        match self.store.options.open {
+            Opening::Path => (CWD, self.path.as_c_str()),
+            Opening::Directory | Opening::Kept => (self.root.as_fd(), name.as_c_str()),
         }
-        let path = CStr::from_bytes_with_nul(&self.whole_path)
-            .map_err(|_| self.error("name", name, Errno::INVAL))?;
-        Ok((CWD, path))
     }
 
     fn create(&self, name: &Name) -> std::result::Result<OwnedFd, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE;
         let mode = Mode::from_raw_mode(0o644);
-        let root = &self.root;
-        retry_on_intr(|| rustix::fs::openat(root, name.as_c_str(), flags, mode))
+        retry_on_intr(|| rustix::fs::openat(&self.root, name.as_c_str(), flags, mode))
     }
 
     /// Syncs the file if the settings say so.
     fn sync(&self, file: &File, name: &Name) -> Result<()> {
-        if self.store.options.fsync != Fsync::Off {
-            file.sync_all().map_err(|e| self.error("sync", name, e))?;
+        match self.store.options.fsync {
+            Fsync::Off => Ok(()),
+            Fsync::File | Fsync::Directory => self.done("sync", name, file.sync_all()),
         }
-        Ok(())
     }
 
     /// Syncs the directory that holds the file `name`, whose name is new or gone, if the settings
@@ -134,49 +148,43 @@ impl<'s> NamedFiles<'s> {
 
     /// Syncs one directory; the empty name is the store's own.
     fn sync_directory(&self, name: &Name) -> Result<()> {
-        let synced = if name.is_empty() {
-            self.root.sync_all()
-        } else {
-            self.open(name, OFlags::RDONLY | OFlags::DIRECTORY)?
-                .map_or(Err(Errno::NOENT.into()), |d| File::from(d).sync_all())
+        let synced = match name.is_empty() {
+            true => self.root.sync_all(),
+            false => self
+                .open(name, OFlags::RDONLY | OFlags::DIRECTORY)?
+                .map_or(Err(Errno::NOENT.into()), |d| File::from(d).sync_all()),
         };
-        synced.map_err(|e| self.error("sync", name, e))
+        self.done("sync", name, synced)
     }
 
     /// As kvtest does: the file is looked up by its path and then opened by it. As `fopen` would make
     /// what is missing, nobody may remove the file in between.
     fn overwrite_by_path(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
         self.aim(name);
-        let stream = {
+        let opened = {
             let _unchanged = self.store.lock_name(name);
-            let (directory, path) = self.place(name)?;
-            if !self.is_file_at(directory, path, name)? {
+            let place = self.place(name);
+            if !self.is_file_at(place, name)? {
                 return Ok(Found::Missing);
             }
-            Stream::to_write(path)
+            Stream::to_write(place.1)
         };
-        let stream = stream.map_err(|e| self.error("open", name, e))?;
-        self.write_stream(stream, name, value)?;
-        Ok(Found::Bytes(value.len()))
-    }
-
-    /// What is synced has left the stream's buffer.
-    fn write_stream(&self, mut stream: Stream, name: &Name, value: &[u8]) -> Result<()> {
-        let write_failed = |e| self.error("write", name, e);
-        stream.write(value).map_err(write_failed)?;
+        let mut stream = self.done("open", name, opened)?;
+        self.done("write", name, stream.write(value))?;
         if self.store.options.fsync != Fsync::Off {
-            stream.flush().map_err(write_failed)?;
+            // What is synced has left the stream's buffer.
+            self.done("write", name, stream.flush())?;
             stream.with_file(|file| self.sync(file, name))?;
         }
-        stream.close().map_err(write_failed)
+        self.done("write", name, stream.close())?;
+        Ok(Found::Bytes(value.len()))
     }
 
     /// Replaces the content of a file that stays open.
     pub(super) fn overwrite_kept(&self, name: &Name, file: &File, value: &[u8]) -> Result<Found> {
         let truncates = self.store.options.write == WriteMode::Truncate;
         if truncates {
-            let emptied = file.set_len(0);
-            emptied.map_err(|e| self.error("shorten", name, e))?;
+            self.done("shorten", name, file.set_len(0))?;
         }
         self.write_over(name, file, value, truncates)
     }
@@ -187,11 +195,9 @@ impl<'s> NamedFiles<'s> {
             true => 0,
             false => self.size_of(file, name)?,
         };
-        let written = file.write_all_at(value, 0);
-        written.map_err(|e| self.error("write", name, e))?;
+        self.done("write", name, file.write_all_at(value, 0))?;
         if before > value.len() {
-            let shortened = file.set_len(value.len() as u64);
-            shortened.map_err(|e| self.error("shorten", name, e))?;
+            self.done("shorten", name, file.set_len(value.len() as u64))?;
         }
         self.sync(file, name)?;
         Ok(Found::Bytes(value.len()))
@@ -204,20 +210,17 @@ impl<'s> NamedFiles<'s> {
             return Ok(Found::Missing);
         }
         let created = self.create_temporary(name);
-        let (temporary, file) =
-            created.map_err(|e| self.error("create a temporary file beside", name, e))?;
+        let (temporary, file) = self.done("create a temporary file beside", name, created)?;
         self.complete(file, &temporary, value)?;
-        let replaced = self.rename_over(&temporary, name);
-        if !matches!(replaced, Ok(true)) {
+        let renamed = self.rename_over(&temporary, name);
+        if !matches!(renamed, Ok(true)) {
             self.discard(&temporary);
         }
-        if !replaced? {
-            return Ok(Found::Missing);
-        }
-        if self.store.options.fsync == Fsync::Directory {
+        let was_there = renamed?;
+        if was_there && self.store.options.fsync == Fsync::Directory {
             self.sync_directory(&name.directory())?;
         }
-        Ok(Found::Bytes(value.len()))
+        Ok(replaced(was_there, value))
     }
 
     /// Replaces a file by another; says whether it was still there. If not, both stay as they are.
@@ -227,9 +230,8 @@ impl<'s> NamedFiles<'s> {
             return Ok(false);
         }
         let root = &self.root;
-        rustix::fs::renameat(root, from.as_c_str(), root, to.as_c_str())
-            .map_err(|e| self.error("rename", from, e))?;
-        Ok(true)
+        let renamed = rustix::fs::renameat(root, from.as_c_str(), root, to.as_c_str());
+        self.done("rename", from, renamed).map(|()| true)
     }
 
     fn create_temporary(
@@ -240,10 +242,9 @@ impl<'s> NamedFiles<'s> {
             let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
             let name = beside.temporary(std::process::id(), number);
             match self.create(&name) {
-                Ok(file) => return Ok((name, file)),
                 // Left by an earlier process of the same number; not ours to delete.
                 Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno),
+                created => return created.map(|file| (name, file)),
             }
         }
     }
@@ -266,17 +267,23 @@ impl<'s> NamedFiles<'s> {
 
     /// Whether there is a file of this name.
     pub(crate) fn is_there(&self, name: &Name) -> Result<bool> {
-        self.is_file_at(self.root.as_fd(), name.as_c_str(), name)
+        self.is_file_at((self.root.as_fd(), name.as_c_str()), name)
     }
 
-    /// The same of the file that a path from a directory leads to.
-    fn is_file_at(&self, directory: BorrowedFd<'_>, path: &CStr, name: &Name) -> Result<bool> {
-        match rustix::fs::statat(directory, path, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Ok(true),
-            Ok(_) => Err(self.error("use as a regular file", name, Errno::INVAL)),
-            Err(Errno::NOENT) => Ok(false),
-            Err(errno) => Err(self.error("stat", name, errno)),
-        }
+    /// Whether there is a file where a path from a directory leads to.
+    fn is_file_at(&self, place: (BorrowedFd<'_>, &CStr), name: &Name) -> Result<bool> {
+        Ok(self.look_up(place, name)?.is_some())
+    }
+
+    /// The size of the file where a path from a directory leads to; nothing if there is none.
+    pub(super) fn look_up(
+        &self,
+        (directory, path): (BorrowedFd<'_>, &CStr),
+        name: &Name,
+    ) -> Result<Option<usize>> {
+        let stat = rustix::fs::statat(directory, path, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = self.unless(Errno::NOENT, "stat", name, stat)?;
+        stat.map(|stat| self.size_in(&stat, name)).transpose()
     }
 
     /// Makes the directories of the file `name`, and makes them last if the settings say so.
@@ -287,55 +294,10 @@ impl<'s> NamedFiles<'s> {
         }
         self.make_directories(&directory)?;
         let mode = Mode::from_raw_mode(0o755);
-        match rustix::fs::mkdirat(&self.root, directory.as_c_str(), mode) {
-            Ok(()) => self.finish_name(&directory),
-            Err(Errno::EXIST) => Ok(()),
-            Err(errno) => Err(self.error("make directory", &directory, errno)),
-        }
-    }
-
-    /// Creates something in the directory of the file `name`, which is made if it has to be; none
-    /// if it is there already.
-    fn create_in_directory<T>(
-        &self,
-        name: &Name,
-        create: impl Fn() -> std::result::Result<T, Errno>,
-    ) -> Result<Option<T>> {
-        let mut created = create();
-        if matches!(created, Err(Errno::NOENT)) && !name.directory().is_empty() {
-            self.make_directories(name)?;
-            created = create();
-        }
-        match created {
-            Ok(created) => Ok(Some(created)),
-            Err(Errno::EXIST) => Ok(None),
-            Err(errno) => Err(self.error("create", name, errno)),
-        }
-    }
-
-    /// Writes a new file under its own name; says whether there was none.
-    fn insert_directly(&self, name: &Name, value: &[u8]) -> Result<bool> {
-        let Some(file) = self.create_in_directory(name, || self.create(name))? else {
-            return Ok(false);
-        };
-        self.complete(file, name, value).map(|()| true)
-    }
-
-    /// Writes a new file under a temporary name first, so that under its own it is never seen, nor
-    /// left by a crash, but whole; says whether there was none.
-    fn insert_by_rename(&self, name: &Name, value: &[u8]) -> Result<bool> {
-        let created = self.create_in_directory(name, || self.create_temporary(name))?;
-        let Some((temporary, file)) = created else {
-            return Ok(false);
-        };
-        self.complete(file, &temporary, value)?;
-        let Err(errno) = self.rename_to_new(&temporary, name) else {
-            return Ok(true);
-        };
-        self.discard(&temporary);
-        match errno {
-            Errno::EXIST => Ok(false),
-            errno => Err(self.error("rename", &temporary, errno)),
+        let made = rustix::fs::mkdirat(&self.root, directory.as_c_str(), mode);
+        match self.unless(Errno::EXIST, "make directory", &directory, made)? {
+            Some(()) => self.finish_name(&directory),
+            None => Ok(()),
         }
     }
 
@@ -349,7 +311,7 @@ impl<'s> NamedFiles<'s> {
         }
     }
 
-    /// The same in two steps: between them, the file has both names.
+    /// Does the same in two steps: between them, the file has both names.
     fn link_to_new(&self, from: &Name, to: &Name) -> std::result::Result<(), Errno> {
         let (root, none) = (&self.root, AtFlags::empty());
         rustix::fs::linkat(root, from.as_c_str(), root, to.as_c_str(), none)?;
@@ -357,18 +319,34 @@ impl<'s> NamedFiles<'s> {
         Ok(())
     }
 
-    /// Adds a file. With `write=rename` it is there as a whole or not at all, also after a crash,
-    /// as far as the settings sync it; with the others, a crash may leave it empty or torn.
+    /// Adds a file. With `write=rename` it is written under a temporary name first, so that under its own
+    /// it is never seen, nor left by a crash, but whole, as far as the settings sync it; with the others,
+    /// a crash may leave it empty or torn.
     ///
     /// # Errors
     /// There is such a file, or the file system refuses; then nothing is left behind.
     pub(crate) fn insert(&self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
-        let added = match self.store.options.write {
-            WriteMode::Rename => self.insert_by_rename(name, value)?,
-            _ => self.insert_directly(name, value)?,
+        let renames = self.store.options.write == WriteMode::Rename;
+        let create = || match renames {
+            true => self.create_temporary(name),
+            false => self.create(name).map(|file| (name.clone(), file)),
         };
-        if !added {
-            return Err(StoreError::key_exists(STORE, key));
+        let mut created = create();
+        if matches!(created, Err(Errno::NOENT)) && !name.directory().is_empty() {
+            self.make_directories(name)?;
+            created = create();
+        }
+        let taken = || StoreError::key_exists(STORE, key);
+        let created = self.unless(Errno::EXIST, "create", name, created)?;
+        let (made, file) = created.ok_or_else(taken)?;
+        self.complete(file, &made, value)?;
+        if renames {
+            let renamed = self.rename_to_new(&made, name);
+            if renamed.is_err() {
+                self.discard(&made);
+            }
+            let renamed = self.unless(Errno::EXIST, "rename", &made, renamed)?;
+            renamed.ok_or_else(taken)?;
         }
         self.finish_name(name)
     }
@@ -393,10 +371,9 @@ impl<'s> NamedFiles<'s> {
             let _unchanged = self.store.lock_name(name);
             rustix::fs::unlinkat(&self.root, name.as_c_str(), AtFlags::empty())
         };
-        match removed {
-            Ok(()) => self.finish_name(name).map(|()| true),
-            Err(Errno::NOENT) => Ok(false),
-            Err(errno) => Err(self.error("delete", name, errno)),
+        match self.unless(Errno::NOENT, "delete", name, removed)? {
+            Some(()) => self.finish_name(name).map(|()| true),
+            None => Ok(false),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::named::NamedFiles;
 use super::stdio::Stream;
 use super::{Memory, Opening, ReadMode, STORE, Sizing};
 use crate::{Buffer, Found, Key, Result, StoreError};
-use rustix::fs::{AtFlags, FileType, OFlags, Stat};
+use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -16,7 +16,7 @@ impl NamedFiles<'_> {
         let mut announced = None;
         if self.store.options.stat == Sizing::Stat {
             self.aim(name);
-            announced = self.look_up(name)?;
+            announced = self.look_up(self.place(name), name)?;
             if announced.is_none() {
                 return Ok(Found::Missing);
             }
@@ -66,12 +66,12 @@ impl NamedFiles<'_> {
     ) -> Result<Found> {
         let opened = if self.store.options.open == Opening::Path {
             self.aim(name);
-            Stream::open(self.place(name)?.1)
+            Stream::open(self.place(name).1)
         } else {
             let file = self.open_value(name, OFlags::RDONLY)?;
             file.map(Stream::of).transpose()
         };
-        let Some(mut stream) = opened.map_err(|e| self.error("open", name, e))? else {
+        let Some(mut stream) = self.done("open", name, opened)? else {
             return Ok(Found::Missing);
         };
         let announced = self.announced(announced, stream.descriptor(), name)?;
@@ -80,9 +80,8 @@ impl NamedFiles<'_> {
             Memory::Reused => stream.read(buffer.room(bytes)?),
             Memory::Fresh => stream.read_new(buffer.new_memory(bytes)?),
         };
-        let failed = |error| self.error("read", name, error);
-        let found = whole(key, read.map_err(failed)?, bytes)?;
-        stream.close().map_err(failed)?;
+        let found = whole(key, self.done("read", name, read)?, bytes)?;
+        self.done("read", name, stream.close())?;
         Ok(found)
     }
 
@@ -96,10 +95,8 @@ impl NamedFiles<'_> {
         buffer: &mut Buffer,
         read: impl Fn(&mut [u8], usize) -> std::result::Result<usize, Errno>,
     ) -> Result<Found> {
-        let read = |room: &mut [u8], before| {
-            let read = retry_on_intr(|| read(room, before));
-            read.map_err(|errno| self.error("read", name, errno))
-        };
+        let read =
+            |room: &mut [u8], before| self.done("read", name, retry_on_intr(|| read(room, before)));
         let mut done = 0;
         if let Some(announced) = announced {
             // One byte more than was announced is asked for, so that a file that grew meanwhile is
@@ -144,21 +141,11 @@ impl NamedFiles<'_> {
 
     /// The size of an open file, in bytes.
     pub(super) fn size_of(&self, file: impl AsFd, name: &Name) -> Result<usize> {
-        let stat = rustix::fs::fstat(file).map_err(|e| self.error("stat", name, e))?;
+        let stat = self.done("stat", name, rustix::fs::fstat(file))?;
         self.size_in(&stat, name)
     }
 
-    /// The size of the file that [`Self::aim`] was last given; none if there is no such file.
-    fn look_up(&self, name: &Name) -> Result<Option<usize>> {
-        let (directory, path) = self.place(name)?;
-        match rustix::fs::statat(directory, path, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => self.size_in(&stat, name).map(Some),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(self.error("stat", name, errno)),
-        }
-    }
-
-    fn size_in(&self, stat: &Stat, name: &Name) -> Result<usize> {
+    pub(super) fn size_in(&self, stat: &Stat, name: &Name) -> Result<usize> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(self.error("use as a regular file", name, Errno::INVAL));
         }

@@ -5,7 +5,7 @@ use super::kept::Kept;
 use super::name::Name;
 use super::named::NamedFiles;
 use super::store::FileStore;
-use crate::{Buffer, Found, Key, Result, Session};
+use crate::{Buffer, Found, Key, Result, Session, Visit};
 
 pub(super) struct FileSession<'s> {
     store: &'s FileStore,
@@ -67,12 +67,7 @@ impl Session for FileSession<'_> {
         self.files.remove(&self.name(key))
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let mut buffer = std::mem::replace(&mut self.scanned, Buffer::with_capacity(0)?);
         let mut visited = 0;
         for key in self.store.keys(from)? {

@@ -4,6 +4,8 @@
 //! of one block of the file system (`st_blksize`): glibc writes whole blocks at once, and what is left
 //! of them when the stream is closed.
 
+#![expect(unsafe_code, reason = "the C library's functions take pointers")]
+
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{Error, Result};
@@ -16,7 +18,6 @@ pub(super) struct Stream(NonNull<libc::FILE>);
 
 impl Stream {
     /// By `fopen`, as kvtest does, so a link is followed; none if there is no such file.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn open(path: &CStr) -> Result<Option<Self>> {
         // SAFETY: path and mode end in NUL.
         let stream = unsafe { libc::fopen(path.as_ptr(), c"rb".as_ptr()) };
@@ -30,7 +31,6 @@ impl Stream {
     }
 
     /// By `fdopen`, around a file that is open.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn of(file: OwnedFd) -> Result<Self> {
         // SAFETY: the descriptor is open, and the mode ends in NUL.
         let stream = unsafe { libc::fdopen(file.as_raw_fd(), c"rb".as_ptr()) };
@@ -41,7 +41,6 @@ impl Stream {
     }
 
     /// By `fopen`, as kvtest does: the file is made if it is missing, and emptied.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn to_write(path: &CStr) -> Result<Self> {
         // SAFETY: path and mode end in NUL.
         let stream = unsafe { libc::fopen(path.as_ptr(), c"wb".as_ptr()) };
@@ -50,21 +49,18 @@ impl Stream {
             .ok_or_else(Error::last_os_error)
     }
 
-    #[expect(unsafe_code, reason = "a stream tells its descriptor as a number")]
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         // SAFETY: the stream is open, and its descriptor with it, for as long as it is borrowed.
         unsafe { BorrowedFd::borrow_raw(libc::fileno(self.0.as_ptr())) }
     }
 
     /// Reads until `room` is full or the file ends; returns the bytes read.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn read(&mut self, room: &mut [u8]) -> Result<usize> {
         // SAFETY: the room is as long as is said.
         unsafe { self.read_to(room.as_mut_ptr(), room.len()) }
     }
 
     /// The same with memory that nothing was written to yet: up to its capacity.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn read_new(&mut self, room: &mut Vec<u8>) -> Result<usize> {
         // SAFETY: the capacity is as long as is said, and as much of it as was read is written.
         unsafe {
@@ -76,7 +72,6 @@ impl Stream {
 
     /// # Safety
     /// There is room for `len` bytes, and nobody else uses it.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     unsafe fn read_to(&mut self, room: *mut u8, len: usize) -> Result<usize> {
         // SAFETY: the stream is open, and this thread alone uses it; the caller answers for the room.
         let (read, failed) = unsafe {
@@ -91,7 +86,6 @@ impl Stream {
     }
 
     /// Writes all of it, some of it perhaps into the stream's buffer only.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         // SAFETY: the stream is open, this thread alone uses it, and the bytes are as many as is said.
         let written =
@@ -103,7 +97,6 @@ impl Stream {
     }
 
     /// Hands over what the buffer has.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn flush(&mut self) -> Result<()> {
         // SAFETY: the stream is open, and this thread alone uses it.
         if unsafe { libc::fflush(self.0.as_ptr()) } == 0 {
@@ -113,14 +106,12 @@ impl Stream {
     }
 
     /// The file below, which stays the stream's.
-    #[expect(unsafe_code, reason = "a stream tells its descriptor as a number")]
     pub(super) fn with_file<T>(&self, work: impl FnOnce(&File) -> T) -> T {
         // SAFETY: the descriptor is open for as long as the stream is, and is not closed here.
         let file = unsafe { ManuallyDrop::new(File::from_raw_fd(self.descriptor().as_raw_fd())) };
         work(&file)
     }
 
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn close(self) -> Result<()> {
         let stream = ManuallyDrop::new(self);
         // SAFETY: the stream is open, and not used again.
@@ -132,7 +123,6 @@ impl Stream {
 }
 
 impl Drop for Stream {
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     fn drop(&mut self) {
         // SAFETY: the stream is open, and not used again.
         unsafe { libc::fclose(self.0.as_ptr()) };

@@ -4,6 +4,7 @@ use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
 use crate::names::Names;
+use crate::options::refuse;
 use crate::store::Plain;
 use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, disk};
 use rustix::fs::{Mode, OFlags};
@@ -102,14 +103,11 @@ impl FileStore {
 
     /// That files are named by numbers: of others it is not known which are ours.
     fn expect_numbers(&self, action: &str) -> Result<()> {
-        match self.own_names {
-            None => Ok(()),
-            Some(_) => Err(StoreError::unsupported(
-                STORE,
-                format!("{action} a table"),
-                "with names=on nobody says which directories are part of it",
-            )),
+        refuse! { STORE;
+            self.own_names.is_some() => format!("{action} a table"),
+                "with names=on nobody says which directories are part of it";
         }
+        Ok(())
     }
 
     fn sync_parent(&self) -> Result<()> {
@@ -147,12 +145,9 @@ impl FileStore {
                 Layout::Dir => ("tree", is_directory(&entry)?),
                 Layout::Tree => ("dir", !is_directory(&entry)?),
             };
-            if is_other {
-                return Err(StoreError::unsupported(
-                    STORE,
-                    format!("open {}", self.path.display()),
-                    format!("its files are laid out as layout={other}"),
-                ));
+            refuse! { STORE;
+                is_other => format!("open {}", self.path.display()),
+                    format!("its files are laid out as layout={other}");
             }
             break;
         }
@@ -246,7 +241,7 @@ fn is_directory(entry: &DirEntry) -> Result<bool> {
 }
 
 /// The numbers that name entries of a directory.
-fn numbers(path: &Path, min_digits: usize) -> Result<Vec<u64>> {
+pub(super) fn numbers(path: &Path, min_digits: usize) -> Result<Vec<u64>> {
     entries(path)?
         .filter_map(|entry| {
             entry

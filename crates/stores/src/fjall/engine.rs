@@ -38,7 +38,7 @@ pub(super) type Keyspace = Kind<SingleWriterTxKeyspace, OptimisticTxKeyspace>;
 
 /// Does the same with either kind.
 macro_rules! either {
-    ($of:expr, $one:ident => $work:expr) => {
+    ($of:expr, $one:pat => $work:expr) => {
         match $of {
             Kind::SingleWriter($one) => $work,
             Kind::Optimistic($one) => $work,
@@ -116,16 +116,28 @@ impl Database {
         Ok(())
     }
 
-    fn write(&self, persist: PersistMode) -> Result<Writing<'_>> {
-        let kind = match self {
-            Self::SingleWriter(database) => Kind::SingleWriter(database.write_tx()),
-            Self::Optimistic(database) => Kind::Optimistic(database.write_tx()?),
-        };
-        Ok(each!(kind, writing => writing.durability(Some(persist))))
+    /// Begins a transaction that writes to a keyspace, which is of its own kind.
+    fn write(&self, table: &Table<'_>) -> Result<Writing<'_>> {
+        let persist = Some(table.options.persist_mode());
+        match (self, table.keyspace.clone()) {
+            (Self::SingleWriter(database), Kind::SingleWriter(keyspace)) => {
+                let writing = database.write_tx().durability(persist);
+                Ok(Kind::SingleWriter((writing, keyspace)))
+            }
+            (Self::Optimistic(database), Kind::Optimistic(keyspace)) => {
+                let writing = database.write_tx()?.durability(persist);
+                Ok(Kind::Optimistic((writing, keyspace)))
+            }
+            _ => Err(StoreError::said("the keyspace is of another kind")),
+        }
     }
 }
 
-type Writing<'d> = Kind<SingleWriterWriteTx<'d>, OptimisticWriteTx>;
+/// A transaction that writes, with the keyspace that it writes to.
+type Writing<'d> = Kind<
+    (SingleWriterWriteTx<'d>, SingleWriterTxKeyspace),
+    (OptimisticWriteTx, OptimisticTxKeyspace),
+>;
 
 /// What a session has of the keyspace.
 #[derive(Clone)]
@@ -150,7 +162,7 @@ macro_rules! reading {
     ($transaction:expr, $read:ident => $work:expr) => {
         match &$transaction.inner {
             Inner::Read($read) => $work,
-            Inner::Write(writing) => either!(writing, $read => $work),
+            Inner::Write(writing) => either!(writing, ($read, _) => $work),
         }
     };
 }
@@ -200,7 +212,7 @@ impl Engine for Database {
             table: table.clone(),
             inner: match access {
                 Access::Read => Inner::Read(self.inner().snapshot()),
-                Access::Write => Inner::Write(self.write(table.options.persist_mode())?),
+                Access::Write => Inner::Write(self.write(table)?),
             },
         })
     }
@@ -251,8 +263,8 @@ impl Engine for Database {
     fn commit(transaction: Transaction<'_>) -> Result<()> {
         match transaction.inner {
             Inner::Read(_) => Ok(()),
-            Inner::Write(Kind::SingleWriter(writing)) => Ok(writing.commit()?),
-            Inner::Write(Kind::Optimistic(writing)) => writing.commit()?.map_err(|Conflict| {
+            Inner::Write(Kind::SingleWriter((writing, _))) => Ok(writing.commit()?),
+            Inner::Write(Kind::Optimistic((writing, _))) => writing.commit()?.map_err(|Conflict| {
                 let why = "another transaction has changed what this one read";
                 StoreError::conflict(STORE, "commit", why)
             }),
@@ -292,24 +304,13 @@ impl Transaction<'_> {
     /// Puts a value under a key, or none.
     fn set(&mut self, key: Key, value: Option<&[u8]>) {
         let bytes = self.table.options.key.bytes(key);
-        let key = bytes.as_ref();
-        match (&mut self.inner, &self.table.keyspace, value) {
-            (Inner::Write(Kind::SingleWriter(tx)), Kind::SingleWriter(keyspace), Some(value)) => {
-                tx.insert(keyspace, key, value);
-            }
-            (Inner::Write(Kind::SingleWriter(tx)), Kind::SingleWriter(keyspace), None) => {
-                tx.remove(keyspace, key);
-            }
-            (Inner::Write(Kind::Optimistic(tx)), keyspace, Some(value)) => {
-                tx.insert(keyspace.inner(), key, value);
-            }
-            (Inner::Write(Kind::Optimistic(tx)), keyspace, None) => {
-                tx.remove(keyspace.inner(), key);
-            }
-            // A database makes transactions and keyspaces of its own kind only, and the adapter changes
-            // nothing in one that reads.
-            (Inner::Write(Kind::SingleWriter(_)) | Inner::Read(_), ..) => {}
-        }
+        let Inner::Write(writing) = &mut self.inner else {
+            return;
+        };
+        either!(writing, (writing, keyspace) => match value {
+            Some(value) => writing.insert(&*keyspace, bytes.as_ref(), value),
+            None => writing.remove(&*keyspace, bytes.as_ref()),
+        });
     }
 }
 

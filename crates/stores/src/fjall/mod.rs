@@ -3,7 +3,7 @@
 mod engine;
 mod options;
 
-use crate::kv::KvKind;
+use crate::store::Kind;
 use crate::{StoreError, StoreKind};
 use engine::Database;
 
@@ -13,7 +13,7 @@ const STORE: &str = "fjall";
 const DATABASE: &str = "db";
 
 /// One keyspace of a fjall database. See the module.
-pub(crate) const KIND: &dyn StoreKind = &KvKind::<Database>::new();
+pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<Database>();
 
 impl From<::fjall::Error> for StoreError {
     /// What fjall says. Its own text is that of `Debug`.

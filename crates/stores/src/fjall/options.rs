@@ -1,8 +1,9 @@
 //! The settings of the store, and what they mean to fjall.
 
 use super::STORE;
-use crate::options::{OptionValue as _, bytes, flag};
-use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
+use crate::options::{OptionValue as _, bytes, flag, refuse};
+use crate::store::claim;
+use crate::{KEY_FORM, KeyForm, Result, choice, options};
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use stowplan_model::{Durability, DurabilityClaim, Settings};
@@ -99,14 +100,12 @@ options! {
 
 impl Options {
     fn go_together(&self) -> Result<()> {
-        match (self.bulk, self.transactions) {
-            (Bulk::Ingest, Transactions::Optimistic) => Err(StoreError::unsupported(
-                STORE,
+        refuse! { STORE;
+            self.ingests() && self.transactions == Transactions::Optimistic =>
                 "combine bulk=ingest with transactions=optimistic",
-                "rows that are ingested conflict with nobody's; use transactions=single-writer",
-            )),
-            (Bulk::Transaction, _) | (_, Transactions::SingleWriter) => Ok(()),
+                "rows that are ingested conflict with nobody's; use transactions=single-writer";
         }
+        Ok(())
     }
 
     pub(super) fn ingests(&self) -> bool {
@@ -117,11 +116,7 @@ impl Options {
     /// the beginning and the end are on the disk and a page between them is not, keeps the database from opening.
     /// `stowplan crash fjall:durability=sync-data` finds such states.
     pub(super) fn durability() -> DurabilityClaim {
-        DurabilityClaim {
-            class: Durability::ProcessCrash,
-            atomic: true,
-            delayed: false,
-        }
+        claim(Durability::ProcessCrash, true)
     }
 
     pub(super) fn syncs_per_commit(&self) -> u32 {

@@ -11,7 +11,7 @@ mod index;
 mod session;
 
 use crate::options::StoreOptions as _;
-use crate::store::{Kind, Plain, no_ladder};
+use crate::store::{Kind, OPERATIONS, Plain};
 use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, choice, disk, options};
 use commits::Commits;
 use index::Index;
@@ -23,8 +23,8 @@ pub(crate) use session::FlatSession;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Settings};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use stowplan_model::{Capabilities, Delivery, Footprint, Settings};
 
 const STORE: &str = "flat";
 const VALUES_FILE: &str = "values.bin";
@@ -34,8 +34,9 @@ const INDEX_FILE: &str = "index.bin";
 /// the file has already need not note a new length: on an ext4 without a journal it took 94 µs instead of 133.
 const ROOM_AHEAD: u64 = 1 << 20;
 
-/// The least that a file which grows is mapped ahead, in bytes of addresses.
-const LEAST_MAPPED: u64 = 1 << 20;
+/// Addresses that are mapped, more than a file will have: of those behind its end none is read before what
+/// lies there was written. File systems refuse to map more than a file of theirs can have.
+const MAPPED: usize = 1 << 40;
 
 choice! {
     /// How values are read.
@@ -77,42 +78,32 @@ impl Options {
     }
 
     fn syncs(&self) -> bool {
-        match self.sync {
-            Sync::Off => false,
-            Sync::Commit => true,
-        }
+        self.sync == Sync::Commit
     }
 }
 
 /// One flat file. See the module. Values never share bytes; whoever reads a value while another thread
 /// overwrites it may find both mixed.
-pub(crate) const KIND: &Kind = &Kind {
-    name: STORE,
-    about: "the floor: one open file of concatenated values, their places in memory",
-    settings: Options::SETTINGS,
-    engine: None,
-    keeps_values: true,
+pub(crate) const KIND: &Kind = &Kind::new(
+    (
+        STORE,
+        "the floor: one open file of concatenated values, their places in memory",
+        Options::SETTINGS,
+    ),
     capabilities,
-    open: |directory, settings, new| {
+    |directory, settings, new| {
         let options = Options::from_settings(settings)?;
         let store = FlatStore::open(STORE, directory, settings, options, new)?;
         Ok(Box::new(store))
     },
-    ladder: no_ladder,
-};
+);
 
 pub(crate) fn capabilities(settings: &Settings) -> Result<Capabilities> {
     let options = Options::from_settings(settings)?;
     let mut deliveries = vec![Delivery::Copy];
     deliveries.extend((options.read == ReadMode::Mmap).then_some(Delivery::InPlace));
     Ok(Capabilities {
-        operations: vec![
-            Operation::Read,
-            Operation::Overwrite,
-            Operation::Insert,
-            Operation::Delete,
-            Operation::Scan,
-        ],
+        operations: OPERATIONS.to_vec(),
         deliveries,
         resizes: false,
         threads: true,
@@ -121,6 +112,19 @@ pub(crate) fn capabilities(settings: &Settings) -> Result<Capabilities> {
         syncs_per_commit: u32::from(options.syncs()),
         ..Capabilities::default()
     })
+}
+
+#[expect(
+    unsafe_code,
+    reason = "memory maps are the interface under measurement"
+)]
+fn map(values: &File, path: &Path) -> Result<Mmap> {
+    // SAFETY: the file belongs to this store, which never shortens it, and of addresses behind its
+    // end none is read before what lies there was written; a foreign process that did shorten it would
+    // end this one by SIGBUS, as with every mapping. A session overwrites values only between the
+    // calls that lend them. Another thread may do so meanwhile, through the file: whoever is lent
+    // a value then sees bytes change, each of which is valid as any other.
+    unsafe { MmapOptions::new().len(MAPPED).map(values) }.map_err(StoreError::io("map", path))
 }
 
 pub(crate) struct FlatStore {
@@ -133,8 +137,8 @@ pub(crate) struct FlatStore {
     index: RwLock<Index>,
     tail: Mutex<Tail>,
     commits: Commits,
-    /// The file in memory, for all sessions: what one has touched is there for the others.
-    map: Mutex<Option<Arc<Mmap>>>,
+    /// Of a store that reads by it.
+    map: Option<Mmap>,
 }
 
 /// The end of the file.
@@ -177,6 +181,7 @@ impl FlatStore {
             }
         }
         let end = index.end();
+        let map = (options.read == ReadMode::Mmap).then(|| map(&values, &path));
         let store = Self {
             name,
             directory: directory.to_owned(),
@@ -186,11 +191,8 @@ impl FlatStore {
             tail: Mutex::new(Tail { end, written: end }),
             index: RwLock::new(index),
             commits: Commits::default(),
-            map: Mutex::new(None),
+            map: map.transpose()?,
         };
-        if options.read == ReadMode::Mmap && end > 0 {
-            store.mapped_to(end)?;
-        }
         Ok(store)
     }
 
@@ -267,30 +269,6 @@ impl FlatStore {
     fn sync(&self) -> Result<()> {
         let synced = self.commits.wait_for(|| self.values.sync_data());
         synced.map_err(|e| StoreError::io("sync", &self.path())(e))
-    }
-
-    /// The file in memory, at least to `end`. One that turned out to grow is mapped as far again ahead.
-    #[expect(
-        unsafe_code,
-        reason = "memory maps are the interface under measurement"
-    )]
-    fn mapped_to(&self, end: u64) -> Result<Arc<Mmap>> {
-        let mut shared = self.map.lock().unwrap_or_else(PoisonError::into_inner);
-        let length = match &*shared {
-            Some(map) if map.len() as u64 >= end => return Ok(Arc::clone(map)),
-            Some(_) => end.saturating_mul(2).max(LEAST_MAPPED),
-            None => end,
-        };
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        // SAFETY: the file belongs to this store, which never shortens it, and of addresses behind its
-        // end none is read before what lies there was written; a foreign process that did shorten it would
-        // end this one by SIGBUS, as with every mapping. A session overwrites values only between the
-        // calls that lend them. Another thread may do so meanwhile, through the file: whoever is lent
-        // a value then sees bytes change, each of which is valid as any other.
-        let map = unsafe { MmapOptions::new().len(length).map(&self.values) };
-        let map = Arc::new(map.map_err(|e| StoreError::io("map", &self.path())(e))?);
-        *shared = Some(Arc::clone(&map));
-        Ok(map)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use super::index::{MOST_KEYS, Span};
 use super::{FlatStore, ReadMode};
-use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
-use memmap2::Mmap;
+use crate::options::refuse;
+use crate::{Access, Buffer, Found, Key, Result, Session, StoreError, Visit};
 use rustix::io::retry_on_intr;
-use std::sync::Arc;
 
 pub(crate) struct FlatSession<'s> {
     store: &'s FlatStore,
@@ -16,8 +15,6 @@ pub(crate) struct FlatSession<'s> {
     open: bool,
     /// Whether it wrote.
     wrote: bool,
-    /// The file as far as this session had to see; values behind that make it look again.
-    map: Option<Arc<Mmap>>,
     /// The places of what a scan shows.
     visited: Vec<(Key, Span)>,
     /// Holds the value that a scan shows.
@@ -33,25 +30,16 @@ impl<'s> FlatSession<'s> {
             syncs: store.options.syncs(),
             open: false,
             wrote: false,
-            map: None,
             visited: Vec::new(),
             scanned: Buffer::with_capacity(0)?,
         })
     }
 
     /// The value where the mapping has it.
-    fn mapped(&mut self, key: Key, span: Span) -> Result<&[u8]> {
-        if span.len == 0 {
-            return Ok(&[]);
-        }
-        let reaches = |map: &Arc<Mmap>| map.len() as u64 >= span.end();
-        if !self.map.as_ref().is_some_and(reaches) {
-            self.map = Some(self.store.mapped_to(span.end())?);
-        }
-        let map = self.map.as_deref().map_or(&[][..], |map| map);
-        let place = usize::try_from(span.offset)
-            .ok()
-            .zip(usize::try_from(span.end()).ok());
+    fn mapped(&self, key: Key, span: Span) -> Result<&'s [u8]> {
+        let map = self.store.map.as_deref().unwrap_or_default();
+        let start = usize::try_from(span.offset).ok();
+        let place = start.zip(usize::try_from(span.end()).ok());
         let value = place.and_then(|(start, end)| map.get(start..end));
         value.ok_or_else(|| self.short(key, span, 0))
     }
@@ -129,12 +117,9 @@ impl Session for FlatSession<'_> {
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        if self.mode == ReadMode::Pread {
-            return Err(StoreError::unsupported(
-                self.store.name,
-                "deliver in place",
-                "pread copies; use read=mmap, or delivery \"copy\"",
-            ));
+        refuse! { self.store.name;
+            self.mode == ReadMode::Pread => "deliver in place",
+                "pread copies; use read=mmap, or delivery \"copy\"";
         }
         let Some(span) = self.span(key) else {
             return Ok(Found::Missing);
@@ -145,13 +130,9 @@ impl Session for FlatSession<'_> {
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         let name = self.store.name;
-        if key.0 >= MOST_KEYS {
-            let why = "where its values lie is looked up by position, for keys below 2^28";
-            return Err(StoreError::unsupported(
-                name,
-                format!("insert key {key}"),
-                why,
-            ));
+        refuse! { name;
+            key.0 >= MOST_KEYS => format!("insert key {key}"),
+                "where its values lie is looked up by position, for keys below 2^28";
         }
         let span = self.store.append(value)?;
         if !self.store.index_mut().add(key, span) {
@@ -164,12 +145,9 @@ impl Session for FlatSession<'_> {
         let Some(span) = self.span(key) else {
             return Ok(Found::Missing);
         };
-        if span.len != value.len() as u64 {
-            return Err(StoreError::unsupported(
-                self.store.name,
-                format!("overwrite {} bytes by {}", span.len, value.len()),
-                "a flat file has no room to grow into; overwrite with the same size",
-            ));
+        refuse! { self.store.name;
+            span.len != value.len() as u64 => format!("overwrite {} bytes by {}", span.len, value.len()),
+                "a flat file has no room to grow into; overwrite with the same size";
         }
         self.store.write(value, span.offset)?;
         self.written()?;
@@ -188,12 +166,7 @@ impl Session for FlatSession<'_> {
         Ok(true)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let mut visited = std::mem::take(&mut self.visited);
         visited.clear();
         visited.extend(self.store.index().from(from).take(limit));

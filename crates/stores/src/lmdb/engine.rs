@@ -3,8 +3,9 @@
 use super::options::{Options, settings_of};
 use super::{DATA, STORE};
 use crate::kv::{Engine, Rows, Visit, capabilities, shown};
-use crate::options::OptionValue as _;
-use crate::{Access, Found, Key, KeyBytes, KeyForm, Lent, Result, StoreError, disk};
+use crate::options::{OptionValue as _, refuse};
+use crate::store::OPERATIONS;
+use crate::{Access, Found, Key, KeyBytes, KeyForm, Lent, Result, StoreError};
 use ::heed::types::Bytes;
 use ::heed::{
     CommitOrAbort, DatabaseFlags, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags,
@@ -14,7 +15,7 @@ use std::fs::{self, File};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use stowplan_model::{Capabilities, Operation, Settings, Workload};
+use stowplan_model::{Capabilities, Settings, Workload};
 
 /// The name of the database, if it has one, as in the other stores.
 const NAME: &str = "kv";
@@ -72,14 +73,11 @@ impl Environment {
     }
 
     fn must_be_named(&self, what: &str) -> Result<()> {
-        if self.options.is_named() {
-            return Ok(());
+        refuse! { STORE;
+            !self.options.is_named() => format!("{what} the unnamed database"),
+                "it is there as long as its environment; use database=named";
         }
-        Err(StoreError::unsupported(
-            STORE,
-            format!("{what} the unnamed database"),
-            "it is there as long as its environment; use database=named",
-        ))
+        Ok(())
     }
 
     /// Only while one connection has the engine alone.
@@ -117,6 +115,7 @@ impl Engine for Environment {
     const STORE: &'static str = STORE;
     const ABOUT: &'static str =
         "a database in an LMDB environment: a copy-on-write B-tree, read from a memory map";
+    const FILE: Option<&'static str> = Some(DATA);
     type Options = Options;
     type Table<'e> = Table;
     type Txn<'e> = Transaction<'e>;
@@ -135,23 +134,16 @@ impl Engine for Environment {
             ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
         };
         if !options.is_named() {
-            let of_tables = [Operation::CreateTable, Operation::DropTable];
-            capabilities.operations.retain(|o| !of_tables.contains(o));
+            capabilities.operations = OPERATIONS.to_vec();
         }
         capabilities
     }
 
     fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
-        let path = directory.join(DATA);
-        match new {
-            true => disk::refuse_existing(&path)?,
-            // LMDB would make one.
-            false => disk::expect_file(STORE, &path)?,
-        }
         let environment = Self {
             env: open_env(directory, options)?,
             database: Mutex::new(None),
-            path,
+            path: directory.join(DATA),
             options: *options,
         };
         if new {
@@ -223,10 +215,6 @@ impl Engine for Environment {
         Ok(effective)
     }
 
-    fn data_files(directory: &Path) -> Vec<PathBuf> {
-        vec![directory.join(DATA)]
-    }
-
     /// A writable map makes the file as long as itself while it is open; what lies behind the last
     /// page is a hole.
     fn hole(&self) -> Result<u64> {
@@ -294,7 +282,7 @@ impl<'e> Transaction<'e> {
     }
 
     /// Puts a value where these flags allow it; says whether they do.
-    fn put_with(&mut self, key: &Held, value: &[u8], flags: PutFlags) -> Result<bool> {
+    fn put_with(&mut self, key: &KeyBytes, value: &[u8], flags: PutFlags) -> Result<bool> {
         let database = self.table.database;
         match database.put_with_flags(self.writing()?, flags, key.as_ref(), value) {
             Ok(()) => Ok(true),
@@ -306,20 +294,20 @@ impl<'e> Transaction<'e> {
 
 impl Rows for Transaction<'_> {
     fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        let held = Held::of(self.table.form, key);
+        let held = self.table.form.native(key);
         let value = self.table.database.get(self.reading(), held.as_ref());
         shown(value?, show)
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let form = self.table.form;
-        let held = Held::of(form, from);
+        let held = form.native(from);
         let range = (Bound::Included(held.as_ref()), Bound::Unbounded);
         let mut visited = 0;
         let items = self.table.database.range(self.reading(), &range)?;
         for entry in items.take(limit) {
             let (key, value) = entry?;
-            visit(Held::key(form, key)?, value);
+            visit(form.native_key(STORE, key)?, value);
             visited += 1;
         }
         Ok(visited)
@@ -328,7 +316,7 @@ impl Rows for Transaction<'_> {
     /// A key that is not above all others cannot be appended, and LMDB says of it that it exists. Its put
     /// would create what is missing, and does not tell.
     fn put(&mut self, key: Key, value: &[u8], there: bool) -> Result<bool> {
-        let held = Held::of(self.table.form, key);
+        let held = self.table.form.native(key);
         if there {
             let found = self.table.database.get(self.reading(), held.as_ref())?;
             return Ok(found.is_some() && self.put_with(&held, value, PutFlags::empty())?);
@@ -339,42 +327,6 @@ impl Rows for Transaction<'_> {
 
     fn remove(&mut self, key: Key) -> Result<bool> {
         let Table { database, form, .. } = self.table;
-        Ok(database.delete(self.writing()?, Held::of(form, key).as_ref())?)
-    }
-}
-
-/// A key as LMDB keeps it.
-enum Held {
-    Number(Native),
-    Text(KeyBytes),
-}
-
-/// LMDB reads such a key as a number where it lies.
-#[repr(align(8))]
-struct Native([u8; 8]);
-
-impl Held {
-    #[inline]
-    fn of(form: KeyForm, key: Key) -> Self {
-        match form {
-            KeyForm::Integer => Self::Number(Native(key.0.to_ne_bytes())),
-            KeyForm::Text => Self::Text(form.bytes(key)),
-        }
-    }
-
-    #[inline]
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Number(Native(bytes)) => bytes,
-            Self::Text(bytes) => bytes.as_ref(),
-        }
-    }
-
-    /// The key of these bytes.
-    fn key(form: KeyForm, bytes: &[u8]) -> Result<Key> {
-        match (form, bytes.try_into()) {
-            (KeyForm::Integer, Ok(number)) => Ok(Key(u64::from_ne_bytes(number))),
-            _ => form.key(STORE, bytes),
-        }
+        Ok(database.delete(self.writing()?, form.native(key).as_ref())?)
     }
 }

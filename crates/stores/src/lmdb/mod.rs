@@ -4,7 +4,7 @@
 mod engine;
 mod options;
 
-use crate::kv::KvKind;
+use crate::store::Kind;
 use crate::{StoreError, StoreKind};
 use ::heed::MdbError;
 use engine::Environment;
@@ -15,7 +15,7 @@ const STORE: &str = "lmdb";
 const DATA: &str = "data.mdb";
 
 /// One database in an LMDB environment. See the module.
-pub(crate) const KIND: &dyn StoreKind = &KvKind::<Environment>::new();
+pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<Environment>();
 
 impl From<::heed::Error> for StoreError {
     /// What LMDB says, with the next step where there is one.

@@ -1,8 +1,9 @@
 //! The settings of LMDB, typed, and what they promise.
 
 use super::STORE;
-use crate::options::{OptionValue as _, bytes, flag};
-use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
+use crate::options::{OptionValue as _, bytes, flag, refuse};
+use crate::store::claim;
+use crate::{KEY_FORM, KeyForm, Result, choice, options};
 use ::heed::EnvFlags;
 use stowplan_model::{Durability, DurabilityClaim, Settings};
 
@@ -59,37 +60,28 @@ options! {
 
 impl Options {
     fn go_together(&self) -> Result<()> {
-        if self.sync != Sync::MapAsync || self.write_map {
-            return Ok(());
+        refuse! { STORE;
+            self.sync == Sync::MapAsync && !self.write_map => "sync the map without writing to it",
+                "with sync=map-async, set write_map=on";
         }
-        Err(StoreError::unsupported(
-            STORE,
-            "sync the map without writing to it",
-            "with sync=map-async, set write_map=on",
-        ))
+        Ok(())
     }
 
     /// Whether the values are in a database with a name.
     pub(super) fn is_named(&self) -> bool {
-        match self.database {
-            DatabaseName::Unnamed => false,
-            DatabaseName::Named => true,
-        }
+        self.database == DatabaseName::Named
     }
 
     /// What lmdb.h says of the flags.
     pub(super) fn durability(&self) -> DurabilityClaim {
-        DurabilityClaim {
-            class: match self.sync {
-                Sync::Full => Durability::Durable,
-                // The last transaction may be undone.
-                Sync::NoMeta => Durability::Consistent,
-                // Pages may reach the disk in any order.
-                Sync::None | Sync::MapAsync => Durability::ProcessCrash,
-            },
-            atomic: true,
-            delayed: false,
-        }
+        let class = match self.sync {
+            Sync::Full => Durability::Durable,
+            // The last transaction may be undone.
+            Sync::NoMeta => Durability::Consistent,
+            // Pages may reach the disk in any order.
+            Sync::None | Sync::MapAsync => Durability::ProcessCrash,
+        };
+        claim(class, true)
     }
 
     /// Without a writable map, the meta page is written to a descriptor that was opened with

@@ -10,7 +10,7 @@ mod spin;
 
 use crate::flat::{self, FlatStore};
 use crate::options::{StoreOptions, bytes, number};
-use crate::store::{Kind, Plain, no_ladder};
+use crate::store::{Kind, Plain};
 use crate::{Buffer, Connection, Found, Key, Result, Session, Store, StoreError, disk, options};
 use primitive::{FILES, PrimitiveSession};
 use spin::SpinSession;
@@ -21,13 +21,13 @@ use std::time::Instant;
 use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Settings};
 
 /// Does nothing; or nothing but read the clock, for measuring what a reading of it costs.
-pub(crate) const NULL: &Kind = &Kind {
-    name: "null",
-    about: "does nothing; measures the harness itself",
-    settings: NullOptions::SETTINGS,
-    engine: None,
-    keeps_values: true,
-    capabilities: |_| {
+pub(crate) const NULL: &Kind = &Kind::new(
+    (
+        "null",
+        "does nothing; measures the harness itself",
+        NullOptions::SETTINGS,
+    ),
+    |_| {
         Ok(Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
@@ -37,72 +37,65 @@ pub(crate) const NULL: &Kind = &Kind {
             ..Capabilities::default()
         })
     },
-    open: |directory, settings, _| {
+    |directory, settings, _| {
         let options = NullOptions::from_settings(settings)?;
         ProbeStore::boxed(directory, settings, None, Probe::Null(options))
     },
-    ladder: no_ladder,
-};
+);
 
-pub(crate) const SPIN: &Kind = &Kind {
-    name: spin::STORE,
-    about: "the flat store, made to last a known time; calibrates the harness and tests searches",
-    settings: spin::Options::SETTINGS,
-    engine: None,
-    keeps_values: true,
-    capabilities: |settings| match spin::Options::from_settings(settings)?.is_flat() {
+pub(crate) const SPIN: &Kind = &Kind::new(
+    (
+        spin::STORE,
+        "the flat store, made to last a known time; calibrates the harness and tests searches",
+        spin::Options::SETTINGS,
+    ),
+    |settings| match spin::Options::from_settings(settings)?.is_flat() {
         true => flat::capabilities(&Settings::default()),
         false => (NULL.capabilities)(settings),
     },
-    open: |directory, settings, new| {
+    |directory, settings, new| {
         let options = spin::Options::from_settings(settings)?;
-        let flat = || {
-            FlatStore::open(
-                spin::STORE,
-                directory,
-                settings,
-                flat::Options::to_read(false),
-                new,
-            )
-        };
+        let to_read = flat::Options::to_read(false);
+        let flat = || FlatStore::open(spin::STORE, directory, settings, to_read, new);
         let flat = options.is_flat().then(flat).transpose()?;
         ProbeStore::boxed(directory, settings, flat, Probe::Spin(options))
     },
-    ladder: no_ladder,
-};
+);
 
 pub(crate) const PRIMITIVE: &Kind = &Kind {
-    name: primitive::STORE,
-    about: "one step of what stores do, by itself: a part of a ladder",
-    settings: primitive::Options::SETTINGS,
-    engine: None,
     keeps_values: false,
-    capabilities: |settings| {
-        let call = primitive::Options::from_settings(settings)?.call;
-        Ok(Capabilities {
-            operations: call.operations().to_vec(),
-            deliveries: vec![Delivery::Copy, Delivery::InPlace],
-            resizes: false,
-            threads: true,
-            parallel_writers: true,
-            // What opening a file or touching a page costs where it is not cached is no step of the
-            // processor's.
-            evictable: false,
-            syncs_per_commit: u32::from(call.syncs()),
-            ..Capabilities::default()
-        })
-    },
-    open: |directory, settings, new| {
-        let call = primitive::Options::from_settings(settings)?.call;
-        let files = directory.join(FILES);
-        if new {
-            fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
-        }
-        let options = flat::Options::to_read(call.syncs());
-        let flat = FlatStore::open(primitive::STORE, directory, settings, options, new)?;
-        ProbeStore::boxed(directory, settings, Some(flat), Probe::Primitive(call))
-    },
-    ladder: no_ladder,
+    ..Kind::new(
+        (
+            primitive::STORE,
+            "one step of what stores do, by itself: a part of a ladder",
+            primitive::Options::SETTINGS,
+        ),
+        |settings| {
+            let call = primitive::Options::from_settings(settings)?.call;
+            Ok(Capabilities {
+                operations: call.operations().to_vec(),
+                deliveries: vec![Delivery::Copy, Delivery::InPlace],
+                resizes: false,
+                threads: true,
+                parallel_writers: true,
+                // What opening a file or touching a page costs where it is not cached is no step of the
+                // processor's.
+                evictable: false,
+                syncs_per_commit: u32::from(call.syncs()),
+                ..Capabilities::default()
+            })
+        },
+        |directory, settings, new| {
+            let call = primitive::Options::from_settings(settings)?.call;
+            let files = directory.join(FILES);
+            if new {
+                fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
+            }
+            let options = flat::Options::to_read(call.syncs());
+            let flat = FlatStore::open(primitive::STORE, directory, settings, options, new)?;
+            ProbeStore::boxed(directory, settings, Some(flat), Probe::Primitive(call))
+        },
+    )
 };
 
 /// What a store does.

@@ -11,7 +11,7 @@
 
 use super::ProbeStore;
 use super::memory::{Copies, Faults};
-use crate::files::name::{Layout, Name};
+use crate::files::name::{Layout, Name, WholePath};
 use crate::flat::{FlatSession, FlatStore, Span};
 use crate::{Buffer, Found, Key, Result, Session, StoreError, choice, options};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
@@ -77,16 +77,12 @@ impl Call {
             Self::OpenClose => Step::Either(|session, key, access| {
                 let name = Name::of(Layout::Dir, key);
                 let opened = openat(&session.files, name.as_c_str(), access, Mode::empty());
-                opened
-                    .map(drop)
-                    .map_err(|e| session.error("open", &name, e))
+                session.done("open", &name, opened.map(drop))
             }),
             Self::OpenClosePath => Step::Either(|session, key, access| {
                 let name = Name::of(Layout::Dir, key);
                 let opened = openat(CWD, session.path(&name), access, Mode::empty());
-                opened
-                    .map(drop)
-                    .map_err(|e| session.error("open", &name, e))
+                session.done("open", &name, opened.map(drop))
             }),
             Self::Fstat => Step::Either(|session, _, _| {
                 let flat = session.flat;
@@ -95,9 +91,8 @@ impl Call {
             }),
             Self::Stat => Step::Either(|session, key, _| {
                 let name = Name::of(Layout::Dir, key);
-                black_box(statat(CWD, session.path(&name), AtFlags::SYMLINK_NOFOLLOW))
-                    .map(drop)
-                    .map_err(|e| session.error("stat", &name, e))
+                let seen = statat(CWD, session.path(&name), AtFlags::SYMLINK_NOFOLLOW);
+                session.done("stat", &name, black_box(seen).map(drop))
             }),
             Self::Pread => {
                 Step::Read(|session, key, _, buffer| session.rows.read_into(key, buffer).map(drop))
@@ -136,10 +131,9 @@ pub(super) struct PrimitiveSession<'s> {
     step: Step,
     flat: &'s FlatStore,
     rows: FlatSession<'s>,
-    /// The directory of the keys' files, and its path with a slash, behind which a name is put.
+    /// The directory of the keys' files.
     files: File,
-    whole_path: Vec<u8>,
-    directory_length: usize,
+    path: WholePath,
     /// Of the calls that copy.
     copies: Option<Copies>,
     faults: Faults,
@@ -152,7 +146,6 @@ impl<'s> PrimitiveSession<'s> {
         let nothing = || StoreError::unsupported(STORE, "do without values", "it is made of them");
         let flat = store.flat.as_ref().ok_or_else(nothing)?;
         let path = store.directory.join(FILES);
-        let whole_path = [path.as_os_str().as_bytes(), b"/"].concat();
         let copies = matches!(call, Call::Memcpy | Call::MemcpyCached)
             .then(|| Copies::of(flat.values(), flat.end(), &flat.path()));
         Ok(Self {
@@ -161,18 +154,25 @@ impl<'s> PrimitiveSession<'s> {
             flat,
             rows: FlatSession::of(flat)?,
             files: File::open(&path).map_err(StoreError::io("open", &path))?,
-            directory_length: whole_path.len(),
-            whole_path,
+            path: WholePath::below(&path),
             copies: copies.transpose()?,
             faults: Faults::new(),
             own: Buffer::with_capacity(0)?,
         })
     }
 
-    #[cold]
-    fn error(&mut self, action: &'static str, name: &Name, errno: Errno) -> StoreError {
-        let path = OsStr::from_bytes(self.path(name).to_bytes());
-        StoreError::io(action, Path::new(path))(errno)
+    /// What the system did to a key's file, or an error that names it.
+    #[inline]
+    fn done(
+        &mut self,
+        action: &'static str,
+        name: &Name,
+        outcome: std::result::Result<(), Errno>,
+    ) -> Result<()> {
+        outcome.map_err(|errno| {
+            let path = OsStr::from_bytes(self.path(name).to_bytes());
+            StoreError::io(action, Path::new(path))(errno)
+        })
     }
 
     #[cold]
@@ -187,11 +187,8 @@ impl<'s> PrimitiveSession<'s> {
 
     /// The key's file by its whole path.
     fn path(&mut self, name: &Name) -> &CStr {
-        self.whole_path.truncate(self.directory_length);
-        self.whole_path
-            .extend_from_slice(name.as_c_str().to_bytes_with_nul());
-        // No path has a NUL before its end: the directory was opened by it.
-        CStr::from_bytes_with_nul(&self.whole_path).unwrap_or_default()
+        self.path.aim(name);
+        self.path.as_c_str()
     }
 
     fn copies(&self) -> Result<&Copies> {
@@ -236,9 +233,8 @@ impl Session for PrimitiveSession<'_> {
         let name = Name::of(Layout::Dir, key);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o644);
-        openat(&self.files, name.as_c_str(), flags, mode)
-            .map(drop)
-            .map_err(|e| self.error("create", &name, e))
+        let created = openat(&self.files, name.as_c_str(), flags, mode);
+        self.done("create", &name, created.map(drop))
     }
 
     /// Only `pwrite` and `fdatasync` write the value.

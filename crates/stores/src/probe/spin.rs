@@ -19,8 +19,8 @@
 
 use super::{NullSession, ProbeStore};
 use crate::flat::{FlatSession, FlatStore};
-use crate::options::{Described, number};
-use crate::{Buffer, Found, Key, Result, Session, StoreError, choice, options};
+use crate::options::{Described, number, refuse};
+use crate::{Buffer, Found, Key, Result, Session, StoreError, Visit, choice, options};
 use std::fs::File;
 use std::hint::{black_box, spin_loop};
 use std::path::PathBuf;
@@ -69,14 +69,11 @@ impl Options {
     }
 
     fn go_together(&self) -> Result<()> {
-        if self.opens == 0 || self.is_flat() {
-            return Ok(());
+        refuse! { STORE;
+            self.opens > 0 && !self.is_flat() => "combine opens with on=null",
+                "there is no file to open; use on=flat";
         }
-        Err(StoreError::unsupported(
-            STORE,
-            "combine opens with on=null",
-            "there is no file to open; use on=flat",
-        ))
+        Ok(())
     }
 }
 
@@ -193,28 +190,12 @@ fn least(call: impl Fn() -> Duration) -> Duration {
     batches.min().unwrap_or_default()
 }
 
-/// Openings that nobody needs, as a known step more.
-struct Opens {
-    times: u64,
-    file: Option<PathBuf>,
-}
-
-impl Opens {
-    /// Opens and closes the file as often as it is to be.
-    fn spend(&self) -> Result<()> {
-        if let Some(file) = &self.file {
-            for _ in 0..self.times {
-                File::open(file).map_err(|e| StoreError::io("open", file)(e))?;
-            }
-        }
-        Ok(())
-    }
-}
-
 pub(super) struct SpinSession<'s> {
     below: Box<dyn Session + 's>,
     cost: Cost,
-    opens: Opens,
+    /// Opened so often that nobody needs, as a known step more.
+    opens: u64,
+    file: Option<PathBuf>,
     wait: Wait,
 }
 
@@ -233,49 +214,49 @@ impl<'s> SpinSession<'s> {
                 base: options.base,
                 per_kib: options.per_kib,
             },
-            opens: Opens {
-                times: options.opens,
-                file: store.flat.as_ref().map(FlatStore::path),
-            },
+            opens: options.opens,
+            file: store.flat.as_ref().map(FlatStore::path),
             wait: Wait::measured(),
         })
+    }
+
+    /// Has the store below do something, and waits until that has lasted its time.
+    fn spend(
+        &mut self,
+        work: impl FnOnce(&mut (dyn Session + 's)) -> Result<Found>,
+    ) -> Result<Found> {
+        if let Some(file) = &self.file {
+            for _ in 0..self.opens {
+                File::open(file).map_err(|e| StoreError::io("open", file)(e))?;
+            }
+        }
+        let below = &mut *self.below;
+        self.wait.spend(self.cost, || work(below))
     }
 }
 
 impl Session for SpinSession<'_> {
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        self.opens.spend()?;
-        let below = &mut self.below;
-        self.wait.spend(self.cost, || below.read_into(key, buffer))
+        self.spend(|below| below.read_into(key, buffer))
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        self.opens.spend()?;
-        let below = &mut self.below;
-        self.wait
-            .spend(self.cost, || below.read_in_place(key, visit))
+        self.spend(|below| below.read_in_place(key, visit))
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        self.spend(|below| below.overwrite(key, value))
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         self.below.insert(key, value)
     }
 
-    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        self.opens.spend()?;
-        let below = &mut self.below;
-        self.wait.spend(self.cost, || below.overwrite(key, value))
-    }
-
     fn delete(&mut self, key: Key) -> Result<bool> {
         self.below.delete(key)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         self.below.scan(from, limit, visit)
     }
 }
@@ -420,12 +401,22 @@ mod tests {
         });
         // Nothing can be told of opening from outside but that it fails where there is no such file.
         let directory = tempfile::tempdir().unwrap();
-        for (times, succeeds) in [(0, true), (2, false)] {
-            let opens = Opens {
-                times,
-                file: Some(directory.path().join("none")),
+        for (opens, succeeds) in [(0, true), (2, false)] {
+            let empty = NullSession {
+                value: Vec::new(),
+                readings: 0,
             };
-            assert_eq!(opens.spend().is_ok(), succeeds);
+            let mut session = SpinSession {
+                below: Box::new(empty),
+                cost: Cost {
+                    base: 0,
+                    per_kib: 0,
+                },
+                opens,
+                file: Some(directory.path().join("none")),
+                wait: Wait::measured(),
+            };
+            assert_eq!(session.overwrite(Key(1), b"x").is_ok(), succeeds);
         }
         let spec = "spin:opens=1,on=null".parse().unwrap();
         let message = registry::resolve(&spec, 0).unwrap_err().to_string();

@@ -3,13 +3,13 @@
 mod options;
 mod rows;
 
-use crate::kv::{Engine, KvKind, capabilities};
-use crate::{Access, Lent, Result, StoreError, StoreKind, disk};
+use crate::kv::{Engine, capabilities};
+use crate::store::Kind;
+use crate::{Access, Lent, Result, StoreError, StoreKind};
 use ::redb::{Database, ReadableDatabase as _, WriteTransaction};
 use options::Options;
 use rows::{ReadTable, Transaction, WriteTable, Writing};
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use stowplan_model::{Capabilities, Settings};
 
 const STORE: &str = "redb";
@@ -21,7 +21,7 @@ const DATABASE: &str = "kv.redb";
 const ENGINE_VERSION: &str = "4.5.0";
 
 /// One table in a redb database. See the module.
-pub(crate) const KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
+pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<OpenDatabase>();
 
 /// What redb says.
 macro_rules! said {
@@ -66,6 +66,7 @@ impl OpenDatabase {
 impl Engine for OpenDatabase {
     const STORE: &'static str = STORE;
     const ABOUT: &'static str = "a table in a redb database: a copy-on-write B-tree in Rust";
+    const FILE: Option<&'static str> = Some(DATABASE);
     type Options = Options;
     type Table<'e> = &'e Options;
     type Txn<'e> = Transaction;
@@ -85,19 +86,13 @@ impl Engine for OpenDatabase {
     fn open(directory: &Path, options: &Options, new: bool) -> Result<Self> {
         let path = directory.join(DATABASE);
         if !new {
-            disk::expect_file(STORE, &path)?;
-            let opened = options.builder().open(&path).map_err(StoreError::from);
-            let action = || format!("open {}", path.display());
-            return opened.map(Self).map_err(|e| e.during(STORE, action));
+            return Ok(Self(options.builder().open(&path)?));
         }
-        // redb makes a database of an empty file, but would as well open one that is there.
-        File::create_new(&path).map_err(StoreError::io("create", &path))?;
         let engine = Self(options.builder().create(&path)?);
         engine.create_table(options)?;
         Ok(engine)
     }
 
-    /// Makes durable what is not yet, and tells errors, which dropping would not.
     fn close(self) -> Result<()> {
         Ok(self.0.close()?)
     }
@@ -137,10 +132,6 @@ impl Engine for OpenDatabase {
     /// The rest is handed to redb with each transaction, or when it is opened, and cannot be asked back.
     fn effective_settings(&self, _: &Options) -> Result<Settings> {
         Ok(Settings::default())
-    }
-
-    fn data_files(directory: &Path) -> Vec<PathBuf> {
-        vec![directory.join(DATABASE)]
     }
 
     /// With `durability=none`, commits wait in memory for one that is immediate; the last

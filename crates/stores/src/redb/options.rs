@@ -1,8 +1,8 @@
 //! The settings of redb, typed, and what they promise.
 
 use super::STORE;
-use crate::options::{bytes, flag};
-use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
+use crate::options::{bytes, flag, refuse};
+use crate::{KEY_FORM, KeyForm, Result, choice, options};
 use ::redb::{Builder, WriteTransaction};
 use stowplan_model::{Durability, DurabilityClaim};
 
@@ -41,14 +41,12 @@ options! {
 
 impl Options {
     fn go_together(&self) -> Result<()> {
-        if self.is_immediate() || !(self.two_phase || self.quick_repair) {
-            return Ok(());
+        refuse! { STORE;
+            !self.is_immediate() && (self.two_phase || self.quick_repair) =>
+                "commit in two phases what it does not write",
+                "with durability=none, leave two_phase and quick_repair off";
         }
-        Err(StoreError::unsupported(
-            STORE,
-            "commit in two phases what it does not write",
-            "with durability=none, leave two_phase and quick_repair off",
-        ))
+        Ok(())
     }
 
     /// Whether a commit is on disk when it returns.

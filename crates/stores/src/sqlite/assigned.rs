@@ -1,8 +1,9 @@
 //! Rows whose keys SQLite assigns.
 
+use super::STORE;
 use super::options::{Options, Statements};
 use super::statement::{Parameters, Sql};
-use super::{STORE, at};
+use crate::error::at;
 use crate::{Key, Result, StoreError};
 use rusqlite::Connection;
 
@@ -43,7 +44,7 @@ impl<'c> AssignedIds<'c> {
         let largest = self
             .largest
             .run(|statement| Ok(statement.query_row([], |row| row.get(0))?));
-        let largest: Option<i64> = largest.map_err(at("look for the largest key"))?;
+        let largest: Option<i64> = largest.map_err(at(STORE, "look for the largest key"))?;
         let next = largest.map_or(1, after);
         self.next = Some(next);
         Ok(next)

@@ -1,15 +1,20 @@
 //! A database as part of a store: its files, its connections, its checkpoint.
 
 use super::options::{Journal, Location, Options};
-use super::{STORE, SqliteSession, counters, database, failed};
-use crate::{Connection, Result, Session, StoreError};
-use std::path::PathBuf;
+use super::pages::Pages;
+use super::table::row_id;
+use super::{DATABASE_FILE, STORE, SqliteSession, counters, database, failed};
+use crate::options::refuse;
+use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, StoreError, disk};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
-use stowplan_model::Settings;
+use stowplan_model::{Footprint, Settings};
 
 /// A database of these options, at this path if it is on disk.
 pub(crate) struct Base {
+    /// Of a store of its own, which is a directory.
+    directory: Option<PathBuf>,
     path: PathBuf,
     options: Options,
     /// Connections that exist now.
@@ -19,8 +24,10 @@ pub(crate) struct Base {
 }
 
 impl Base {
+    /// That of another store.
     pub(crate) fn new(path: PathBuf, options: Options) -> Self {
         Self {
+            directory: None,
             path,
             options,
             live: AtomicUsize::new(0),
@@ -28,8 +35,18 @@ impl Base {
         }
     }
 
-    pub(super) fn options(&self) -> &Options {
-        &self.options
+    /// That of a store in a directory, or at the path of a database file.
+    pub(crate) fn of_store(directory: &Path, options: Options) -> Self {
+        let is_file = !directory.is_dir();
+        let path = if is_file {
+            directory.to_owned()
+        } else {
+            directory.join(DATABASE_FILE)
+        };
+        Self {
+            directory: (!is_file).then(|| directory.to_owned()),
+            ..Self::new(path, options)
+        }
     }
 
     /// Makes the file, if there is to be one (elsewhere the first connection makes the database), or sees
@@ -43,32 +60,32 @@ impl Base {
         }
     }
 
-    pub(crate) fn connect(&self) -> Result<Link<'_>> {
+    pub(crate) fn link(&self) -> Result<Link<'_>> {
         match self.options.pragmas.location {
-            Location::Disk => self.link(database::open(&self.path, &self.options)?),
+            Location::Disk => self.linked(database::open(&self.path, &self.options)?),
             Location::Memory
             | Location::Named
             | Location::Memdb
             | Location::Shared
-            | Location::Temp => self.connect_in_memory(),
+            | Location::Temp => self.link_in_memory(),
         }
     }
 
     /// Makes the database, or shares it where it can be shared and still exists.
-    fn connect_in_memory(&self) -> Result<Link<'_>> {
+    fn link_in_memory(&self) -> Result<Link<'_>> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if !*made {
             let connection = database::create(&self.path, &self.options)?;
             *made = true;
-            return self.link(connection);
+            return self.linked(connection);
         }
         if self.options.pragmas.location == Location::Shared && self.live.load(SeqCst) > 0 {
-            return self.link(database::join_shared(&self.path, &self.options)?);
+            return self.linked(database::join_shared(&self.path, &self.options)?);
         }
         Err(self.not_on_disk("have a second connection"))
     }
 
-    fn link(&self, mut connection: rusqlite::Connection) -> Result<Link<'_>> {
+    fn linked(&self, mut connection: rusqlite::Connection) -> Result<Link<'_>> {
         let commits = counters::count_commits(&mut connection)?;
         self.live.fetch_add(1, SeqCst);
         Ok(Link {
@@ -89,31 +106,61 @@ impl Base {
     }
 
     /// The database and the files that SQLite may put beside it.
-    pub(super) fn files(&self) -> [PathBuf; 4] {
+    fn files(&self) -> [PathBuf; 4] {
         ["", "-wal", "-journal", "-shm"].map(|suffix| {
             let mut path = self.path.clone().into_os_string();
             path.push(suffix);
             PathBuf::from(path)
         })
     }
+}
 
-    /// The files that hold data and exist.
-    pub(crate) fn data_files(&self) -> impl Iterator<Item = PathBuf> {
+impl Store for Base {
+    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+        Ok(Box::new(self.link()?))
+    }
+
+    /// Nothing for databases that are not on disk: a temporary one has no name to look at.
+    fn footprint(&self) -> Result<Footprint> {
+        if !self.options.on_disk() {
+            return Ok(Footprint::default());
+        }
+        let files = self.files();
+        disk::footprint_of_paths(files.iter().chain(&self.directory).map(PathBuf::as_path))
+    }
+
+    /// Those that exist.
+    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
         let [database, log, ..] = self.files();
-        [database, log].into_iter().filter(|p| p.exists())
+        [database, log].into_iter().filter(|p| p.exists()).collect()
+    }
+
+    /// Of rows that are kept by their keys as numbers, in the file.
+    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
+        let [file, log, ..] = self.files();
+        let in_log = log.metadata().is_ok_and(|log| log.len() > 0);
+        let by_number = self.options.table.key == KeyForm::Integer;
+        if !self.options.on_disk() || !by_number || in_log {
+            return Ok(None);
+        }
+        let mut link = self.link()?;
+        let pages = Pages::open(&file, link.connection()?)?;
+        let pieces = keys
+            .filter_map(row_id)
+            .filter_map(|row| pages.row(row).transpose())
+            .collect::<Result<_>>()?;
+        link.close()?;
+        Ok(Some(pieces))
     }
 
     /// Needs a connection of its own, which exclusive locking does not admit beside another.
-    pub(crate) fn checkpoint(&self) -> Result<()> {
+    fn checkpoint(&self) -> Result<()> {
         if !self.options.on_disk() || self.options.journal() != Journal::Wal {
             return Ok(());
         }
-        if self.options.locks_exclusively() && self.live.load(SeqCst) > 0 {
-            return Err(StoreError::unsupported(
-                STORE,
-                "checkpoint beside a connection",
-                "with locking=exclusive it holds the lock; closing it checkpoints",
-            ));
+        refuse! { STORE;
+            self.options.locks_exclusively() && self.live.load(SeqCst) > 0 => "checkpoint beside a connection",
+                "with locking=exclusive it holds the lock; closing it checkpoints";
         }
         // The last connection to close has done it, and took the log along.
         let [_, log, ..] = self.files();

@@ -1,7 +1,8 @@
-//! What SQLite counts about itself, under the labels of kvtest's `--stats` where that has one.
+//! What SQLite tells about itself: what it counts, under the labels of kvtest's `--stats` where that has one,
+//! how full its pages are, and what is damaged.
 
-use super::failed;
-use crate::{Counters, PageFill, Result};
+use super::{STORE, failed};
+use crate::{Counters, PageFill, Result, StoreError};
 use rusqlite::{Connection, ffi};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -128,4 +129,22 @@ fn checked(answer: c_int) -> Result<()> {
     }
     let error = rusqlite::Error::SqliteFailure(ffi::Error::new(answer), None);
     Err(failed("read its counters", &error))
+}
+
+/// Reads every page, and compares indexes with their tables.
+///
+/// # Errors
+/// Something is damaged: the first thing that SQLite says of it.
+pub(super) fn check_integrity(connection: &Connection) -> Result<()> {
+    let said = connection.query_row("PRAGMA integrity_check(1)", [], |row| {
+        row.get::<_, String>(0)
+    });
+    match said.map_err(|e| failed("check the database", &e))?.as_str() {
+        "ok" => Ok(()),
+        damage => Err(StoreError::engine(
+            STORE,
+            "check the database",
+            damage.lines().collect::<Vec<_>>().join("; "),
+        )),
+    }
 }

@@ -5,8 +5,8 @@ use super::table::Table;
 use super::{STORE, failed};
 use crate::hexadecimal::hexadecimal;
 use crate::{Result, StoreError, disk};
-use rusqlite::{Connection, OpenFlags};
-use std::path::Path;
+use rusqlite::{Connection, OpenFlags, ffi};
+use std::path::{Path, PathBuf};
 use stowplan_model::{Settings, Value};
 
 /// The table as kvtest makes it; what else it may have does not matter. Its key is the rowid: the
@@ -20,27 +20,41 @@ pub const FIND_TABLE: &str = "SELECT 1 FROM pragma_table_list('kv') \
     AND NOT EXISTS(SELECT 1 FROM pragma_index_list('kv') WHERE origin='pk') \
     AND EXISTS(SELECT 1 FROM pragma_table_info('kv') WHERE name='v' COLLATE NOCASE)";
 
-/// A database that does not exist yet, with its table.
-pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
-    let connection = match options.pragmas.location {
-        Location::Disk => {
-            disk::refuse_existing(path)?;
-            open_file(path, OpenFlags::SQLITE_OPEN_CREATE)
-        }
-        Location::Memory => Connection::open_in_memory_with_flags(flags()),
-        Location::Named => open_uri(&format!("file:{}?mode=memory", named_after(path))),
+/// Opens a database where the settings say that it lies; what is no file is made.
+fn connect(path: &Path, options: &Options, more: OpenFlags) -> rusqlite::Result<Connection> {
+    let new = OpenFlags::SQLITE_OPEN_CREATE;
+    let in_memory = |how: &str| {
+        // A name that no other place has.
+        let name = hexadecimal(path.as_os_str().as_encoded_bytes());
+        let uri = PathBuf::from(format!("file:{name}?{how}"));
+        (uri, new | OpenFlags::SQLITE_OPEN_URI)
+    };
+    let (name, more) = match options.pragmas.location {
+        Location::Disk => (path.to_owned(), more),
+        Location::Memory => (":memory:".into(), new),
+        Location::Named => in_memory("mode=memory"),
         // A name that begins with a slash would be shared.
-        Location::Memdb => open_uri(&format!("file:{}?vfs=memdb", named_after(path))),
-        Location::Shared => open_shared(path),
+        Location::Memdb => in_memory("vfs=memdb"),
+        // It ends with the last connection of this process.
+        Location::Shared => in_memory("mode=memory&cache=shared"),
         // An empty name is a temporary database, which SQLite unlinks as soon as it is open.
-        Location::Temp => Connection::open_with_flags("", flags() | OpenFlags::SQLITE_OPEN_CREATE),
+        Location::Temp => (PathBuf::new(), new),
+    };
+    // One thread uses a connection at a time, so its mutex would only cost.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(name, flags | more)
+}
+
+/// Makes a database that does not exist yet, with its table.
+pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
+    if options.on_disk() {
+        disk::refuse_existing(path)?;
     }
-    .map_err(|e| failed(format!("create {}", path.display()), &e))?;
+    let connection = connect(path, options, OpenFlags::SQLITE_OPEN_CREATE)
+        .map_err(|e| failed(format!("create {}", path.display()), &e))?;
     // Before anything is written, and before WAL fixes it.
-    run(
-        &connection,
-        &format!("PRAGMA page_size={}", options.pragmas.page_size),
-    )?;
+    let page_size = options.pragmas.page_size;
+    run(&connection, &format!("PRAGMA page_size={page_size}"))?;
     if options.pragmas.location == Location::Temp {
         keep_temporary_files_below(&connection, path.parent().unwrap_or(path))?;
     }
@@ -68,27 +82,10 @@ fn has_table(connection: &Connection, options: &Options) -> rusqlite::Result<boo
     connection.prepare(FIND_DEFINED)?.exists([defined])
 }
 
-/// A database in memory under the name of `path`, which the connections of this process share. It
-/// ends with the last of them.
-fn open_shared(path: &Path) -> rusqlite::Result<Connection> {
-    let name = named_after(path);
-    open_uri(&format!("file:{name}?mode=memory&cache=shared"))
-}
-
-/// A name for a database in memory that no other place has.
-fn named_after(path: &Path) -> String {
-    hexadecimal(path.as_os_str().as_encoded_bytes())
-}
-
-fn open_uri(uri: &str) -> rusqlite::Result<Connection> {
-    let more = OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(uri, flags() | more)
-}
-
-/// A further connection to a database in memory that is shared.
+/// Opens a further connection to a database in memory that is shared.
 pub(super) fn join_shared(path: &Path, options: &Options) -> Result<Connection> {
-    let connection =
-        open_shared(path).map_err(|e| failed("open the shared database in memory", &e))?;
+    let joined = connect(path, options, OpenFlags::empty());
+    let connection = joined.map_err(|e| failed("open the shared database in memory", &e))?;
     configure(&connection, options)?;
     Ok(connection)
 }
@@ -111,7 +108,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
     disk::expect_file(STORE, path)?;
     let action = || format!("open {}", path.display());
     let connection =
-        open_file(path, OpenFlags::empty()).map_err(|error| failed(action(), &error))?;
+        connect(path, options, OpenFlags::empty()).map_err(|error| failed(action(), &error))?;
     // A file that is no database, or none of ours, is told before a pragma changes it.
     wait_for_locks(&connection, options)?;
     if !has_table(&connection, options).map_err(|error| failed(action(), &error))? {
@@ -123,15 +120,6 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
     }
     configure(&connection, options)?;
     Ok(connection)
-}
-
-fn open_file(path: &Path, more: OpenFlags) -> rusqlite::Result<Connection> {
-    Connection::open_with_flags(path, flags() | more)
-}
-
-/// One thread uses a connection at a time, so its mutex would only cost.
-fn flags() -> OpenFlags {
-    OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
 fn wait_for_locks(connection: &Connection, options: &Options) -> Result<()> {
@@ -173,26 +161,34 @@ fn configure(connection: &Connection, options: &Options) -> Result<()> {
 /// The settings as SQLite reports them. Those that a database in memory or a temporary one does
 /// not have are left out.
 pub(super) fn effective_settings(connection: &Connection, options: &Options) -> Result<Settings> {
-    let mut effective = Settings::default();
-    let number = |pragma| number(connection, pragma).map(Value::Number);
-    let page_size = self::number(connection, "page_size")?;
-    effective.set("page_size", Value::Number(page_size));
+    let number = |pragma| number(connection, pragma);
+    let page_size = number("page_size")?;
     let cache = effective_cache(connection, options, page_size)?;
-    effective.set("cache", Value::Number(cache));
-    let spills = self::number(connection, "cache_spill")? > 0;
-    effective.set("cache_spill", Value::Flag(spills));
-    effective.set("busy_timeout", number("busy_timeout")?);
-    if !options.on_disk() {
-        return Ok(effective);
+    let mut told = vec![
+        ("page_size", Value::Number(page_size)),
+        ("cache", Value::Number(cache)),
+        ("cache_spill", Value::Flag(number("cache_spill")? > 0)),
+        ("busy_timeout", Value::Number(number("busy_timeout")?)),
+    ];
+    if options.on_disk() {
+        let level = usize::try_from(number("synchronous")?).unwrap_or(3);
+        let synchronous = ["off", "normal", "full", "extra"][level.min(3)];
+        let word = |pragma| word(connection, pragma).map(Value::Word);
+        told.extend([
+            ("synchronous", Value::Word(synchronous.to_owned())),
+            ("journal", word("journal_mode")?),
+            ("locking", word("locking_mode")?),
+            ("mmap", Value::Number(number("mmap_size")?)),
+            (
+                "autocheckpoint",
+                Value::Number(number("wal_autocheckpoint")?),
+            ),
+        ]);
     }
-    let synchronous = ["off", "normal", "full", "extra"];
-    let level = usize::try_from(self::number(connection, "synchronous")?).unwrap_or(3);
-    let synchronous = synchronous[level.min(3)].to_owned();
-    effective.set("synchronous", Value::Word(synchronous));
-    effective.set("journal", Value::Word(word(connection, "journal_mode")?));
-    effective.set("locking", Value::Word(word(connection, "locking_mode")?));
-    effective.set("mmap", number("mmap_size")?);
-    effective.set("autocheckpoint", number("wal_autocheckpoint")?);
+    let mut effective = Settings::default();
+    for (name, value) in told {
+        effective.set(name, value);
+    }
     Ok(effective)
 }
 
@@ -267,4 +263,22 @@ fn word(connection: &Connection, name: &str) -> Result<String> {
 
 fn number(connection: &Connection, name: &str) -> Result<u64> {
     Ok(pragma::<i64>(connection, name)?.unsigned_abs())
+}
+
+/// Fills a slice by SQLite's own generator, as `randomblob()` and kvtest do: about 0.4 GB/s.
+pub fn randomness(bytes: &mut [u8]) {
+    // SQLite counts in `int`.
+    for piece in bytes.chunks_mut(1 << 30) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_possible_wrap,
+            reason = "at most 2^30"
+        )]
+        let length = piece.len() as i32;
+        #[expect(unsafe_code, reason = "a function of the C library")]
+        // SAFETY: SQLite writes exactly `length` bytes, all of them within the slice.
+        unsafe {
+            ffi::sqlite3_randomness(length, piece.as_mut_ptr().cast());
+        }
+    }
 }

@@ -1,10 +1,9 @@
 //! A read and an overwrite by SQLite, step by step.
 
 use super::KIND;
-use super::options::{Api, Journal, Options, Statements, Synchronous};
-use crate::Rung;
-use crate::ladder::Climb;
-use stowplan_model::{Operation, PerTransaction, Settings, Workload, WorkloadSpec};
+use super::options::{Api, Options};
+use crate::ladder::{Climb, steps};
+use stowplan_model::{Operation, PerTransaction, Rung, Settings, Workload, WorkloadSpec};
 
 /// More than any database here has: a cache takes what is in it.
 const WHOLE_CACHE: (&str, &str) = ("cache", "16GiB");
@@ -37,11 +36,7 @@ fn in_one_transaction(workload: &Workload) -> WorkloadSpec {
 
 fn reads(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Rung> {
     let lowest = "copying the value out of a mapped file";
-    let mut climb = Climb::from(
-        ("flat", &[("read", "mmap")], lowest, &[("memcpy", 1.0)]),
-        KIND,
-        settings,
-    );
+    let mut climb = Climb::from(("mmap", lowest, &[("memcpy", 1.0)]), KIND, settings);
     climb.under(in_one_transaction(workload));
     climb.set(&[
         ("statement", "once"),
@@ -51,83 +46,68 @@ fn reads(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Run
     ]);
     // The blob interface takes tables of kvtest's form only, and copies.
     let blob = options.table.takes_blobs();
-    let found = "finding the row in the b-tree, by the blob interface";
-    climb.step(blob, &[("api", "blob")], found, &[]);
-    let by_sql = match blob {
-        true => "SQL: binding, stepping, a column",
-        false => "finding the row in the b-tree, by SQL",
-    };
-    let sql = options.pragmas.api == Api::Sql;
-    climb.step(sql, &[("api", "sql")], by_sql, &[]);
-    climb.step(
-        options.pragmas.mmap == 0,
-        &[("mmap", "0")],
-        "reading the pages behind the row's first by pread",
-        &[("pread", 1.0), ("memcpy", -1.0)],
-    );
-    let cache = options.pragmas.cache.to_string();
-    climb.step(
-        !options.pragmas.preload,
-        &[("preload", "off"), ("cache", &cache)],
-        "reading the row's first page: a miss of SQLite's own cache",
-        &[],
-    );
+    if blob {
+        climb.set(&[("api", "blob")]);
+        climb.rung("finding the row in the b-tree, by the blob interface", &[]);
+    }
+    if options.pragmas.api == Api::Sql {
+        climb.set(&[("api", "sql")]);
+        let by_sql = match blob {
+            true => "SQL: binding, stepping, a column",
+            false => "finding the row in the b-tree, by SQL",
+        };
+        climb.rung(by_sql, &[]);
+    }
+    climb.steps(steps! {
+        mmap = "0": "reading the pages behind the row's first by pread", "pread" 1.0, "memcpy" -1.0;
+    });
+    if !options.pragmas.preload {
+        climb.set(&[("cache", &options.pragmas.cache.to_string())]);
+        climb.take(
+            "preload",
+            "reading the row's first page: a miss of SQLite's own cache",
+        );
+    }
     statement_and_transactions(&mut climb, options, workload);
-    climb.to(settings)
+    climb.finish()
 }
 
 fn overwrites(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Rung> {
     let lowest = "one write into a file that stays open";
-    let mut climb = Climb::from(
-        ("flat", &[("read", "pread")], lowest, &[("pwrite", 1.0)]),
-        KIND,
-        settings,
-    );
+    let mut climb = Climb::from(("pread", lowest, &[("pwrite", 1.0)]), KIND, settings);
     climb.under(in_one_transaction(workload));
     climb.set(&[("statement", "once"), ("synchronous", "off")]);
     // Without a journal nothing can be undone, so that only one thread can do without.
     if workload.threads == 1 {
         climb.set(&[("journal", "off")]);
     }
-    climb.step(true, &[], "the b-tree, its pages read and written", &[]);
-    let journal = options.journal();
-    let has_one = workload.threads == 1 && journal != Journal::Off;
-    climb.step(has_one, &[("journal", journal.word())], "the journal", &[]);
-    let synchronous = options.synchronous();
+    climb.rung("the b-tree, its pages read and written", &[]);
+    climb.take("journal", "the journal");
     let syncs = match climb.has_workload() {
         true => "syncs of the one transaction",
         false => "syncs",
     };
-    climb.step(
-        synchronous != Synchronous::Off,
-        &[("synchronous", synchronous.word())],
-        syncs,
-        &[],
-    );
+    climb.take("synchronous", syncs);
     statement_and_transactions(&mut climb, options, workload);
-    climb.to(settings)
+    climb.finish()
 }
 
-fn statement_and_transactions(climb: &mut Climb, options: &Options, workload: &Workload) {
-    let anew = match options.pragmas.api {
-        Api::Sql => "preparing the statement each time",
-        Api::Blob => "opening the blob handle each time",
-    };
-    let statement = options.pragmas.statement;
-    let is_anew = statement != Statements::Once;
-    climb.step(is_anew, &[("statement", "each")], anew, &[]);
-    climb.step(
-        statement == Statements::Literal,
-        &[("statement", "literal")],
-        "keys and values written into the text, and read from it",
-        &[],
-    );
+fn statement_and_transactions(climb: &mut Climb<'_>, options: &Options, workload: &Workload) {
+    climb.steps(match options.pragmas.api {
+        Api::Sql => steps! { statement = "each" | "literal": "preparing the statement each time"; },
+        Api::Blob => {
+            steps! { statement = "each" | "literal": "opening the blob handle each time"; }
+        }
+    });
+    climb.steps(steps! {
+        statement = "literal": "keys and values written into the text, and read from it";
+    });
     if climb.has_workload() {
         climb.under(WorkloadSpec::default());
         let step = match workload.operation.writes() {
             true => "a transaction each: locks, the journal and syncs for every one",
             false => "a transaction each: locks, and a look whether the file changed",
         };
-        climb.step(true, &[], step, &[]);
+        climb.rung(step, &[]);
     }
 }

@@ -11,28 +11,24 @@ pub(crate) mod base;
 mod blob;
 pub(crate) mod counters;
 mod database;
-pub(crate) mod integrity;
 mod ladder;
 mod literal;
 pub(crate) mod options;
 mod pages;
-mod randomness;
 mod session;
 pub(crate) mod statement;
-mod store;
 pub(crate) mod table;
 
 use crate::kv::on_key;
+use crate::names::Names;
 use crate::options::StoreOptions as _;
 use crate::store::Kind;
 use crate::{Key, Result, StoreError};
-pub use database::{FIND_TABLE, largest_value};
+use base::Base;
+pub use database::{FIND_TABLE, largest_value, randomness};
 use options::{Api, Location, Options, Pragmas, Statements};
-pub use randomness::randomness;
 pub use session::COMMITS_COUNTED;
 pub(crate) use session::SqliteSession;
-use std::path::{Path, PathBuf};
-use store::SqliteStore;
 use stowplan_model::{Capabilities, Delivery, Operation, Settings};
 
 const STORE: &str = "sqlite";
@@ -40,16 +36,8 @@ const STORE: &str = "sqlite";
 /// The name of the database below a store's directory.
 pub const DATABASE_FILE: &str = "kv.db";
 
-fn database_path(directory: &Path) -> PathBuf {
-    if directory.is_dir() {
-        directory.join(DATABASE_FILE)
-    } else {
-        directory.to_owned()
-    }
-}
-
 /// Its name, and its version with the options it was built with.
-pub(crate) fn engine() -> (&'static str, String) {
+fn engine() -> (&'static str, String) {
     let options = database::compile_options().unwrap_or_default();
     let version = rusqlite::version();
     ("SQLite", format!("{version} ({})", options.join(", ")))
@@ -91,56 +79,48 @@ pub(crate) fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> Sto
     failed(on_key(action, key), error)
 }
 
-/// For `map_err`: an action on a key, where SQLite's own error lacks it.
-fn at_key(action: &'static str, key: Key) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(STORE, || on_key(action, key))
-}
-
-/// The same without a key.
-fn at(action: &'static str) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(STORE, || action.to_owned())
-}
-
 /// Whether SQLite refused a row because its key is taken.
 pub(crate) fn is_key_taken(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
 }
-
-/// What every store can do that is made of SQLite.
-pub(crate) const OPERATIONS: [Operation; 5] = [
-    Operation::Read,
-    Operation::Overwrite,
-    Operation::Insert,
-    Operation::Delete,
-    Operation::Scan,
-];
-
-const TABLES: [Operation; 2] = [Operation::CreateTable, Operation::DropTable];
 
 /// One table in an SQLite database.
 ///
 /// Where a directory is expected, the path of a database file will do as well, so that databases
 /// made by kvtest can be opened where they lie.
 pub(crate) const KIND: &Kind = &Kind {
-    name: STORE,
-    about: "one table in an SQLite database, readable by kvtest",
-    settings: Pragmas::SETTINGS,
-    engine: Some(engine),
-    keeps_values: true,
-    capabilities,
-    open: |directory, settings, new| {
-        let store = SqliteStore::new(directory, settings)?;
-        store.base.open(new)?;
-        Ok(Box::new(store))
-    },
     ladder: ladder::of,
+    ..of_sqlite(Kind::new(
+        (
+            STORE,
+            "one table in an SQLite database, readable by kvtest",
+            Pragmas::SETTINGS,
+        ),
+        capabilities,
+        |directory, settings, new| {
+            let options = Options::from_settings(settings)?;
+            let names = Names::of(STORE, directory, options.pragmas.names)?;
+            let store = Base::of_store(directory, options.with_names(names));
+            store.open(new)?;
+            Ok(Box::new(store))
+        },
+    ))
 };
+
+/// A kind of store that is made of SQLite.
+pub(crate) const fn of_sqlite(kind: Kind) -> Kind {
+    Kind {
+        engine: Some(engine),
+        cache_per_connection: true,
+        ..kind
+    }
+}
 
 fn capabilities(settings: &Settings) -> Result<Capabilities> {
     let options = Options::from_settings(settings)?;
     let on_disk = options.on_disk();
     Ok(Capabilities {
-        operations: [&OPERATIONS[..], &TABLES].concat(),
+        operations: Operation::SINGLE.to_vec(),
         deliveries: match options.pragmas.api {
             Api::Sql if options.table.columns == 1 => vec![Delivery::Copy, Delivery::InPlace],
             Api::Sql | Api::Blob => vec![Delivery::Copy],

@@ -3,7 +3,8 @@
 use super::STORE;
 use super::table::Table;
 use crate::names::{NAMES, Names};
-use crate::options::{Described, StoreOptions as _, bytes, flag, number, refuse_first};
+use crate::options::{Described, StoreOptions as _, bytes, flag, number, refuse};
+use crate::store::claim;
 use crate::{KEY_FORM, KeyForm, Result, choice, options};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -234,28 +235,22 @@ impl Options {
         let (blob, text) = (pragmas.api == Api::Blob, table.key == KeyForm::Text);
         let literal = pragmas.statement == Statements::Literal;
         let location = pragmas.location.word();
-        let handle = "a blob handle is for the bytes of one column in a row that has a number; use api=sql or";
-        let of_blob = |instead: &str| format!("{handle} {instead}");
-        let with_blob = |what: &str| format!("api=blob with {what}");
-        refuse_first(
-            STORE,
-            [
-                (blob && table.columns > 1, with_blob("columns above 1"), of_blob("columns=1")),
-                (blob && table.text, with_blob("column_type=text"), of_blob("column_type=blob")),
-                (blob && text, with_blob("key=text"), of_blob("key=integer")),
-                (blob && literal, with_blob("statement=literal"), of_blob("statement=each")),
-                (
-                    self.assigns_ids() && text,
-                    "ids=assigned with key=text".to_owned(),
-                    "SQLite assigns numbers only; use key=integer or ids=given".to_owned(),
-                ),
-                (
-                    pragmas.journal == Journal::Wal && !self.on_disk(),
-                    format!("journal=wal with location={location}"),
-                    "only a database on disk has a write-ahead log; use location=disk or another journal".to_owned(),
-                ),
-            ],
-        )
+        let of_blob = |instead: &str| {
+            format!(
+                "a blob handle is for the bytes of one column in a row that has a number; use api=sql or {instead}"
+            )
+        };
+        refuse! { STORE;
+            blob && table.columns > 1 => "combine api=blob with columns above 1", of_blob("columns=1");
+            blob && table.text => "combine api=blob with column_type=text", of_blob("column_type=blob");
+            blob && text => "combine api=blob with key=text", of_blob("key=integer");
+            blob && literal => "combine api=blob with statement=literal", of_blob("statement=each");
+            self.assigns_ids() && text => "combine ids=assigned with key=text",
+                "SQLite assigns numbers only; use key=integer or ids=given";
+            pragmas.journal == Journal::Wal && !self.on_disk() => format!("combine journal=wal with location={location}"),
+                "only a database on disk has a write-ahead log; use location=disk or another journal";
+        }
+        Ok(())
     }
 
     /// The same for values that have these names.
@@ -304,10 +299,7 @@ impl Options {
     }
 
     pub(super) fn locks_exclusively(&self) -> bool {
-        match self.pragmas.locking {
-            Locking::Normal => false,
-            Locking::Exclusive => true,
-        }
+        self.pragmas.locking == Locking::Exclusive
     }
 
     /// See docs/method.md, "Durability classes".
@@ -362,14 +354,6 @@ impl Options {
         let name = u32::from(!self.locks_exclusively());
         let database = 1;
         records + name + database + u32::from(end)
-    }
-}
-
-fn claim(class: Durability, atomic: bool) -> DurabilityClaim {
-    DurabilityClaim {
-        class,
-        atomic,
-        delayed: false,
     }
 }
 

@@ -59,41 +59,32 @@ impl Pages {
         let mut number = self.root;
         for _ in 0..DEEPEST {
             let page = self.read(number)?;
-            match page.kind()? {
-                INTERIOR => number = page.child(rowid)?,
-                _ => {
-                    return match page.find(rowid)? {
-                        Some(cell) => self.pieces(&page, cell).map(Some),
-                        None => Ok(None),
-                    };
-                }
+            match self.whole(page.look_for(rowid))? {
+                Found::Below(child) => number = child,
+                Found::Here(cell) => return self.pieces(&page, cell).map(Some),
+                Found::Nowhere => return Ok(None),
             }
         }
-        Err(self.damaged("its b-tree does not end"))
+        self.whole(None)
     }
 
-    fn pieces(&self, page: &Page<'_>, cell: usize) -> Result<Pieces> {
-        let (payload, after) = page.varint(cell)?;
-        let (_, start) = page.varint(after)?;
-        let payload = usize::try_from(payload).map_err(|_| self.damaged("a row's size"))?;
+    fn pieces(&self, page: &Page, cell: usize) -> Result<Pieces> {
+        let (payload, start) = self.whole(page.payload(cell))?;
         let local = local_bytes(payload, self.usable);
         let at = page.offset + start as u64;
-        let local_range = at..at + local as u64;
-        let mut ranges = vec![local_range];
-        let mut overflow = 0;
-        let mut rest = payload - local;
-        let mut next = match rest {
-            0 => 0,
-            _ => page.u32(start + local)?,
-        };
+        let in_leaf = at..at + local as u64;
+        let mut ranges = vec![in_leaf];
+        let (mut overflow, mut rest) = (0, payload - local);
+        // Of no meaning where nothing is left.
+        let mut next = page.u32(start + local);
         while rest > 0 {
-            let link = self.read(next)?;
+            let link = self.read(self.whole(next)?)?;
             let bytes = rest.min(self.usable.saturating_sub(4).max(1));
             let at = link.offset + 4;
             join(&mut ranges, at..at + bytes as u64);
             overflow += 1;
             rest -= bytes;
-            next = link.u32(0)?;
+            next = link.u32(0);
         }
         Ok(Pieces {
             file: self.path.clone(),
@@ -102,29 +93,26 @@ impl Pages {
         })
     }
 
-    fn read(&self, number: u32) -> Result<Page<'_>> {
-        let index = number
-            .checked_sub(1)
-            .ok_or_else(|| self.damaged("page 0 does not exist"))?;
+    fn read(&self, number: u32) -> Result<Page> {
+        let index = self.whole(number.checked_sub(1))?;
         let offset = u64::from(index) * self.page as u64;
         let mut bytes = vec![0; self.page];
         self.file
             .read_exact_at(&mut bytes, offset)
             .map_err(StoreError::io("read", &self.path))?;
         Ok(Page {
-            pages: self,
             bytes,
             offset,
             header: if number == 1 { FILE_HEADER } else { 0 },
         })
     }
 
-    fn damaged(&self, what: &str) -> StoreError {
-        StoreError::engine(
-            STORE,
-            format!("follow a row in {}", self.path.display()),
-            what,
-        )
+    /// What a page says, if that can be.
+    fn whole<T>(&self, said: Option<T>) -> Result<T> {
+        said.ok_or_else(|| {
+            let action = format!("follow a row in {}", self.path.display());
+            StoreError::engine(STORE, action, "a page is none of its b-tree, or damaged")
+        })
     }
 }
 
@@ -151,9 +139,15 @@ fn join(ranges: &mut Vec<Range<u64>>, more: Range<u64>) {
     }
 }
 
-/// A page of a table's b-tree, or of an overflow chain.
-struct Page<'p> {
-    pages: &'p Pages,
+/// What a page says of a row: in which page below it is, where its cell begins, or that there is none.
+enum Found {
+    Below(u32),
+    Here(usize),
+    Nowhere,
+}
+
+/// A page of a table's b-tree, or of an overflow chain. What it says is nothing where it is damaged.
+struct Page {
     bytes: Vec<u8>,
     /// Where it begins in the file.
     offset: u64,
@@ -161,74 +155,66 @@ struct Page<'p> {
     header: usize,
 }
 
-impl Page<'_> {
-    fn kind(&self) -> Result<u8> {
-        match self.bytes.get(self.header) {
-            Some(kind @ (&INTERIOR | &LEAF)) => Ok(*kind),
-            _ => Err(self.pages.damaged("a page is none of a table's b-tree")),
-        }
-    }
-
-    /// Of an interior page: the child that holds this row, if any does.
-    fn child(&self, rowid: i64) -> Result<u32> {
-        for cell in self.cells(12)? {
-            let (key, _) = self.varint(cell + 4)?;
-            if rowid <= key {
-                return self.u32(cell);
+impl Page {
+    fn look_for(&self, rowid: i64) -> Option<Found> {
+        let is_leaf = match *self.bytes.get(self.header)? {
+            INTERIOR => false,
+            LEAF => true,
+            _ => return None,
+        };
+        // By rising row, behind a header whose length depends on the kind.
+        let list = self.header + if is_leaf { 8 } else { 12 };
+        for index in 0..self.u16(self.header + 3)? {
+            let cell = usize::from(self.u16(list + 2 * usize::from(index))?);
+            // A leaf's row comes behind its size, another's behind the page where it is at most.
+            let row = match is_leaf {
+                true => self.varint(cell)?.1,
+                false => cell + 4,
+            };
+            let (row, _) = self.varint(row)?;
+            match is_leaf {
+                true if row == rowid => return Some(Found::Here(cell)),
+                false if rowid <= row => return self.u32(cell).map(Found::Below),
+                _ => {}
             }
         }
-        self.u32(self.header + 8)
-    }
-
-    /// Of a leaf: where the cell with this row begins.
-    fn find(&self, rowid: i64) -> Result<Option<usize>> {
-        for cell in self.cells(8)? {
-            let (_, after) = self.varint(cell)?;
-            if self.varint(after)?.0 == rowid {
-                return Ok(Some(cell));
-            }
+        match is_leaf {
+            true => Some(Found::Nowhere),
+            false => self.u32(self.header + 8).map(Found::Below),
         }
-        Ok(None)
     }
 
-    /// Where its cells begin, by rising row; `header` bytes lie before the list of them.
-    fn cells(&self, header: usize) -> Result<Vec<usize>> {
-        let count = usize::from(self.u16(self.header + 3)?);
-        let start = self.header + header;
-        (0..count)
-            .map(|index| self.u16(start + 2 * index).map(usize::from))
-            .collect()
+    /// The size of a row's payload, and where it begins.
+    fn payload(&self, cell: usize) -> Option<(usize, usize)> {
+        let (bytes, row) = self.varint(cell)?;
+        let (_, start) = self.varint(row)?;
+        Some((usize::try_from(bytes).ok()?, start))
     }
 
-    fn u16(&self, at: usize) -> Result<u16> {
+    fn u16(&self, at: usize) -> Option<u16> {
         self.array(at).map(u16::from_be_bytes)
     }
 
-    fn u32(&self, at: usize) -> Result<u32> {
+    fn u32(&self, at: usize) -> Option<u32> {
         self.array(at).map(u32::from_be_bytes)
     }
 
-    fn array<const N: usize>(&self, at: usize) -> Result<[u8; N]> {
-        let bytes = self.bytes.get(at..).and_then(|rest| rest.first_chunk());
-        bytes
-            .copied()
-            .ok_or_else(|| self.pages.damaged("a page ends too early"))
+    fn array<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
+        self.bytes.get(at..)?.first_chunk().copied()
     }
 
     /// A number of up to nine bytes, and where the next thing begins.
-    fn varint(&self, at: usize) -> Result<(i64, usize)> {
+    fn varint(&self, at: usize) -> Option<(i64, usize)> {
         let mut value = 0_i64;
-        for index in 0..9 {
+        for index in 0..8 {
             let [byte] = self.array(at + index)?;
-            if index == 8 {
-                return Ok((value << 8 | i64::from(byte), at + 9));
-            }
             value = value << 7 | i64::from(byte & 0x7f);
             if byte < 0x80 {
-                return Ok((value, at + index + 1));
+                return Some((value, at + index + 1));
             }
         }
-        Err(self.pages.damaged("a number does not end"))
+        let [byte] = self.array(at + 8)?;
+        Some((value << 8 | i64::from(byte), at + 9))
     }
 }
 

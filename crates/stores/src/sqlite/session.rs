@@ -5,8 +5,10 @@ use super::blob::BlobHandle;
 use super::options::{Api, Options};
 use super::statement::{Parameters, Sql, Transaction};
 use super::table::{RowKey, Table, row_id};
-use super::{STORE, at, at_key, counters, database, integrity, is_key_taken};
-use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError};
+use super::{STORE, counters, database, is_key_taken};
+use crate::error::{at, at_key};
+use crate::options::refuse;
+use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError, Visit};
 use rusqlite::types::ToSql as _;
 use rusqlite::{Connection, Row};
 use std::sync::Arc;
@@ -88,15 +90,14 @@ impl<'c> SqliteSession<'c> {
         let Some(k) = self.table.key(key) else {
             return Ok(Found::Missing);
         };
-        let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, &k);
-        let read = self.read.run_with(by_key, |statement| {
+        let read = self.read.run_with(by_key(&k), |statement| {
             let mut rows = statement.raw_query();
             match rows.next()? {
                 None => Ok(Found::Missing),
                 Some(row) => visit(row).map(Found::Bytes),
             }
         });
-        read.map_err(at_key("read", key))
+        read.map_err(at_key(STORE, "read", key))
     }
 
     /// What SQLite assigns next is to be looked up.
@@ -150,7 +151,7 @@ impl<'c> SqliteSession<'c> {
         let changed = self
             .overwrite
             .run_with(bind, |statement| Ok(statement.raw_execute()?));
-        Ok(match changed.map_err(at_key("overwrite", key))? {
+        Ok(match changed.map_err(at_key(STORE, "overwrite", key))? {
             1 => Found::Bytes(value.len()),
             _ => Found::Missing,
         })
@@ -158,8 +159,8 @@ impl<'c> SqliteSession<'c> {
 }
 
 /// Sets the only parameter of a statement about a key.
-fn set_key(parameters: &mut Parameters<'_, '_>, k: &RowKey) -> Result<()> {
-    Ok(parameters.set(1, k.to_sql()?)?)
+fn by_key(k: &RowKey<'_>) -> impl FnOnce(&mut Parameters<'_, '_>) -> Result<()> {
+    move |parameters| Ok(parameters.set(1, k.to_sql()?)?)
 }
 
 impl Session for SqliteSession<'_> {
@@ -173,12 +174,8 @@ impl Session for SqliteSession<'_> {
     }
 
     fn rollback(&mut self) -> Result<()> {
-        if !self.options.undoes() {
-            return Err(StoreError::unsupported(
-                STORE,
-                "roll back",
-                "with journal=off nothing is kept to go back to",
-            ));
+        refuse! { STORE;
+            !self.options.undoes() => "roll back", "with journal=off nothing is kept to go back to";
         }
         // Whatever it says, undoing goes on.
         let closed = self.blob.close();
@@ -220,7 +217,7 @@ impl Session for SqliteSession<'_> {
             let bind =
                 |parameters: &mut Parameters<'_, '_>| Ok(table.bind_value(parameters, 1, value)?);
             let inserted = assigned.insert(*number, key, bind);
-            return inserted.map_err(at_key("insert", key));
+            return inserted.map_err(at_key(STORE, "insert", key));
         }
         let bind = |parameters: &mut Parameters<'_, '_>| Ok(table.bind(parameters, 0, &k, value)?);
         let inserted = self
@@ -230,7 +227,7 @@ impl Session for SqliteSession<'_> {
                 inserted => Ok(inserted.map(drop)?),
             });
         self.renumber_after(&inserted, [key], AssignedIds::added);
-        inserted.map_err(at_key("insert", key))
+        inserted.map_err(at_key(STORE, "insert", key))
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -247,27 +244,20 @@ impl Session for SqliteSession<'_> {
         };
         // A row that a blob handle stands on must not vanish below it.
         self.blob.close()?;
-        let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, &k);
-        let deleted = self
-            .delete
-            .run_with(by_key, |statement| Ok(statement.raw_execute()? > 0));
+        let delete = &mut self.delete;
+        let deleted = delete.run_with(by_key(&k), |statement| Ok(statement.raw_execute()? > 0));
         self.renumber_after(&deleted, [key], AssignedIds::removed);
-        deleted.map_err(at_key("delete", key))
+        deleted.map_err(at_key(STORE, "delete", key))
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let Some(k) = self.table.key(from) else {
             return Ok(0);
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let (table, buffer) = (self.table, &mut self.scanned);
         let set = |parameters: &mut Parameters<'_, '_>| {
-            set_key(parameters, &k)?;
+            by_key(&k)(parameters)?;
             Ok(parameters.set(2, limit.into())?)
         };
         let scanned = self.scan.run_with(set, |statement| {
@@ -285,7 +275,7 @@ impl Session for SqliteSession<'_> {
             }
             Ok(visited)
         });
-        scanned.map_err(at("scan"))
+        scanned.map_err(at(STORE, "scan"))
     }
 
     fn create_table(&mut self) -> Result<()> {
@@ -314,7 +304,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn check_integrity(&mut self) -> Result<()> {
-        integrity::check(self.connection)
+        counters::check_integrity(self.connection)
     }
 
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {

@@ -4,7 +4,7 @@ use super::options::{ColumnType, Pragmas};
 use super::statement::Parameters;
 use super::{STORE, key_failed};
 use crate::names::{Names, added};
-use crate::options::refuse_first;
+use crate::options::refuse;
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
 use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
@@ -47,21 +47,12 @@ impl Table {
             names: None,
         };
         let number = table.key == KeyForm::Integer;
-        refuse_first(
-            STORE,
-            [
-                (
-                    number && pragmas.names,
-                    "names=on with key=integer",
-                    "a name is text; use key=text",
-                ),
-                (
-                    number && !table.rowid,
-                    "rowid=off with key=integer",
-                    "a key that is a number is the row's own number; use key=text or rowid=on",
-                ),
-            ],
-        )?;
+        refuse! { STORE;
+            number && pragmas.names => "combine names=on with key=integer",
+                "a name is text; use key=text";
+            number && !table.rowid => "combine rowid=off with key=integer",
+                "a key that is a number is the row's own number; use key=text or rowid=on";
+        }
         Ok(table)
     }
 
@@ -228,26 +219,20 @@ impl Table {
 
     /// Whether there can be a row of this key.
     pub(super) fn check_key(&self, key: Key) -> Result<()> {
-        if self.names.is_none() || key.0 > 0 {
-            return Ok(());
+        refuse! { STORE;
+            self.names.is_some() && key.0 == 0 => "keep a value of key 0",
+                "with names=on the first key is 1, as names begin there";
         }
-        Err(StoreError::unsupported(
-            STORE,
-            "keep a value of key 0",
-            "with names=on the first key is 1, as names begin there",
-        ))
+        Ok(())
     }
 
     /// Whether the columns can keep a value.
     pub(super) fn check(&self, key: Key, value: &[u8]) -> Result<()> {
-        if !self.text || std::str::from_utf8(value).is_ok() {
-            return Ok(());
+        refuse! { STORE;
+            self.text && std::str::from_utf8(value).is_err() => format!("keep the value of key {key}"),
+                "with column_type=text a value is UTF-8, and this is not; use column_type=blob, or a dataset with content = \"guid\"";
         }
-        Err(StoreError::unsupported(
-            STORE,
-            format!("keep the value of key {key}"),
-            "with column_type=text a value is UTF-8, and this is not; use column_type=blob, or a dataset with content = \"guid\"",
-        ))
+        Ok(())
     }
 
     /// The value of a row, where SQLite has it; for tables of one column.

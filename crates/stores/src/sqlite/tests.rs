@@ -2,6 +2,7 @@ use super::*;
 use crate::{Access, Buffer, Found, Key, Session, Store, StoreKind as _};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 fn settings(pairs: &[(&str, &str)]) -> Settings {
     let given: BTreeMap<String, String> = pairs
@@ -255,7 +256,8 @@ fn a_log_that_was_left_behind_is_checkpointed() {
         }
         let log = left.path().join("kv.db-wal");
         // Opening checks the database, and closing after that would already checkpoint.
-        let store = SqliteStore::new(left.path(), &settings(&pairs)).unwrap();
+        let options = Options::from_settings(&settings(&pairs)).unwrap();
+        let store = Base::of_store(left.path(), options);
         store.checkpoint().unwrap();
         assert!(!log.exists(), "{locking}");
         expect_first(&store, &[9; 5000]);

@@ -3,17 +3,18 @@
 use super::{Options, STORE, Window, ours};
 use crate::sqlite::base::{Base, Link};
 use crate::sqlite::failed;
+use crate::turns::{Turn, Turns};
 use crate::{Result, StoreError};
 use std::collections::BTreeMap;
 use std::iter;
+use std::mem::take;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{
     Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 use std::time::{Duration, Instant};
 
-/// A transaction that is open for longer keeps nobody waiting: whoever needs it to end gets an
-/// error. Without a limit, a thread with two connections could wait for itself.
+/// How long a transaction that is open keeps others waiting.
 const TURN_WAIT: Duration = Duration::from_secs(10);
 
 /// How soon a failed carry-over is tried again, unless somebody waits for it.
@@ -59,8 +60,6 @@ struct State {
     active: Layer,
     /// Is being carried over.
     other: Option<Arc<Layer>>,
-    /// Since when somebody has had the turn to write.
-    turn: Option<Instant>,
     /// Changes that were ever committed, and those of them that are on disk.
     accepted: u64,
     carried: u64,
@@ -72,8 +71,6 @@ struct State {
     fault: Option<Fault>,
     /// Whether someone waits for what is in memory to be on disk.
     pressed: bool,
-    /// Threads that wait for the end of a turn or of an attempt.
-    waiting: usize,
     /// Whether the store is going: the carrier makes a last attempt and ends.
     stopping: bool,
 }
@@ -97,26 +94,17 @@ impl State {
         }
     }
 
-    /// Has the layers change places, if the other one is free.
-    fn swap(&mut self) -> Option<&Arc<Layer>> {
-        if self.other.is_none() && self.active.changes > 0 {
-            self.other = Some(Arc::new(std::mem::take(&mut self.active)));
-        }
-        self.other.as_ref()
-    }
-
-    /// How long a layer need not be carried over yet; nothing while there is none. After a failed attempt,
-    /// the next one is later, unless someone waits for it.
+    /// How long a layer need not be carried over yet; nothing where none will ever be. After a failed
+    /// attempt, the next one is later, unless someone waits for it.
     fn left(&self, window: &Window) -> Option<Duration> {
         let due = match (&self.other, &self.fault, self.active.since) {
+            (None, _, None) => return (!self.stopping).then_some(Duration::MAX),
+            _ if self.pressed || self.stopping => return Some(Duration::ZERO),
             (Some(_), Some(fault), _) => fault.retry,
             (None, _, Some(since)) if !self.active.is_full(window) => since + window.age,
-            (None, _, None) => return None,
             (Some(_), None, _) | (None, _, Some(_)) => return Some(Duration::ZERO),
         };
-        let pressed = self.pressed || self.stopping;
-        let left = due.saturating_duration_since(Instant::now());
-        Some(if pressed { Duration::ZERO } else { left })
+        Some(due.saturating_duration_since(Instant::now()))
     }
 }
 
@@ -124,10 +112,11 @@ impl State {
 pub(super) struct Shared {
     pub(super) base: Base,
     pub(super) options: Options,
+    turns: Turns,
     state: Mutex<State>,
     /// The carrier has something to do, or to end.
     work: Condvar,
-    /// A turn or an attempt to carry over has ended.
+    /// An attempt to carry over has begun, which makes room, or ended.
     freed: Condvar,
     /// Committed changes that are in a layer: while there are none, reads need no lock.
     buffered: AtomicU64,
@@ -141,6 +130,7 @@ impl Shared {
         Self {
             base,
             options,
+            turns: Turns::of(STORE, TURN_WAIT),
             state: Mutex::default(),
             work: Condvar::new(),
             freed: Condvar::new(),
@@ -176,46 +166,19 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a turn or an attempt has ended, or for `limit`.
-    fn wait<'h>(
-        &'h self,
-        mut state: MutexGuard<'h, State>,
-        limit: Duration,
-    ) -> MutexGuard<'h, State> {
-        state.waiting += 1;
-        let waited = self.freed.wait_timeout(state, limit);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.waiting -= 1;
-        state
-    }
-
-    fn free(&self, state: &State) {
-        // A wake-up is a system call.
-        if state.waiting > 0 {
-            self.freed.notify_all();
-        }
-    }
-
     /// Waits for the turn to write, and for room.
     ///
     /// # Errors
     /// The last carry-over failed, or another transaction lasts too long.
     pub(super) fn take_turn(&self) -> Result<Turn<'_>> {
+        let turn = self.turns.take()?;
         let mut state = self.lock();
         loop {
             state.refuse_after_fault()?;
-            if state.turn.is_none() && !state.active.is_full(&self.options.window) {
-                state.turn = Some(Instant::now());
-                return Ok(Turn(self));
+            if !state.active.is_full(&self.options.window) {
+                return Ok(turn);
             }
-            let lasted = state.turn.map_or(Duration::ZERO, |since| since.elapsed());
-            let Some(left) = TURN_WAIT.checked_sub(lasted) else {
-                let seconds = TURN_WAIT.as_secs();
-                let detail =
-                    format!("another connection has had a transaction open for {seconds} s");
-                return Err(StoreError::engine(STORE, "write", detail));
-            };
-            state = self.wait(state, left);
+            state = wait(&self.freed, state, TURN_WAIT);
         }
     }
 
@@ -251,16 +214,14 @@ impl Shared {
             let Some(key) = keys.map(|(key, _)| **key).min() else {
                 break;
             };
-            let mut of_key = ranges
-                .iter_mut()
-                .filter_map(|range| range.next_if(|(k, _)| **k == key));
-            let Some((_, change)) = of_key.next() else {
-                break;
-            };
-            // Those below it are hidden.
-            of_key.for_each(drop);
-            set += usize::from(change.is_some());
-            changes.push((key, change.clone()));
+            // The first is of the layer above, and hides the others.
+            let of_key = ranges.iter_mut();
+            let of_key = of_key.filter_map(|range| range.next_if(|(k, _)| **k == key));
+            let change = of_key
+                .map(|(_, change)| change.clone())
+                .reduce(|top, _| top);
+            set += usize::from(matches!(change, Some(Some(_))));
+            changes.extend(change.map(|change| (key, change)));
         }
         changes
     }
@@ -276,19 +237,15 @@ impl Shared {
             return Ok(());
         }
         state.accepted += changed.changes;
+        self.buffered.store(state.accepted - state.carried, SeqCst);
         let active = &mut state.active;
-        let first = active.changes == 0;
+        let first = active.since.is_none();
         active.since.get_or_insert_with(Instant::now);
         active.changes += changed.changes;
         active.bytes += changed.bytes;
         active.rows.extend(changed.rows);
-        let full = active.is_full(&self.options.window);
-        self.buffered.store(state.accepted - state.carried, SeqCst);
         // The carrier has to set its alarm, or to work.
-        if first || (full && state.other.is_none()) {
-            if full {
-                state.swap();
-            }
+        if first || active.is_full(&self.options.window) {
             self.work.notify_one();
         }
         Ok(())
@@ -304,13 +261,12 @@ impl Shared {
         let (target, earlier) = (state.accepted, state.attempts);
         while state.carried < target {
             if let Some(fault) = state.fault.as_ref().filter(|f| f.attempt > earlier) {
-                return Err(
-                    state.in_memory_only(&format!("{action} with everything on disk"), fault)
-                );
+                let action = format!("{action} with everything on disk");
+                return Err(state.in_memory_only(&action, fault));
             }
             state.pressed = true;
             self.work.notify_one();
-            state = self.wait(state, TURN_WAIT);
+            state = wait(&self.freed, state, TURN_WAIT);
         }
         state.pressed = false;
         Ok(())
@@ -325,54 +281,41 @@ impl Shared {
     /// The carrier: carries one layer after the other to the disk until the store goes.
     pub(super) fn carry(&self) {
         let mut link = None;
-        while let Some((layer, last)) = self.next_layer() {
-            let outcome = self.carry_over(&layer, &mut link);
-            let mut state = self.lock();
-            match outcome {
-                Ok(()) => {
-                    state.carried += layer.changes;
-                    state.carry_overs += 1;
-                    self.buffered.store(state.accepted - state.carried, SeqCst);
-                    (state.other, state.fault) = (None, None);
-                    if state.active.is_full(&self.options.window) {
-                        state.swap();
-                    }
-                }
-                Err(error) => {
-                    // Closing undoes the transaction, and the next attempt finds the file anew.
-                    link = None;
-                    state.fault = Some(Fault {
-                        attempt: state.attempts,
-                        reason: error.to_string(),
-                        retry: Instant::now() + RETRY,
-                    });
-                }
+        let mut state = self.lock();
+        while let Some(left) = state.left(&self.options.window) {
+            if left > Duration::ZERO {
+                state = wait(&self.work, state, left);
+                continue;
             }
-            self.free(&state);
+            let last = state.stopping;
+            state.attempts += 1;
+            state.pressed = false;
+            let before = state.other.take();
+            let layer = before.unwrap_or_else(|| Arc::new(take(&mut state.active)));
+            state.other = Some(Arc::clone(&layer));
+            self.freed.notify_all();
+            drop(state);
+            let carried = self.carry_over(&layer, &mut link);
+            state = self.lock();
+            if let Err(error) = carried {
+                // Closing undoes the transaction, and the next attempt finds the file anew.
+                link = None;
+                state.fault = Some(Fault {
+                    attempt: state.attempts,
+                    reason: error.to_string(),
+                    retry: Instant::now() + RETRY,
+                });
+            } else {
+                state.carried += layer.changes;
+                state.carry_overs += 1;
+                self.buffered.store(state.accepted - state.carried, SeqCst);
+                (state.other, state.fault) = (None, None);
+            }
+            self.freed.notify_all();
             if last && state.fault.is_some() {
                 return;
             }
         }
-    }
-
-    /// Waits until a layer is to be carried over, and counts the attempt; nothing when the carrier is to
-    /// end. Says whether it is the last attempt.
-    fn next_layer(&self) -> Option<(Arc<Layer>, bool)> {
-        let mut state = self.lock();
-        loop {
-            let limit = match state.left(&self.options.window) {
-                Some(Duration::ZERO) => break,
-                Some(left) => left,
-                None if state.stopping => return None,
-                None => Duration::MAX,
-            };
-            let waited = self.work.wait_timeout(state, limit);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        state.attempts += 1;
-        state.pressed = false;
-        let last = state.stopping;
-        state.swap().map(|layer| (Arc::clone(layer), last))
     }
 
     /// Makes every change of a layer on disk in one transaction, by rising key: neighbours share
@@ -381,7 +324,7 @@ impl Shared {
         let _alone = self.alone_on_disk();
         let link = match link {
             Some(link) => link,
-            None => link.insert(self.base.connect().map_err(ours)?),
+            None => link.insert(self.base.link().map_err(ours)?),
         };
         let connection = link.connection().map_err(ours)?;
         let run = |text: &str| {
@@ -404,13 +347,12 @@ impl Shared {
     }
 }
 
-/// The turn to write; it ends when this is dropped.
-pub(super) struct Turn<'h>(&'h Shared);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.turn = None;
-        self.0.free(&state);
-    }
+/// Waits for a sign, or for `limit`.
+fn wait<'s>(
+    sign: &Condvar,
+    state: MutexGuard<'s, State>,
+    limit: Duration,
+) -> MutexGuard<'s, State> {
+    let waited = sign.wait_timeout(state, limit);
+    waited.unwrap_or_else(PoisonError::into_inner).0
 }

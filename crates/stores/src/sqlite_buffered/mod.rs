@@ -61,7 +61,7 @@ mod store;
 
 use crate::options::{Described, OptionValue as _, bytes, number};
 use crate::sqlite::{self, options as database};
-use crate::store::{Kind, no_ladder};
+use crate::store::{Kind, OPERATIONS};
 use crate::{Result, StoreError};
 use database::{Journal, Options as DatabaseOptions};
 use std::time::Duration;
@@ -69,9 +69,6 @@ use store::BufferedStore;
 use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Setting, Settings};
 
 const STORE: &str = "sqlite-buffered";
-
-/// The name of the database below a store's directory.
-const DATABASE_FILE: &str = "kv.db";
 
 const WINDOW_ROWS: Described<u64> = number(
     1,
@@ -194,15 +191,15 @@ fn ours(error: StoreError) -> StoreError {
 
 /// An SQLite database behind two layers in memory. See the module. Its `parallel_writers` is false: any
 /// number of connections may write, but they take turns.
-pub(crate) const KIND: &Kind = &Kind {
-    name: STORE,
-    about: "one table in an SQLite database, written in memory first: a kill loses a window of commits",
-    settings: SETTINGS,
-    engine: Some(sqlite::engine),
-    keeps_values: true,
-    capabilities: |settings| {
+pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::new(
+    (
+        STORE,
+        "one table in an SQLite database, written in memory first: a kill loses a window of commits",
+        SETTINGS,
+    ),
+    |settings| {
         Ok(Capabilities {
-            operations: sqlite::OPERATIONS.to_vec(),
+            operations: OPERATIONS.to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
             transactions: true,
             durability: Options::of(settings)?.durability(),
@@ -211,6 +208,5 @@ pub(crate) const KIND: &Kind = &Kind {
             ..Capabilities::default()
         })
     },
-    open: |directory, settings, new| Ok(Box::new(BufferedStore::start(directory, settings, new)?)),
-    ladder: no_ladder,
-};
+    |directory, settings, new| Ok(Box::new(BufferedStore::start(directory, settings, new)?)),
+));

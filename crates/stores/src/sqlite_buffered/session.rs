@@ -1,10 +1,13 @@
 //! Operations: what is in memory first, then the disk.
 
-use super::buffer::{Change, Layer, Shared, Turn};
+use super::buffer::{Change, Layer, Shared};
 use super::{STORE, ours};
+use crate::kv::{replaced, shown};
+use crate::options::refuse;
 use crate::sqlite::table::row_id;
 use crate::sqlite::{COMMITS_COUNTED, SqliteSession};
-use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
+use crate::turns::Turn;
+use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError, Visit};
 
 pub(super) struct BufferedSession<'c> {
     shared: &'c Shared,
@@ -36,8 +39,11 @@ impl<'c> BufferedSession<'c> {
         }
     }
 
-    /// What is in memory of a key: nothing where the disk decides.
-    fn buffered(&self, key: i64) -> Option<Change> {
+    /// What is in memory of a key: nothing where the disk decides, which has no key beyond its own.
+    fn buffered(&self, key: Key) -> Option<Change> {
+        let Some(key) = row_id(key) else {
+            return Some(None);
+        };
         let own = self.own().and_then(|own| own.rows.get(&key).cloned());
         own.or_else(|| self.shared.change(key))
     }
@@ -59,7 +65,7 @@ impl<'c> BufferedSession<'c> {
             Some(Open::Reading) => return Err(misused("write in a transaction that only reads")),
             None => Some(self.shared.take_turn()?),
         };
-        let there = match self.buffered(k) {
+        let there = match self.buffered(key) {
             Some(change) => change.is_some(),
             None => self.on_disk(|disk| disk.has(key))?,
         };
@@ -117,34 +123,25 @@ impl Session for BufferedSession<'_> {
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        match row_id(key).map(|k| self.buffered(k)) {
-            None | Some(Some(None)) => Ok(Found::Missing),
-            Some(Some(Some(value))) => {
-                buffer.copy_from(&value)?;
-                Ok(Found::Bytes(value.len()))
-            }
-            Some(None) => self.on_disk(|disk| disk.read_into(key, buffer)),
+        match self.buffered(key) {
+            Some(change) => shown(change.as_deref(), |value| buffer.copy_from(value)),
+            None => self.on_disk(|disk| disk.read_into(key, buffer)),
         }
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        match row_id(key).map(|k| self.buffered(k)) {
-            None | Some(Some(None)) => Ok(Found::Missing),
-            Some(Some(Some(value))) => {
-                visit(&value);
-                Ok(Found::Bytes(value.len()))
-            }
-            Some(None) => self.on_disk(|disk| disk.read_in_place(key, visit)),
+        match self.buffered(key) {
+            Some(change) => shown(change.as_deref(), |value| {
+                visit(value);
+                Ok(())
+            }),
+            None => self.on_disk(|disk| disk.read_in_place(key, visit)),
         }
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        if row_id(key).is_none() {
-            return Err(StoreError::unsupported(
-                STORE,
-                format!("insert key {key}"),
-                "its keys are signed 64-bit numbers",
-            ));
+        refuse! { STORE;
+            row_id(key).is_none() => format!("insert key {key}"), "its keys are signed 64-bit numbers";
         }
         match self.change(key, Some(value), false)? {
             true => Ok(()),
@@ -169,10 +166,8 @@ impl Session for BufferedSession<'_> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        Ok(match self.change(key, Some(value), true)? {
-            true => Found::Bytes(value.len()),
-            false => Found::Missing,
-        })
+        let was_there = self.change(key, Some(value), true)?;
+        Ok(replaced(was_there, value))
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
@@ -180,12 +175,7 @@ impl Session for BufferedSession<'_> {
     }
 
     /// The rows of the disk, unless they were changed, among those that were set.
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let Some(first) = row_id(from) else {
             return Ok(0);
         };

@@ -2,16 +2,15 @@
 
 use super::buffer::Shared;
 use super::session::BufferedSession;
-use super::{DATABASE_FILE, Options, STORE, ours};
+use super::{Options, STORE, ours};
 use crate::sqlite::base::{Base, Link};
-use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
+use crate::{Connection, Key, Result, Session, Store, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use stowplan_model::{Footprint, Settings};
 
 pub(super) struct BufferedStore {
-    directory: PathBuf,
     settings: Settings,
     shared: Arc<Shared>,
     /// Carries over what is left, when the store goes.
@@ -23,7 +22,7 @@ impl BufferedStore {
     pub(super) fn start(directory: &Path, settings: &Settings, new: bool) -> Result<Self> {
         let options = Options::of(settings)?;
         let database = options.database.clone();
-        let base = Base::new(directory.join(DATABASE_FILE), database);
+        let base = Base::of_store(directory, database);
         base.open(new).map_err(ours)?;
         let shared = Arc::new(Shared::new(base, options));
         let carrying = Arc::clone(&shared);
@@ -35,7 +34,6 @@ impl BufferedStore {
                 StoreError::engine(STORE, "start the thread that carries over", detail)
             })?;
         Ok(Self {
-            directory: directory.to_owned(),
             settings: settings.clone(),
             shared,
             carrier: Some(carrier),
@@ -56,7 +54,7 @@ impl Drop for BufferedStore {
 impl Store for BufferedStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
         let _undisturbed = self.shared.reading_disk();
-        let link = self.shared.base.connect().map_err(ours)?;
+        let link = self.shared.base.link().map_err(ours)?;
         Ok(Box::new(BufferedConnection { store: self, link }))
     }
 
@@ -64,11 +62,11 @@ impl Store for BufferedStore {
     fn footprint(&self) -> Result<Footprint> {
         // A carry-over may make and remove a journal.
         let _alone = self.shared.alone_on_disk();
-        disk::footprint_of_tree(&self.directory)
+        self.shared.base.footprint().map_err(ours)
     }
 
-    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        self.shared.base.data_files().collect()
+    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        self.shared.base.data_files(keys)
     }
 
     /// Carries everything over first.

@@ -7,7 +7,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Durability, Footprint, Setting, Settings, Value};
 use stowplan_stores::{
-    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreKind, conformance,
+    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreKind, Visit, conformance,
     registry,
 };
 
@@ -353,12 +353,7 @@ impl Session for BrokenSession<'_> {
         }
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let limit = match self.fault {
             Fault::ScansTooFar => limit.saturating_add(1),
             Fault::ScansTooLittle if limit > 5 => limit - 1,

@@ -12,7 +12,7 @@ use stowplan_model::{
 use stowplan_stores::registry::{self, Kinds, ResolveError, Resolved};
 use stowplan_stores::{
     Access, Buffer, COMMITS_COUNTED, Connection, Counters, Found, Key, Result, Session, Store,
-    StoreError, StoreKind,
+    StoreError, StoreKind, Visit,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -403,12 +403,7 @@ impl Session for Talk<'_> {
         }
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let values = self.store.values();
         let some = values.range(from.0..).take(limit);
         Ok(some.map(|(key, value)| visit(Key(*key), value)).count())
