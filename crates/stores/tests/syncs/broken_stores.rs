@@ -619,8 +619,7 @@ fn files_that_are_not_named_are_caught() {
     assert_caught(Fault::HidesItsFiles, FAST, "data-files");
 }
 
-/// The table of docs/testing.md, as the tests above have it: each fault, what it does, and the checks
-/// that catch it.
+/// Rows of a table, as the tests above have it: each fault, what it does, and the checks that catch it.
 fn table() -> BTreeSet<String> {
     let source = include_str!("broken_stores.rs");
     let between = |text: &'static str, from: &str, to: &str| {
@@ -647,22 +646,6 @@ fn table() -> BTreeSet<String> {
     let rows: BTreeSet<String> = rows.collect();
     assert!(checks.is_empty(), "no such faults: {checks:?}");
     rows
-}
-
-#[test]
-fn the_document_lists_every_broken_store_and_the_checks_that_catch_it() {
-    let document = include_str!("../../../../docs/testing.md");
-    let (_, section) = document.split_once("## Broken stores").unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    let listed = section.lines().filter(|line| line.starts_with("| `"));
-    let listed: BTreeSet<String> = listed.map(str::to_owned).collect();
-    let expected = table();
-    let missing: Vec<&String> = expected.difference(&listed).collect();
-    let extra: Vec<&String> = listed.difference(&expected).collect();
-    assert!(
-        missing.is_empty() && extra.is_empty(),
-        "missing in docs/testing.md: {missing:#?}\nof nothing: {extra:#?}"
-    );
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn on_a_terminal_kvtests_lines_have_no_title_above_them_and_reads_no_promise() {
 #[test]
 fn a_study_prints_what_it_found_in_the_format_that_is_asked_for() {
     let bench = Bench::new();
-    let study = "study small.toml --only read --rounds 10 --output out --format csv";
+    let study = "study small.toml --only read --rounds 2 --output out --format csv";
     let csv = run(&bench, study);
     let rows = csv.exits(0).stdout();
     assert!(rows.starts_with("study,scale,"), "{rows}");

@@ -156,7 +156,7 @@ fn a_document_stays_one_where_there_is_much_to_warn_of() {
 #[test]
 fn results_go_to_stdout_and_warnings_to_stderr() {
     let bench = Bench::new();
-    let line = "study small.toml --output out --rounds 10 --only read";
+    let line = "study small.toml --output out --rounds 2 --only read";
     let run = bench.run(&line.split(' ').collect::<Vec<_>>());
     run.exits(0).prints("Reads");
     // A build without optimisation warns of itself.
