@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fmt;
-use std::ops::Deref;
-use std::sync::Arc;
+use std::ops::Range;
 
 /// A file, a directory or a link, whatever it is called; never used again for another.
 pub(crate) type Node = u64;
@@ -12,7 +11,7 @@ pub(crate) type Node = u64;
 pub(crate) const ROOT: Node = 1;
 
 /// How a log begins.
-pub(crate) const MAGIC: &[u8] = b"STOWCRASH3";
+pub(crate) const MAGIC: &[u8] = b"STOWCRASH4";
 
 /// What something is when it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,64 +34,6 @@ pub(crate) struct Attributes {
     pub(crate) mode: u32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-}
-
-/// What was written: a part of the file of the log, which is in memory once. In JSON its length.
-#[derive(Clone, Default, Serialize, Deserialize)]
-#[serde(from = "usize", into = "usize")]
-pub(crate) struct Bytes {
-    all: Arc<Vec<u8>>,
-    from: usize,
-    len: usize,
-}
-
-impl Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        let held = self.all.get(self.from..self.from + self.len);
-        held.unwrap_or_default()
-    }
-}
-
-impl From<usize> for Bytes {
-    /// So many, which lie in the file only.
-    fn from(len: usize) -> Self {
-        Self {
-            len,
-            ..Self::default()
-        }
-    }
-}
-
-impl From<Bytes> for usize {
-    fn from(bytes: Bytes) -> Self {
-        bytes.len
-    }
-}
-
-#[cfg(test)]
-impl From<Vec<u8>> for Bytes {
-    fn from(written: Vec<u8>) -> Self {
-        let len = written.len();
-        Self {
-            all: Arc::new(written),
-            from: 0,
-            len,
-        }
-    }
-}
-
-impl PartialEq for Bytes {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl fmt::Debug for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.len)
-    }
 }
 
 /// One operation.
@@ -132,7 +73,8 @@ pub(crate) enum Operation {
     Write {
         node: Node,
         offset: u64,
-        data: Bytes,
+        /// Where in the log's file the bytes are.
+        data: Range<usize>,
     },
     /// A hole, within the length of the file.
     Clear {
@@ -174,6 +116,9 @@ pub struct Log {
     pub(crate) malformed: Option<String>,
     /// Why the lab refused a write, the first one.
     pub(crate) refused: Option<String>,
+    /// Its file: [`MAGIC`], and what was written, in order.
+    #[serde(skip)]
+    pub(crate) file: Vec<u8>,
 }
 
 impl Operation {
@@ -205,8 +150,12 @@ impl Log {
         entries.filter(|entry| is_one(&entry.operation)).count() as u64
     }
 
-    /// The end of its file, which begins with [`MAGIC`] and what was written, in order: the rest as JSON, and how
-    /// long that is.
+    /// What a write wrote.
+    pub(crate) fn written(&self, data: &Range<usize>) -> &[u8] {
+        self.file.get(data.clone()).unwrap_or_default()
+    }
+
+    /// The end of its file behind what was written: the rest as JSON, and how long that is.
     pub(crate) fn end(&self) -> Vec<u8> {
         // It has no keys but texts, so that nothing can go wrong.
         let mut end = serde_json::to_vec(self).unwrap_or_default();
@@ -214,41 +163,52 @@ impl Log {
         end
     }
 
-    /// Its file.
-    #[cfg(test)]
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut file = MAGIC.to_vec();
-        for entry in &self.entries {
-            if let Operation::Write { data, .. } = &entry.operation {
-                file.extend_from_slice(data);
-            }
-        }
-        file.extend(self.end());
-        file
-    }
-
     /// From its file; nothing if that is cut off or of another kind.
     #[must_use]
-    pub fn decode(file: Vec<u8>) -> Option<Self> {
-        let rest = file.strip_prefix(MAGIC)?;
-        let (rest, len) = rest.split_last_chunk::<8>()?;
+    pub fn decode(mut file: Vec<u8>) -> Option<Self> {
+        let (rest, len) = file.split_last_chunk::<8>()?;
         let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
         let (written, json) = rest.split_at_checked(rest.len().checked_sub(len)?)?;
-        let mut log: Self = serde_json::from_slice(json).ok()?;
-        let end = MAGIC.len() + written.len();
-        let all = Arc::new(file);
-        let mut at = MAGIC.len();
-        for entry in &mut log.entries {
-            if let Operation::Write { data, .. } = &mut entry.operation {
-                *data = Bytes {
-                    all: Arc::clone(&all),
-                    from: at,
-                    len: data.len,
-                };
-                at = at.checked_add(data.len)?;
-            }
+        let log: Self = serde_json::from_slice(json).ok()?;
+        let mut ranges = log
+            .entries
+            .iter()
+            .filter_map(|entry| match &entry.operation {
+                Operation::Write { data, .. } => Some(data),
+                _ => None,
+            });
+        let follow = |at, data: &Range<usize>| (data.start == at).then_some(data.end);
+        let end = ranges.try_fold(MAGIC.len(), follow)?;
+        let whole = written.starts_with(MAGIC) && written.len() == end;
+        file.truncate(end);
+        whole.then_some(Self { file, ..log })
+    }
+}
+
+/// As the recording file system writes it.
+#[cfg(test)]
+impl Log {
+    pub(crate) fn empty() -> Self {
+        Self {
+            file: MAGIC.to_vec(),
+            ..Self::default()
         }
-        (at == end).then_some(log)
+    }
+
+    pub(crate) fn note(&mut self, operation: Operation) {
+        let at_ns = self.entries.len() as u64;
+        self.entries.push(Entry { at_ns, operation });
+    }
+
+    pub(crate) fn write(&mut self, node: Node, offset: u64, bytes: &[u8]) {
+        let from = self.file.len();
+        self.file.extend_from_slice(bytes);
+        let data = from..self.file.len();
+        self.note(Operation::Write { node, offset, data });
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        [&self.file[..], &self.end()].concat()
     }
 }
 

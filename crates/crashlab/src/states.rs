@@ -87,7 +87,7 @@ impl<'l> States<'l> {
         let from = log.entries.iter().rposition(base).map_or(0, |at| at + 1);
         let mut tree = Tree::new(OWNER);
         for entry in log.entries.iter().take(from) {
-            tree.apply(&entry.operation);
+            tree.apply(&entry.operation, log);
         }
         let extends = extends(log);
         let durable_at = match syncs {
@@ -227,20 +227,17 @@ impl<'l> States<'l> {
 
     fn draw_lost(&self, random: &mut Random, at: usize) -> BTreeSet<Piece> {
         let (metadata, data) = self.pending(at);
-        let mut lost = match self.model {
-            CrashModel::Ordered => {
-                let drawn = subset(random, &data, |piece| self.node(piece));
-                self.with_later_of_a_page(&data, &drawn, |_| false)
-            }
-            CrashModel::Strict => subset(random, &data, |piece| self.node(piece)),
-            CrashModel::Torn => {
-                let (drawn, torn) = torn(random, &data);
-                self.with_later_of_a_page(&data, &drawn, |write| Some(write) != torn)
-            }
+        let (mut lost, torn) = match self.model {
+            CrashModel::Torn => torn(random, &data),
+            _ => (subset(random, &data, |piece| self.node(piece)), None),
         };
         match self.model {
             CrashModel::Strict => lost.extend(subset(random, &metadata, |_| 0)),
-            CrashModel::Ordered | CrashModel::Torn => lost.extend(suffix(random, &metadata)),
+            model => {
+                let goes_whole = |write| model == CrashModel::Torn && Some(write) != torn;
+                lost = self.with_later_of_a_page(&data, &lost, goes_whole);
+                lost.extend(suffix(random, &metadata));
+            }
         }
         lost
     }
@@ -248,7 +245,9 @@ impl<'l> States<'l> {
     /// The write of a number: to which file, from where on, and what.
     fn write(&self, number: usize) -> Option<(Node, u64, &[u8])> {
         match &self.log.entries.get(number)?.operation {
-            Operation::Write { node, offset, data } => Some((*node, *offset, data)),
+            Operation::Write { node, offset, data } => {
+                Some((*node, *offset, self.log.written(data)))
+            }
             _ => None,
         }
     }
@@ -320,17 +319,17 @@ impl<'l> States<'l> {
     pub(crate) fn allowed(&self, cut: &Cut) -> Cut {
         let (metadata, data) = self.pending(cut.at);
         let is_lost = |piece: &&Piece| cut.lost.contains(*piece);
-        let mut lost: BTreeSet<Piece> = match self.model {
-            CrashModel::Strict => data.iter().filter(is_lost).copied().collect(),
-            CrashModel::Ordered => self.last_of_each_page(&data, &cut.lost, usize::MAX),
-            CrashModel::Torn => self.last_of_each_page(&data, &cut.lost, 1),
-        };
-        match self.model {
-            CrashModel::Strict => lost.extend(metadata.iter().filter(is_lost)),
-            CrashModel::Ordered | CrashModel::Torn => {
-                lost.extend(metadata.iter().rev().take_while(is_lost));
+        let in_part = match self.model {
+            CrashModel::Strict => {
+                let lost = metadata.iter().chain(&data).filter(is_lost);
+                let (at, lost) = (cut.at, lost.copied().collect());
+                return Cut { at, lost };
             }
-        }
+            CrashModel::Ordered => usize::MAX,
+            CrashModel::Torn => 1,
+        };
+        let mut lost = self.last_of_each_page(&data, &cut.lost, in_part);
+        lost.extend(metadata.iter().rev().take_while(is_lost));
         Cut { at: cut.at, lost }
     }
 
@@ -341,7 +340,7 @@ impl<'l> States<'l> {
         for (number, entry) in entries.take(cut.at).skip(self.from) {
             let mut lost = cut.lost.range((number, 0)..=(number, LENGTH)).peekable();
             if lost.peek().is_none() {
-                tree.apply(&entry.operation);
+                tree.apply(&entry.operation, self.log);
                 continue;
             }
             match &entry.operation {
@@ -390,7 +389,7 @@ impl<'l> States<'l> {
         let mut tree = self.base.clone();
         let entries = self.log.entries.iter().skip(self.from);
         for entry in entries.take((number + 1).saturating_sub(self.from)) {
-            tree.apply(&entry.operation);
+            tree.apply(&entry.operation, self.log);
         }
         in_words(&tree, &entry.operation)
     }
@@ -416,7 +415,7 @@ impl<'l> States<'l> {
         let mut tree = Tree::new(OWNER);
         let entries = self.log.entries.iter().enumerate().take(cut.at);
         let lines = entries.map(|(number, entry)| {
-            tree.apply(&entry.operation);
+            tree.apply(&entry.operation, self.log);
             let pieces = cut.lost.range((number, 0)..=(number, LENGTH)).count();
             let lost = match pieces {
                 0 => String::new(),
@@ -541,38 +540,41 @@ fn changed(operation: &Operation) -> Option<Node> {
     }
 }
 
-/// A file's sync keeps its data, its size and its attributes, fdatasync all but the attributes; a
-/// directory's the names in it. A rename from one directory to another is kept by the sync of the new one.
-fn by_posix(log: &Log) -> Vec<usize> {
+/// The sync that made each operation durable, by which of them a sync reaches: asked of every operation in turn.
+fn synced(log: &Log, mut reached: impl FnMut(usize, &Operation) -> Vec<usize>) -> Vec<usize> {
     let mut durable = vec![NEVER; log.entries.len()];
-    let mut pending: HashMap<Node, Vec<usize>> = HashMap::new();
-    let is_attributes = |number: &usize| {
-        let entry = log.entries.get(*number);
-        entry.is_some_and(|entry| matches!(entry.operation, Operation::Attributes { .. }))
-    };
     for (number, entry) in log.entries.iter().enumerate() {
-        if let Operation::Sync { node, data_only } = entry.operation {
-            let waiting = pending.remove(&node).unwrap_or_default();
-            let stays = |waiting: &usize| data_only && is_attributes(waiting);
-            let (later, reached) = waiting.into_iter().partition(stays);
-            pending.insert(node, later);
-            reach(&mut durable, reached, number);
-        }
-        let of = changed(&entry.operation).or(directories(&entry.operation).last().copied());
-        if let Some(node) = of {
-            pending.entry(node).or_default().push(number);
+        for reached in reached(number, &entry.operation) {
+            if let Some(durable) = durable.get_mut(reached) {
+                *durable = number;
+            }
         }
     }
     durable
 }
 
-/// Notes which sync made operations durable.
-fn reach(durable: &mut [usize], reached: Vec<usize>, sync: usize) {
-    for number in reached {
-        if let Some(durable) = durable.get_mut(number) {
-            *durable = sync;
+/// A file's sync keeps its data, its size and its attributes, fdatasync all but the attributes; a
+/// directory's the names in it. A rename from one directory to another is kept by the sync of the new one.
+fn by_posix(log: &Log) -> Vec<usize> {
+    let mut pending: HashMap<Node, Vec<usize>> = HashMap::new();
+    let is_attributes = |number: &usize| {
+        let entry = log.entries.get(*number);
+        entry.is_some_and(|entry| matches!(entry.operation, Operation::Attributes { .. }))
+    };
+    synced(log, |number, operation| {
+        if let Operation::Sync { node, data_only } = operation {
+            let waiting = pending.remove(node).unwrap_or_default();
+            let stays = |waiting: &usize| *data_only && is_attributes(waiting);
+            let (later, reached) = waiting.into_iter().partition(stays);
+            pending.insert(*node, later);
+            return reached;
         }
-    }
+        let of = changed(operation).or(directories(operation).last().copied());
+        if let Some(node) = of {
+            pending.entry(node).or_default().push(number);
+        }
+        Vec::new()
+    })
 }
 
 /// The last entries of a journal that are about a file.
@@ -587,22 +589,17 @@ struct About {
 /// entry that is about the file: as XFS forces its log, and ext4 commits at least. For fdatasync that is
 /// the last one which its data needs: ext4 waits for no other.
 fn by_journal(log: &Log, extends: &[bool]) -> Vec<usize> {
-    let mut durable = vec![NEVER; log.entries.len()];
     let mut data: HashMap<Node, Vec<usize>> = HashMap::new();
     let mut journal: VecDeque<usize> = VecDeque::new();
     let mut last: HashMap<Node, About> = HashMap::new();
-    for (number, entry) in log.entries.iter().enumerate() {
-        let operation = &entry.operation;
+    synced(log, |number, operation| {
         if let Operation::Sync { node, data_only } = operation {
             let mut reached = data.remove(node).unwrap_or_default();
             let about = last.get(node).copied().unwrap_or_default();
             let up_to = if *data_only { about.data } else { about.any };
-            while let Some(first) = journal.front().filter(|first| Some(**first) <= up_to) {
-                reached.push(*first);
-                journal.pop_front();
-            }
-            reach(&mut durable, reached, number);
-            continue;
+            let kept = journal.partition_point(|entry| Some(*entry) <= up_to);
+            reached.extend(journal.drain(..kept));
+            return reached;
         }
         if operation.is_metadata() {
             journal.push_back(number);
@@ -618,8 +615,8 @@ fn by_journal(log: &Log, extends: &[bool]) -> Vec<usize> {
                 about.data = Some(number);
             }
         }
-    }
-    durable
+        Vec::new()
+    })
 }
 
 /// The files and directories that an entry of the journal is about, and whether their data cannot be

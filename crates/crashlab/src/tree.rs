@@ -1,7 +1,7 @@
 //! Files, directories and links as they are at some moment: what operations make of them.
 
 use crate::content::Content;
-use crate::log::{Attributes, Kind, Node, Operation, Place, ROOT};
+use crate::log::{Attributes, Kind, Log, Node, Operation, Place, ROOT};
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
@@ -124,8 +124,8 @@ impl Tree {
         self.nodes.insert(node, state);
     }
 
-    /// Does an operation as a whole. One on a name that is no longer there does nothing.
-    pub(crate) fn apply(&mut self, operation: &Operation) {
+    /// Does an operation of a log as a whole. One on a name that is no longer there does nothing.
+    pub(crate) fn apply(&mut self, operation: &Operation, log: &Log) {
         match operation {
             Operation::Make {
                 node,
@@ -152,7 +152,7 @@ impl Tree {
                 self.change(*node, |held| held.clear(*offset, *len));
             }
             Operation::Write { node, offset, data } => {
-                self.change(*node, |held| held.write(*offset, data));
+                self.change(*node, |held| held.write(*offset, log.written(data)));
             }
             Operation::Sync { .. } | Operation::Ack { .. } | Operation::Base => {}
         }

@@ -50,8 +50,9 @@ struct Inner {
     started: Instant,
     owner: Attributes,
     next: Node,
-    /// Bytes that may still be written, each counted every time.
-    left: u64,
+    /// Bytes that the log's file may have, and has.
+    most: usize,
+    written: usize,
     /// When each node was looked at, and when it was changed.
     times: HashMap<Node, (SystemTime, SystemTime)>,
     /// What a directory held when it was opened, by handle.
@@ -76,7 +77,10 @@ impl Recording {
             started: Instant::now(),
             owner,
             next: ROOT + 1,
-            left: most,
+            most: usize::try_from(most)
+                .unwrap_or(usize::MAX)
+                .saturating_add(MAGIC.len()),
+            written: MAGIC.len(),
             times: HashMap::new(),
             listings: HashMap::new(),
             last_listing: 0,
@@ -122,7 +126,7 @@ fn place(parent: INodeNo, name: &OsStr) -> Result<Place, Errno> {
 impl Inner {
     /// Does an operation, and notes it.
     fn apply(&mut self, operation: Operation) {
-        self.tree.apply(&operation);
+        self.tree.apply(&operation, &self.log);
         self.note(operation);
     }
 
@@ -228,22 +232,21 @@ impl Inner {
         }
         let node = node_of(number);
         let content = self.tree.content_mut(node).ok_or(Errno::EIO)?;
-        let left = self.left.checked_sub(data.len() as u64);
-        let kept = match left {
-            Some(_) => self
+        let end = self.written.saturating_add(data.len());
+        let kept = match end <= self.most {
+            true => self
                 .file
                 .write_all(data)
                 .map_err(|error| format!("what it wrote cannot be kept: {error}")),
-            None => Err("it wrote more bytes than --most-written allows".to_owned()),
+            false => Err("it wrote more bytes than --most-written allows".to_owned()),
         };
         if let Err(why) = kept {
             self.log.refused.get_or_insert(why);
             return Err(Errno::ENOSPC);
         }
-        self.left = left.unwrap_or(0);
         content.write(offset, data);
         self.touch(node);
-        let data = data.len().into();
+        let data = std::mem::replace(&mut self.written, end)..end;
         self.note(Operation::Write { node, offset, data });
         Ok(())
     }

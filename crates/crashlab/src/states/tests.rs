@@ -1,13 +1,13 @@
 mod log_store;
 
 use super::*;
-use crate::log::{Entry, Kind, Place};
+use crate::log::{Kind, Place};
 use proptest::prelude::*;
 
 /// A log from a script: what is done to which of four names.
 fn log_of(script: &[(u8, u8, u16, u16)]) -> Log {
     let mut tree = Tree::new(OWNER);
-    let mut log = Log::default();
+    let mut log = Log::empty();
     let mut next = ROOT + 1;
     let mut acks = 0;
     for (what, name, offset, len) in script {
@@ -33,11 +33,11 @@ fn log_of(script: &[(u8, u8, u16, u16)]) -> Log {
                 Operation::Ack { number: acks }
             }
             (6, Some(node)) => chmod(node, 0o600 + u32::from(name / 4)),
-            (_, Some(node)) => Operation::Write {
-                node,
-                offset,
-                data: vec![u8::try_from(log.entries.len() % 250).unwrap() + 1; len.max(1)].into(),
-            },
+            (_, Some(node)) => {
+                let byte = u8::try_from(log.entries.len() % 250).unwrap() + 1;
+                log.write(node, offset, &vec![byte; len.max(1)]);
+                continue;
+            }
             (_, None) => {
                 next += 1;
                 Operation::Make {
@@ -48,9 +48,8 @@ fn log_of(script: &[(u8, u8, u16, u16)]) -> Log {
                 }
             }
         };
-        tree.apply(&operation);
-        let at_ns = log.entries.len() as u64;
-        log.entries.push(Entry { at_ns, operation });
+        tree.apply(&operation, &log);
+        log.note(operation);
     }
     log
 }
@@ -93,7 +92,7 @@ fn models() -> impl Strategy<Value = CrashModel> {
 fn whole(log: &Log, at: usize) -> u64 {
     let mut tree = Tree::new(OWNER);
     for entry in log.entries.iter().take(at) {
-        tree.apply(&entry.operation);
+        tree.apply(&entry.operation, log);
     }
     tree.fingerprint()
 }
@@ -139,11 +138,10 @@ proptest! {
     ) {
         let mut log = log_of(&script);
         let node = 1_000;
-        let mut note = |operation| log.entries.push(Entry { at_ns: 0, operation });
-        note(Operation::Make { node, at: in_root("kept"), kind: Kind::File, attributes: OWNER });
-        note(Operation::Write { node, offset: 0, data: vec![7; 10_000].into() });
-        note(Operation::Sync { node, data_only: true });
-        note(sync(ROOT));
+        log.note(Operation::Make { node, at: in_root("kept"), kind: Kind::File, attributes: OWNER });
+        log.write(node, 0, &[7; 10_000]);
+        log.note(Operation::Sync { node, data_only: true });
+        log.note(sync(ROOT));
         let from = log.entries.len();
         log.entries.extend(log_of(&script).entries.into_iter().filter(|entry| {
             // The same names again, but other files.
@@ -244,34 +242,22 @@ proptest! {
 /// A write to `f`, its sync, a rename to `g`, another write: the rename is lost alone or not at all.
 fn renamed() -> Log {
     let node = 2;
-    let operations = [
-        Operation::Make {
-            node,
-            at: in_root("f"),
-            kind: Kind::File,
-            attributes: OWNER,
-        },
-        Operation::Write {
-            node,
-            offset: 0,
-            data: vec![1; 100].into(),
-        },
-        sync(node),
-        Operation::Rename {
-            node,
-            from: in_root("f"),
-            to: in_root("g"),
-            replaced: None,
-        },
-    ];
-    let entries = operations.map(|operation| Entry {
-        at_ns: 0,
-        operation,
+    let mut log = Log::empty();
+    log.note(Operation::Make {
+        node,
+        at: in_root("f"),
+        kind: Kind::File,
+        attributes: OWNER,
     });
-    Log {
-        entries: entries.to_vec(),
-        ..Log::default()
-    }
+    log.write(node, 0, &[1; 100]);
+    log.note(sync(node));
+    log.note(Operation::Rename {
+        node,
+        from: in_root("f"),
+        to: in_root("g"),
+        replaced: None,
+    });
+    log
 }
 
 #[test]
@@ -281,10 +267,7 @@ fn the_name_of_a_synced_file_is_kept_by_a_journal_and_by_posix_only_with_its_dir
     assert_eq!(durable(CrashModel::Ordered), [2, 2, NEVER, NEVER]);
     assert_eq!(durable(CrashModel::Strict), [NEVER, 2, NEVER, NEVER]);
     let mut log = log;
-    log.entries.push(Entry {
-        at_ns: 0,
-        operation: sync(ROOT),
-    });
+    log.note(sync(ROOT));
     let durable = |model| States::new(&log, model, Syncs::Recorded).durable_at;
     assert_eq!(durable(CrashModel::Ordered), [2, 2, NEVER, 4, NEVER]);
     assert_eq!(durable(CrashModel::Strict), [4, 2, NEVER, 4, NEVER]);
@@ -293,25 +276,14 @@ fn the_name_of_a_synced_file_is_kept_by_a_journal_and_by_posix_only_with_its_dir
 #[test]
 fn the_sync_of_a_file_that_did_not_change_keeps_nothing_of_others() {
     let mut log = renamed();
-    for operation in [
-        Operation::Write {
-            node: 2,
-            offset: 50,
-            data: vec![2; 10].into(),
-        },
-        Operation::Make {
-            node: 3,
-            at: in_root("h"),
-            kind: Kind::File,
-            attributes: OWNER,
-        },
-        sync(2),
-    ] {
-        log.entries.push(Entry {
-            at_ns: 0,
-            operation,
-        });
-    }
+    log.write(2, 50, &[2; 10]);
+    log.note(Operation::Make {
+        node: 3,
+        at: in_root("h"),
+        kind: Kind::File,
+        attributes: OWNER,
+    });
+    log.note(sync(2));
     let states = States::new(&log, CrashModel::Ordered, Syncs::Recorded);
     // The rename and the write, not the name that came later.
     assert_eq!(states.durable_at[3..], [6, 6, NEVER, NEVER]);
@@ -320,10 +292,7 @@ fn the_sync_of_a_file_that_did_not_change_keeps_nothing_of_others() {
 #[test]
 fn what_lay_there_long_before_is_never_lost() {
     let mut log = renamed();
-    log.entries.push(Entry {
-        at_ns: 0,
-        operation: Operation::Base,
-    });
+    log.note(Operation::Base);
     for model in CrashModel::ALL {
         let states = States::new(&log, model, Syncs::None);
         for seed in 0..50 {
@@ -348,11 +317,7 @@ fn fdatasync_keeps_what_reading_needs_and_neither_a_mode_nor_by_a_journal_a_new_
         },
         sync(2),
     ];
-    let entries = operations.map(|operation| Entry {
-        at_ns: 0,
-        operation,
-    });
-    log.entries.extend(entries);
+    operations.into_iter().for_each(|it| log.note(it));
     let durable = |log: &Log, model| States::new(log, model, Syncs::Recorded).durable_at;
     // Both modes stay open until the fsync; the rename is of the directory.
     let strict = durable(&log, CrashModel::Strict);
@@ -369,14 +334,7 @@ fn fdatasync_keeps_what_reading_needs_and_neither_a_mode_nor_by_a_journal_a_new_
 fn a_long_write_is_torn_in_every_shape() {
     let mut log = renamed();
     log.entries.truncate(1);
-    log.entries.push(Entry {
-        at_ns: 0,
-        operation: Operation::Write {
-            node: 2,
-            offset: 0,
-            data: vec![1; 64 * 512].into(),
-        },
-    });
+    log.write(2, 0, &[1; 64 * 512]);
     let states = States::new(&log, CrashModel::Torn, Syncs::Recorded);
     let mut shapes = BTreeSet::new();
     for seed in 0..400 {
@@ -412,40 +370,30 @@ fn a_long_write_is_torn_in_every_shape() {
 #[test]
 fn a_window_of_one_operation_in_a_thousand_is_looked_at_whatever_the_seed() {
     let (wal, database) = (ROOT + 1, ROOT + 2);
-    let write = |node, offset, byte| Operation::Write {
-        node,
-        offset,
-        data: vec![byte; 100].into(),
-    };
-    let mut operations: Vec<Operation> = Vec::new();
+    let mut log = Log::empty();
     for (node, name) in [(wal, "wal"), (database, "database")] {
-        operations.push(Operation::Make {
+        log.note(Operation::Make {
             node,
             at: in_root(name),
             kind: Kind::File,
             attributes: OWNER,
         });
     }
-    operations.extend([sync(wal), sync(database), sync(ROOT), Operation::Base]);
+    for operation in [sync(wal), sync(database), sync(ROOT), Operation::Base] {
+        log.note(operation);
+    }
     let mut reset = 0;
     for number in 1..=400 {
         if number == 137 {
-            operations.push(write(database, 0, 1));
-            reset = operations.len();
-            operations.extend([write(wal, 0, 2), sync(wal), sync(database)]);
+            log.write(database, 0, &[1; 100]);
+            reset = log.entries.len();
+            log.write(wal, 0, &[2; 100]);
+            log.note(sync(wal));
+            log.note(sync(database));
         }
-        operations.extend([
-            write(wal, 100 * number, 3),
-            sync(wal),
-            Operation::Ack { number },
-        ]);
-    }
-    let mut log = Log::default();
-    for operation in operations {
-        log.entries.push(Entry {
-            at_ns: 0,
-            operation,
-        });
+        log.write(wal, 100 * number, &[3; 100]);
+        log.note(sync(wal));
+        log.note(Operation::Ack { number });
     }
     for model in CrashModel::ALL {
         let states = States::new(&log, model, Syncs::Recorded);
@@ -468,10 +416,13 @@ fn a_state_has_the_modes_and_the_names_that_were_given() {
         kind,
         attributes: Attributes { mode, ..OWNER },
     };
-    tree.apply(&make(2, "program", Kind::File, 0o4755));
-    tree.apply(&make(3, "link", Kind::Link("program".into()), 0o777));
+    tree.apply(&make(2, "program", Kind::File, 0o4755), &Log::default());
+    tree.apply(
+        &make(3, "link", Kind::Link("program".into()), 0o777),
+        &Log::default(),
+    );
     let at = in_root("again");
-    tree.apply(&Operation::Link { node: 3, at });
+    tree.apply(&Operation::Link { node: 3, at }, &Log::default());
     let directory = tempfile::tempdir().unwrap();
     tree.write_to(directory.path()).unwrap();
     let found = |name: &str| directory.path().join(name).symlink_metadata().unwrap();

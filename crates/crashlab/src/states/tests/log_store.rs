@@ -2,7 +2,7 @@
 //! must never fail, and each mistake must be found.
 
 use super::super::*;
-use crate::log::{Entry, Kind, Place};
+use crate::log::{Kind, Place};
 
 /// What is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +47,7 @@ struct Writer(Log);
 
 impl Writer {
     fn note(&mut self, operation: Operation) {
-        let at_ns = self.0.entries.len() as u64;
-        self.0.entries.push(Entry { at_ns, operation });
+        self.0.note(operation);
     }
 
     fn make(&mut self, node: Node, name: String) {
@@ -64,9 +63,8 @@ impl Writer {
         });
     }
 
-    fn write(&mut self, node: Node, offset: u64, data: Vec<u8>) {
-        let data = data.into();
-        self.note(Operation::Write { node, offset, data });
+    fn write(&mut self, node: Node, offset: u64, data: &[u8]) {
+        self.0.write(node, offset, data);
     }
 
     fn sync(&mut self, node: Node) {
@@ -79,9 +77,9 @@ impl Writer {
 
 /// What the store does for its commits.
 fn log_of(mistake: Mistake) -> Log {
-    let mut to = Writer(Log::default());
+    let mut to = Writer(Log::empty());
     to.make(COUNT, "count".to_owned());
-    to.write(COUNT, 0, 0u64.to_le_bytes().to_vec());
+    to.write(COUNT, 0, &0u64.to_le_bytes());
     to.sync(COUNT);
     to.sync(ROOT);
     to.note(Operation::Ack { number: 0 });
@@ -96,7 +94,7 @@ fn log_of(mistake: Mistake) -> Log {
             end = 0;
         }
         let count = |to: &mut Writer| {
-            to.write(COUNT, 0, number.to_le_bytes().to_vec());
+            to.write(COUNT, 0, &number.to_le_bytes());
             to.sync(COUNT);
         };
         if mistake == Mistake::WrongOrder {
@@ -110,7 +108,7 @@ fn log_of(mistake: Mistake) -> Log {
                 len: end + len,
             });
         }
-        to.write(segment, end, bytes);
+        to.write(segment, end, &bytes);
         end += len;
         if mistake != Mistake::SyncForgotten || number % 5 != 0 {
             to.sync(segment);
