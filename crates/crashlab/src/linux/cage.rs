@@ -57,19 +57,33 @@ pub(super) fn waited(child: &mut Child) -> Result<i32, HarnessError> {
         .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
 }
 
-/// What this machine lacks for the lab; nothing if it has all, as far as that is known without trying.
+/// What this machine lacks for the lab; nothing if it has all.
 #[must_use]
 pub fn reason_against() -> Option<String> {
     let opened = OpenOptions::new().read(true).write(true).open(FUSE);
-    let why = match opened.err()?.kind() {
-        ErrorKind::NotFound => {
+    let why = match opened.err().map(|error| error.kind()) {
+        None => return refused_namespaces(),
+        Some(ErrorKind::NotFound) => {
             "is missing: load the kernel's module (modprobe fuse), or start the container with \
              --device /dev/fuse"
         }
-        ErrorKind::PermissionDenied => "may not be opened: ask for its permissions to be 0666",
-        _ => "cannot be opened: the kernel has no FUSE, or the container may not use it",
+        Some(ErrorKind::PermissionDenied) => {
+            "may not be opened: ask for its permissions to be 0666"
+        }
+        Some(_) => "cannot be opened: the kernel has no FUSE, or the container may not use it",
     };
     Some(format!("{FUSE} {why}"))
+}
+
+/// What a cage says in which nothing can be run.
+fn refused_namespaces() -> Option<String> {
+    let mut process = Command::new(own_program().ok()?);
+    process.args(["crashfs", "cage", "--parent"]);
+    process.arg(std::process::id().to_string());
+    let tried = process.args(["--", "true"]).output().ok()?;
+    let said = String::from_utf8_lossy(&tried.stderr);
+    let said = said.trim().trim_start_matches("error: ");
+    (!tried.status.success()).then(|| said.to_owned())
 }
 
 /// Moves this process into a mount namespace of its own.

@@ -14,7 +14,7 @@ use fuser::{
     ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
     WriteFlags,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -152,7 +152,7 @@ impl Inner {
                 let state = self.tree.get(node_of(ino)).ok_or(Errno::ENOENT)?;
                 let (size, names) = match &state.held {
                     Held::File(content) => (content.len(), state.names),
-                    Held::Directory(_) => (4096, 2),
+                    Held::Directory(held) => (4096, 2 + self.directories(held)),
                     Held::Link(target) => (target.len() as u64, state.names),
                 };
                 (kind_of(state), size, names, state.attributes)
@@ -177,6 +177,12 @@ impl Inner {
             blksize: 4096,
             flags: 0,
         })
+    }
+
+    /// How many of the names in a directory are those of directories: each names its parent once more.
+    fn directories(&self, held: &BTreeMap<OsString, Node>) -> u32 {
+        let is_directory = |node: &&Node| self.tree.entries(**node).is_some();
+        u32::try_from(held.values().filter(is_directory).count()).unwrap_or(u32::MAX - 2)
     }
 
     fn find(&self, parent: INodeNo, name: &OsStr) -> Result<INodeNo, Errno> {

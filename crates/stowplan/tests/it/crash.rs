@@ -3,6 +3,7 @@
 use crate::bench::{Bench, Finished};
 use serde_json::Value;
 use std::io::Write;
+use std::process::Command;
 
 /// Whether the lab can run here.
 fn available() -> bool {
@@ -221,6 +222,47 @@ fn what_a_program_says_wrong_is_said_and_what_went_wrong_can_be_judged_again() {
     ]);
     again.exits(0).prints("STOWPLAN_ACKED=1");
     assert!(bench.path("again/operations").exists());
+}
+
+#[test]
+fn where_namespaces_are_refused_the_lab_does_not_begin() {
+    let in_another = |limits: &str, program: &str| {
+        let script = format!("{limits} exec {program}");
+        let unshared = Command::new("unshare")
+            .args(["-Ur", "sh", "-c", &script])
+            .output();
+        unshared.ok()
+    };
+    let refused = "echo 0 >/proc/sys/user/max_mnt_namespaces &&";
+    let is_possible = in_another(refused, "true").is_some_and(|tried| tried.status.success());
+    if !available() || !is_possible {
+        return;
+    }
+    let bench = Bench::new();
+    let program = format!(
+        "{} crash flat --output {}",
+        env!("CARGO_BIN_EXE_stowplan"),
+        bench.path("out").display()
+    );
+    let tried = in_another(refused, &program).unwrap();
+    let said = String::from_utf8_lossy(&tried.stderr);
+    assert_eq!(tried.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot make namespaces"), "{said}");
+    assert!(!bench.path("out").exists());
+}
+
+#[test]
+fn a_directory_has_as_many_links_as_names_its_directories_and_itself() {
+    if !available() {
+        return;
+    }
+    let bench = Bench::new();
+    let links = |path: &str, links| format!("test $(stat -c %h {path}) = {links}");
+    let (none, two, kept) = (links(".", 2), links(".", 4), links("a", 2));
+    let program = format!(
+        "{none} && mkdir a b && {two} && {kept} || exit 4; echo 7 > value && sync value . && echo ack 1"
+    );
+    of_program(&bench, &program, CHECKED, &[], "links").exits(0);
 }
 
 #[test]
