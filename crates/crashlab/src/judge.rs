@@ -87,7 +87,8 @@ impl<'v> Judge<'v> {
             Verifier::Command(command) => self.check(command, acked),
         }?;
         remove_left(&self.place)?;
-        self.options.judged.fetch_add(1, Ordering::Relaxed);
+        let before = self.options.judged.fetch_add(1, Ordering::Relaxed);
+        (self.options.progress)(before + 1);
         Ok(verdict)
     }
 

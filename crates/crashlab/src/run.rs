@@ -90,7 +90,6 @@ pub struct Limits {
 }
 
 /// How it is tested.
-#[derive(Debug)]
 pub struct Options {
     /// Begins all draws.
     pub seed: u64,
@@ -108,8 +107,10 @@ pub struct Options {
     pub scratch: PathBuf,
     /// Whether the run is to end.
     pub interrupt: Interrupt,
-    /// States judged so far, for progress and the rate.
+    /// States judged so far.
     pub judged: AtomicU64,
+    /// Hears how many they are as each is judged.
+    pub progress: Box<dyn Fn(u64) + Send + Sync>,
 }
 
 /// A state that was judged.

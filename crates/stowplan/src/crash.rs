@@ -16,7 +16,8 @@ use settings::subjects;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_crashlab::{Limits, Log, Options, Replayed, Subject};
@@ -220,6 +221,7 @@ struct Campaign<'o> {
     options: &'o CrashOptions,
     subjects: &'o [Subject],
     lab: Options,
+    steps: Arc<Steps>,
 }
 
 impl<'o> Campaign<'o> {
@@ -230,19 +232,21 @@ impl<'o> Campaign<'o> {
         scratch: &WorkDirectory,
         interrupt: Interrupt,
     ) -> Self {
-        let models = options.model.clone();
-        let usual = [CrashModel::Ordered, CrashModel::Strict, CrashModel::Torn];
+        let models = match options.model.as_slice() {
+            [] => vec![CrashModel::Ordered, CrashModel::Strict, CrashModel::Torn],
+            models => models.to_vec(),
+        };
+        let total = options.states * models.len() as u64 * subjects.len() as u64;
+        let steps = Arc::new(Steps::new(options.print.quiet, "states"));
+        let told = Arc::clone(&steps);
         Self {
             options,
             subjects,
+            steps,
             lab: Options {
                 seed: options.seed,
                 states: options.states,
-                models: if models.is_empty() {
-                    usual.to_vec()
-                } else {
-                    models
-                },
+                models,
                 limits: Limits {
                     program: options.program_limit,
                     check: options.check_limit,
@@ -254,6 +258,7 @@ impl<'o> Campaign<'o> {
                 scratch: absolute(scratch.path()),
                 interrupt,
                 judged: AtomicU64::new(0),
+                progress: Box::new(move |judged| told.at(judged, total.max(judged))),
             },
         }
     }
@@ -270,24 +275,8 @@ impl<'o> Campaign<'o> {
             interrupted: false,
         };
         let began = Instant::now();
-        let done = AtomicBool::new(false);
-        let each = self.options.states * self.lab.models.len() as u64;
-        let total = each * self.subjects.len() as u64;
-        let result = thread::scope(|scope| {
-            let steps = Steps::new(self.options.print.quiet, "states");
-            let (judged, done) = (&self.lab.judged, &done);
-            let _ = thread::Builder::new().spawn_scoped(scope, move || {
-                while !done.load(Ordering::Relaxed) {
-                    let so_far = judged.load(Ordering::Relaxed);
-                    steps.at(so_far, total.max(so_far));
-                    thread::sleep(Duration::from_millis(200));
-                }
-                steps.finish();
-            });
-            let result = self.each(&mut run, output);
-            done.store(true, Ordering::Relaxed);
-            result
-        });
+        let result = self.each(&mut run, output);
+        self.steps.finish();
         result?;
         run.judged = self.lab.judged.load(Ordering::Relaxed);
         run.judging_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
