@@ -1111,8 +1111,17 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
         disk_bytes: needs(plan, false).disk_bytes,
         least_disk_bytes: needs_with(smallest, false, 1).disk_bytes,
         cached_bytes: at_a_time.max().unwrap_or(0),
-        working_set_bytes: instances(&|_| true).values().copied().min(),
+        // What somebody brought along is as large as it is.
+        working_set_bytes: instances(&|cell| is_made_up(plan, &cell.dataset))
+            .values()
+            .copied()
+            .min(),
     }
+}
+
+fn is_made_up(plan: &Plan, dataset: &str) -> bool {
+    let spec = plan.datasets.get(dataset);
+    spec.is_none_or(|spec| spec.from.is_none())
 }
 
 /// Room for the datasets and built stores that exist.

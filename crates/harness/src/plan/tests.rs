@@ -473,6 +473,16 @@ fn cells_that_cannot_run_are_listed_with_the_reason_and_never_measured() {
 }
 
 #[test]
+fn nobody_is_asked_for_more_values_than_they_brought_along() {
+    let mut plan = planned(&PlanOptions::default());
+    assert!(demand(&plan, &plan).working_set_bytes.is_some());
+    for dataset in plan.datasets.values_mut() {
+        dataset.from = Some(stowplan_model::Origin::default());
+    }
+    assert_eq!(demand(&plan, &plan).working_set_bytes, None);
+}
+
+#[test]
 fn a_store_that_keeps_names_is_for_values_that_may_have_some() {
     let text = STUDY.replace("files:layout=tree", "files:names=on");
     let reason = |from: Option<stowplan_model::Origin>| {

@@ -40,7 +40,7 @@ pub struct Demand {
     /// Bytes that should stay in the page cache at the same time: the built stores that are
     /// measured warm.
     pub cached_bytes: u64,
-    /// Bytes that the smallest comparison visits; nothing where none is warm.
+    /// Bytes that the smallest comparison of made-up values visits; nothing where none is warm.
     pub working_set_bytes: Option<u64>,
 }
 

@@ -230,7 +230,7 @@ fn working_set(context: &Context<'_>) -> Finding {
     };
     let Some(visited) = context.demand.working_set_bytes else {
         return Finding::ok(format!(
-            "{} visits nothing again and again",
+            "{} visits no values again and again that it makes up",
             context.demand.what
         ));
     };
