@@ -7,8 +7,9 @@ use crate::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, V
 use serde::Serialize;
 use stowplan_model::{AdviseSpec, Cell, CellId, PerTransaction, WholeSet, built_alike};
 
-/// By how much, in its logarithm, a ratio of warm reads may be another in another program than those that were
-/// measured: of several in C and Python over the same values (docs/advise.md).
+/// By how much, in its logarithm, a ratio of reads may be another in another program than those that were
+/// measured: of warm reads in several in C and Python over the same values, and of reads after a reboot in those
+/// that make another number of them (docs/advise.md).
 const PROGRAMS: f64 = 0.14;
 
 /// What is advised.
@@ -245,10 +246,11 @@ fn by_python(asked: &AdviseSpec, rival: Rival, read: &Aspect, zone: f64) -> Vec<
     read.into_iter().chain(together).collect()
 }
 
-/// A warm read with the interval of what other programs find: those that read in other ways, into other buffers.
+/// A read with the interval of what other programs find: warm, those that read in other ways, into other buffers;
+/// after a reboot, those that read more values or fewer, for each file's inode and name brings in those of others.
 fn as_programs_find(aspect: Aspect, zone: f64) -> Aspect {
-    let is_warm = matches!(aspect.what, What::Read | What::Together);
-    let Some(gain) = aspect.gain.filter(|_| is_warm) else {
+    let differs = matches!(aspect.what, What::Read | What::Together | What::Boot);
+    let Some(gain) = aspect.gain.filter(|_| differs) else {
         return aspect;
     };
     let gain = RatioEstimate {
@@ -607,6 +609,24 @@ mod tests {
         // Reads alone say nothing of reads and replacements together.
         let weighed = [&database[..], &[gaining(aspect(What::Mixed, Slower), 0.6)]].concat();
         assert_eq!(chosen(&weighed, lacking()), Choice::Files);
+    }
+
+    #[test]
+    fn where_programs_differ_a_claim_holds_for_others_than_those_that_were_measured() {
+        let found = |what, gain| {
+            let found = as_programs_find(gaining(aspect(what, Verdict::Faster), gain), 0.05);
+            (found.verdict, found.gain.unwrap())
+        };
+        for what in [What::Read, What::Together, What::Boot] {
+            let (verdict, gain) = found(what, 1.2);
+            assert_eq!(verdict, Verdict::Unresolved, "{what:?}: {gain:?}");
+            assert!(gain.low < 1.0 && gain.high > 1.44, "{gain:?}");
+            assert_eq!(found(what, 1.5).0, Verdict::Faster, "{what:?}");
+        }
+        for what in [What::Cold, What::Replace] {
+            let (verdict, gain) = found(what, 1.2);
+            assert_eq!((verdict, gain.low), (Verdict::Faster, 1.2 * 0.95));
+        }
     }
 
     #[test]

@@ -92,11 +92,11 @@ data! {
         pub in_database: bool | default,
         /// What it holds, in a sentence.
         pub about: String,
-        /// Values of the place.
+        /// Values of the place that can be measured.
         pub values: u64,
-        /// Bytes of them.
+        /// Bytes of all that there are.
         pub bytes: u64,
-        /// The largest of them, in bytes.
+        /// The largest of all, in bytes.
         pub largest: u64,
         /// Of a database, whether it is in WAL mode.
         pub wal: bool | default,

@@ -10,6 +10,7 @@ use crate::screen::note;
 use crate::study::carry_out;
 use crate::{drivers, places};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +24,7 @@ use stowplan_harness::environment::examine;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::AsPlanned;
 use stowplan_model::{
-    AdviseSpec, Durability, OddityKind, PythonReads, Study, Survey, WholeSet, format_bytes,
+    AdviseSpec, Durability, OddityKind, Origin, PythonReads, Study, Survey, WholeSet, format_bytes,
     format_count, format_size,
 };
 
@@ -57,8 +58,11 @@ const MANY: Extent = Extent {
     values: 18_000,
     bytes: 192 << 20,
 };
-/// Reads of a block from storage: as few as the harness would choose.
-const FEW_COLD: u32 = 200;
+/// Reads of a block whose contents are not cached: as few as the harness would choose.
+const FEW_COLD: u64 = 200;
+/// Reads of a block after a reboot. The first hundred or two take files longer than those that follow, because
+/// each inode and name that is read brings in those of others (docs/advise.md).
+const AFTER_REBOOT: u64 = 400;
 /// Of fewer values nothing is said: blocks would be too short, and wherever they lie is good enough.
 const LEAST_VALUES: u64 = 100;
 /// The cache of a database of all values, in bytes: what SQLite has unless told otherwise
@@ -208,6 +212,24 @@ fn save(file: &Path, text: &str) -> Result<(), CliError> {
     out.write_all(text.as_bytes()).map_err(failed())
 }
 
+/// A study but for its comparisons, as its file begins.
+#[derive(Serialize)]
+struct Head {
+    name: &'static str,
+    title: &'static str,
+    question: String,
+    memory_budget: u64,
+    advise: AdviseSpec,
+    datasets: BTreeMap<&'static str, Values>,
+}
+
+/// Values of a place.
+#[derive(Serialize)]
+struct Values {
+    from: Origin,
+    count: u64,
+}
+
 /// What a study is made of.
 struct Made<'a> {
     survey: &'a Survey,
@@ -348,7 +370,7 @@ impl<'a> Made<'a> {
         let (many, few) = (sample(self.many)?, sample(self.few)?);
         (self.many, self.few) = (many.count(), few.count());
         self.try_python(&many, work);
-        let text = self.text();
+        let text = self.text()?;
         let mut study = Study::parse(&text, "advise.toml")?;
         let mut drawn = Drawn::new();
         for (name, sample) in [(MINE, many), (FEW_OF_MINE, few)] {
@@ -361,47 +383,35 @@ impl<'a> Made<'a> {
     }
 
     /// What decides most comes first: time may end before the last.
-    fn text(&self) -> String {
-        let mut text = self.head();
+    fn text(&self) -> Result<String, CliError> {
+        let mut text = self.head()?;
         let reads = self.options.overwrites != Some(1.0);
         if reads {
             text.push_str(&self.reads());
         }
         if reads && (self.storage || self.options.cold) {
-            for (id, title, cache) in [
-                (AdviseSpec::COLD, "Reads, contents not cached", "cold"),
-                (AdviseSpec::BOOT, "Reads, nothing cached", "all-cold"),
-            ] {
-                text.push_str(&self.cold(id, title, cache));
-            }
+            let (cold, boot) = ("Reads, contents not cached", "Reads, nothing cached");
+            text.push_str(&self.cold(AdviseSpec::COLD, cold, "cold", FEW_COLD));
+            text.push_str(&self.cold(AdviseSpec::BOOT, boot, "all-cold", AFTER_REBOOT));
         }
         if self.options.overwrites != Some(0.0) {
             text.push_str(&self.replacements());
         }
-        text
+        Ok(text)
     }
 
-    fn head(&self) -> String {
+    /// All but the comparisons.
+    fn head(&self) -> Result<String, CliError> {
         let Survey {
-            origin,
-            values,
-            bytes,
-            largest,
-            ..
-        } = self.survey;
-        let place = quoted(&origin.place.to_string_lossy());
-        let column = [
-            ("table", &origin.table),
-            ("column", &origin.column),
-            ("key", &origin.key),
-        ];
-        let column: String = column
-            .into_iter()
-            .filter_map(|(name, value)| Some(format!(", {name} = {}", quoted(value.as_ref()?))))
-            .collect();
-        let limit = match *largest > LARGEST {
-            true => format!(", largest = {LARGEST}"),
-            false => String::new(),
+            values, largest, ..
+        } = *self.survey;
+        let from = Origin {
+            largest: (largest > LARGEST).then_some(LARGEST),
+            ..self.survey.origin.clone()
+        };
+        let drawn = |count| Values {
+            from: from.clone(),
+            count,
         };
         let order = match self.options.reads {
             Reads::Random => "one here, one there",
@@ -411,30 +421,38 @@ impl<'a> Made<'a> {
             MINE => String::new(),
             _ => format!(", and {} replaced", format_count(self.few)),
         };
-        let question = format!(
-            "Files or one database? {} of {} values, drawn by their sizes, read {order}{replaced}.",
-            format_count(self.many),
-            format_count(*values)
-        );
-        let datasets = BTreeMap::from([(self.replaced(), self.few), (MINE, self.many)]);
-        let datasets: String = datasets
-            .into_iter()
-            .map(|(name, count)| {
-                format!("\n[datasets.{name}]\nfrom = {{ place = {place}{column}{limit} }}\ncount = {count}\n")
-            })
-            .collect();
-        let about = stowplan_report::survey::sentence(self.survey);
-        format!(
-            "# Made by 'stowplan advise'; 'stowplan study' runs it.\n\
-             name = \"advise\"\ntitle = \"Where this data belongs\"\nquestion = {}\nmemory_budget = {}\n\n\
-             [advise]\nplace = {place}\nin_database = {}\nabout = {}\n\
-             values = {values}\nbytes = {bytes}\nlargest = {largest}\n{}{datasets}",
-            quoted(&question),
-            self.cache(),
-            self.survey.page_size.is_some(),
-            quoted(&about),
-            self.more()
-        )
+        let head = Head {
+            name: "advise",
+            title: "Where your data belongs",
+            question: format!(
+                "Files or one database? {} of {} values, drawn by their sizes, read {order}{replaced}.",
+                format_count(self.many),
+                format_count(values)
+            ),
+            memory_budget: self.cache(),
+            advise: AdviseSpec {
+                place: from.place.clone(),
+                in_database: self.survey.page_size.is_some(),
+                about: stowplan_report::survey::sentence(self.survey),
+                values: self.all,
+                bytes: self.survey.bytes,
+                largest,
+                wal: self.survey.wal,
+                overwrites: self.options.overwrites,
+                limits: self.limits.clone(),
+                whole: self.whole,
+                python: self.python.clone(),
+            },
+            datasets: BTreeMap::from([
+                (self.replaced(), drawn(self.few)),
+                (MINE, drawn(self.many)),
+            ]),
+        };
+        let text = toml::to_string(&head)
+            .map_err(|error| CliError::Usage(format!("the study cannot be written: {error}")))?;
+        Ok(format!(
+            "# Made by 'stowplan advise'; 'stowplan study' runs it.\n{text}"
+        ))
     }
 
     /// The dataset of the values that are replaced, and read all together.
@@ -450,33 +468,6 @@ impl<'a> Made<'a> {
         let share = u128::from(CACHE) * u128::from(self.many) / u128::from(self.all.max(1));
         let share = u64::try_from(share).unwrap_or(CACHE);
         share.clamp(LEAST_CACHE, CACHE)
-    }
-
-    /// What else is known to whoever advises.
-    fn more(&self) -> String {
-        let mut more = format!("wal = {}\n", self.survey.wal);
-        if !self.limits.is_empty() {
-            let limits = self.limits.iter().map(|limit| quoted(limit));
-            let limits: Vec<String> = limits.collect();
-            more.push_str(&format!("limits = [{}]\n", limits.join(", ")));
-        }
-        if let Some(share) = self.options.overwrites {
-            more.push_str(&format!("overwrites = {share:?}\n"));
-        }
-        let whole = self
-            .whole
-            .and_then(|whole| toml::Value::try_from(whole).ok());
-        if let Some(whole) = whole {
-            more.push_str(&format!("whole = {whole}\n"));
-        }
-        if let Some(python) = self
-            .python
-            .as_ref()
-            .and_then(|reads| toml::Value::try_from(reads).ok())
-        {
-            more.push_str(&format!("python = {python}\n"));
-        }
-        more
     }
 
     /// Bytes of a page of the databases.
@@ -565,8 +556,10 @@ impl<'a> Made<'a> {
         )
     }
 
-    fn cold(&self, id: &str, title: &str, cache: &str) -> String {
-        let workload = self.workload(&format!(", cache = \"{cache}\", operations = {FEW_COLD}"));
+    /// Each value is read once, so that a block of few values is shorter.
+    fn cold(&self, id: &str, title: &str, cache: &str, reads: u64) -> String {
+        let reads = reads.min(self.many);
+        let workload = self.workload(&format!(", cache = \"{cache}\", operations = {reads}"));
         comparison((id, MINE), title, &workload, &self.cells(true))
     }
 
@@ -582,22 +575,25 @@ impl<'a> Made<'a> {
     }
 }
 
-/// What of a place is not measured, a sentence each.
+/// What of a place is not measured, in a sentence if there is any.
 fn limits_of(survey: &Survey, there: Extent) -> Vec<String> {
-    let counted = |count: u64, what: &str| {
-        (count > 0).then(|| format!("Left out: {} {what}.", format_count(count)))
-    };
+    let counted =
+        |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", format_count(count)));
     let unreadable = survey.count_of(OddityKind::Unreadable);
     let left = survey.values.saturating_sub(there.values + survey.empty);
-    let large = (survey.largest > LARGEST).then(|| {
-        let large = counted(left, &format!("values above {}", format_size(LARGEST)));
-        large
-            .filter(|_| unreadable == 0)
-            .unwrap_or_else(|| format!("Left out: values above {}.", format_size(LARGEST)))
+    let above = format!("above {}", format_size(LARGEST));
+    let large = (survey.largest > LARGEST).then(|| match unreadable {
+        0 => counted(left, &above),
+        _ => Some(format!("those {above}")),
     });
-    let empty = counted(survey.empty, "empty values");
-    let unreadable = counted(unreadable, "files or directories that cannot be read");
-    [large, empty, unreadable].into_iter().flatten().collect()
+    let parts = [
+        large.flatten(),
+        counted(survey.empty, "empty"),
+        counted(unreadable, "that cannot be read"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let told = (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")));
+    told.into_iter().collect()
 }
 
 /// Whether a place lies on another file system than a directory.
@@ -641,18 +637,13 @@ fn comparison((id, dataset): (&str, &str), title: &str, workload: &str, cells: &
     )
 }
 
-/// A text as TOML has it.
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cli::{Arguments, Verb};
     use clap::Parser;
     use stowplan_archive::sample;
-    use stowplan_model::{Origin, PerTransaction, SizeBin};
+    use stowplan_model::{PerTransaction, SizeBin};
 
     fn options(arguments: &[&str]) -> AdviseOptions {
         let arguments = [&["stowplan", "advise", "place"], arguments].concat();
@@ -689,7 +680,7 @@ mod tests {
             bytes: survey.bytes,
         };
         let made = Made::of(survey, there, &options, Path::new(".")).unwrap();
-        let text = made.text();
+        let text = made.text().unwrap();
         Study::parse(&text, "t.toml").unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
@@ -743,6 +734,21 @@ mod tests {
             }
             let together = comparison.cells.contains_key("together");
             assert_eq!(together, comparison.id == AdviseSpec::READ);
+        }
+    }
+
+    #[test]
+    fn after_a_reboot_more_is_read_than_by_what_others_are_found_and_never_a_value_twice() {
+        for (values, cold, boot) in [(20_000, 200, 400), (300, 200, 300), (120, 120, 120)] {
+            let mut place = survey("/d", 1_000);
+            (place.values, place.bytes) = (values, values * 1_000);
+            let comparisons = made(&place, &["--cold"]).comparisons;
+            let reads = |id: &str| {
+                let found = comparisons.iter().find(|found| found.id == id).unwrap();
+                found.workload.clone().complete().operations
+            };
+            let both = [AdviseSpec::COLD, AdviseSpec::BOOT].map(reads);
+            assert_eq!(both, [Some(cold), Some(boot)], "{values}");
         }
     }
 
@@ -887,7 +893,8 @@ mod tests {
             let mut made = Made::of(&survey, there, &options, directory.path()).unwrap();
             let (text, study, drawn) = made.study(&mut candidates, directory.path()).unwrap();
             assert!(text.contains("120 of 121 values"), "{text}");
-            assert!(text.contains("Left out: 1 values above 8 MiB."), "{text}");
+            assert_eq!(study.advise.as_ref().unwrap().values, 120);
+            assert!(text.contains("Left out: 1 above 8 MiB."), "{text}");
             let spec = &study.datasets[MINE];
             for (written, drawn) in [drawn.get(MINE), None].into_iter().enumerate() {
                 let path = directory.path().join(format!("data{index}-{written}"));
@@ -923,12 +930,14 @@ mod tests {
             examples: Vec::new(),
         });
         survey.empty = 7;
-        let limits = made(&survey, &[]).advise.unwrap().limits.join(" ");
-        assert!(
-            limits.contains("3 files or directories that cannot be read"),
-            "{limits}"
-        );
-        assert!(limits.contains("7 empty values"), "{limits}");
+        let limits = |survey: &Survey| made(survey, &[]).advise.unwrap().limits.join(" ");
+        assert_eq!(limits(&survey), "Left out: 7 empty, 3 that cannot be read.");
+        (survey.empty, survey.odd, survey.largest) = (0, Vec::new(), LARGEST + 1);
+        let there = Extent {
+            values: 19_999,
+            bytes: 1 << 20,
+        };
+        assert_eq!(limits_of(&survey, there), ["Left out: 1 above 8 MiB."]);
     }
 
     #[test]

@@ -20,6 +20,9 @@ const EXAMPLES: [(&str, &str); 3] = [
     ("Rust", include_str!("../../snippets/read_value.rs")),
 ];
 
+/// A factor that is called little without a doubt.
+const LITTLE: f64 = 1.1;
+
 /// The answer as a part of the report; nothing in a study that does not ask.
 pub(super) fn section(analysis: &Analysis) -> Option<Block> {
     let section = Section::new("", blocks(analysis)?);
@@ -275,10 +278,14 @@ fn claim(aspect: &Aspect) -> String {
         Verdict::Slower => with_ends(gain.inverse(), "slower"),
         Verdict::Faster => with_ends(gain, "faster"),
         Verdict::Equivalent => format!("about the same {}", value::interval(gain.low, gain.high)),
-        Verdict::SmallDifference if gain.ratio < 1.0 => {
-            with_ends(gain.inverse(), "slower, by little")
+        Verdict::SmallDifference => {
+            let (gain, how) = match gain.ratio < 1.0 {
+                true => (gain.inverse(), "slower"),
+                false => (gain, "faster"),
+            };
+            let perhaps = if gain.high > LITTLE { "perhaps " } else { "" };
+            with_ends(gain, &format!("{how}, {perhaps}by little"))
         }
-        Verdict::SmallDifference => with_ends(gain, "faster, by little"),
         Verdict::Unresolved => undecided(&gain, aspect.corrected.as_ref()),
         Verdict::Unreliable => "not claimed: two identical copies differed".to_owned(),
         Verdict::NoData => "not measured often enough".to_owned(),
@@ -439,7 +446,8 @@ fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
     };
     format!(
         "Why believe it? {}; two identical copies differed by up to {}. One SELECT, or one open, \
-         read and close; warm, what other programs find is within 15% of what ours did. {found} {from} \
+         read and close; warm and after a reboot, what other programs find is within 15% of what ours did. \
+         {found} {from} \
          More: --verbose, or the report.",
         wording::range_of_rounds(&rounds),
         noise.trim_start_matches("up to ")
@@ -472,6 +480,7 @@ fn examples(together: bool) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_model::CellId;
 
     fn told(place: &str, choice: Choice, held: &Held) -> Vec<String> {
         let asked = AdviseSpec {
@@ -512,6 +521,28 @@ mod tests {
                 "stowplan unpack ./-x.sqlar ./-x-back"
             ]
         );
+    }
+
+    #[test]
+    fn a_difference_that_may_be_large_is_not_said_to_be_little() {
+        let said = |low, ratio, high| {
+            claim(&Aspect {
+                what: What::Read,
+                cell: CellId("read/sql".to_owned()),
+                gain: Some(RatioEstimate {
+                    ratio,
+                    low,
+                    high,
+                    rounds: 20,
+                }),
+                corrected: None,
+                verdict: Verdict::SmallDifference,
+                files_ns: None,
+                time_ns: None,
+            })
+        };
+        assert!(said(0.63, 0.79, 0.98).contains("1.27× slower, perhaps by little ["));
+        assert!(said(1.02, 1.04, 1.06).contains("1.04× faster, by little ["));
     }
 
     #[test]
