@@ -8,6 +8,7 @@ mod builds;
 mod checks;
 mod counts;
 mod event;
+mod leftovers;
 mod log;
 mod machine;
 mod phases;
