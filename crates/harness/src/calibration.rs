@@ -2,8 +2,11 @@
 //! study.
 
 use crate::HarnessError;
+use crate::busy::{self, Busy};
 use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};
+use crate::runner::Extender;
+use crate::worker_process::WorkerCommand;
 use stowplan_model::{ComparisonSpec, Extension, Plan, Study};
 
 const STUDY: &str = include_str!("calibrate.toml");
@@ -45,6 +48,52 @@ pub fn plans(
     };
     let plan = plan::plan(expanded(study, series), options, drivers)?;
     Ok((plan, busy))
+}
+
+/// Has one more comparison measured beside busy processes.
+pub struct BesideBusy {
+    extension: Option<Extension>,
+    processes: u32,
+    running: Option<Busy>,
+    command: WorkerCommand,
+    ended_early: fn(),
+}
+
+impl BesideBusy {
+    /// Measures `extension` beside so many `processes`; `ended_early` is called where one of them did.
+    ///
+    /// # Errors
+    /// The program of this process cannot be told.
+    pub fn new(
+        extension: Option<Extension>,
+        processes: u32,
+        ended_early: fn(),
+    ) -> Result<Self, HarnessError> {
+        Ok(Self {
+            extension,
+            processes,
+            running: None,
+            command: busy::command(false)?,
+            ended_early,
+        })
+    }
+}
+
+impl Extender for BesideBusy {
+    fn extend(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
+        if self.running.take().is_some_and(|mut busy| !busy.all_run()) {
+            (self.ended_early)();
+        }
+        let Some(extension) = self.extension.take() else {
+            return Ok(None);
+        };
+        self.running = Some(Busy::start(&self.command, self.processes)?);
+        Ok(Some(extension))
+    }
+
+    fn expected(&self) -> usize {
+        usize::from(self.extension.is_some())
+    }
 }
 
 /// The study with a comparison for each session in place of the patterns. The two series are spread

@@ -9,6 +9,7 @@ mod checks;
 mod clock;
 mod counts;
 mod event;
+mod leftovers;
 mod log;
 mod machine;
 mod pool;

@@ -8,7 +8,6 @@ use crate::KvtestError;
 use crate::inspect::{self, Container, Database, Snapshot};
 use crate::place;
 use crate::place::MADE;
-use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Write};
@@ -18,7 +17,6 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 use stowplan_archive::{Watch, parent_of};
-use stowplan_dataset::publish::rename_unless_taken;
 use stowplan_dataset::room;
 use stowplan_dataset::temporary::Temporary;
 use stowplan_harness::HarnessError;
@@ -313,10 +311,7 @@ fn move_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
     if let Some(parent) = to.parent() {
         std::fs::create_dir_all(parent).map_err(KvtestError::io("create", parent))?;
     }
-    rename_unless_taken(from, to).map_err(|errno| match errno {
-        Errno::EXIST => place::taken(to),
-        errno => KvtestError::io("rename a file to", to)(errno),
-    })
+    place::publish_file(from, to)
 }
 
 impl Exported {

@@ -97,6 +97,7 @@ impl Init {
         // They may have come meanwhile.
         refuse_leftovers(&self.spec.database)?;
         place::publish_file(&path, &self.spec.database)?;
+        room::sync_directory(parent_of(&self.spec.database))?;
         Ok(Made {
             file_bytes: metadata.len(),
             ..made

@@ -3,7 +3,6 @@
 use crate::KvtestError;
 use rustix::io::Errno;
 use std::path::Path;
-use stowplan_archive::parent_of;
 use stowplan_dataset::temporary::Use;
 use stowplan_dataset::{publish::rename_unless_taken, room};
 use stowplan_model::format_bytes;
@@ -26,8 +25,7 @@ pub(super) fn require_room(path: &Path, parent: &Path, needed: u64) -> Result<()
     )))
 }
 
-/// Gives a file its final name, which nothing has, and makes that permanent. Both names are on
-/// one file system.
+/// Gives a file its final name, which nothing has. Both names are on one file system.
 ///
 /// # Errors
 /// Something has the name by now, or the file system refuses.
@@ -35,8 +33,7 @@ pub(super) fn publish_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
     rename_unless_taken(from, to).map_err(|errno| match errno {
         Errno::EXIST => taken(to),
         errno => KvtestError::io("rename a file to", to)(errno),
-    })?;
-    Ok(room::sync_directory(parent_of(to))?)
+    })
 }
 
 /// The refusal to replace what is there.

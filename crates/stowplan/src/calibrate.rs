@@ -14,13 +14,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use stowplan_analysis::calibration::{self as found, Calibration};
-use stowplan_harness::HarnessError;
-use stowplan_harness::busy::{self, Busy};
-use stowplan_harness::calibration::{Series, plans};
+use stowplan_harness::calibration::{BesideBusy, Series, plans};
 use stowplan_harness::plan::{FULL_SCALE, PlanOptions};
-use stowplan_harness::runner::Extender;
-use stowplan_harness::worker_process::WorkerCommand;
-use stowplan_model::{Extension, Plan, RunOutcome};
+use stowplan_model::{Plan, RunOutcome};
 use stowplan_report::calibration as report;
 use stowplan_report::document::Document;
 use stowplan_report::run;
@@ -107,12 +103,12 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
     Form::asked(options.print.format(), None, DOCUMENT)?;
     let drivers = drivers::of_stores(&[], &BTreeMap::new())?;
     let (plan, beside) = plans(&options.plan(), &options.series(), &drivers)?;
-    let extender = BesideBusy {
-        extension: beside,
-        processes: options.busy,
-        running: None,
-        command: busy::command(false)?,
-    };
+    let extender = BesideBusy::new(beside, options.busy, || {
+        warn(
+            "a process that was to keep a CPU busy has ended early, so what was measured beside it was measured on \
+             a quieter machine",
+        );
+    })?;
     let Begun { output, end } =
         measure_into(&plan, &Drawn::new(), &drivers, &options.measure(), |_| {
             extender
@@ -204,36 +200,6 @@ impl Shown for Calibrated<'_> {
 
     fn page(&self) -> Result<PathBuf, CliError> {
         self.loaded.page()
-    }
-}
-
-/// Has one more comparison measured beside busy processes.
-struct BesideBusy {
-    extension: Option<Extension>,
-    processes: u32,
-    running: Option<Busy>,
-    command: WorkerCommand,
-}
-
-impl Extender for BesideBusy {
-    fn extend(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
-        if let Some(mut busy) = self.running.take()
-            && !busy.all_run()
-        {
-            warn(
-                "a process that was to keep a CPU busy has ended early, so what was measured \
-                 beside it was measured on a quieter machine",
-            );
-        }
-        let Some(extension) = self.extension.take() else {
-            return Ok(None);
-        };
-        self.running = Some(Busy::start(&self.command, self.processes)?);
-        Ok(Some(extension))
-    }
-
-    fn expected(&self) -> usize {
-        usize::from(self.extension.is_some())
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use stowplan_analysis::RatioEstimate;
 use stowplan_archive::Watch;
 use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::plan::duration;
 use stowplan_harness::runner::{Event, Observer};
 
 /// From one turn of a line to the next.
@@ -169,22 +170,6 @@ fn plus_minus(share: f64) -> String {
     format!("±{percent:.decimals$}%")
 }
 
-/// `40 s`, `3 min`, `2 h 10 min`; an estimate needs no more digits.
-fn duration(seconds: f64) -> String {
-    let minutes = (seconds / 60.0).round();
-    if seconds < 90.0 {
-        format!("{seconds:.0} s")
-    } else if minutes < 90.0 {
-        format!("{minutes:.0} min")
-    } else {
-        format!(
-            "{:.0} h {:.0} min",
-            (minutes / 60.0).floor(),
-            minutes % 60.0
-        )
-    }
-}
-
 /// Lets a line that is seen go on turning while nothing is told, until it is finished. Indicatif's own
 /// ticker panics where the system refuses it a thread; without one the line moves with what is told.
 fn turn(bar: &ProgressBar) {
@@ -322,12 +307,6 @@ mod tests {
         fn flush(&self) -> Result<()> {
             Ok(())
         }
-    }
-
-    #[test]
-    fn what_is_left_is_told_in_few_digits() {
-        let told = [0.4, 89.0, 150.0, 5_350.0, 7_800.0].map(duration);
-        assert_eq!(told, ["0 s", "89 s", "3 min", "89 min", "2 h 10 min"]);
     }
 
     #[test]

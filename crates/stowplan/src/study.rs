@@ -12,7 +12,6 @@ use crate::{drivers, listing, places, screen, studies};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule};
 use stowplan_harness::HarnessError;
 use stowplan_harness::crossover::Refining;
@@ -26,8 +25,6 @@ use stowplan_report::shell::quoted;
 
 /// The name of the work directory where it lies beside the result.
 const WORK: &str = "work";
-/// How long workers of a run that was killed may take to notice.
-const ORPHANS_END: Duration = Duration::from_secs(20);
 
 /// Runs a study: plan, measure, analyse, show.
 pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
@@ -229,55 +226,26 @@ fn place_to_go_on(resumption: &Resumption, output: &Output, options: &RunOptions
     place.unwrap_or(output.directory()).to_owned()
 }
 
-/// Removes what the run left behind where it was broken off, as far as a run made it and none works
-/// in it: the record that names it may be a copy.
+/// Removes what the run left behind where it was broken off.
 fn remove_leftovers(
     resumption: &Resumption,
     output: &Output,
     options: &RunOptions,
 ) -> Result<(), CliError> {
     output.remove_half_written()?;
-    let beside = output.directory().join(WORK);
-    let named = resumption.named_directories();
-    for work in resumption
-        .work()
-        .into_iter()
-        .chain([beside.as_path()])
-        .chain(named)
-    {
-        WorkDirectory::remove_unbegun(work);
-        if work.symlink_metadata().is_err() {
-            continue;
-        }
-        let left = WorkDirectory::left_behind(work)?;
-        if resumption.is_complete() && left.is_kept() {
-            continue;
-        }
-        // After --keep, somebody may want it.
+    let again = match resumption.is_complete() {
+        true => "",
+        false => "; its data is made again",
+    };
+    let told = &mut |work: &Path| {
         if !options.print.quiet {
+            let work = work.display();
             note(&format!(
-                "removing {}, where this run worked before{}",
-                work.display(),
-                if resumption.is_complete() {
-                    ""
-                } else {
-                    "; its data is made again"
-                }
+                "removing {work}, where this run worked before{again}"
             ));
         }
-        let until = Instant::now() + ORPHANS_END;
-        while work.symlink_metadata().is_ok() {
-            match left.remove() {
-                Ok(()) => break,
-                // A worker that outlived the run has just made something in it.
-                Err(error) if error.is_refusal() && Instant::now() < until => {
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-    Ok(())
+    };
+    Ok(resumption.remove_leftovers(&output.directory().join(WORK), told)?)
 }
 
 /// Removes what a run left behind that was killed after its end, when it had only to clear up. Its

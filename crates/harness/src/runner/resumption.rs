@@ -239,7 +239,7 @@ impl Resumption {
     }
 
     /// The directories that the last session made on file systems that the user named.
-    pub fn named_directories(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn named_directories(&self) -> impl Iterator<Item = &Path> {
         let session = self.sessions.last().into_iter();
         session.flat_map(|session| session.on.values().map(PathBuf::as_path))
     }
