@@ -2,19 +2,19 @@
 
 use crate::HarnessError;
 use crate::environment::mounted_in;
+pub(crate) use crate::walk::below;
+use crate::walk::each_by;
 use rustix::fs::{AtFlags, Mode, OFlags, fchmod, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{DirBuilder, DirEntry, File, Permissions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use stowplan_model::Footprint;
 
 /// The file that says: this directory was made by a run, and may be removed with all it holds.
 const MARKER: &CStr = c".stowplan-work";
@@ -342,35 +342,6 @@ fn remove_by(
     ends.into_iter().collect()
 }
 
-/// Does something to each of some things, by so many threads, this one among them, and by fewer where the system
-/// grants no more; each of them ends with its first error.
-pub(crate) fn each_by<T: Sync>(
-    threads: usize,
-    things: &[T],
-    act: impl Fn(&T) -> Result<(), HarnessError> + Sync,
-) -> Result<(), HarnessError> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(thing) = things.get(next.fetch_add(1, Ordering::Relaxed)) {
-            act(thing)?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let others = (1..things.len().min(threads))
-            .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok());
-        let others: Vec<_> = others.collect();
-        let own = work();
-        others.into_iter().fold(own, |all, other| {
-            all.and(
-                other
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            )
-        })
-    })
-}
-
 /// Removes what has a name in a directory that goes itself, with all that is in it.
 fn remove(directory: &File, name: &OsStr, is_directory: bool) -> Result<(), Errno> {
     let mut how = AtFlags::empty();
@@ -465,33 +436,6 @@ impl<'p> Identity<'p> {
 pub fn open_plain(path: &Path) -> std::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
-}
-
-/// What lies at `root` and below it: what it takes, and its regular files that are not empty. Links
-/// count as themselves and are not followed; what vanishes meanwhile is passed over.
-pub(crate) fn below(root: &Path) -> Result<(Footprint, Vec<PathBuf>), HarnessError> {
-    let (mut sum, mut files) = (Footprint::default(), Vec::new());
-    let mut pending = vec![root.to_owned()];
-    while let Some(path) = pending.pop() {
-        let found = match path.symlink_metadata() {
-            Err(error) if error.kind() == ErrorKind::NotFound && path != root => continue,
-            found => found.map_err(HarnessError::io("look at", &path))?,
-        };
-        // In units of 512 bytes, whatever the file system's block size (POSIX, stat.h).
-        sum.allocated_bytes += found.blocks() * 512;
-        if found.is_dir() {
-            sum.directories += 1;
-            let entries = std::fs::read_dir(&path).map_err(HarnessError::io("list", &path))?;
-            pending.extend(entries.flatten().map(|entry| entry.path()));
-            continue;
-        }
-        sum.files += 1;
-        sum.apparent_bytes += found.len();
-        if found.is_file() && found.len() > 0 {
-            files.push(path);
-        }
-    }
-    Ok((sum, files))
 }
 
 /// Locks a file, unless another has it locked for longer than a moment: a run that is killed while it

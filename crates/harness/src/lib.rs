@@ -30,6 +30,7 @@ mod properties;
 pub mod runner;
 pub mod scanner;
 mod shared_file;
+mod walk;
 pub mod worker_process;
 
 pub use error::HarnessError;

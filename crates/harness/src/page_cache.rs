@@ -3,7 +3,7 @@
 //! No root, no machine-wide `drop_caches`: other work on the machine is left in peace. But where a
 //! study asks for names that are not in memory there is no other way.
 
-use crate::disk::{below, each_by};
+use crate::walk::{below, each_by};
 use crate::{HarnessError, platform};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions};
