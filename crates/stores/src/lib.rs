@@ -63,8 +63,3 @@ pub use watched::watched;
 
 /// What every function of a store returns.
 pub type Result<T> = std::result::Result<T, StoreError>;
-
-/// The worked example, compiled and run by `cargo test`.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/adding-a-store.md")]
-mod adding_a_store {}

@@ -13,15 +13,15 @@ fn finding(finished: &Finished) -> Value {
 #[test]
 fn the_zone_holds_the_known_crossing_and_sizes_are_added_next_to_it() {
     let bench = Bench::new();
-    // 1,000 ns + 2 ns a byte against 33,000 ns: both take as long for 16,000 bytes.
+    // 1,000 ns + 2 ns a byte against 24,200 ns: both take as long for 11,600 bytes, in the middle of the two sizes.
     let found = finding(&bench.run(&[
         "crossover",
         "spin:base=1000,per_kib=2048",
-        "spin:base=33000",
+        "spin:base=24200",
         "--from",
-        "4KiB",
+        "8KiB",
         "--to",
-        "64KiB",
+        "16KiB",
         "--bytes",
         "2MB",
         "--rounds",
@@ -36,13 +36,13 @@ fn the_zone_holds_the_known_crossing_and_sizes_are_added_next_to_it() {
         assert_eq!(won, (&winner.into(), &true.into()), "{found}");
     }
     let (low, high) = (size(first, "to"), size(last, "from"));
-    assert!(low < 16_000 && 16_000 < high, "{found}");
+    assert!(low < 11_600 && 11_600 < high, "{found}");
     // How narrow the zone is depends on the machine's noise, and not how close the sizes in it are.
     let between = runs[1..runs.len() - 1].iter();
     let between = between.flat_map(|run| [size(run, "from"), size(run, "to")]);
     let (mut below, mut above) = (low, high);
     for size in between {
-        if size < 16_000 {
+        if size < 11_600 {
             below = below.max(size);
         } else {
             above = above.min(size);
@@ -54,32 +54,26 @@ fn the_zone_holds_the_known_crossing_and_sizes_are_added_next_to_it() {
 #[test]
 fn where_there_is_no_crossing_none_is_found() {
     let bench = Bench::new();
-    let sweep = |a: &str, b: &str| {
-        finding(&bench.run(&[
-            "crossover",
-            a,
-            b,
-            "--from",
-            "2KiB",
-            "--to",
-            "8KiB",
-            "--bytes",
-            "1MB",
-            "--rounds",
-            "10",
-            "--json",
-        ]))
-    };
-    let slower = sweep("spin:base=20000", "spin:base=30000");
+    let found = finding(&bench.run(&[
+        "crossover",
+        "spin:base=20000",
+        "spin:base=30000",
+        "--from",
+        "2KiB",
+        "--to",
+        "4KiB",
+        "--bytes",
+        "1MB",
+        "--rounds",
+        "10",
+        "--json",
+    ]));
     assert_eq!(
-        slower,
+        found,
         serde_json::json!([
-            { "from": 2048, "to": 8192, "standing": { "wins": "a" }, "claimed": true }
+            { "from": 2048, "to": 4096, "standing": { "wins": "a" }, "claimed": true }
         ])
     );
-    let alike = sweep("spin:base=20000", "spin:base=20000,per_kib=0");
-    let claimed = |run: &Value| run["claimed"] == true;
-    assert!(!alike.as_array().unwrap().iter().all(claimed), "{alike}");
 }
 
 #[test]

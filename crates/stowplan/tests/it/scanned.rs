@@ -1,10 +1,8 @@
-//! Cells between whose store and files a scanner stands; as root with one, and without root without.
+//! Cells between whose store and files a scanner stands; as root with one, and without root without. Scanners that are
+//! killed or stopped: `.ci/kill-loop scanned`.
 use crate::bench::Bench;
-use crate::ending::processes_in;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 use stowplan_model::{BlockKind, Measurement, Record, Scanned};
 
 const STUDY: &str = r#"
@@ -127,60 +125,4 @@ fn a_scanned_cell_is_named_as_one_and_is_no_rival_of_others() {
     );
     let dry = bench.run(&["study", "scanned.toml", "--dry-run"]);
     dry.exits(0).prints("a scanner that reads");
-}
-
-/// Kills a run, or what it started, in a block that is scanned; everybody is gone soon.
-#[test]
-fn a_scanner_that_is_killed_or_stopped_fails_its_block_and_holds_nobody_up() {
-    for name in ["-KILL", "-STOP"] {
-        let bench = Bench::new();
-        // A block that lasts.
-        let study = STUDY.replace(
-            "operations = 50",
-            "operations = 100_000, order = \"uniform\"",
-        );
-        bench.write("scanned.toml", &study);
-        let words = [
-            "study",
-            "scanned.toml",
-            "--output",
-            "out",
-            "--only",
-            "read/asked",
-        ];
-        let mut command = bench.command(&words);
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let mut hit = false;
-        let status = loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(Instant::now() < deadline, "{name}: the run hangs");
-            if let (false, Some(scanner)) = (hit, scanners(&bench.path("")).first()) {
-                let mut kill = Command::new("kill");
-                kill.arg(name).arg(scanner.file_name().unwrap());
-                hit = kill.status().unwrap().success();
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        };
-        if !hit {
-            assert!(!may_scan(&bench.records("out")));
-            return;
-        }
-        assert_eq!(status.code(), Some(1), "{name}: a cell has failed");
-        let failed = bench
-            .records("out")
-            .into_iter()
-            .find_map(|record| match record {
-                Record::Failure(failure) => Some(failure.message),
-                _ => None,
-            });
-        assert!(failed.unwrap().contains("the scanner of the block"));
-        assert!(processes_in(&bench.path("")).is_empty(), "{name}");
-    }
 }
