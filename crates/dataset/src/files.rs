@@ -13,6 +13,7 @@
 use crate::{DatasetError, Generator, Import, room};
 use memmap2::Mmap;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use stowplan_model::DatasetSpec;
 
@@ -83,6 +84,13 @@ pub(crate) fn parent_of_new(directory: &Path) -> Result<&Path, DatasetError> {
 
 pub(crate) fn create(path: &Path) -> Result<File, DatasetError> {
     File::create_new(path).map_err(DatasetError::io("create", path))
+}
+
+/// Writes a file that does not exist yet, to the disk.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), DatasetError> {
+    let mut file = create(path)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    written.map_err(DatasetError::io("write", path))
 }
 
 impl Dataset {

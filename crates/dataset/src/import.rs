@@ -1,6 +1,6 @@
 //! Datasets of values that somebody brought along: their bytes as they are.
 
-use crate::files::{DESCRIPTION, INDEX, NAMES, VALUES, create, parent_of_new};
+use crate::files::{DESCRIPTION, INDEX, NAMES, VALUES, create, parent_of_new, write_new};
 use crate::{Dataset, DatasetError, names, room};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -124,25 +124,18 @@ impl Import {
         let synced = flushed.and_then(|()| self.values.get_ref().sync_data());
         synced.map_err(DatasetError::io("write", &self.partial.path().join(VALUES)))?;
         let index: Vec<u8> = self.ends.iter().flat_map(|end| end.to_le_bytes()).collect();
-        self.write(INDEX, &index)?;
+        let path = |name| self.partial.path().join(name);
+        write_new(&path(INDEX), &index)?;
         self.write_names()?;
         let spec = toml::to_string(spec)
             .map_err(|error| DatasetError::invalid(format!("{DESCRIPTION}: {error}")))?;
-        self.write(DESCRIPTION, spec.as_bytes())?;
+        write_new(&path(DESCRIPTION), spec.as_bytes())?;
         std::fs::rename(self.partial.path(), &self.directory)
             .map_err(DatasetError::io("rename a directory to", &self.directory))?;
         // It has another name now: nothing is left to remove.
         let _ = self.partial.keep();
         room::sync_directory(&self.parent)?;
         Dataset::open(&self.directory)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DatasetError> {
-        let path = self.partial.path().join(name);
-        let mut file = create(&path)?;
-        file.write_all(bytes)
-            .and_then(|()| file.sync_data())
-            .map_err(DatasetError::io("write", &path))
     }
 
     fn write_names(&self) -> Result<(), DatasetError> {

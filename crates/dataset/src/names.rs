@@ -5,11 +5,9 @@
 //! name of key `k` begins at the `k-1`th offset, counting from 0. A driver may use them as keys of a
 //! store whose keys are names.
 
-use crate::DatasetError;
+use crate::{DatasetError, files};
 use memmap2::Mmap;
 use std::ffi::CStr;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// What such a file begins with.
@@ -31,42 +29,30 @@ pub fn is_inner_path(name: &[u8]) -> bool {
 /// One that is no inner path or not greater than the one before, or the file system refuses.
 pub fn write<'n>(
     path: &Path,
-    names: impl ExactSizeIterator<Item = &'n [u8]> + Clone,
+    names: impl ExactSizeIterator<Item = &'n [u8]>,
 ) -> Result<(), DatasetError> {
-    let failed = || DatasetError::io("write", path);
-    let file = File::create_new(path).map_err(failed())?;
-    let mut out = BufWriter::with_capacity(1 << 18, &file);
-    let count = names.len() as u64;
-    let mut put = |bytes: &[u8]| out.write_all(bytes).map_err(failed());
-    put(MAGIC)?;
-    put(&count.to_le_bytes())?;
-    let mut offset = 16 + 8 * (count + 1);
-    put(&offset.to_le_bytes())?;
+    let count = names.len();
+    let mut end = (OFFSETS + 8 * (count + 1)) as u64;
+    let (mut offsets, mut text) = (end.to_le_bytes().to_vec(), Vec::new());
     let mut last: &[u8] = &[];
-    for name in names.clone() {
+    for name in names {
+        let shown = name.escape_ascii();
         if !is_inner_path(name) {
-            return Err(DatasetError::invalid(format!(
-                "'{}' is no name of a file below a directory",
-                name.escape_ascii()
-            )));
+            let message = format!("'{shown}' is no name of a file below a directory");
+            return Err(DatasetError::invalid(message));
         }
         if name <= last {
-            return Err(DatasetError::invalid(format!(
-                "the name '{}' comes again, or after a greater one",
-                name.escape_ascii()
-            )));
+            let message = format!("the name '{shown}' comes again, or after a greater one");
+            return Err(DatasetError::invalid(message));
         }
         last = name;
-        offset += name.len() as u64 + 1;
-        put(&offset.to_le_bytes())?;
+        text.extend_from_slice(name);
+        text.push(0);
+        end += name.len() as u64 + 1;
+        offsets.extend(end.to_le_bytes());
     }
-    for name in names {
-        put(name)?;
-        put(&[0])?;
-    }
-    out.flush().map_err(failed())?;
-    drop(out);
-    file.sync_data().map_err(DatasetError::io("sync", path))
+    let count = (count as u64).to_le_bytes();
+    files::write_new(path, &[&MAGIC[..], &count, &offsets, &text].concat())
 }
 
 /// Where a store that uses the names of its values finds them: beside its directory.
@@ -95,7 +81,7 @@ impl Names {
     /// The file cannot be read, or is none of these.
     pub fn open(path: &Path) -> Result<Self, DatasetError> {
         let damaged = || DatasetError::damaged(path, "it is no list of names in rising order");
-        let bytes = crate::files::map(path)?;
+        let bytes = files::map(path)?;
         let count = bytes
             .strip_prefix(MAGIC)
             .and_then(|rest| Some(u64::from_le_bytes(*rest.first_chunk()?)));
