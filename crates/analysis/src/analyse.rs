@@ -1,40 +1,137 @@
 //! From the records of a run to its findings.
 
+use crate::advice::{Asked, advise};
+use crate::answers::{MoreSpace, more_space, of_comparison, of_matrix, of_sweep};
 use crate::{
-    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Recommendation, RunWarning,
-    StoppingRule, bars, blocks::Blocks, charts, cold, driver_cost, gathered::Gathered,
-    judge::Judge, ladder, ledger, lines, matrix, published, run_warning, sessions, space, stopping,
-    summary::summarise, sweeps, warnings,
+    Advice, Answer, BarsOutcome, CellSummary, ChartOutcome, ClaimOutcome, ColdOutcome,
+    ComparisonOutcome, ContrastOutcome, Kind, LadderOutcome, LinesOutcome, MatrixOutcome,
+    PublishedOutcome, Recommendation, RunWarning, SpaceRow, StoppingRule, SweepOutcome, bars,
+    blocks::Blocks,
+    charts, cold,
+    decide::recommend,
+    driver_cost,
+    gathered::{AnalysisError, Gathered},
+    judge::Judge,
+    ladder, ledger, lines, matrix, published, run_warning, sessions, space, stopping,
+    summary::summarise,
+    sweeps, warnings,
 };
-use stowplan_model::{Comparison, Record, Warning, WarningKind};
-use thiserror::Error;
+use serde::Serialize;
+use stowplan_model::{
+    CellFailure, CellId, Comparison, DriverCost, HarnessCost, PlacementRecord, PreparationRecord,
+    Record, RunEnd, RunHeader, Warning, WarningKind,
+};
 
-/// Why records cannot be analysed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum AnalysisError {
-    /// No record is the run's header.
-    #[error(
-        "there is no header of a run in it, which says what was measured; is it a result.jsonl of \
-         stowplan, and is its first line whole?"
-    )]
-    NoHeader,
-    /// Its lines are not those of one run in their order.
-    #[error(
-        "its header is not the first line, or not the only one: lines are in another order than they \
-         were written in, or several results are in one file; give the result as it was written, and \
-         each by itself"
-    )]
-    NotOneRun,
-    /// The result was written by a later version.
-    #[error(
-        "the result has schema {found}, this program reads up to {known}; use a newer stowplan"
-    )]
-    Schema {
-        /// Its schema.
-        found: u32,
-        /// The newest one that can be read.
-        known: u32,
-    },
+/// Everything that can be said about one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// What was planned, where, by which version.
+    pub run: RunHeader,
+    /// What to do on this machine: one answer per matrix, per sweep, per comparison that is a
+    /// constituent of neither, and one for disk space.
+    pub answers: Vec<Answer>,
+    /// Where the user's own data belongs, in a study that asks it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
+    /// One outcome per comparison, in running order.
+    pub comparisons: Vec<ComparisonOutcome>,
+    /// One outcome per chart of the study that has data, in reading order.
+    pub charts: Vec<ChartOutcome>,
+    /// One outcome per chart of bars that has data, in reading order.
+    pub bars: Vec<BarsOutcome>,
+    /// One outcome per chart of lines that has data, in reading order.
+    pub lines: Vec<LinesOutcome>,
+    /// Sweeps over the size of values.
+    pub sweeps: Vec<SweepOutcome>,
+    /// One outcome per matrix of the study that has data, in reading order.
+    pub matrices: Vec<MatrixOutcome>,
+    /// One outcome per claim of the study, in reading order.
+    pub claims: Vec<ClaimOutcome>,
+    /// The times that others published, beside ours, in reading order.
+    pub published: Vec<PublishedOutcome>,
+    /// One outcome per ladder of the study whose comparison was measured, in reading order.
+    pub ladders: Vec<LadderOutcome>,
+    /// What explains the comparisons of cold reads, in running order.
+    pub cold: Vec<ColdOutcome>,
+    /// What each built store takes on disk, right after building.
+    pub space: Vec<SpaceRow>,
+    /// Where the values of the built stores lie.
+    pub placements: Vec<PlacementRecord>,
+    /// How many sessions the run has had: one, and one more for each time it was resumed.
+    pub sessions: usize,
+    /// The boots of the system that the sessions ran in, each once, as far as they are known.
+    pub boots: Vec<String>,
+    /// What spoils or qualifies the run.
+    pub warnings: Vec<RunWarning>,
+    /// What the harness itself costs.
+    pub harness_cost: Option<HarnessCost>,
+    /// What the loops of drivers with a name cost, by name.
+    pub driver_costs: Vec<DriverCost>,
+    /// How long preparing took.
+    pub preparation: Vec<PreparationRecord>,
+    /// Cells that failed.
+    pub failures: Vec<CellFailure>,
+    /// How the run ended; nothing if it was cut off.
+    pub end: Option<RunEnd>,
+}
+
+impl Analysis {
+    /// Decides what to choose in each comparison and what the study answers, from the verdicts and
+    /// intervals that are there. [`crate::analyse`] ends with it; who changes findings by hand calls
+    /// it again.
+    pub fn decide(&mut self) {
+        let equivalence = self.run.equivalence;
+        for comparison in &mut self.comparisons {
+            comparison.recommendation = recommend(comparison, equivalence, &self.failures);
+        }
+        self.answers = self.answered();
+        self.advice = advise(&Asked {
+            run: &self.run,
+            comparisons: &self.comparisons,
+            space: &self.space,
+        });
+    }
+
+    fn answered(&self) -> Vec<Answer> {
+        let matrices = self.matrices.iter().map(of_matrix);
+        let sweeps = self.sweeps.iter().map(of_sweep);
+        let constituents = self.constituents();
+        let singles = self.comparisons.iter();
+        let singles = singles.filter(|comparison| !constituents.contains(&comparison.id));
+        matrices
+            .chain(sweeps)
+            .chain(singles.map(of_comparison))
+            .chain(self.of_space())
+            .collect()
+    }
+
+    /// Which of the stores that the study asks about takes the least space, if any of them can be
+    /// compared.
+    fn of_space(&self) -> Option<Answer> {
+        let asked = &self.run.plan.study.space;
+        let rows = self.space.iter();
+        let mut rows: Vec<&SpaceRow> = rows
+            .filter(|row| asked.iter().any(|asked| asked.label == row.label))
+            .collect();
+        rows.sort_by_key(|row| row.footprint.allocated_bytes);
+        let (smallest, others) = rows.split_first()?;
+        let others: Vec<MoreSpace> = others
+            .iter()
+            .filter_map(|row| more_space(row, smallest))
+            .collect();
+        (!others.is_empty()).then(|| Answer::Space {
+            kind: Kind::Smallest,
+            choice: smallest.label.clone(),
+            others,
+        })
+    }
+
+    /// What a cell is called now: labels may have been told apart since the charts were made.
+    #[must_use]
+    pub fn label_of(&self, cell: &CellId) -> Option<&str> {
+        let summary = self.comparisons.iter().find_map(|known| known.cell(cell))?;
+        Some(&summary.cell.label)
+    }
 }
 
 /// Everything that can be said about a run. `rule` is the stopping rule that it was run by;
@@ -64,11 +161,13 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
         sweeps.any(|sweep| sweep.superseded.contains(id))
     };
     found.retain(|(id, _)| !superseded(id));
+    let counted = analysis.comparisons.iter();
+    let counted = counted.filter(|comparison| !superseded(&comparison.id));
     let warnings = sessions::warnings(&gathered)
         .into_iter()
         .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
         .chain(cold::warnings(&analysis.cold))
-        .chain(driver_cost::warnings(&analysis));
+        .chain(driver_cost::warnings(counted, rule.equivalence));
     let warnings: Vec<RunWarning> = warnings.map(RunWarning::from).collect();
     analysis.warnings.extend(warnings);
     analysis.decide();

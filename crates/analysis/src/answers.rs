@@ -1,9 +1,7 @@
 //! What to do on this machine: the answers of a whole run, each to one question of its study.
 
-use crate::advice::advise;
 use crate::{
-    Analysis, ComparisonOutcome, Kind, MatrixOutcome, Side, SizeRange, SpaceRow, Standing,
-    SweepOutcome, recommendation::recommend,
+    ComparisonOutcome, Kind, MatrixOutcome, Side, SizeRange, SpaceRow, Standing, SweepOutcome,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -79,55 +77,7 @@ impl Answer {
     }
 }
 
-impl Analysis {
-    /// Decides what to choose in each comparison and what the study answers, from the verdicts and
-    /// intervals that are there. [`crate::analyse`] ends with it; who changes findings by hand calls
-    /// it again.
-    pub fn decide(&mut self) {
-        let equivalence = self.run.equivalence;
-        for comparison in &mut self.comparisons {
-            comparison.recommendation = recommend(comparison, equivalence, &self.failures);
-        }
-        self.answers = self.answered();
-        self.advice = advise(self);
-    }
-
-    fn answered(&self) -> Vec<Answer> {
-        let matrices = self.matrices.iter().map(of_matrix);
-        let sweeps = self.sweeps.iter().map(of_sweep);
-        let constituents = self.constituents();
-        let singles = self.comparisons.iter();
-        let singles = singles.filter(|comparison| !constituents.contains(&comparison.id));
-        matrices
-            .chain(sweeps)
-            .chain(singles.map(of_comparison))
-            .chain(self.of_space())
-            .collect()
-    }
-
-    /// Which of the stores that the study asks about takes the least space, if any of them can be
-    /// compared.
-    fn of_space(&self) -> Option<Answer> {
-        let asked = &self.run.plan.study.space;
-        let rows = self.space.iter();
-        let mut rows: Vec<&SpaceRow> = rows
-            .filter(|row| asked.iter().any(|asked| asked.label == row.label))
-            .collect();
-        rows.sort_by_key(|row| row.footprint.allocated_bytes);
-        let (smallest, others) = rows.split_first()?;
-        let others: Vec<MoreSpace> = others
-            .iter()
-            .filter_map(|row| more_space(row, smallest))
-            .collect();
-        (!others.is_empty()).then(|| Answer::Space {
-            kind: Kind::Smallest,
-            choice: smallest.label.clone(),
-            others,
-        })
-    }
-}
-
-fn more_space(row: &SpaceRow, smallest: &SpaceRow) -> Option<MoreSpace> {
+pub(crate) fn more_space(row: &SpaceRow, smallest: &SpaceRow) -> Option<MoreSpace> {
     let published = row.published_ratio.zip(smallest.published_ratio);
     Some(MoreSpace {
         label: row.label.clone(),
@@ -141,7 +91,7 @@ fn more_space(row: &SpaceRow, smallest: &SpaceRow) -> Option<MoreSpace> {
     })
 }
 
-fn of_comparison(comparison: &ComparisonOutcome) -> Answer {
+pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> Answer {
     Answer::Comparison {
         id: comparison.id.clone(),
         kind: comparison.recommendation.kind,
@@ -149,7 +99,7 @@ fn of_comparison(comparison: &ComparisonOutcome) -> Answer {
     }
 }
 
-fn of_matrix(outcome: &MatrixOutcome) -> Answer {
+pub(crate) fn of_matrix(outcome: &MatrixOutcome) -> Answer {
     let claims = outcome.claims_anything() && outcome.same_durability;
     let [inside, outside] = [Side::A, Side::B].map(|side| match claims {
         true => outcome.won_at_every_row(side),
@@ -175,7 +125,7 @@ fn of_matrix(outcome: &MatrixOutcome) -> Answer {
     }
 }
 
-fn of_sweep(outcome: &SweepOutcome) -> Answer {
+pub(crate) fn of_sweep(outcome: &SweepOutcome) -> Answer {
     Answer::Sweep {
         id: outcome.sweep.id.clone(),
         kind: kind_of_sweep(outcome),

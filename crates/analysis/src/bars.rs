@@ -1,7 +1,7 @@
 //! Bars of measured quantities: a group per comparison, and in it, one class of durability after the
 //! other.
 
-use crate::{Analysis, CellSummary, ComparisonOutcome, Quantity, SpaceRow, quantity};
+use crate::{CellSummary, ComparisonOutcome, Quantity, SpaceRow, quantity};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
@@ -204,13 +204,4 @@ fn published(
     let others = others.filter(|bar| compared.is_some_and(|known| known.id == bar.comparison));
     own.chain(others.map(|bar| figure(&bar.label, bar.seconds, bar.error_seconds)))
         .collect()
-}
-
-impl Analysis {
-    /// What a cell is called now: labels may have been told apart since the charts were made.
-    #[must_use]
-    pub fn label_of(&self, cell: &CellId) -> Option<&str> {
-        let summary = self.comparisons.iter().find_map(|known| known.cell(cell))?;
-        Some(&summary.cell.label)
-    }
 }

@@ -1,7 +1,9 @@
 //! The timed blocks of one comparison, by cell and round, and what they say together: which time
 //! can be trusted, how long blocks waited for a CPU, and the paired differences.
 
-use crate::{Metric, builds::Paired, estimate::median, tails};
+use crate::estimate::{Estimate, median};
+use crate::{interval::Interval, spread::Paired, tails};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Statistic};
 
@@ -13,6 +15,9 @@ const OTHER_THREADS_LIMIT: f64 = 0.01;
 /// of what a user waits for: its own wait for a CPU after each sleep is subtracted, the waits of the
 /// kernel's threads that do its work meanwhile are not.
 const SLEEP_LIMIT: f64 = 0.05;
+
+/// A cell's time is described by a plain 95% interval: nothing is decided on it.
+const ALPHA_OF_TIMES: f64 = 0.05;
 
 /// Which times the ratios of blocks are of (R8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +78,16 @@ impl Figure<'_> {
             _ => Self::Operations(BTreeMap::new()),
         }
     }
+}
+
+/// Which time a ratio is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Wall time minus run-queue delay (R8).
+    Corrected,
+    /// Wall time: blocks sleep, other threads of the worker used CPU, or run-queue delay is unknown.
+    Wall,
 }
 
 /// What the time of a block reaches over.
@@ -314,6 +329,23 @@ fn sleeps(m: &Measurement) -> bool {
 /// The headline time of the blocks of one cell.
 pub(crate) fn metric_of<'a>(blocks: impl Iterator<Item = &'a Measurement> + Clone) -> Metric {
     clock_of(blocks).metric()
+}
+
+/// The logarithms of a series.
+pub(crate) fn logs(series: &[(u32, f64)]) -> Vec<f64> {
+    series.iter().map(|(_, log)| *log).collect()
+}
+
+/// Location of times given by their logarithms, in nanoseconds: estimated as ratios are. With
+/// fewer rounds than an interval needs, the range of the rounds stands in its place.
+pub(crate) fn location(logs: &[f64], metric: Metric) -> Option<Interval> {
+    let estimate = match metric {
+        Metric::Corrected => Estimate::hodges_lehmann(logs, ALPHA_OF_TIMES),
+        Metric::Wall => Estimate::median(logs, ALPHA_OF_TIMES),
+    };
+    let located = estimate.map(Interval::from);
+    let located = located.or_else(|| Interval::range(logs))?;
+    Some(located.by(f64::exp))
 }
 
 /// Nanoseconds of a block by the metric. A block without run-queue delay has its wall time only,

@@ -11,11 +11,11 @@ mod series;
 
 pub use cold::{ColdFinding, WarmFinding};
 pub use proportion::Proportion;
-pub use series::{DifferentSeries, IdenticalSeries, SeriesPart, UnusableSessions, VerdictCounts};
+pub use series::{Series, UnusableSessions, VerdictCounts};
 
 use crate::gathered::Gathered;
+use crate::latency;
 use crate::{Analysis, AnalysisError, CellSummary, ComparisonOutcome, Estimate, Interval, Metric};
-use crate::{estimate, summary};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{BlockKind, Cell, CellId, Measurement, Record, Role, Value};
@@ -61,11 +61,12 @@ pub enum LimitStatus {
 impl LimitStatus {
     /// Of a figure and its interval; `within` tells whether a value is within the limit, which is
     /// an interval.
-    fn of(found: &Interval, within: impl Fn(f64) -> bool) -> Self {
-        match within(found.estimate) {
-            true if within(found.low) && within(found.high) => Self::Met,
-            true => Self::Unsure,
-            false => Self::Missed,
+    fn of(found: Option<Interval>, within: impl Fn(f64) -> bool) -> Self {
+        match found {
+            None => Self::Unknown,
+            Some(found) if !within(found.estimate) => Self::Missed,
+            Some(found) if within(found.low) && within(found.high) => Self::Met,
+            Some(_) => Self::Unsure,
         }
     }
 
@@ -83,18 +84,20 @@ pub struct Calibration {
     pub passed: bool,
     /// What reading the clock costs, and its steps.
     pub clock: ClockFinding,
-    /// What the harness costs per operation of a ratio block.
-    pub ratio_cost: CostFinding,
+    /// What the harness costs per operation of a ratio block: nothing takes no time.
+    pub ratio_cost: KnownCost,
     /// What it costs per operation of a latency block.
-    pub latency_cost: CostFinding,
+    pub latency_cost: KnownCost,
     /// Known costs as they were recovered.
     pub known: KnownCosts,
     /// The same while other processes kept the CPUs busy; nothing where none were asked for.
     pub busy: Option<KnownCosts>,
     /// Identical cells.
-    pub identical: IdenticalSeries,
+    pub identical: Series,
+    /// The same by what was compared with itself.
+    pub identical_parts: Vec<Series>,
     /// Cells whose difference is known, by rising difference.
-    pub different: Vec<DifferentSeries>,
+    pub different: Vec<Series>,
     /// Blocks that were to be cold, a finding for each store.
     pub cold: Vec<ColdFinding>,
     /// Blocks that were to be warm.
@@ -111,21 +114,8 @@ pub struct ClockFinding {
     pub step_ns: Option<u64>,
 }
 
-/// A cost that has a budget.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct CostFinding {
-    /// Nanoseconds per operation.
-    pub found_ns: Option<Interval>,
-    /// Blocks that it rests on.
-    pub blocks: usize,
-    /// What it may be, nanoseconds.
-    pub budget_ns: f64,
-    /// Whether it is.
-    pub status: LimitStatus,
-}
-
 /// Costs that were known beforehand, measured in the same rounds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct KnownCosts {
     /// What the comparison is called.
     pub title: String,
@@ -136,32 +126,39 @@ pub struct KnownCosts {
 }
 
 /// A cost that was known beforehand.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct KnownCost {
-    /// The cell.
-    pub cell: CellId,
     /// What each operation lasts, nanoseconds.
     pub known_ns: f64,
     /// What was found, nanoseconds: the time of the cell less that of the store that does nothing,
-    /// of the same rounds.
+    /// of the same rounds; of that store itself, its time.
     pub found_ns: Option<Interval>,
     /// How far the known cost may be missed, nanoseconds.
     pub allowed_ns: f64,
-    /// Rounds that it rests on.
+    /// Rounds that it rests on; of the store that does nothing, blocks.
     pub rounds: usize,
     /// Whether the known cost was recovered.
     pub status: LimitStatus,
 }
 
 impl KnownCost {
+    /// Of what was found in rounds, nanoseconds.
+    fn of(found: &[f64], known_ns: f64, allowed_ns: f64) -> Self {
+        let found_ns = located(found);
+        let within = |value: f64| (value - known_ns).abs() <= allowed_ns;
+        Self {
+            known_ns,
+            found_ns,
+            allowed_ns,
+            rounds: found.len(),
+            status: LimitStatus::of(found_ns, within),
+        }
+    }
+
     /// What was found less what is known, nanoseconds.
     #[must_use]
-    pub fn error_ns(&self) -> Option<Interval> {
-        self.found_ns.map(|found| Interval {
-            estimate: found.estimate - self.known_ns,
-            low: found.low - self.known_ns,
-            high: found.high - self.known_ns,
-        })
+    pub fn error_ns(&self) -> Option<f64> {
+        self.found_ns.map(|found| found.estimate - self.known_ns)
     }
 }
 
@@ -223,28 +220,26 @@ impl<'a> Run<'a> {
 }
 
 fn found(run: &Run<'_>) -> Calibration {
-    let known = run
-        .comparison("known")
-        .map_or_else(KnownCosts::none, |outcome| {
-            known_costs(outcome, ALLOWED_SHARE)
-        });
-    let busy = run.comparison("known-busy");
+    let known = |id, share| {
+        run.comparison(id)
+            .map(|outcome| known_costs(outcome, share))
+    };
+    let (identical, identical_parts) = series::identical(run);
     let mut calibration = Calibration {
         passed: false,
         clock: clock(run),
-        ratio_cost: ratio_cost(run),
-        latency_cost: latency_cost(run),
-        known,
-        busy: busy.map(|outcome| known_costs(outcome, ALLOWED_SHARE_BUSY)),
-        identical: series::identical(run),
+        ratio_cost: cost_of_nothing(run, BlockKind::Ratio, RATIO_BUDGET_NS),
+        latency_cost: cost_of_nothing(run, BlockKind::Latency, LATENCY_BUDGET_NS),
+        known: known("known", ALLOWED_SHARE).unwrap_or_default(),
+        busy: known("known-busy", ALLOWED_SHARE_BUSY),
+        identical,
+        identical_parts,
         different: series::different(run),
         cold: cold::cold(run),
         warm: cold::warm(run),
     };
-    calibration.passed = calibration
-        .statuses()
-        .into_iter()
-        .all(|(_, status)| status.passes());
+    let mut statuses = calibration.statuses().into_values();
+    calibration.passed = statuses.all(LimitStatus::passes);
     calibration
 }
 
@@ -269,66 +264,37 @@ pub enum Subject {
 }
 
 impl Calibration {
-    /// How each subject stands: as its worst figure.
+    /// How each subject stands: as its worst figure; where it has none, nothing is known.
     #[must_use]
     pub fn statuses(&self) -> BTreeMap<Subject, LimitStatus> {
-        let known = |costs: &KnownCosts| worst(costs.costs.iter().map(|cost| cost.status));
-        let mut statuses = BTreeMap::from([
+        let worst = |statuses: Vec<LimitStatus>| statuses.into_iter().max();
+        let known = |costs: &KnownCosts| worst(costs.costs.iter().map(|c| c.status).collect());
+        let different = self.different.iter().map(|series| series.status);
+        let cold = self.cold.iter().map(|cold| cold.status);
+        let mut all = vec![
             (
                 Subject::Harness,
-                self.ratio_cost.status.max(self.latency_cost.status),
+                Some(self.ratio_cost.status.max(self.latency_cost.status)),
             ),
             (Subject::Known, known(&self.known)),
-            (Subject::Identical, self.identical.status),
-            (
-                Subject::Different,
-                worst(self.different.iter().map(|series| series.status)),
-            ),
-            (
-                Subject::Cold,
-                worst(self.cold.iter().map(|cold| cold.status)),
-            ),
-            (Subject::Warm, self.warm.status),
-        ]);
-        if let Some(busy) = &self.busy {
-            statuses.insert(Subject::Busy, known(busy));
-        }
+            (Subject::Identical, Some(self.identical.status)),
+            (Subject::Different, worst(different.collect())),
+            (Subject::Cold, worst(cold.collect())),
+            (Subject::Warm, Some(self.warm.status)),
+        ];
+        all.extend(self.busy.iter().map(|busy| (Subject::Busy, known(busy))));
+        let statuses = all.into_iter();
         statuses
-    }
-}
-
-/// The worst of some; of none, nothing is known.
-fn worst(statuses: impl Iterator<Item = LimitStatus>) -> LimitStatus {
-    statuses.max().unwrap_or(LimitStatus::Unknown)
-}
-
-impl KnownCosts {
-    fn none() -> Self {
-        Self {
-            title: String::new(),
-            delay_share: None,
-            costs: Vec::new(),
-        }
+            .map(|(subject, status)| (subject, status.unwrap_or(LimitStatus::Unknown)))
+            .collect()
     }
 }
 
 /// The location of some values: Hodges and Lehmann's estimate with its 95% interval; of fewer than
 /// ten the median and the range.
-pub(crate) fn located(values: &[f64]) -> Option<Interval> {
-    if let Some(found) = Estimate::hodges_lehmann(values, ALPHA) {
-        return Some(Interval {
-            estimate: found.estimate,
-            low: found.low,
-            high: found.high,
-        });
-    }
-    let least = values.iter().copied().reduce(f64::min)?;
-    let most = values.iter().copied().reduce(f64::max)?;
-    Some(Interval {
-        estimate: estimate::median(values.to_vec())?,
-        low: least,
-        high: most,
-    })
+fn located(values: &[f64]) -> Option<Interval> {
+    let found = Estimate::hodges_lehmann(values, ALPHA).map(Interval::from);
+    found.or_else(|| Interval::range(values))
 }
 
 /// Nanoseconds per operation of a cell, by round.
@@ -369,32 +335,17 @@ fn setting(cell: &Cell, name: &str) -> f64 {
 
 fn known_costs(outcome: &ComparisonOutcome, share: f64) -> KnownCosts {
     let nothing = baseline(outcome);
-    let mut costs: Vec<KnownCost> = candidates(outcome)
-        .map(|cell| known_cost(cell, nothing, share))
-        .collect();
+    let costs = candidates(outcome).map(|cell| {
+        let known_ns = setting(&cell.cell, "base");
+        let found = nothing.map_or_else(Vec::new, |nothing| differences(cell, nothing));
+        KnownCost::of(&found, known_ns, ALLOWED_NS.max(share * known_ns))
+    });
+    let mut costs: Vec<KnownCost> = costs.collect();
     costs.sort_by(|a, b| a.known_ns.total_cmp(&b.known_ns));
     KnownCosts {
         title: outcome.title.clone(),
         delay_share: outcome.delay_share,
         costs,
-    }
-}
-
-fn known_cost(cell: &CellSummary, nothing: Option<&CellSummary>, share: f64) -> KnownCost {
-    let known_ns = setting(&cell.cell, "base");
-    let allowed_ns = ALLOWED_NS.max(share * known_ns);
-    let differences = nothing.map_or_else(Vec::new, |nothing| differences(cell, nothing));
-    let found_ns = located(&differences);
-    let within = |value: f64| (value - known_ns).abs() <= allowed_ns;
-    KnownCost {
-        cell: cell.cell.id.clone(),
-        known_ns,
-        found_ns,
-        allowed_ns,
-        rounds: differences.len(),
-        status: found_ns.map_or(LimitStatus::Unknown, |found| {
-            LimitStatus::of(&found, within)
-        }),
     }
 }
 
@@ -423,7 +374,7 @@ const EXACT_BELOW_NS: u64 = 2048;
 /// whole nanoseconds shows each of its times as one of two neighbours.
 fn step<'a>(histograms: impl Iterator<Item = &'a str>) -> Option<u64> {
     let mut times = BTreeSet::new();
-    for histogram in histograms.filter_map(|text| summary::decode(text).ok()) {
+    for histogram in histograms.filter_map(|text| latency::decode(text).ok()) {
         let recorded = histogram
             .iter_recorded()
             .map(|value| value.value_iterated_to());
@@ -451,34 +402,15 @@ fn idle_cells<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a CellId> + use<'a> {
     cells.filter(idle).map(|cell| &cell.cell.id)
 }
 
-fn ratio_cost(run: &Run<'_>) -> CostFinding {
-    cost(run, BlockKind::Ratio, RATIO_BUDGET_NS)
-}
-
-fn latency_cost(run: &Run<'_>) -> CostFinding {
-    cost(run, BlockKind::Latency, LATENCY_BUDGET_NS)
-}
-
 /// What an operation of the store that does nothing takes, in blocks of a kind.
 #[expect(clippy::cast_precision_loss, reason = "times and counts below 2^53")]
-fn cost(run: &Run<'_>, kind: BlockKind, budget_ns: f64) -> CostFinding {
-    let each = |block: &Measurement| {
+fn cost_of_nothing(run: &Run<'_>, kind: BlockKind, budget_ns: f64) -> KnownCost {
+    let blocks = idle_cells(run).flat_map(|cell| run.blocks(cell, kind));
+    let each = blocks.map(|block| {
         let time = block.corrected_ns().unwrap_or(block.wall_ns);
         time as f64 / block.operations as f64
-    };
-    let times: Vec<f64> = idle_cells(run)
-        .flat_map(|cell| run.blocks(cell, kind))
-        .map(each)
-        .collect();
-    let found_ns = located(&times);
-    CostFinding {
-        found_ns,
-        blocks: times.len(),
-        budget_ns,
-        status: found_ns.map_or(LimitStatus::Unknown, |found| {
-            LimitStatus::of(&found, |value| value <= budget_ns)
-        }),
-    }
+    });
+    KnownCost::of(&each.collect::<Vec<f64>>(), 0.0, budget_ns)
 }
 
 /// Which time the figures are of: wall time, unless every comparison could be corrected. (Those of

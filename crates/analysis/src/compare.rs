@@ -14,6 +14,7 @@
 //! Of several sessions on each side the session is the unit: what two sessions of the same program
 //! differ by is then measured, and not allowed for.
 
+mod design;
 mod family;
 mod judge;
 mod machine;
@@ -21,15 +22,14 @@ pub mod mann_whitney;
 mod matching;
 mod neighbours;
 mod rounds;
-pub(crate) mod student;
 mod turns;
 
 use crate::{Analysis, Interval, Metric};
 pub use family::judge_together;
 use judge::{Criteria, floor_shift, leaves_open};
 pub use machine::EnvironmentChange;
-pub use matching::Obstacle;
 use matching::{Matching, Pair, Place, comparable, is_floor, matching};
+pub use matching::{Obstacle, ObstacleKind};
 use neighbours::Neighbours;
 use serde::Serialize;
 use std::collections::BTreeSet;

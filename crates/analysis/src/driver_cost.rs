@@ -3,65 +3,10 @@
 //! takes a loop for a store.
 
 use crate::{
-    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, Verdict, gathered::Gathered,
-    judge::Judge, summary::location,
+    CellDriverCost, CellSummary, ComparisonOutcome, ContrastDriverCost, ContrastOutcome, Metric,
+    Verdict, blocks::location, gathered::Gathered, judge::Judge,
 };
-use serde::Serialize;
-use std::collections::BTreeSet;
-use stowplan_model::{BlockKind, Cell, CellId, Measurement, Role, Warning, WarningKind, Workload};
-
-/// What the loop of a cell's driver costs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct CellDriverCost {
-    /// Nanoseconds per operation, measured with a store that does nothing: of reads by one thread in one
-    /// transaction, in blocks that read the clock as often as those of the cell.
-    pub ns: f64,
-    /// Whether the loop of the cell does more than that, so that it costs at least as much: it has
-    /// another operation, several transactions or several threads.
-    pub at_least: bool,
-    /// Its share of the time of the cell per operation; by noise it may be above 1. Nothing where only
-    /// some blocks of the cell know corrected time, and of several threads: their loops run side by
-    /// side.
-    pub share: Option<f64>,
-    /// Which time both are: corrected time where that of the cell is known, also where the headline of
-    /// its comparison is wall time; nothing without a share.
-    pub of: Option<Metric>,
-}
-
-/// What the costs of two drivers may be of the difference between two cells of theirs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ContrastDriverCost {
-    /// Driver cost of the cell less that of the reference, nanoseconds per operation.
-    pub difference_ns: f64,
-    /// Headline time of the cell less that of the reference, nanoseconds per operation.
-    pub of_ns: f64,
-    /// The first over the second: the part of the difference that may be the drivers'. Below 0 the
-    /// slower cell has the cheaper driver.
-    pub share: f64,
-}
-
-impl ContrastDriverCost {
-    /// The same with numerator and denominator swapped.
-    #[must_use]
-    pub fn inverse(&self) -> Self {
-        Self {
-            difference_ns: -self.difference_ns,
-            of_ns: -self.of_ns,
-            share: self.share,
-        }
-    }
-}
-
-impl ComparisonOutcome {
-    /// The drivers of its cells by name, the program itself being the empty one; those of parts, which
-    /// are compared with nothing, are not among them.
-    #[must_use]
-    pub fn drivers(&self) -> BTreeSet<&str> {
-        let cells = self.cells.iter();
-        let compared = cells.filter(|cell| cell.cell.role != Role::Part);
-        compared.map(|cell| cell.cell.driver.as_str()).collect()
-    }
-}
+use stowplan_model::{BlockKind, Cell, CellId, Measurement, Warning, WarningKind, Workload};
 
 /// What the driver of a cell costs beside its time, where both were measured.
 pub(crate) fn of_cell(
@@ -138,10 +83,10 @@ pub(crate) fn of_contrast(
 
 /// A warning for each driver whose cost is, in the time of some cell that can be chosen, more than the
 /// least difference that counts: so much alone can turn equivalent into slower.
-pub(crate) fn warnings(analysis: &Analysis) -> Vec<Warning> {
-    let equivalence = analysis.run.equivalence;
-    let comparisons = analysis.comparisons.iter();
-    let comparisons = comparisons.filter(|comparison| !analysis.is_superseded(comparison));
+pub(crate) fn warnings<'a>(
+    comparisons: impl Iterator<Item = &'a ComparisonOutcome>,
+    equivalence: f64,
+) -> Vec<Warning> {
     let rivals = comparisons.flat_map(ComparisonOutcome::rivals);
     let mut large: Vec<(&CellSummary, CellDriverCost, f64)> = rivals
         .filter_map(|cell| Some((cell, cell.driver_cost?, cell.driver_cost?.share?)))

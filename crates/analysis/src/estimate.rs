@@ -1,6 +1,7 @@
 //! Locations of samples, with distribution-free intervals.
 
-use crate::{RatioEstimate, wilcoxon};
+use crate::interval::{Interval, RatioEstimate};
+use crate::wilcoxon;
 
 /// The fewest differences for which an interval is given (METHOD "Ratios").
 pub const MIN_ROUNDS: usize = 10;
@@ -83,6 +84,23 @@ impl Estimate {
             high: high.exp(),
             rounds: self.n,
         }
+    }
+}
+
+impl From<Estimate> for Interval {
+    fn from(found: Estimate) -> Self {
+        Self::new(found.estimate, found.low, found.high)
+    }
+}
+
+impl Interval {
+    /// The median of values with their range; nothing of nothing.
+    pub(crate) fn range(values: &[f64]) -> Option<Self> {
+        Some(Self::new(
+            median(values.to_vec())?,
+            values.iter().copied().reduce(f64::min)?,
+            values.iter().copied().reduce(f64::max)?,
+        ))
     }
 }
 

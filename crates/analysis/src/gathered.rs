@@ -1,6 +1,6 @@
 //! The records of a run, sorted by what they are about.
 
-use crate::{AnalysisError, labels};
+use crate::labels;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
@@ -8,6 +8,35 @@ use stowplan_model::{
     Measurement, Phases, PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader,
     SCHEMA_VERSION, Session, Settings, Verification, Warning, is_one_run,
 };
+use thiserror::Error;
+
+/// Why records cannot be analysed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AnalysisError {
+    /// No record is the run's header.
+    #[error(
+        "there is no header of a run in it, which says what was measured; is it a result.jsonl of \
+         stowplan, and is its first line whole?"
+    )]
+    NoHeader,
+    /// Its lines are not those of one run in their order.
+    #[error(
+        "its header is not the first line, or not the only one: lines are in another order than they \
+         were written in, or several results are in one file; give the result as it was written, and \
+         each by itself"
+    )]
+    NotOneRun,
+    /// The result was written by a later version.
+    #[error(
+        "the result has schema {found}, this program reads up to {known}; use a newer stowplan"
+    )]
+    Schema {
+        /// Its schema.
+        found: u32,
+        /// The newest one that can be read.
+        known: u32,
+    },
+}
 
 /// Everything a run recorded, by kind and cell.
 #[derive(Debug)]

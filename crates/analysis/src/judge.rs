@@ -4,7 +4,9 @@ use crate::{
     Builds, ContrastOutcome, CorrectedRatio, Metric, RatioEstimate, StoppingRule, TotalOutcome,
     Verdict,
     blocks::Blocks,
+    outcome::floor_of,
     stopping::{self, Noise},
+    verdict::bears_out,
     work::{measured_too, operations_per_commit, work_differences_of},
 };
 use std::collections::BTreeSet;
@@ -135,7 +137,7 @@ impl<'a> Judge<'a> {
             let other = beside.ratio(blocks, pair, (found.n, looked.alpha))?;
             Some(CorrectedRatio {
                 estimate: other,
-                agrees: stopping::bears_out(verdict, &estimate, &other, self.rule.zone()),
+                agrees: bears_out(verdict, &estimate, &other, self.rule.zone()),
             })
         });
         let verdict = match other {
@@ -186,20 +188,6 @@ impl<'a> Judge<'a> {
         let asked = work_differences_of(cell, other);
         measured_too(asked, [shared(cell), shared(other)]).is_empty()
     }
-}
-
-/// The floor below a cell: the first that has as many threads and as many operations in a transaction.
-/// Where no floor differs from another in these, it is the first one, whatever the cell has.
-pub(crate) fn floor_of<'c>(
-    cells: impl Iterator<Item = &'c Cell> + Clone,
-    cell: &Cell,
-) -> Option<&'c Cell> {
-    let work = |cell: &Cell| (cell.workload.threads, cell.workload.per_transaction);
-    let mut floors = cells.filter(|cell| cell.role == Role::Floor);
-    let first = floors.clone().next()?;
-    let alike = floors.clone().find(|floor| work(floor) == work(cell));
-    let only = floors.all(|floor| work(floor) == work(first));
-    alike.or_else(|| only.then_some(first))
 }
 
 fn writes(cell: &Cell) -> bool {

@@ -10,8 +10,8 @@ pub use cost::Cost;
 
 pub(crate) use cost::Terms;
 
+use crate::blocks::{location, logs};
 use crate::estimate::MIN_ROUNDS;
-use crate::summary::{location, logs};
 use crate::{CellSummary, ComparisonOutcome, Interval, Metric, judge::Judge};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -224,11 +224,7 @@ pub(crate) fn ladder(spec: &LadderSpec, measured: Measured<'_>) -> Option<Ladder
     }
     let sum: f64 = outcome.steps.iter().map(|step| step.cost.ns).sum();
     let widening = measured.judge.noise.floor.exp_m1() * whole.estimate;
-    outcome.remainder = Some(Interval {
-        estimate: whole.estimate - sum,
-        low: whole.low - sum - widening,
-        high: whole.high - sum + widening,
-    });
+    outcome.remainder = Some(whole.plus(Interval::around(-sum, 0.0)).widened(widening));
     outcome.sum = Some(sum);
     outcome.isolated = isolated_sum(&outcome.steps, whole, widening);
     outcome.whole = Some(whole);
@@ -321,11 +317,7 @@ fn isolated(rung: &Rung<'_>, cost: &Cost, measured: &Measured<'_>) -> Option<Iso
     if rung.specs.iter().any(|spec| spec.isolated.is_empty()) {
         return None;
     }
-    let mut sum = Interval {
-        estimate: 0.0,
-        low: 0.0,
-        high: 0.0,
-    };
+    let mut sum = Interval::around(0.0, 0.0);
     let mut parts: BTreeMap<CellId, f64> = BTreeMap::new();
     for (key, often) in rung.specs.iter().flat_map(|spec| &spec.isolated) {
         let cell = measured.measured(key).ok()?;
@@ -352,11 +344,8 @@ fn isolated_sum(steps: &[Step], whole: Interval, widening: f64) -> Option<Isolat
         return None;
     }
     let alone = base.isolated.as_ref().map(|isolated| isolated.cost);
-    let mut sum = alone.unwrap_or(Interval {
-        estimate: base.cost.ns,
-        low: base.cost.low,
-        high: base.cost.high,
-    });
+    let base_cost = Interval::new(base.cost.ns, base.cost.low, base.cost.high);
+    let mut sum = alone.unwrap_or(base_cost);
     let mut without = Vec::new();
     for step in steps {
         match &step.isolated {
@@ -365,11 +354,7 @@ fn isolated_sum(steps: &[Step], whole: Interval, widening: f64) -> Option<Isolat
         }
     }
     Some(IsolatedSum {
-        remainder: Interval {
-            estimate: whole.estimate - sum.estimate,
-            low: whole.low - sum.high - widening,
-            high: whole.high - sum.low + widening,
-        },
+        remainder: whole.plus(sum.times(-1.0)).widened(widening),
         sum,
         without,
     })
@@ -390,24 +375,4 @@ fn added_calls(cell: &CellSummary, below: &CellSummary) -> Option<BTreeMap<Strin
     }
     added.retain(|_, often| often.abs() >= LEAST_CALLS);
     Some(added)
-}
-
-impl Interval {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            estimate: self.estimate + other.estimate,
-            low: self.low + other.low,
-            high: self.high + other.high,
-        }
-    }
-
-    /// A factor below 0 turns the ends round.
-    fn times(self, factor: f64) -> Self {
-        let (a, b) = (self.low * factor, self.high * factor);
-        Self {
-            estimate: self.estimate * factor,
-            low: a.min(b),
-            high: a.max(b),
-        }
-    }
 }

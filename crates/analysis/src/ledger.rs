@@ -4,13 +4,10 @@
 //! A figure lies within its bounds where its whole interval does. Cells of one comparison are paired
 //! round by round; of several, their locations are put together ([`figure`]).
 
-mod across;
 mod figure;
 mod held;
 mod larger;
-mod span;
 
-pub use across::{ClaimAcross, Ledger, claims_across, ledger};
 pub use figure::{FigureCell, FigureOutcome};
 pub use held::{Held, hold};
 pub use larger::{CostsOutcome, DifferenceOutcome};

@@ -9,7 +9,6 @@ mod answers;
 mod bars;
 mod block_time;
 mod blocks;
-mod builds;
 pub mod calibration;
 mod charts;
 mod claims;
@@ -18,13 +17,16 @@ pub mod compare;
 mod constituents;
 mod counts;
 mod crossover;
+mod decide;
 mod driver_cost;
 mod estimate;
 mod gathered;
 mod interim;
+mod interval;
 mod judge;
 mod labels;
 mod ladder;
+mod latency;
 mod ledger;
 mod lines;
 mod machines;
@@ -43,19 +45,21 @@ mod space;
 mod spread;
 mod stationarity;
 mod stopping;
+mod student;
 mod summary;
 mod sweeps;
 mod tails;
+mod verdict;
 mod warnings;
 pub mod wilcoxon;
 mod work;
 
 pub use advice::{Advice, Aspect, Choice, SpaceTaken, Split, What, deciding};
-pub use analyse::{AnalysisError, analyse};
+pub use analyse::{Analysis, analyse};
 pub use answers::{Answer, MoreSpace};
 pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};
 pub use block_time::BlockTime;
-pub use builds::{Builds, builds_differ};
+pub use blocks::Metric;
 pub use claims::{Claims, ERROR_OF_A_RATIO};
 pub use cold::{ColdCell, ColdOutcome};
 pub use counts::{CallCounts, CountSummary, DevicePerOperation};
@@ -63,25 +67,28 @@ pub use crossover::{
     Crossover, RefineLimits, Rule, Run, SettingSweep, Side, SizeRange, Standing, SweepError,
     SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
-pub use driver_cost::{CellDriverCost, ContrastDriverCost};
 pub use estimate::{Estimate, MIN_ROUNDS};
+pub use gathered::AnalysisError;
 pub use interim::{Interim, interim};
+pub use interval::{Interval, RatioEstimate};
 pub use ladder::{Agreement, Cost, Isolated, IsolatedSum, LadderOutcome, MissingRung, Step};
+pub use latency::LatencySummary;
 pub use ledger::{
-    ClaimAcross, ClaimOutcome, ClaimVerdict, CostsOutcome, DifferenceOutcome, FigureCell,
-    FigureOutcome, Held, Ledger, MissingCell, claims_across, hold, ledger, untested,
+    ClaimOutcome, ClaimVerdict, CostsOutcome, DifferenceOutcome, FigureCell, FigureOutcome, Held,
+    MissingCell, hold, untested,
 };
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{
-    CellAcross, ComparisonAcross, Machine, MachinesError, MachinesOutcome, MeasuredOtherwise,
-    OnMachine, machines,
+    CellAcross, ClaimAcross, ComparisonAcross, Ledger, Machine, MachinesError, MachinesOutcome,
+    MeasuredOtherwise, OnMachine, claims_across, ledger, machines,
 };
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
-    Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
-    ControlOutcome, CorrectedRatio, Interval, LatencySummary, Metric, PercentileInterval,
-    PublishedRatio, RatioEstimate, ServerCost, SpaceRow, SweepOutcome, TotalOutcome, Verdict,
+    Basis, CellDriverCost, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome,
+    ContrastDriverCost, ContrastOutcome, ControlOutcome, CorrectedRatio, PublishedRatio,
+    ServerCost, SpaceRow, TotalOutcome, same_work, work_differences,
 };
+pub use percentiles::PercentileInterval;
 pub use published::{PublishedOutcome, PublishedTime};
 pub use quantity::Quantity;
 pub use rebase::{RebaseError, rebase};
@@ -91,10 +98,13 @@ pub use recommendation::{
 };
 pub use repeated::{Repeated, repeated};
 pub use run_warning::RunWarning;
+pub use spread::Builds;
 pub use stationarity::Stationarity;
-pub use stopping::{ALPHA_PER_LOOK, LOOKS, StoppingRule, contrast_of_control, undecided, verdict};
-pub use tails::Basis;
-pub use warnings::TWICE_DIFFERED;
-pub use work::{
-    Both, WorkDifference, cell_differences, same_work, work_differences, workload_differences,
+pub use stopping::{
+    ALPHA_PER_LOOK, LOOKS, StoppingRule, builds_differ, contrast_of_control, undecided,
 };
+pub use sweeps::SweepOutcome;
+pub use verdict::Verdict;
+pub use verdict::verdict;
+pub use warnings::TWICE_DIFFERED;
+pub use work::{Both, WorkDifference, cell_differences, workload_differences};

@@ -1,9 +1,13 @@
 //! Results of one study from several machines, side by side. Nothing is pooled: a ratio is one
 //! machine's, and what several machines say together is on how many of them a verdict holds.
 
+mod across;
+
+pub use across::{ClaimAcross, Ledger, claims_across, ledger};
+
 use crate::{
-    Analysis, CellSummary, ClaimAcross, ComparisonOutcome, Interval, RatioEstimate, Verdict,
-    WorkDifference, cell_differences, claims_across, compare::same_run, work_differences,
+    Analysis, CellSummary, ComparisonOutcome, Interval, RatioEstimate, Verdict, WorkDifference,
+    cell_differences, compare::same_run, work_differences,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -275,7 +279,7 @@ fn list(analyses: &[&Analysis]) -> Vec<Machine> {
 
 /// What results are called: by host; several of one host by the first of these that differs
 /// between all of them: file system, day, minute, second; else by number.
-pub(crate) fn labels(analyses: &[&Analysis]) -> Vec<String> {
+fn labels(analyses: &[&Analysis]) -> Vec<String> {
     let host = |analysis: &Analysis| match analysis.run.environment.host.as_str() {
         "" => "unnamed".to_owned(),
         host => host.to_owned(),

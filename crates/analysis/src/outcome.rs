@@ -1,70 +1,16 @@
-//! What the analysis finds: the one structure that every output reads.
+//! What was found of comparisons and their cells.
 
 use crate::{
-    Advice, BarsOutcome, BlockTime, Builds, CellDriverCost, ClaimOutcome, ColdOutcome,
-    ContrastDriverCost, CountSummary, Crossover, LadderOutcome, LinesOutcome, MatrixOutcome,
-    PublishedOutcome, Recommendation, RunWarning, SweepPoint, answers::Answer, judge::floor_of,
+    BlockTime, Builds, CountSummary, Interval, LatencySummary, Metric, PromiseDifference,
+    RatioEstimate, Recommendation, Verdict, WorkDifference,
+    work::{measured_too, work_differences_of},
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
-    Action, Cell, CellFailure, CellId, DriverCost, DurabilityClaim, Footprint, HarnessCost,
-    PlacementRecord, PreparationRecord, Role, RunEnd, RunHeader, Settings, Statistic, Sweep,
-    Verification, Workload,
+    Action, Cell, CellFailure, CellId, DurabilityClaim, Footprint, Role, Settings, Statistic,
+    Verification,
 };
-
-/// Everything that can be said about one run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Analysis {
-    /// What was planned, where, by which version.
-    pub run: RunHeader,
-    /// What to do on this machine: one answer per matrix, per sweep, per comparison that is a
-    /// constituent of neither, and one for disk space.
-    pub answers: Vec<Answer>,
-    /// Where the user's own data belongs, in a study that asks it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub advice: Option<Advice>,
-    /// One outcome per comparison, in running order.
-    pub comparisons: Vec<ComparisonOutcome>,
-    /// One outcome per chart of the study that has data, in reading order.
-    pub charts: Vec<ChartOutcome>,
-    /// One outcome per chart of bars that has data, in reading order.
-    pub bars: Vec<BarsOutcome>,
-    /// One outcome per chart of lines that has data, in reading order.
-    pub lines: Vec<LinesOutcome>,
-    /// Sweeps over the size of values.
-    pub sweeps: Vec<SweepOutcome>,
-    /// One outcome per matrix of the study that has data, in reading order.
-    pub matrices: Vec<MatrixOutcome>,
-    /// One outcome per claim of the study, in reading order.
-    pub claims: Vec<ClaimOutcome>,
-    /// The times that others published, beside ours, in reading order.
-    pub published: Vec<PublishedOutcome>,
-    /// One outcome per ladder of the study whose comparison was measured, in reading order.
-    pub ladders: Vec<LadderOutcome>,
-    /// What explains the comparisons of cold reads, in running order.
-    pub cold: Vec<ColdOutcome>,
-    /// What each built store takes on disk, right after building.
-    pub space: Vec<SpaceRow>,
-    /// Where the values of the built stores lie.
-    pub placements: Vec<PlacementRecord>,
-    /// How many sessions the run has had: one, and one more for each time it was resumed.
-    pub sessions: usize,
-    /// The boots of the system that the sessions ran in, each once, as far as they are known.
-    pub boots: Vec<String>,
-    /// What spoils or qualifies the run.
-    pub warnings: Vec<RunWarning>,
-    /// What the harness itself costs.
-    pub harness_cost: Option<HarnessCost>,
-    /// What the loops of drivers with a name cost, by name.
-    pub driver_costs: Vec<DriverCost>,
-    /// How long preparing took.
-    pub preparation: Vec<PreparationRecord>,
-    /// Cells that failed.
-    pub failures: Vec<CellFailure>,
-    /// How the run ended; nothing if it was cut off.
-    pub end: Option<RunEnd>,
-}
 
 /// What was found in one comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -192,16 +138,6 @@ impl ComparisonOutcome {
     }
 }
 
-/// Which time a ratio is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
-    /// Wall time minus run-queue delay (R8).
-    Corrected,
-    /// Wall time: blocks sleep, other threads of the worker used CPU, or run-queue delay is unknown.
-    Wall,
-}
-
 /// What the control shows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ControlOutcome {
@@ -211,69 +147,6 @@ pub struct ControlOutcome {
     /// The verdict on it: `Equivalent` on a quiet machine, `Unresolved` where rounds are too few
     /// for the noise, `Unreliable` if the interval excludes 1. Never anything else.
     pub verdict: Verdict,
-}
-
-/// An estimated ratio of times with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct RatioEstimate {
-    /// Estimate of the ratio: that of Hodges and Lehmann.
-    pub ratio: f64,
-    /// Lower end of its interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Rounds it rests on.
-    pub rounds: usize,
-}
-
-impl RatioEstimate {
-    /// The estimate of the inverse ratio.
-    #[must_use]
-    pub fn inverse(&self) -> Self {
-        Self {
-            ratio: 1.0 / self.ratio,
-            low: 1.0 / self.high,
-            high: 1.0 / self.low,
-            rounds: self.rounds,
-        }
-    }
-}
-
-/// The judgement on a ratio of times, by interval and equivalence zone (docs/method.md).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The whole interval lies below the zone: the cell takes less time.
-    Faster,
-    /// The whole interval lies above the zone.
-    Slower,
-    /// The whole interval lies within the zone.
-    Equivalent,
-    /// The interval excludes 1 but overlaps the zone's edge.
-    SmallDifference,
-    /// The interval contains 1 and reaches beyond the zone.
-    Unresolved,
-    /// The control failed: nothing is claimed.
-    Unreliable,
-    /// Fewer than ten rounds, or a cell failed.
-    NoData,
-}
-
-impl Verdict {
-    /// Whether it answers the question: more rounds would not change it.
-    pub(crate) fn is_decided(self) -> bool {
-        matches!(self, Self::Faster | Self::Slower | Self::Equivalent)
-    }
-
-    /// The verdict on the inverse ratio.
-    #[must_use]
-    pub fn inverse(self) -> Self {
-        match self {
-            Self::Faster => Self::Slower,
-            Self::Slower => Self::Faster,
-            symmetric => symmetric,
-        }
-    }
 }
 
 /// One ratio and its verdict.
@@ -352,17 +225,6 @@ impl ContrastOutcome {
             same_durability: self.same_durability,
         }
     }
-}
-
-/// A location with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Interval {
-    /// Estimate.
-    pub estimate: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
 }
 
 /// What was measured of one cell, over its rounds. Means are per operation.
@@ -514,46 +376,6 @@ impl CellSummary {
     }
 }
 
-/// Percentiles of the latency of one operation, in nanoseconds, over all latency blocks; none where
-/// fewer than ten operations lie beyond it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LatencySummary {
-    /// Operations.
-    pub count: u64,
-    /// Blocks that they are of.
-    pub blocks: usize,
-    /// Mean.
-    pub mean_ns: f64,
-    /// Median.
-    pub p50_ns: Option<u64>,
-    /// 90%.
-    pub p90_ns: Option<u64>,
-    /// 95%.
-    pub p95_ns: Option<u64>,
-    /// 99%.
-    pub p99_ns: Option<u64>,
-    /// 99.9%.
-    pub p999_ns: Option<u64>,
-    /// Those of these that are there, with intervals; none of fewer than five blocks.
-    pub intervals: Vec<PercentileInterval>,
-    /// Largest.
-    pub max_ns: u64,
-    /// The tail as (percentile, nanoseconds), both rising, from the median to 99.999% at most. Where
-    /// fewer than ten operations lie beyond a percentile, it is left out: it would be noise.
-    pub curve: Vec<(f64, u64)>,
-}
-
-/// How far a percentile is known: 95%, by drawing whole blocks again.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct PercentileInterval {
-    /// The percentile, such as 99.9.
-    pub percentile: f64,
-    /// Lower end, nanoseconds.
-    pub low_ns: u64,
-    /// Upper end, nanoseconds.
-    pub high_ns: u64,
-}
-
 /// A chart of the study with its numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChartOutcome {
@@ -624,31 +446,134 @@ pub struct SpaceRow {
     pub published_of_as_many: bool,
 }
 
-/// Two stores compared at many sizes of values.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SweepOutcome {
-    /// The sweep, with the names of its stores.
-    pub sweep: Sweep,
-    /// What was done to them.
-    pub workload: Workload,
-    /// Whether both promise the same for what they wrote; true for reads.
-    pub same_durability: bool,
-    /// The sizes of which anything was measured, rising; a ratio is time of B over time of A. A
-    /// size that ran and failed has no figure; one that was only planned is no point.
-    pub points: Vec<SweepPoint>,
-    /// The comparison that each point comes from, in the order of the points.
-    pub comparisons: Vec<String>,
-    /// Comparisons that ran and count for nothing: their sizes were measured again.
-    pub superseded: Vec<String>,
-    /// Comparisons that were planned and never ran.
-    pub unmeasured: Vec<String>,
-    /// Every size that was planned, measured or not, rising.
-    pub planned: Vec<u64>,
-    /// Bytes that the stores A and B took on disk, allocated, per byte of the values, in the order of the
-    /// points; nothing where it is not known.
-    pub space: Vec<[Option<f64>; 2]>,
-    /// What they say together.
-    pub finding: Crossover,
-    /// Sizes at which the interpolated ratio crosses 1: for drawing, nothing is claimed of them.
-    pub roots: Vec<f64>,
+/// The floor below a cell: the first that has as many threads and as many operations in a transaction.
+/// Where no floor differs from another in these, it is the first one, whatever the cell has.
+pub(crate) fn floor_of<'c>(
+    cells: impl Iterator<Item = &'c Cell> + Clone,
+    cell: &Cell,
+) -> Option<&'c Cell> {
+    let work = |cell: &Cell| (cell.workload.threads, cell.workload.per_transaction);
+    let mut floors = cells.filter(|cell| cell.role == Role::Floor);
+    let first = floors.clone().next()?;
+    let alike = floors.clone().find(|floor| work(floor) == work(cell));
+    let only = floors.all(|floor| work(floor) == work(first));
+    alike.or_else(|| only.then_some(first))
+}
+
+/// From how many operations something is claimed of slow ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Basis {
+    /// Operations of the median block.
+    pub of_a_block: u64,
+    /// Of all blocks together.
+    pub operations: u64,
+    /// Those of them that are expected beyond the percentile; of the slowest of each block, the blocks.
+    pub beyond: u64,
+}
+
+impl Basis {
+    /// That of a cell; nothing where times of all operations are compared, or nothing was measured.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of operations"
+    )]
+    pub fn of(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<Self> {
+        let share = comparison.measure.share()?;
+        let rounds = cell.rounds as u64;
+        let beyond = match comparison.measure {
+            Statistic::Max => rounds,
+            _ => (cell.operations as f64 * (1.0 - share)).round() as u64,
+        };
+        Some(Self {
+            of_a_block: cell.operations.checked_div(rounds)?,
+            operations: cell.operations,
+            beyond,
+        })
+    }
+}
+
+/// What the loop of a cell's driver costs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CellDriverCost {
+    /// Nanoseconds per operation, measured with a store that does nothing: of reads by one thread in one
+    /// transaction, in blocks that read the clock as often as those of the cell.
+    pub ns: f64,
+    /// Whether the loop of the cell does more than that, so that it costs at least as much: it has
+    /// another operation, several transactions or several threads.
+    pub at_least: bool,
+    /// Its share of the time of the cell per operation; by noise it may be above 1. Nothing where only
+    /// some blocks of the cell know corrected time, and of several threads: their loops run side by
+    /// side.
+    pub share: Option<f64>,
+    /// Which time both are: corrected time where that of the cell is known, also where the headline of
+    /// its comparison is wall time; nothing without a share.
+    pub of: Option<Metric>,
+}
+
+/// What the costs of two drivers may be of the difference between two cells of theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ContrastDriverCost {
+    /// Driver cost of the cell less that of the reference, nanoseconds per operation.
+    pub difference_ns: f64,
+    /// Headline time of the cell less that of the reference, nanoseconds per operation.
+    pub of_ns: f64,
+    /// The first over the second: the part of the difference that may be the drivers'. Below 0 the
+    /// slower cell has the cheaper driver.
+    pub share: f64,
+}
+
+impl ContrastDriverCost {
+    /// The same with numerator and denominator swapped.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        Self {
+            difference_ns: -self.difference_ns,
+            of_ns: -self.of_ns,
+            share: self.share,
+        }
+    }
+}
+
+impl ComparisonOutcome {
+    /// The drivers of its cells by name, the program itself being the empty one; those of parts, which
+    /// are compared with nothing, are not among them.
+    #[must_use]
+    pub fn drivers(&self) -> BTreeSet<&str> {
+        let cells = self.cells.iter();
+        let compared = cells.filter(|cell| cell.cell.role != Role::Part);
+        compared.map(|cell| cell.cell.driver.as_str()).collect()
+    }
+}
+
+impl PromiseDifference {
+    /// How what two cells promise compares; nothing if they promise the same, or one only reads.
+    #[must_use]
+    pub fn of(ours: &CellSummary, theirs: &CellSummary) -> Option<Self> {
+        Self::between(ours.promise()?, theirs.promise()?)
+    }
+}
+
+impl Recommendation {
+    /// The cell that was chosen.
+    #[must_use]
+    pub fn chosen<'a>(&self, comparison: &'a ComparisonOutcome) -> Option<&'a CellSummary> {
+        comparison.cell(self.choice.as_ref()?)
+    }
+}
+
+/// In what the work of a cell is another one than that of a cell beside it, both measured.
+#[must_use]
+pub fn work_differences(ours: &CellSummary, theirs: &CellSummary) -> Vec<WorkDifference> {
+    let asked = work_differences_of(&ours.cell, &theirs.cell);
+    let shared = [ours, theirs].map(|cell| cell.operations_per_commit);
+    measured_too(asked, shared)
+}
+
+/// Whether two cells do the same work, so that a ratio between them is one of stores.
+#[must_use]
+pub fn same_work(ours: &CellSummary, theirs: &CellSummary) -> bool {
+    work_differences(ours, theirs).is_empty()
 }

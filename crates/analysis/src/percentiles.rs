@@ -1,14 +1,25 @@
 //! How far percentiles are known: operations of a block resemble each other, so whole blocks are drawn
 //! again (Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, §8.6).
 
-use crate::PercentileInterval;
 use hdrhistogram::Histogram;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The fewest blocks for which an interval is given.
 const FEWEST_BLOCKS: usize = 5;
 /// How often blocks are drawn.
 const DRAWS: usize = 500;
+
+/// How far a percentile is known: 95%, by drawing whole blocks again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PercentileInterval {
+    /// The percentile, such as 99.9.
+    pub percentile: f64,
+    /// Lower end, nanoseconds.
+    pub low_ns: u64,
+    /// Upper end, nanoseconds.
+    pub high_ns: u64,
+}
 
 /// Intervals of percentiles (such as 99.9) of the operations of all blocks; none of fewer than five
 /// blocks. The same blocks give the same intervals.

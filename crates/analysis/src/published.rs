@@ -85,11 +85,7 @@ fn time(row: &PublishedRow, study: &Study, ours: Option<&CellSummary>) -> Publis
         seconds: row.seconds,
         error_seconds: row.error_seconds,
         before_commit_seconds: row.before_commit_seconds,
-        ours_seconds: per_operation.map(|time| Interval {
-            estimate: time.estimate * operations,
-            low: time.low * operations,
-            high: time.high * operations,
-        }),
+        ours_seconds: per_operation.map(|time| time.times(operations)),
         ours_before_commit_seconds: block
             .filter(|block| block.operations == row.operations)
             .and_then(|block| block.before_commit_ns)

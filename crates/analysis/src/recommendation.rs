@@ -2,13 +2,9 @@
 //!
 //! Everything rests on verdicts and intervals; an estimate alone decides nothing. Of several cells
 //! that are all shown to be faster than the baseline, the one with the smallest ratio is *named*;
-//! that it beats the others is said only of [`ComparisonOutcome::fastest`].
+//! that it beats the others is said only of [`crate::ComparisonOutcome::fastest`].
 
-mod decide;
-
-pub(crate) use decide::recommend;
-
-use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict, WorkDifference};
+use crate::{RatioEstimate, Verdict, WorkDifference};
 use serde::Serialize;
 use stowplan_model::{CellId, DurabilityClaim};
 
@@ -234,12 +230,6 @@ impl PromiseDifference {
         Some(Self { ours, theirs, is })
     }
 
-    /// How what two cells promise compares; nothing if they promise the same, or one only reads.
-    #[must_use]
-    pub fn of(ours: &CellSummary, theirs: &CellSummary) -> Option<Self> {
-        Self::between(ours.promise()?, theirs.promise()?)
-    }
-
     /// Whether the one does not keep all that the other promises.
     #[must_use]
     pub fn lacks_something(&self) -> bool {
@@ -254,12 +244,6 @@ impl Recommendation {
             open: Some(because),
             ..Self::default()
         }
-    }
-
-    /// The cell that was chosen.
-    #[must_use]
-    pub fn chosen<'a>(&self, comparison: &'a ComparisonOutcome) -> Option<&'a CellSummary> {
-        comparison.cell(self.choice.as_ref()?)
     }
 
     /// What must be enough for who chooses it, if it does not keep all that the baseline promises.

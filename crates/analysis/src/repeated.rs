@@ -1,6 +1,8 @@
 //! One cell measured in rounds, with nothing to compare it with.
 
-use crate::summary::{latency, location, total};
+use crate::blocks::location;
+use crate::latency::latency;
+use crate::summary::total;
 use crate::{Interval, LatencySummary, Metric, blocks::metric_of, blocks::time_ns};
 use serde::Serialize;
 use stowplan_model::{BlockKind, Measurement};

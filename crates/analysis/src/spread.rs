@@ -1,9 +1,9 @@
 //! What the ratios of one comparison say together of the error of each (METHOD "Widths"): how far rounds
 //! lie apart, how far builds do, and how much more two identical cells differ than their rounds say.
 
-use crate::builds::{Builds, Paired};
-use crate::compare::student;
 use crate::estimate::{Estimate, MIN_ROUNDS, Winsorised, hodges_lehmann};
+use crate::student;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// By how much the variance of a mean of rounds exceeds that of independent ones where nothing else is
@@ -28,6 +28,30 @@ const OTHERS: f64 = 1.0;
 const BEYOND: f64 = 4.5;
 /// And the least deviation of a ratio between builds of which that is said: it is shown as 1%.
 const LEAST_SHOWN: f64 = 0.005;
+
+/// The logarithm of a ratio in one round, and the builds that its two blocks met.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Paired {
+    pub(crate) round: u32,
+    /// `ln(x_cell / x_reference)`.
+    pub(crate) difference: f64,
+    /// Build of the cell's store and of the reference's; nothing where each block makes its own, or
+    /// the record does not tell.
+    pub(crate) builds: [Option<u32>; 2],
+}
+
+/// The builds that a ratio was measured on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Builds {
+    /// How many: of that store of the two that has fewer.
+    pub count: usize,
+    /// Whether they differ by more than rounds on the same builds do; the deviation is then above 0.
+    pub differ: bool,
+    /// Standard deviation of the ratio from build to build of both stores, as a natural logarithm: what its own
+    /// show, the noise of rounds subtracted, with a part of what all stores of the comparison do. Nothing with a
+    /// single build.
+    pub deviation: Option<f64>,
+}
 
 /// The variances that the ratios of one comparison share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -396,6 +420,11 @@ fn trigamma(x: f64) -> f64 {
     }
 }
 
+/// The builds of one side, round by round; nothing unless all are known.
+pub(crate) fn builds_of(paired: &[Paired], side: usize) -> Option<Vec<u32>> {
+    paired.iter().map(|pair| pair.builds[side]).collect()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
@@ -407,3 +436,6 @@ fn variance(values: &[f64]) -> f64 {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     squares / (values.len().max(2) - 1) as f64
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,10 @@
 //! interval knows (METHOD "Builds").
 
 use crate::ComparisonOutcome;
-use crate::builds::{self, Builds, Paired};
+use crate::estimate::median;
 use crate::judge::Judge;
+use crate::spread::{Builds, Paired, builds_of};
+use std::collections::BTreeMap;
 use stowplan_model::{Warning, WarningKind};
 
 /// Standard normal quantile of 0.9995: a trend may go either way.
@@ -54,7 +56,7 @@ impl Stationarity {
     /// That of the rounds of a ratio; where builds differ, of what is left once that is taken out.
     pub(crate) fn of_rounds(paired: &[Paired], builds: Option<Builds>) -> Option<Self> {
         match builds {
-            Some(builds) if builds.differ => Self::of(&builds::residuals(paired)),
+            Some(builds) if builds.differ => Self::of(&residuals(paired)),
             _ => Self::of(
                 &paired
                     .iter()
@@ -80,6 +82,30 @@ impl Stationarity {
     fn root(&self, less: usize) -> f64 {
         (self.rounds.saturating_sub(less).max(1) as f64).sqrt()
     }
+}
+
+/// What is left of the differences of rounds without what builds of either store differ by. By medians
+/// taken from both in turns (Tukey's median polish, *Exploratory Data Analysis*, 1977), so that one wild
+/// round does not move those that share its builds.
+fn residuals(paired: &[Paired]) -> Vec<f64> {
+    /// After so many turns nothing moves any more that matters.
+    const TURNS: usize = 3;
+    let mut left: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
+    let sides = [builds_of(paired, 0), builds_of(paired, 1)];
+    for labels in std::iter::repeat_n(sides.iter().flatten(), TURNS).flatten() {
+        let mut by_build: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (label, value) in labels.iter().zip(&left) {
+            by_build.entry(*label).or_default().push(*value);
+        }
+        let centre = by_build
+            .into_iter()
+            .filter_map(|(label, values)| Some((label, median(values)?)));
+        let centre: BTreeMap<u32, f64> = centre.collect();
+        for (label, value) in labels.iter().zip(&mut left) {
+            *value -= centre.get(label).copied().unwrap_or(0.0);
+        }
+    }
+    left
 }
 
 /// Ranks less their mean; equal values share the mean of theirs.

@@ -7,8 +7,12 @@
 //! looks can be replayed from a record at any later time and stop at the same place.
 
 use crate::{
-    ControlOutcome, Estimate, Metric, RatioEstimate, Verdict, blocks::Blocks, builds::Paired,
-    compare::student, estimate::MIN_ROUNDS, spread::Spread,
+    ControlOutcome, Estimate, Metric, RatioEstimate, Verdict,
+    blocks::Blocks,
+    estimate::MIN_ROUNDS,
+    spread::{Paired, Spread},
+    student,
+    verdict::{bears_out, verdict},
 };
 use std::collections::BTreeSet;
 use stowplan_model::{Cell, CellId, Comparison, Contrast, Measurement, Role, RunHeader};
@@ -139,23 +143,6 @@ impl Spending {
     }
 }
 
-/// The verdict on an interval of `ln(x_B / x_A)`, given δ (METHOD "Ratios"). An
-/// interval inside the zone is equivalent even where it excludes 0.
-#[must_use]
-pub fn verdict(low: f64, high: f64, zone: f64) -> Verdict {
-    if high < -zone {
-        Verdict::Faster
-    } else if low > zone {
-        Verdict::Slower
-    } else if low >= -zone && high <= zone {
-        Verdict::Equivalent
-    } else if low > 0.0 || high < 0.0 {
-        Verdict::SmallDifference
-    } else {
-        Verdict::Unresolved
-    }
-}
-
 /// What a session says about its own noise: the metric, the errors of its ratios and the A/A gate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
@@ -193,25 +180,6 @@ impl Beside {
         let paired = blocks.paired(cell, reference, self.metric);
         let (estimate, _) = self.spread.estimate(paired.get(..rounds)?, alpha)?;
         Some(estimate.to_ratio(0.0))
-    }
-}
-
-/// Whether a ratio by another time bears out a verdict by the headline's `estimate`: a difference if
-/// its interval excludes 1 on the same side, equivalence unless it lies outside the zone. Otherwise
-/// nothing is claimed.
-pub(crate) fn bears_out(
-    verdict: Verdict,
-    estimate: &RatioEstimate,
-    other: &RatioEstimate,
-    zone: f64,
-) -> bool {
-    match verdict {
-        Verdict::Faster | Verdict::Slower | Verdict::SmallDifference if estimate.ratio < 1.0 => {
-            other.high < 1.0
-        }
-        Verdict::Faster | Verdict::Slower | Verdict::SmallDifference => other.low > 1.0,
-        Verdict::Equivalent => other.low.ln() <= zone && other.high.ln() >= -zone,
-        Verdict::Unresolved | Verdict::Unreliable | Verdict::NoData => true,
     }
 }
 
@@ -462,6 +430,23 @@ pub(crate) fn open(
     } else {
         open
     }
+}
+
+/// Whether a comparison should go on with other builds: those so far differ in one of its open ratios.
+#[must_use]
+pub fn builds_differ(
+    comparison: &Comparison,
+    measurements: &[Measurement],
+    rule: &StoppingRule,
+) -> bool {
+    let blocks = Blocks::of(comparison, measurements);
+    let noise = Noise::of(comparison, &blocks, rule);
+    let open = open(comparison, &blocks, noise.metric, rule);
+    open.iter().any(|(_, so_far)| {
+        let found = noise.spread.estimate(&so_far.differences, so_far.alpha);
+        let builds = found.and_then(|(_, builds)| builds);
+        builds.is_some_and(|builds| builds.differ)
+    })
 }
 
 /// The contrast of the control while it has fewer rounds than the first look needs.

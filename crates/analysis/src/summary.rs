@@ -1,28 +1,22 @@
 //! What was measured of one cell.
 
 use crate::{
-    CellSummary, Estimate, Interval, LatencySummary, Metric, ServerCost,
+    CellSummary, Metric, ServerCost,
     block_time::block_time,
-    blocks::{Span, flush_of_timed, log_time, share_of_timed},
+    blocks::{Span, flush_of_timed, location, log_time, logs, share_of_timed},
     counts::counts,
     driver_cost,
     estimate::median,
     gathered::Gathered,
     judge::Judge,
-    percentiles::intervals,
+    latency::{latencies, latency},
     space,
     work::operations_per_commit,
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
-use hdrhistogram::{Histogram, serialization::Deserializer};
-use std::collections::BTreeMap;
 use stowplan_model::{
     Action, BlockKind, Cell, Footprint, IoCounters, Measurement, NETWORK_RECEIVED, NETWORK_SENT,
     Operation, SERVER_CPU, Statistic,
 };
-
-/// A cell's time is described by a plain 95% interval: nothing is decided on it.
-const ALPHA_OF_TIMES: f64 = 0.05;
 
 /// `ru_inblock` counts blocks of this many bytes.
 const BLOCK_BYTES: f64 = 512.0;
@@ -109,33 +103,6 @@ pub(crate) fn summarise(
         builds: judge.blocks.builds(&cell.id),
         series,
     }
-}
-
-/// The logarithms of a series.
-pub(crate) fn logs(series: &[(u32, f64)]) -> Vec<f64> {
-    series.iter().map(|(_, log)| *log).collect()
-}
-
-/// Location of times given by their logarithms, in nanoseconds: estimated as ratios are. With
-/// fewer rounds than an interval needs, the range of the rounds stands in its place.
-pub(crate) fn location(logs: &[f64], metric: Metric) -> Option<Interval> {
-    let estimate = match metric {
-        Metric::Corrected => Estimate::hodges_lehmann(logs, ALPHA_OF_TIMES),
-        Metric::Wall => Estimate::median(logs, ALPHA_OF_TIMES),
-    };
-    let (location, low, high) = match estimate {
-        Some(estimate) => (estimate.estimate, estimate.low, estimate.high),
-        None => (
-            median(logs.to_vec())?,
-            logs.iter().copied().reduce(f64::min)?,
-            logs.iter().copied().reduce(f64::max)?,
-        ),
-    };
-    Some(Interval {
-        estimate: location.exp(),
-        low: low.exp(),
-        high: high.exp(),
-    })
 }
 
 /// Whether every byte that the operations pass is one they write.
@@ -309,223 +276,7 @@ impl<'a> Described<'a> {
     }
 }
 
-/// Percentiles over all latency blocks of a cell; nothing if it has none.
-pub(crate) fn latency(
-    measurements: &[&Measurement],
-    problems: &mut Vec<String>,
-) -> Option<LatencySummary> {
-    let texts = timed(measurements);
-    let texts = texts.filter_map(|m| Some((m, m.latency.as_ref()?)));
-    percentiles(texts, problems)
-}
-
-/// The same of each action of a mix.
-fn latencies(
-    measurements: &[&Measurement],
-    problems: &mut Vec<String>,
-) -> BTreeMap<Action, LatencySummary> {
-    let of_action = |action: Action| {
-        let texts = timed(measurements);
-        let texts = texts.filter_map(move |m| Some((m, m.latencies.get(&action)?)));
-        Some((action, percentiles(texts, problems)?))
-    };
-    Action::ALL.into_iter().filter_map(of_action).collect()
-}
-
-/// Counting slows down what it counts.
-fn timed<'a>(measurements: &[&'a Measurement]) -> impl Iterator<Item = &'a Measurement> {
-    let measurements = measurements.iter().copied();
-    measurements.filter(|m| m.block != BlockKind::Counting)
-}
-
-fn percentiles<'a>(
-    histograms: impl Iterator<Item = (&'a Measurement, &'a String)>,
-    problems: &mut Vec<String>,
-) -> Option<LatencySummary> {
-    let mut merged = Histogram::<u64>::new(3).ok()?;
-    let mut blocks: Vec<Histogram<u64>> = Vec::new();
-    for (measurement, text) in histograms {
-        let added = decode(text).and_then(|histogram| {
-            merged
-                .add(&histogram)
-                .map_err(|error| format!("cannot be merged: {error:?}"))?;
-            blocks.push(histogram);
-            Ok(())
-        });
-        if let Err(error) = added {
-            problems.push(format!(
-                "the latency histogram of {}, round {}, {error}",
-                measurement.cell, measurement.round
-            ));
-        }
-    }
-    if merged.is_empty() {
-        return None;
-    }
-    let shown: Vec<f64> = TOLD.into_iter().filter(|p| is_known(&merged, *p)).collect();
-    let value = |percentile: f64| {
-        let value = || merged.value_at_quantile(percentile / 100.0);
-        shown.contains(&percentile).then(value)
-    };
-    let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns] = TOLD.map(value);
-    Some(LatencySummary {
-        count: merged.len(),
-        blocks: blocks.len(),
-        mean_ns: merged.mean(),
-        p50_ns,
-        p90_ns,
-        p95_ns,
-        p99_ns,
-        p999_ns,
-        intervals: intervals(&blocks, &shown),
-        max_ns: merged.max(),
-        curve: curve(&merged),
-    })
-}
-
-/// The percentiles that are told by name.
-const TOLD: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
-
-/// Whether enough operations lie beyond a percentile: with fewer it would be noise.
-fn is_known(merged: &Histogram<u64>, percentile: f64) -> bool {
-    let beyond = BEYOND
-        .into_iter()
-        .find(|beyond| within(*beyond) == percentile);
-    beyond.is_some_and(|beyond| has_enough(merged, beyond))
-}
-
-/// What lies beyond the percentiles of a curve, in thousandths of a percent: four to a decade.
-const BEYOND: [u32; 18] = [
-    50_000, 30_000, 20_000, 10_000, 5_000, 3_000, 2_000, 1_000, 500, 300, 200, 100, 50, 30, 20, 10,
-    5, 1,
-];
-/// A percentile of a curve has at least this many operations beyond it.
-const LEAST_BEYOND: u64 = 10;
-
-/// Everything, in thousandths of a percent.
-const ALL: u32 = 100_000;
-
-/// The percentile beyond which so many thousandths of a percent lie: from whole numbers, so that 99.9
-/// is as near to 99.9 as can be.
-fn within(beyond: u32) -> f64 {
-    f64::from(ALL - beyond) / 1_000.0
-}
-
-fn has_enough(merged: &Histogram<u64>, beyond: u32) -> bool {
-    merged.len().saturating_mul(u64::from(beyond)) >= LEAST_BEYOND * u64::from(ALL)
-}
-
-/// The percentiles from the median on that have enough operations beyond them.
-fn curve(merged: &Histogram<u64>) -> Vec<(f64, u64)> {
-    let shares = BEYOND
-        .into_iter()
-        .filter(|beyond| has_enough(merged, *beyond));
-    shares
-        .map(|beyond| {
-            let share = f64::from(ALL - beyond) / f64::from(ALL);
-            (within(beyond), merged.value_at_quantile(share))
-        })
-        .collect()
-}
-
-/// A histogram from its text.
-pub(crate) fn decode(text: &str) -> Result<Histogram<u64>, String> {
-    let bytes = STANDARD
-        .decode(text)
-        .map_err(|error| format!("is not base64: {error}"))?;
-    check_histogram(&bytes)?;
-    Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|error| format!("cannot be read: {error}"))
-}
-
 /// The sum of what blocks counted. A number of a damaged result may be any.
 pub(crate) fn total(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
-}
-
-/// A damaged histogram must not be given to the library: it takes as much memory as a header
-/// announces, inflates what is compressed without bound, and negates a count of -2^63. The form is
-/// that of HdrHistogram's V2 encoding: cookie, length of the payload, five more words of header,
-/// payload.
-fn check_histogram(bytes: &[u8]) -> Result<(), String> {
-    const COOKIE: u32 = 0x1c84_9313;
-    const HEADER_BYTES: usize = 40;
-    const LEAST_COUNT: [u8; 9] = [0xff; 9];
-    let word = |at: usize| {
-        let four = bytes.get(at..)?.first_chunk()?;
-        Some(u32::from_be_bytes(*four))
-    };
-    let payload = bytes.get(HEADER_BYTES..).unwrap_or_default();
-    if word(0) != Some(COOKIE) || word(4).is_none_or(|length| length as usize != payload.len()) {
-        return Err("is no whole histogram".to_owned());
-    }
-    if payload.windows(9).any(|nine| nine == LEAST_COUNT) {
-        return Err("has a count that none can be".to_owned());
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
-
-    fn encoded(histogram: &Histogram<u64>) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        V2Serializer::new()
-            .serialize(histogram, &mut bytes)
-            .unwrap();
-        bytes
-    }
-
-    #[test]
-    fn a_damaged_histogram_is_refused_and_takes_no_more_memory_than_a_whole_one() {
-        let whole = encoded(&histogram(1..=1000));
-        assert_eq!(decode(&STANDARD.encode(&whole)).unwrap().len(), 1000);
-        let refused = |bytes: &[u8]| decode(&STANDARD.encode(bytes)).unwrap_err();
-        // Four gigabytes are announced.
-        let mut large = whole.clone();
-        large[4..8].fill(0xff);
-        assert_eq!(refused(&large), "is no whole histogram");
-        assert_eq!(refused(&whole[..whole.len() - 1]), "is no whole histogram");
-        assert_eq!(refused(b""), "is no whole histogram");
-        let mut least = whole.clone();
-        least.splice(40.., [0xff; 9]);
-        least[4..8].copy_from_slice(&9u32.to_be_bytes());
-        assert_eq!(refused(&least), "has a count that none can be");
-        let mut compressed = Vec::new();
-        let mut serializer = V2DeflateSerializer::new();
-        serializer
-            .serialize(&histogram(1..=1000), &mut compressed)
-            .unwrap();
-        assert_eq!(refused(&compressed), "is no whole histogram");
-        for at in 0..whole.len() {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 0x81;
-            let _ = decode(&STANDARD.encode(&damaged)).map(|found| curve(&found));
-        }
-    }
-
-    fn histogram(values: std::ops::RangeInclusive<u64>) -> Histogram<u64> {
-        let mut histogram = Histogram::new(3).unwrap();
-        values.for_each(|value| histogram.record(value).unwrap());
-        histogram
-    }
-
-    #[test]
-    fn a_curve_goes_as_far_as_ten_operations_lie_beyond_it() {
-        let curve = curve(&histogram(1..=1000));
-        assert_eq!(curve.first(), Some(&(50.0, 500)));
-        assert_eq!(curve.last(), Some(&(99.0, 990)));
-        assert!(curve.contains(&(98.0, 980)), "{curve:?}");
-        assert!(curve.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1));
-    }
-
-    #[test]
-    fn a_curve_of_few_operations_has_no_point() {
-        assert_eq!(curve(&histogram(1..=19)), []);
-        assert_eq!(curve(&histogram(1..=20)), [(50.0, 10)]);
-        assert_eq!(curve(&Histogram::new(3).unwrap()), []);
-    }
 }

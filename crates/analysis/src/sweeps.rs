@@ -1,7 +1,37 @@
 //! Sweeps over the size of values: their comparisons put together.
 
-use crate::{ComparisonOutcome, SweepOutcome, SweepPoint, Verdict, crossover, interpolated_roots};
-use stowplan_model::{CellFailure, Comparison, Plan, Role, Sweep};
+use crate::{ComparisonOutcome, Crossover, SweepPoint, Verdict, crossover, interpolated_roots};
+use serde::Serialize;
+use stowplan_model::{CellFailure, Comparison, Plan, Role, Sweep, Workload};
+
+/// Two stores compared at many sizes of values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepOutcome {
+    /// The sweep, with the names of its stores.
+    pub sweep: Sweep,
+    /// What was done to them.
+    pub workload: Workload,
+    /// Whether both promise the same for what they wrote; true for reads.
+    pub same_durability: bool,
+    /// The sizes of which anything was measured, rising; a ratio is time of B over time of A. A
+    /// size that ran and failed has no figure; one that was only planned is no point.
+    pub points: Vec<SweepPoint>,
+    /// The comparison that each point comes from, in the order of the points.
+    pub comparisons: Vec<String>,
+    /// Comparisons that ran and count for nothing: their sizes were measured again.
+    pub superseded: Vec<String>,
+    /// Comparisons that were planned and never ran.
+    pub unmeasured: Vec<String>,
+    /// Every size that was planned, measured or not, rising.
+    pub planned: Vec<u64>,
+    /// Bytes that the stores A and B took on disk, allocated, per byte of the values, in the order of the
+    /// points; nothing where it is not known.
+    pub space: Vec<[Option<f64>; 2]>,
+    /// What they say together.
+    pub finding: Crossover,
+    /// Sizes at which the interpolated ratio crosses 1: for drawing, nothing is claimed of them.
+    pub roots: Vec<f64>,
+}
 
 /// One outcome per sweep of the plan.
 pub(crate) fn outcomes(

@@ -6,8 +6,7 @@
 //! neither moments nor a density at the percentile, so that it holds for maxima of heavy tails as for
 //! medians (docs/method.md, "Slow operations").
 
-use crate::{CellSummary, ComparisonOutcome, summary::decode};
-use serde::Serialize;
+use crate::latency::decode;
 use stowplan_model::{Measurement, Statistic};
 
 /// The figure of one block, in nanoseconds; nothing where it has fewer operations than that takes, or their
@@ -22,41 +21,6 @@ pub(crate) fn of_block(block: &Measurement, measure: Statistic) -> Option<u64> {
         Statistic::Max => histogram.max(),
         _ => histogram.value_at_quantile(share),
     })
-}
-
-/// From how many operations something is claimed of slow ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Basis {
-    /// Operations of the median block.
-    pub of_a_block: u64,
-    /// Of all blocks together.
-    pub operations: u64,
-    /// Those of them that are expected beyond the percentile; of the slowest of each block, the blocks.
-    pub beyond: u64,
-}
-
-impl Basis {
-    /// That of a cell; nothing where times of all operations are compared, or nothing was measured.
-    #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a number of operations"
-    )]
-    pub fn of(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<Self> {
-        let share = comparison.measure.share()?;
-        let rounds = cell.rounds as u64;
-        let beyond = match comparison.measure {
-            Statistic::Max => rounds,
-            _ => (cell.operations as f64 * (1.0 - share)).round() as u64,
-        };
-        Some(Self {
-            of_a_block: cell.operations.checked_div(rounds)?,
-            operations: cell.operations,
-            beyond,
-        })
-    }
 }
 
 #[cfg(test)]

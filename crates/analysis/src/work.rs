@@ -4,7 +4,7 @@
 //! do the same work are rivals for the title of the fastest (docs/method.md, "Work equivalence"),
 //! labels and reports say what differs, and two results are compared only where nothing does.
 
-use crate::{CellSummary, estimate::median};
+use crate::estimate::median;
 use serde::Serialize;
 use stowplan_model::{
     AccessOrder, CacheState, Cell, Delivery, EarlierPhases, Measurement, Mix, Neighbours,
@@ -205,14 +205,6 @@ pub(crate) fn work_differences_of(ours: &Cell, theirs: &Cell) -> Vec<WorkDiffere
         .collect()
 }
 
-/// The same of two cells that were measured.
-#[must_use]
-pub fn work_differences(ours: &CellSummary, theirs: &CellSummary) -> Vec<WorkDifference> {
-    let asked = work_differences_of(&ours.cell, &theirs.cell);
-    let shared = [ours, theirs].map(|cell| cell.operations_per_commit);
-    measured_too(asked, shared)
-}
-
 /// Differences of what was asked for, and what was measured besides: writes that shared transactions
 /// of other sizes, given for both cells, although nothing else was asked for.
 pub(crate) fn measured_too(
@@ -259,10 +251,4 @@ pub(crate) fn operations_per_commit<'a>(
     }
     let operations = median(blocks.map(|m| m.operations as f64).collect())?;
     Some((operations as u64).min(most))
-}
-
-/// Whether two cells do the same work, so that a ratio between them is one of stores.
-#[must_use]
-pub fn same_work(ours: &CellSummary, theirs: &CellSummary) -> bool {
-    work_differences(ours, theirs).is_empty()
 }

@@ -11,7 +11,6 @@ use crate::document::{
     Block, Detail, Document, Look, Section, Tone, notice, paragraph, remark, strong,
 };
 use crate::{json, run, value, wording};
-use serde::Serialize;
 use stowplan_analysis::calibration::{Calibration, LimitStatus, metric_of};
 use stowplan_analysis::{Analysis, Metric};
 
@@ -61,33 +60,19 @@ fn outcome(calibration: &Calibration) -> Block {
     Block::from(panel).at(Detail::Answer)
 }
 
-#[derive(Serialize)]
-struct Json<'a> {
-    verdict: String,
-    advice: Vec<&'static str>,
-    host: &'a str,
-    started: &'a str,
-    seconds: Option<f64>,
-    tool_version: &'a str,
-    #[serde(flatten)]
-    calibration: &'a Calibration,
-}
-
 /// As one JSON document, ended by a newline. Times are nanoseconds, shares from 0 to 1.
 ///
 /// # Errors
 /// None that is known: every key is a text.
 pub fn json(calibration: &Calibration, analysis: &Analysis) -> Result<String, serde_json::Error> {
     let run = &analysis.run;
-    let content = Json {
-        verdict: verdict(calibration),
-        advice: advice(calibration),
-        host: &run.environment.host,
-        started: &run.started,
-        seconds: analysis.end.as_ref().map(|end| end.seconds),
-        tool_version: &run.environment.tool_version,
-        calibration,
-    };
+    let mut content = serde_json::to_value(calibration)?;
+    content["verdict"] = verdict(calibration).into();
+    content["advice"] = advice(calibration).into();
+    content["host"] = run.environment.host.as_str().into();
+    content["started"] = run.started.as_str().into();
+    content["seconds"] = analysis.end.as_ref().map(|end| end.seconds).into();
+    content["tool_version"] = run.environment.tool_version.as_str().into();
     json::of("calibration", &content)
 }
 

@@ -45,16 +45,12 @@ impl Proportion {
 
     /// Whether the share is at most `most`.
     pub(crate) fn at_most(&self, most: f64) -> LimitStatus {
-        self.share.map_or(LimitStatus::Unknown, |share| {
-            LimitStatus::of(&share, |value| value <= most)
-        })
+        LimitStatus::of(self.share, |value| value <= most)
     }
 
     /// Whether the share is at least `least`.
     pub(crate) fn at_least(&self, least: f64) -> LimitStatus {
-        self.share.map_or(LimitStatus::Unknown, |share| {
-            LimitStatus::of(&share, |value| value >= least)
-        })
+        LimitStatus::of(self.share, |value| value >= least)
     }
 }
 

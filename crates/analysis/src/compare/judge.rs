@@ -3,19 +3,19 @@
 use super::{
     ALPHA, CellChange, Change, ChangeVerdict, Decides, FloorShift, ResourceChange, Resources,
     Turns, Unit,
-    mann_whitney::{MAX_SAMPLE, Shift},
+    mann_whitney::MAX_SAMPLE,
     matching::{Pair, Place, Sessions, comparable, shown_differences},
     neighbours::{Most, Neighbours},
     rounds::ByRounds,
-    student::{self, Welch},
 };
 use crate::{
     Interval, Metric,
-    builds::Paired,
+    blocks::{location, logs},
     estimate::MIN_ROUNDS,
     estimate::median,
     quantity,
-    summary::{location, logs},
+    spread::Paired,
+    student::{self, Welch},
 };
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -147,12 +147,7 @@ impl Criteria<'_> {
                 let metric = side.first.comparison.metric;
                 let times = side.all().map(|place| level(&times(place), metric));
                 let times: Vec<f64> = times.collect::<Option<_>>()?;
-                let mean = student::mean(&times, ALPHA)?;
-                Some(Interval {
-                    estimate: mean.estimate.exp(),
-                    low: mean.low.exp(),
-                    high: mean.high.exp(),
-                })
+                Some(student::mean(&times, ALPHA)?.by(f64::exp))
             }
         }
     }
@@ -427,7 +422,7 @@ impl Samples {
     /// The shift with its interval, and the p value that it is more than `limit`. That the widened
     /// interval lies above a threshold is that the interval itself lies above the threshold and what
     /// it is widened by, so that the p value of the widened one is that of this sum.
-    fn test(&self, unit: Unit, limit: f64) -> Option<(Shift, f64)> {
+    fn test(&self, unit: Unit, limit: f64) -> Option<(Interval, f64)> {
         match unit {
             Unit::Round => {
                 let found = ByRounds::of(self.base.first()?, self.new.first()?)?;

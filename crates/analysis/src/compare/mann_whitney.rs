@@ -1,19 +1,11 @@
 //! The shift between two independent samples: the estimate of Hodges and Lehmann, and the interval
 //! that inverts the test of Mann, Whitney and Wilcoxon exactly.
 
-use crate::{estimate::median, wilcoxon::rank_within};
+use crate::{estimate::median, interval::Interval, wilcoxon::rank_within};
 
 /// The largest sample for which the exact distribution is computed. Comparisons have at most 40
 /// rounds; the cap bounds the work on a file that claims more (100 and 100: 0.1 s).
 pub const MAX_SAMPLE: usize = 100;
-
-/// By how much values of one sample are above those of another, with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shift {
-    pub(super) estimate: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
 
 /// All differences `y − x` between two independent samples, and how often chance has so many of them on
 /// one side.
@@ -53,9 +45,9 @@ impl Differences {
     /// It holds for any two distributions of the same shape, and with ties it covers more, not less.
     ///
     /// Nothing if a sample is too small for an interval at this `alpha`.
-    pub(super) fn shift(&self, alpha: f64) -> Option<Shift> {
+    pub(super) fn shift(&self, alpha: f64) -> Option<Interval> {
         let rank = rank_within(&self.chance, alpha)?;
-        Some(Shift {
+        Some(Interval {
             estimate: self.estimate,
             low: *self.sorted.get(rank - 1)?,
             high: *self.sorted.get(self.sorted.len() - rank)?,
@@ -120,7 +112,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Shift> {
+    fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Interval> {
         Differences::of(base, new)?.shift(alpha)
     }
 

@@ -7,108 +7,100 @@ use crate::{
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_model::{
-    CacheState, Cell, CellId, DatasetSpec, DurabilityClaim, Origin, Role, Settings,
-};
+use stowplan_model::{Cell, CellId, DatasetSpec, Origin, Role, Settings};
 
 /// Why a cell cannot be compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Obstacle {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Obstacle {
+    /// Which kind of reason it is.
+    pub kind: ObstacleKind,
+    /// The result that it is of, where it is of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side: Option<ResultSide>,
+    /// What is not the same, or how much each has of what is too little.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+    /// What happened, or what a store cannot do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// A kind of reasons for which cells are not compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ObstacleKind {
     /// Only one of the results has it.
-    OnlyIn {
-        /// Which one.
-        side: ResultSide,
-    },
+    OnlyIn,
     /// Both have it, and the user had one of them compared with another cell.
     PairedOtherwise,
     /// The store cannot do it with the settings of one of them.
-    NotApplicable {
-        /// Of which one.
-        side: ResultSide,
-        /// What it cannot do.
-        why: String,
-    },
+    NotApplicable,
     /// The values are not the same bytes.
-    Dataset {
-        /// In what they differ.
-        differences: Vec<Difference>,
-    },
+    Dataset,
     /// Something else was done.
-    Workload {
-        /// In what it differs.
-        differences: Vec<Difference>,
-    },
+    Workload,
     /// The page cache was in another state.
-    CacheState {
-        /// In BASE.
-        base: CacheState,
-        /// In NEW.
-        new: CacheState,
-    },
+    CacheState,
     /// The store promised something else for what was written.
-    Durability {
-        /// In BASE.
-        base: DurabilityClaim,
-        /// In NEW.
-        new: DurabilityClaim,
-    },
+    Durability,
     /// It failed.
-    Failed {
-        /// In which result.
-        side: ResultSide,
-        /// What happened.
-        message: String,
-    },
+    Failed,
     /// There is no interval of so few rounds.
-    TooFewRounds {
-        /// Rounds in BASE.
-        base: usize,
-        /// Rounds in NEW.
-        new: usize,
-        /// The fewest for which there is one.
-        needed: usize,
-    },
+    TooFewRounds,
     /// One has corrected time, the other wall time only.
-    Clock {
-        /// Time in BASE.
-        base: Metric,
-        /// Time in NEW.
-        new: Metric,
-    },
+    Clock,
     /// Two identical cells differed by more than noise explains.
-    Unreliable {
-        /// In which result.
-        side: ResultSide,
-    },
+    Unreliable,
     /// The sessions of one side did not do the same.
-    NotAlike {
-        /// Of which side.
-        side: ResultSide,
-        /// In what one of them differs from the first.
-        differences: Vec<Difference>,
-    },
+    NotAlike,
     /// It failed, has too few rounds or is unreliable in so many sessions that too few are left.
-    TooFewSessions {
-        /// Sessions of BASE that are left.
-        base: usize,
-        /// Sessions of NEW.
-        new: usize,
-        /// The fewest of a side.
-        needed: usize,
-    },
+    TooFewSessions,
+}
+
+impl From<ObstacleKind> for Obstacle {
+    fn from(kind: ObstacleKind) -> Self {
+        Self {
+            kind,
+            side: None,
+            differences: Vec::new(),
+            message: None,
+        }
+    }
+}
+
+impl ObstacleKind {
+    fn on(self, side: ResultSide) -> Obstacle {
+        Obstacle {
+            side: Some(side),
+            ..self.into()
+        }
+    }
+
+    /// Nothing without a difference.
+    fn by(self, differences: Vec<Difference>) -> Option<Obstacle> {
+        (!differences.is_empty()).then(|| Obstacle {
+            differences,
+            ..self.into()
+        })
+    }
+
+    /// So many of something on both sides.
+    fn few(self, what: &str, [base, new]: [usize; 2]) -> Obstacle {
+        let numbers = Difference::of(what, Some(base.to_string()), Some(new.to_string()));
+        Obstacle {
+            differences: vec![numbers],
+            ..self.into()
+        }
+    }
 }
 
 impl Obstacle {
     /// Whether the same was asked of both, and only what was measured cannot be compared.
     pub(super) fn is_of_measurement(&self) -> bool {
+        use ObstacleKind::{Clock, Failed, TooFewRounds, TooFewSessions, Unreliable};
         matches!(
-            self,
-            Self::Failed { .. }
-                | Self::TooFewRounds { .. }
-                | Self::Clock { .. }
-                | Self::Unreliable { .. }
-                | Self::TooFewSessions { .. }
+            self.kind,
+            Failed | TooFewRounds | Clock | Unreliable | TooFewSessions
         )
     }
 }
@@ -243,7 +235,10 @@ impl<'a> Sessions<'a> {
             let found = differences_within(self.first, *place);
             (!found.is_empty()).then_some(found)
         })?;
-        Some(Obstacle::NotAlike { side, differences })
+        Some(Obstacle {
+            differences,
+            ..ObstacleKind::NotAlike.on(side)
+        })
     }
 }
 
@@ -300,17 +295,20 @@ pub(super) fn matching<'a>(
 fn alone(place: Place<'_>, side: ResultSide, others: &[&Analysis]) -> (CellId, Vec<Obstacle>) {
     let mut namesakes = others.iter().flat_map(|other| Place::all(other));
     if namesakes.any(|other| other.id() == place.id()) {
-        return (place.id().clone(), vec![Obstacle::PairedOtherwise]);
+        return (
+            place.id().clone(),
+            vec![ObstacleKind::PairedOtherwise.into()],
+        );
     }
     let mut comparisons = others.iter().flat_map(|other| &other.comparisons);
     let there = comparisons.find(|comparison| comparison.id == place.comparison.id);
     let why = there.and_then(|there| there.not_applicable.get(&place.cell.cell.label));
     let obstacle = match why {
-        Some(why) => Obstacle::NotApplicable {
-            side: side.other(),
-            why: why.clone(),
+        Some(why) => Obstacle {
+            message: Some(why.clone()),
+            ..ObstacleKind::NotApplicable.on(side.other())
         },
-        None => Obstacle::OnlyIn { side },
+        None => ObstacleKind::OnlyIn.on(side),
     };
     (place.id().clone(), vec![obstacle])
 }
@@ -340,22 +338,29 @@ pub(super) fn comparable(pair: Pair<'_>, unit: Unit) -> Result<Pair<'_>, Vec<Obs
 
 fn of_usable_sessions<'a>(pair: &Pair<'a>) -> Result<Pair<'a>, Obstacle> {
     let (base, new) = (pair.base.usable(), pair.new.usable());
-    let too_few = Obstacle::TooFewSessions {
-        base: base.len(),
-        new: new.len(),
-        needed: MIN_SESSIONS,
-    };
-    if base.len().min(new.len()) < MIN_SESSIONS {
+    let left = [base.len(), new.len()];
+    let too_few = ObstacleKind::TooFewSessions.few("sessions", left);
+    if left.into_iter().min() < Some(MIN_SESSIONS) {
         return Err(too_few);
     }
-    let mut metrics = base.iter().chain(&new).map(|place| place.comparison.metric);
-    let first = metrics.next();
-    let other = metrics.find(|metric| Some(*metric) != first);
-    if let Some((base, new)) = first.zip(other) {
-        return Err(Obstacle::Clock { base, new });
+    let first = base[0];
+    let mut places = base.iter().chain(&new);
+    match places.find_map(|place| other_clock(first, *place)) {
+        Some(other) => Err(other),
+        None => {
+            let sides = Sessions::of(base).zip(Sessions::of(new));
+            sides.map(|(base, new)| Pair { base, new }).ok_or(too_few)
+        }
     }
-    let sides = Sessions::of(base).zip(Sessions::of(new));
-    sides.map(|(base, new)| Pair { base, new }).ok_or(too_few)
+}
+
+/// That one has corrected time and the other does not.
+fn other_clock(base: Place<'_>, new: Place<'_>) -> Option<Obstacle> {
+    let clock = |place: Place<'_>| match place.comparison.metric {
+        Metric::Corrected => "corrected time".to_owned(),
+        Metric::Wall => "wall time".to_owned(),
+    };
+    ObstacleKind::Clock.by(differences([("clock", clock(base), clock(new))]))
 }
 
 /// Why these two cells cannot be compared; nothing if they can be. What was asked for comes first:
@@ -371,28 +376,18 @@ fn obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
 
 /// In what these two were asked for something else.
 fn asked_obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
-    let mut asked = Vec::new();
-    let datasets = dataset_differences(base.dataset(), new.dataset());
-    if !datasets.is_empty() {
-        asked.push(Obstacle::Dataset {
-            differences: datasets,
-        });
-    }
-    let workloads = workload_obstacles(&base.cell.cell, &new.cell.cell);
-    if !workloads.is_empty() {
-        asked.push(Obstacle::Workload {
-            differences: workloads,
-        });
-    }
-    let (ours, theirs) = (&base.cell.cell.workload, &new.cell.cell.workload);
-    if ours.cache != theirs.cache {
-        asked.push(Obstacle::CacheState {
-            base: ours.cache,
-            new: theirs.cache,
-        });
-    }
-    asked.extend(other_promise(base, new));
-    asked
+    let (ours, theirs) = (&base.cell.cell, &new.cell.cell);
+    let work = cell_differences(ours, theirs).into_iter();
+    let (cache, work): (Vec<_>, Vec<_>) =
+        work.partition(|difference| matches!(difference, WorkDifference::Cache(_)));
+    let worded = |all: Vec<WorkDifference>| all.into_iter().map(worded).collect();
+    let asked = [
+        ObstacleKind::Dataset.by(dataset_differences(base.dataset(), new.dataset())),
+        ObstacleKind::Workload.by(worded(work)),
+        ObstacleKind::CacheState.by(worded(cache)),
+        other_promise(ours, theirs),
+    ];
+    asked.into_iter().flatten().collect()
 }
 
 /// In what two sessions of one side differ that ought to be the same in all of them.
@@ -401,9 +396,7 @@ fn differences_within(first: Place<'_>, other: Place<'_>) -> Vec<Difference> {
     let (ours, theirs) = (&first.cell.cell, &other.cell.cell);
     let workloads = cell_differences(ours, theirs);
     found.extend(workloads.into_iter().map(worded));
-    let promises = [ours, theirs].map(|cell| cell.capabilities.durability.to_string());
-    let [was, is] = promises;
-    found.extend(differences([("durability promise", was, is)]));
+    found.extend(promises(ours, theirs));
     found.extend(shown_differences(first, other));
     found
 }
@@ -418,49 +411,45 @@ pub(super) fn is_floor(pair: &Pair<'_>) -> bool {
     floors && base.id() == new.id() && shown_differences(base, new).is_empty()
 }
 
+fn promises(base: &Cell, new: &Cell) -> Vec<Difference> {
+    let [ours, theirs] = [base, new].map(|cell| cell.capabilities.durability.to_string());
+    differences([("durability promise", ours, theirs)])
+}
+
 /// A floor is no store, and promises nothing that anyone would choose it for.
-fn other_promise(base: Place<'_>, new: Place<'_>) -> Option<Obstacle> {
-    let (a, b) = (&base.cell.cell, &new.cell.cell);
-    let (ours, theirs) = (a.capabilities.durability, b.capabilities.durability);
-    let promises = a.workload.operation.writes() || b.workload.operation.writes();
-    let stores = a.role != Role::Floor && b.role != Role::Floor;
-    (promises && stores && ours != theirs).then_some(Obstacle::Durability {
-        base: ours,
-        new: theirs,
-    })
+fn other_promise(base: &Cell, new: &Cell) -> Option<Obstacle> {
+    let both = [base, new];
+    let writes = both.iter().any(|cell| cell.workload.operation.writes());
+    let stores = both.iter().all(|cell| cell.role != Role::Floor);
+    let promises = promises(base, new);
+    ObstacleKind::Durability
+        .by(promises)
+        .filter(|_| writes && stores)
 }
 
 fn measured_obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
     let sides = [(ResultSide::Base, base), (ResultSide::New, new)];
     let failed = sides.into_iter().filter_map(|(side, place)| {
-        let message = place.failure()?.to_owned();
-        Some(Obstacle::Failed { side, message })
+        Some(Obstacle {
+            message: Some(place.failure()?.to_owned()),
+            ..ObstacleKind::Failed.on(side)
+        })
     });
     let failed: Vec<Obstacle> = failed.collect();
     if !failed.is_empty() {
         return failed;
     }
-    let rounds = (base.cell.rounds, new.cell.rounds);
-    if rounds.0.min(rounds.1) < MIN_ROUNDS {
-        return vec![Obstacle::TooFewRounds {
-            base: rounds.0,
-            new: rounds.1,
-            needed: MIN_ROUNDS,
-        }];
+    let rounds = [base.cell.rounds, new.cell.rounds];
+    if rounds.into_iter().min() < Some(MIN_ROUNDS) {
+        return vec![ObstacleKind::TooFewRounds.few("rounds", rounds)];
     }
-    let (ours, theirs) = (base.comparison.metric, new.comparison.metric);
-    let mut found = Vec::new();
-    if ours != theirs {
-        found.push(Obstacle::Clock {
-            base: ours,
-            new: theirs,
-        });
-    }
-    let unreliable = sides
+    let sides = sides.into_iter();
+    let unreliable = sides.filter(|(_, place)| !place.comparison.reliable);
+    let unreliable = unreliable.map(|(side, _)| ObstacleKind::Unreliable.on(side));
+    other_clock(base, new)
         .into_iter()
-        .filter(|(_, place)| !place.comparison.reliable);
-    found.extend(unreliable.map(|(side, _)| Obstacle::Unreliable { side }));
-    found
+        .chain(unreliable)
+        .collect()
 }
 
 fn dataset_differences(base: Option<&DatasetSpec>, new: Option<&DatasetSpec>) -> Vec<Difference> {
@@ -485,14 +474,6 @@ fn dataset_differences(base: Option<&DatasetSpec>, new: Option<&DatasetSpec>) ->
         ("content", content.to_string(), new.content.to_string()),
         ("seed", seed.to_string(), new.seed.to_string()),
     ])
-}
-
-/// In what the workloads differ; the state of the page cache is an obstacle of its own.
-fn workload_obstacles(base: &Cell, new: &Cell) -> Vec<Difference> {
-    let all = cell_differences(base, new).into_iter();
-    all.filter(|difference| !matches!(difference, WorkDifference::Cache(_)))
-        .map(worded)
-        .collect()
 }
 
 fn worded(difference: WorkDifference) -> Difference {

@@ -4,7 +4,7 @@
 use super::judge::{baselines, level, ratios, times};
 use super::matching::Pair;
 use super::{Metric, Unit};
-use crate::builds::Paired;
+use crate::spread::Paired;
 use stowplan_model::CellId;
 
 /// How far every cell shifted, as natural logarithms.

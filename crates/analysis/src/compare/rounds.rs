@@ -1,7 +1,9 @@
 //! The shift between one session of each side, by their rounds and by the builds that these met.
 
-use super::mann_whitney::{Differences, Shift};
-use crate::builds::{DesignEffect, Paired, effect_on_shift};
+use super::design::{DesignEffect, effect_on_shift};
+use super::mann_whitney::Differences;
+use crate::interval::Interval;
+use crate::spread::Paired;
 
 /// So often the range of a p value is halved, by its logarithm: to less than a millionth of itself.
 const HALVINGS: u32 = 30;
@@ -28,10 +30,10 @@ impl ByRounds {
     }
 
     /// The shift with the interval that misses it with the probability `alpha`.
-    pub(super) fn shift(&self, alpha: f64) -> Option<Shift> {
+    pub(super) fn shift(&self, alpha: f64) -> Option<Interval> {
         let of_rounds = self.differences.shift(alpha)?;
         let (estimate, factor) = (of_rounds.estimate, self.effect.factor(alpha));
-        Some(Shift {
+        Some(Interval {
             estimate,
             low: estimate - factor * (estimate - of_rounds.low),
             high: estimate + factor * (of_rounds.high - estimate),

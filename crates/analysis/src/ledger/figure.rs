@@ -5,7 +5,7 @@
 //! times is the one that charts and tables show, at the look at which it was decided.
 //!
 //! Cells of several comparisons share no rounds: each side is located by itself, builds included, and
-//! what both come to follows from their intervals ([`super::span`]), widened by the noise floors of
+//! what both come to follows from their intervals ([`crate::interval`]), widened by the noise floors of
 //! both. What a machine drifts by between two comparisons is not in it; bounds of such claims should
 //! be factors, not percents.
 //!
@@ -14,8 +14,8 @@
 
 use super::{ClaimVerdict, Evidence, MissingCell};
 use crate::blocks::{Blocks, Span, log_time};
-use crate::builds::Paired;
 use crate::ladder::Measured;
+use crate::spread::Paired;
 use crate::spread::Spread;
 use crate::{ALPHA_PER_LOOK, CellSummary, Estimate, Interval, Metric, charts};
 use serde::Serialize;
@@ -299,14 +299,8 @@ fn alone(values: &Values, measure: ClaimMeasure, floor: f64) -> Option<(Interval
         return Some((log.widened(floor).by(f64::exp), rounds));
     }
     let values: Vec<f64> = values.values().map(|(value, _)| *value).collect();
-    let Estimate {
-        estimate,
-        low,
-        high,
-        n,
-        ..
-    } = Estimate::median(&values, ALPHA_PER_LOOK)?;
-    Some((Interval::new(estimate, low, high), n))
+    let found = Estimate::median(&values, ALPHA_PER_LOOK)?;
+    Some((found.into(), found.n))
 }
 
 /// By round: a value, and the builds that it was measured on, as far as they are known.
@@ -429,8 +423,7 @@ fn estimated(rounds: &[Paired], measure: ClaimMeasure) -> Option<(Interval, usiz
             Estimate::median(&values, ALPHA_PER_LOOK)?
         }
     };
-    let interval = Interval::new(found.estimate, found.low, found.high);
-    Some((interval, found.n))
+    Some((found.into(), found.n))
 }
 
 /// A number for each combination of builds that cells of one side were measured on.
@@ -462,10 +455,7 @@ fn counted(
             }
             found
         });
-        each.reduce(|(a, m), (b, n)| {
-            let sum = Interval::new(a.estimate + b.estimate, a.low + b.low, a.high + b.high);
-            (sum, m.min(n))
-        })
+        each.reduce(|(a, m), (b, n)| (a.plus(b), m.min(n)))
     };
     let (of, to) = (side(&test.of), side(&test.to));
     let ((of, stores), (to, others)) = (of?, to?);

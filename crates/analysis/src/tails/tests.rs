@@ -1,5 +1,5 @@
 use super::*;
-use crate::builds::Paired;
+use crate::spread::Paired;
 use crate::stopping::ALPHA_PER_LOOK;
 use crate::{Estimate, percentiles::below};
 use hdrhistogram::Histogram;

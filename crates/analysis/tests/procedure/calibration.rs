@@ -245,13 +245,13 @@ fn a_tool_that_measures_truly_passes_with_the_figures_that_were_put_in() {
         .known
         .costs
         .iter()
-        .map(|cost| cost.error_ns().unwrap().estimate)
+        .map(|cost| cost.error_ns().unwrap())
         .collect();
     near(errors[0], 2.0 + 0.2, 0.2);
     near(errors[1], 2.0 + 2.0, 2.0);
     near(errors[2], 2.0 + 20.0, 20.0);
     assert_eq!(
-        (found.identical.claims.count, found.identical.claims.of),
+        (found.identical.claimed.count, found.identical.claimed.of),
         (0, 4)
     );
     let ten = &found.different[0];
@@ -305,7 +305,7 @@ fn a_difference_within_the_zone_is_a_false_claim_where_the_interval_excludes_1()
     };
     let found = made.found();
     assert_eq!(found.identical.verdicts, [(Verdict::Equivalent, 20)].into());
-    assert_eq!(found.identical.claims.count, 4);
+    assert_eq!(found.identical.claimed.count, 4);
     assert_eq!(made.failing(), [Subject::Identical]);
 }
 
@@ -320,8 +320,8 @@ fn unusable(made: Made, [unreliable, lost]: [u32; 2], status: LimitStatus) {
         planned: made.sessions[0],
     };
     assert_eq!(identical.unusable, unusable);
-    assert_eq!(identical.claims.count, 0);
-    assert_eq!(identical.claims.of, made.sessions[0] - unreliable - lost);
+    assert_eq!(identical.claimed.count, 0);
+    assert_eq!(identical.claimed.of, made.sessions[0] - unreliable - lost);
     assert_eq!(identical.status, status);
     assert_eq!(found.passed, status.passes());
 }

@@ -3,8 +3,8 @@
 use crate::support::{Random, analysis, block_of_log, cell, comparison, id};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{
-    CellChange, ChangeVerdict, Changes, Decides, NotCompared, Obstacle, PairingError, Question,
-    ResultSide, Turns, Unit, compare, compare_sessions, judge_together,
+    CellChange, ChangeVerdict, Changes, Decides, NotCompared, Obstacle, ObstacleKind, PairingError,
+    Question, ResultSide, Turns, Unit, compare, compare_sessions, judge_together,
 };
 use stowplan_model::{Comparison, Role, Value};
 
@@ -247,12 +247,15 @@ fn a_session_in_which_a_cell_cannot_be_used_is_left_out_as_long_as_two_are_left(
     assert_eq!((other.base_sessions, other.new_sessions), (4, 2));
     new[0].comparisons[0].reliable = false;
     let found = changes(&base, &new);
-    let left = Obstacle::TooFewSessions {
-        base: 4,
-        new: 1,
-        needed: 2,
+    let [left] = obstacles(&found) else {
+        panic!("{found:?}");
     };
-    assert_eq!(obstacles(&found), [left]);
+    assert_eq!(left.kind, ObstacleKind::TooFewSessions);
+    let sessions = &left.differences[0];
+    assert_eq!(
+        (sessions.base.as_deref(), sessions.new.as_deref()),
+        (Some("4"), Some("1"))
+    );
     assert!(found.unresolved().any(|cell| *cell == id("other")));
 }
 
@@ -262,10 +265,14 @@ fn sessions_of_one_side_that_did_not_do_the_same_are_none_of_the_same_program() 
     let settings = &mut base[2].comparisons[0].cells[2].cell.settings;
     settings.set("layout", Value::Word("tree".to_owned()));
     let found = changes(&base, &new);
-    let [Obstacle::NotAlike { side, differences }] = obstacles(&found) else {
+    let [alike] = obstacles(&found) else {
         panic!("{found:?}");
     };
-    assert_eq!((*side, &*differences[0].what), (ResultSide::Base, "layout"));
+    assert_eq!(
+        (alike.kind, alike.side),
+        (ObstacleKind::NotAlike, Some(ResultSide::Base))
+    );
+    assert_eq!(alike.differences[0].what, "layout");
     assert!(
         found.unresolved().next().is_none(),
         "no measuring mends that"

@@ -9,8 +9,7 @@ use crate::value::{self, NOTHING, count, percent, time};
 use crate::wording;
 use stowplan_analysis::Verdict;
 use stowplan_analysis::calibration::{
-    Calibration, ColdFinding, CostFinding, DifferentSeries, IdenticalSeries, KnownCost, KnownCosts,
-    LimitStatus, Proportion, VerdictCounts,
+    Calibration, ColdFinding, KnownCost, KnownCosts, LimitStatus, Proportion, Series, VerdictCounts,
 };
 
 /// One figure.
@@ -97,7 +96,10 @@ pub(super) fn panels(calibration: &Calibration) -> Vec<Block> {
         known("Known costs, recovered", &calibration.known, None),
     ];
     panels.extend(busy);
-    panels.push(identical(&calibration.identical));
+    panels.push(identical(
+        &calibration.identical,
+        &calibration.identical_parts,
+    ));
     panels.push(different(&calibration.different));
     panels.push(cold_and_warm(calibration));
     panels
@@ -115,11 +117,11 @@ fn clock(calibration: &Calibration) -> Block {
     panel("Clock", about, &rows)
 }
 
-fn cost(name: &str, cost: &CostFinding) -> Row {
+fn cost(name: &str, cost: &KnownCost) -> Row {
     let found = value::maybe(cost.found_ns, |found| {
-        format!("{}, {} blocks", nanoseconds(&found), cost.blocks)
+        format!("{}, {} blocks", nanoseconds(&found), cost.rounds)
     });
-    let limit = format!("may be {} ns", cost.budget_ns);
+    let limit = format!("may be {} ns", cost.allowed_ns);
     Row::of(cost.status, name, found, limit)
 }
 
@@ -145,8 +147,8 @@ fn known_row(cost: &KnownCost) -> Row {
     let short = cost.known_ns < 1_000.0;
     let found = value::maybe(cost.found_ns.zip(cost.error_ns()), |(found, error)| {
         let error = match short {
-            true => format!("{} ns", signed(error.estimate)),
-            false => signed_percent(error.estimate / cost.known_ns),
+            true => format!("{} ns", signed(error)),
+            false => signed_percent(error / cost.known_ns),
         };
         format!("{error} ({})", nanoseconds(&found))
     });
@@ -158,13 +160,13 @@ fn known_row(cost: &KnownCost) -> Row {
     Row::of(cost.status, &time(cost.known_ns), found, limit)
 }
 
-fn identical(series: &IdenticalSeries) -> Block {
+fn identical(series: &Series, parts: &[Series]) -> Block {
     let left_out = unusable(", ", &series.unusable);
-    let claims = format!("in {}{left_out}", proportion(&series.claims));
+    let claims = format!("in {}{left_out}", proportion(&series.claimed));
     let (status, limit) = (series.status, "may be 5%");
     let mut rows = vec![Row::of(status, "false claims", claims, limit)];
-    rows.extend(series.parts.iter().map(|part| {
-        let claims = format!("in {}", proportion(&part.claims));
+    rows.extend(parts.iter().map(|part| {
+        let claims = format!("in {}", proportion(&part.claimed));
         Row::fact(&part.label, claims)
     }));
     rows.push(Row::fact("verdicts", verdicts(&series.verdicts)));
@@ -172,7 +174,7 @@ fn identical(series: &IdenticalSeries) -> Block {
         let found = format!(
             "{}, of {} sessions with {} rounds together",
             value::difference(farthest),
-            series.claims.of,
+            series.claimed.of,
             count(series.rounds as u64)
         );
         Row::fact("farthest from 1", found)
@@ -182,7 +184,7 @@ fn identical(series: &IdenticalSeries) -> Block {
     panel("Identical cells", about, &rows)
 }
 
-fn different(series: &[DifferentSeries]) -> Block {
+fn different(series: &[Series]) -> Block {
     let about = "The same on stores of known cost. Claimed: the interval lies above 1; held: it holds \
                  the truth; other way round: it lies below 1. How often a difference is claimed \
                  (power) has no limit: that is what noise leaves of it.";
@@ -190,7 +192,7 @@ fn different(series: &[DifferentSeries]) -> Block {
     panel("Known differences", about, &rows)
 }
 
-fn difference(series: &DifferentSeries) -> Row {
+fn difference(series: &Series) -> Row {
     let reversed = match series.reversed.count {
         0 => "none".to_owned(),
         some => some.to_string(),

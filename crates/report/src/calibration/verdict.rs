@@ -71,11 +71,11 @@ pub fn verdict(calibration: &Calibration) -> String {
 /// What makes a machine measure truly, in figures.
 fn figures(calibration: &Calibration) -> Vec<String> {
     let mut figures = Vec::new();
-    let relative = |cost: &KnownCost| Some((cost.error_ns()?.estimate / cost.known_ns).abs());
+    let relative = |cost: &KnownCost| Some((cost.error_ns()? / cost.known_ns).abs());
     let largest = |costs: &[KnownCost]| costs.iter().filter_map(relative).reduce(f64::max);
     let known = calibration.known.costs.as_slice();
     figures.extend(known.first().and_then(|cost| {
-        let error = significant(cost.error_ns()?.estimate.abs());
+        let error = significant(cost.error_ns()?.abs());
         Some(format!("{} found to {error} ns", time(cost.known_ns)))
     }));
     let busy = calibration.busy.as_ref().map(|busy| busy.costs.as_slice());
@@ -86,7 +86,7 @@ fn figures(calibration: &Calibration) -> Vec<String> {
         let error = costs.and_then(largest).map(fine_percent);
         figures.extend(error.map(|error| format!("{what} to {error}")));
     }
-    let claims = calibration.identical.claims;
+    let claims = calibration.identical.claimed;
     figures.extend(claims.share.map(|share| {
         format!(
             "{} of {} identical pairs called different (at most {}{})",

@@ -4,8 +4,10 @@ use super::sentences::differences;
 use crate::cells::grouped;
 use crate::document::{Block, Detail, Fold, bullets, paragraph};
 use crate::noise::beyond_noise;
-use stowplan_analysis::Metric;
-use stowplan_analysis::compare::{Changes, NotCompared, Obstacle};
+use stowplan_analysis::MIN_ROUNDS;
+use stowplan_analysis::compare::{
+    Changes, MIN_SESSIONS, NotCompared, Obstacle, ObstacleKind, ResultSide,
+};
 
 /// So many cells of a reason are named before the rest is only counted.
 const FEW: usize = 8;
@@ -39,14 +41,20 @@ pub(super) fn fold(changes: &Changes) -> Option<Block> {
 
 /// All reasons of one cell; what holds in both results is said once.
 fn reasons_of(all: &[Obstacle]) -> String {
-    match all {
-        [Obstacle::Unreliable { .. }, Obstacle::Unreliable { .. }] => {
+    let what = all
+        .first()
+        .map(|obstacle| (obstacle.kind, &obstacle.message));
+    let alike = all.len() == 2
+        && all
+            .iter()
+            .all(|other| Some((other.kind, &other.message)) == what);
+    match what {
+        Some((ObstacleKind::Unreliable, _)) if alike => {
             format!("both are unreliable here: {}", beyond_noise())
         }
-        [
-            Obstacle::Failed { message, .. },
-            Obstacle::Failed { message: other, .. },
-        ] if message == other => format!("failed in both: {message}"),
+        Some((ObstacleKind::Failed, Some(message))) if alike => {
+            format!("failed in both: {message}")
+        }
         _ => {
             let reasons: Vec<String> = all.iter().map(reason).collect();
             reasons.join("; ")
@@ -55,57 +63,40 @@ fn reasons_of(all: &[Obstacle]) -> String {
 }
 
 fn reason(obstacle: &Obstacle) -> String {
-    match obstacle {
-        Obstacle::OnlyIn { side } => format!("not in {}", side.other().name()),
-        Obstacle::PairedOtherwise => "paired otherwise by --cells".to_owned(),
-        Obstacle::NotApplicable { side, why } => {
-            format!("not applicable in {}: {why}", side.name())
+    let side = obstacle.side.map_or("", ResultSide::name);
+    let other = obstacle.side.map_or("", |side| side.other().name());
+    let message = obstacle.message.as_deref().unwrap_or_default();
+    let differences = differences(&obstacle.differences);
+    let mut both = obstacle.differences.iter();
+    let both = both.find_map(|both| both.base.as_deref().zip(both.new.as_deref()));
+    let (base, new) = both.unwrap_or_default();
+    match obstacle.kind {
+        ObstacleKind::OnlyIn => format!("not in {other}"),
+        ObstacleKind::PairedOtherwise => "paired otherwise by --cells".to_owned(),
+        ObstacleKind::NotApplicable => format!("not applicable in {side}: {message}"),
+        ObstacleKind::Dataset => format!("another dataset: {differences}"),
+        ObstacleKind::Workload => format!("another workload: {differences}"),
+        ObstacleKind::CacheState => format!("another cache state: {base} → {new}"),
+        ObstacleKind::Durability => format!("another durability promise: “{base}” → “{new}”"),
+        ObstacleKind::Failed => format!("failed in {side}: {message}"),
+        ObstacleKind::TooFewRounds => too_few(base, new),
+        ObstacleKind::Clock => format!("another clock: {base} → {new}"),
+        ObstacleKind::Unreliable => format!("{side} is unreliable here: {}", beyond_noise()),
+        ObstacleKind::NotAlike => {
+            format!("the sessions of {side} did not do the same: {differences}")
         }
-        Obstacle::Dataset { differences: all } => {
-            format!("another dataset: {}", differences(all))
-        }
-        Obstacle::Workload { differences: all } => {
-            format!("another workload: {}", differences(all))
-        }
-        Obstacle::CacheState { base, new } => format!("another cache state: {base} → {new}"),
-        Obstacle::Durability { base, new } => {
-            format!("another durability promise: “{base}” → “{new}”")
-        }
-        Obstacle::Failed { side, message } => format!("failed in {}: {message}", side.name()),
-        Obstacle::TooFewRounds { base, new, needed } => too_few(*base, *new, *needed),
-        Obstacle::Clock { base, new } => {
-            format!("another clock: {} → {}", clock(*base), clock(*new))
-        }
-        Obstacle::Unreliable { side } => {
-            format!("{} is unreliable here: {}", side.name(), beyond_noise())
-        }
-        Obstacle::NotAlike {
-            side,
-            differences: all,
-        } => format!(
-            "the sessions of {} did not do the same: {}",
-            side.name(),
-            differences(all)
-        ),
-        Obstacle::TooFewSessions { base, new, needed } => format!(
+        ObstacleKind::TooFewSessions => format!(
             "too few sessions in which it was measured reliably: BASE {base}, NEW {new}, of at least \
-             {needed} each"
+             {MIN_SESSIONS} each"
         ),
     }
 }
 
-fn clock(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Corrected => "corrected time",
-        Metric::Wall => "wall time",
-    }
-}
-
-fn too_few(base: usize, new: usize, needed: usize) -> String {
+fn too_few(base: &str, new: &str) -> String {
     match (base, new) {
-        (0, 0) => "measured in neither".to_owned(),
-        (0, _) => "not measured in BASE".to_owned(),
-        (_, 0) => "not measured in NEW".to_owned(),
-        _ => format!("fewer than {needed} rounds: BASE {base}, NEW {new}"),
+        ("0", "0") => "measured in neither".to_owned(),
+        ("0", _) => "not measured in BASE".to_owned(),
+        (_, "0") => "not measured in NEW".to_owned(),
+        _ => format!("fewer than {MIN_ROUNDS} rounds: BASE {base}, NEW {new}"),
     }
 }

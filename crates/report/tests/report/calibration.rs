@@ -4,8 +4,8 @@ use crate::fixture;
 use crate::said::{in_text, on_page};
 use crate::support::{PLAIN, VERBOSE, in_brief, words};
 use stowplan_analysis::calibration::{
-    Calibration, ClockFinding, ColdFinding, CostFinding, DifferentSeries, IdenticalSeries,
-    KnownCost, KnownCosts, LimitStatus, Proportion, SeriesPart, UnusableSessions, WarmFinding,
+    Calibration, ClockFinding, ColdFinding, KnownCost, KnownCosts, LimitStatus, Proportion, Series,
+    UnusableSessions, VerdictCounts, WarmFinding,
 };
 use stowplan_analysis::{Interval, Verdict};
 use stowplan_model::CellId;
@@ -22,18 +22,16 @@ fn interval(estimate: f64, by: f64) -> Interval {
     }
 }
 
-fn cost(estimate: f64, blocks: usize, budget_ns: f64) -> CostFinding {
-    CostFinding {
+fn cost(estimate: f64, rounds: usize, allowed_ns: f64) -> KnownCost {
+    KnownCost {
         found_ns: Some(interval(estimate, 0.2)),
-        blocks,
-        budget_ns,
-        status: LimitStatus::Met,
+        rounds,
+        ..known_cost(0.0, 0.0, allowed_ns)
     }
 }
 
 fn known_cost(known_ns: f64, error: f64, allowed_ns: f64) -> KnownCost {
     KnownCost {
-        cell: CellId("known/x".to_owned()),
         known_ns,
         found_ns: Some(interval(known_ns + error, known_ns / 500.0)),
         allowed_ns,
@@ -62,19 +60,37 @@ fn unusable(unreliable: u32, lost: u32, planned: u32) -> UnusableSessions {
     }
 }
 
-fn difference(share: f64, claimed: u32, verdicts: &[(Verdict, u32)]) -> DifferentSeries {
-    let truth = 1.0 + share;
-    DifferentSeries {
-        label: format!("{:.0}% more", share * 100.0),
+/// Sessions that met everything that was asked of them.
+fn series(label: &str, truth: f64, claimed: Proportion, verdicts: VerdictCounts) -> Series {
+    let of = claimed.of;
+    Series {
+        label: label.to_owned(),
         truth,
-        claimed: proportion(claimed, 20, [0.83, 1.0]),
-        reversed: proportion(0, 20, [0.0, 0.17]),
-        covered: proportion(20, 20, [0.83, 1.0]),
-        unusable: unusable(0, 0, 20),
-        verdicts: verdicts.iter().copied().collect(),
-        intervals: vec![fixture::estimate(truth, 0.015); 20],
+        claimed,
+        reversed: proportion(0, of, [0.0, 0.17]),
+        covered: proportion(of, of, [0.83, 1.0]),
+        unusable: unusable(0, 0, of),
+        verdicts,
+        intervals: vec![fixture::estimate(truth, 0.015); of as usize],
         median: Some(truth - 0.0004),
+        farthest: Some(0.981),
+        rounds: 860,
         status: LimitStatus::Met,
+    }
+}
+
+fn difference(share: f64, claimed: u32, verdicts: &[(Verdict, u32)]) -> Series {
+    let label = format!("{:.0}% more", share * 100.0);
+    let claimed = proportion(claimed, 20, [0.83, 1.0]);
+    let verdicts = verdicts.iter().copied().collect();
+    series(&label, 1.0 + share, claimed, verdicts)
+}
+
+fn identical(label: &str, of: u32, most: f64) -> Series {
+    let verdicts = [(Verdict::Equivalent, 78), (Verdict::Unresolved, 2)].into();
+    Series {
+        intervals: vec![fixture::estimate(1.0, 0.02); of as usize],
+        ..series(label, 1.0, proportion(0, of, [0.0, most]), verdicts)
     }
 }
 
@@ -104,25 +120,11 @@ pub(crate) fn found() -> Calibration {
             delay_share: Some(0.52),
             costs: costs(7.5, 0.05),
         }),
-        identical: IdenticalSeries {
-            claims: proportion(0, 80, [0.0, 0.0451]),
-            unusable: unusable(0, 0, 80),
-            parts: vec![
-                SeriesPart {
-                    label: "SQLite".to_owned(),
-                    claims: proportion(0, 40, [0.0, 0.088]),
-                },
-                SeriesPart {
-                    label: "files".to_owned(),
-                    claims: proportion(0, 40, [0.0, 0.088]),
-                },
-            ],
-            verdicts: [(Verdict::Equivalent, 78), (Verdict::Unresolved, 2)].into(),
-            farthest: Some(0.981),
-            intervals: vec![fixture::estimate(1.0, 0.02); 80],
-            rounds: 860,
-            status: LimitStatus::Met,
-        },
+        identical: identical("", 80, 0.0451),
+        identical_parts: vec![
+            identical("SQLite", 40, 0.088),
+            identical("files", 40, 0.088),
+        ],
         different: vec![
             difference(0.02, 18, &[(Verdict::Equivalent, 20)]),
             difference(
@@ -161,7 +163,7 @@ pub(crate) fn off() -> Calibration {
         status: LimitStatus::Missed,
         ..known_cost(200.0, 41.0, 15.0)
     };
-    found.identical.claims = proportion(9, 80, [0.0528, 0.2028]);
+    found.identical.claimed = proportion(9, 80, [0.0528, 0.2028]);
     found.identical.status = LimitStatus::Missed;
     found.latency_cost.status = LimitStatus::Unsure;
     found.cold.clear();
@@ -216,7 +218,7 @@ fn truth_is_not_claimed_without_a_word_of_doubt_where_an_interval_leaves_some() 
 #[test]
 fn sessions_that_say_nothing_are_told_beside_those_that_do() {
     let mut found = found();
-    found.identical.claims = proportion(0, 75, [0.0, 0.048]);
+    found.identical.claimed = proportion(0, 75, [0.0, 0.048]);
     found.identical.unusable = unusable(3, 2, 80);
     found.different[0].unusable = unusable(0, 1, 20);
     let said = verdict(&found);
@@ -239,7 +241,7 @@ fn sessions_that_say_nothing_are_told_beside_those_that_do() {
 fn where_too_many_sessions_say_nothing_truth_is_not_claimed() {
     let mut found = found();
     found.passed = false;
-    found.identical.claims = Proportion {
+    found.identical.claimed = Proportion {
         count: 0,
         of: 0,
         share: None,
@@ -261,7 +263,7 @@ fn the_document_for_programs_has_the_verdict_and_every_figure() {
     assert_eq!(document["passed"], false);
     assert_eq!(document["verdict"], verdict(&off()));
     assert_eq!(document["known"]["costs"][0]["status"], "missed");
-    assert_eq!(document["identical"]["claims"]["count"], 9);
+    assert_eq!(document["identical"]["claimed"]["count"], 9);
     assert_eq!(document["identical"]["verdicts"]["equivalent"], 78);
 }
 
@@ -345,7 +347,7 @@ fn what_else_there_is_to_know_of_the_run_stands_before_its_raw_result() {
 #[test]
 fn json_holds_no_character_that_steers() {
     let mut off = off();
-    off.identical.parts[0].label = "SQLite\u{202e}".to_owned();
+    off.identical_parts[0].label = "SQLite\u{202e}".to_owned();
     let text = json(&off, &fixture::analysis()).unwrap();
     assert!(text.contains("SQLite\\u202e"), "{text}");
 }

@@ -1,13 +1,13 @@
 //! The shift between two groups of sessions: the interval and the p value of Welch (1947), by Student's
 //! distribution.
 
-use super::mann_whitney::Shift;
+use crate::interval::Interval;
 
 /// Means of two samples with the error of their difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Welch {
+pub(crate) struct Welch {
     /// How far NEW's mean lies above BASE's.
-    pub(super) estimate: f64,
+    pub(crate) estimate: f64,
     /// The standard error of that.
     error: f64,
     /// Degrees of freedom; at least 1.
@@ -18,7 +18,7 @@ impl Welch {
     /// Each sample has its own variance; the degrees of freedom are those of Welch and Satterthwaite.
     /// Nothing where a sample has fewer than two values, or one that is not finite.
     #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
-    pub(super) fn of(base: &[f64], new: &[f64]) -> Option<Self> {
+    pub(crate) fn of(base: &[f64], new: &[f64]) -> Option<Self> {
         let (ours, theirs) = (Mean::of(base)?, Mean::of(new)?);
         let square = ours.square_error + theirs.square_error;
         let part = |mean: &Mean| mean.square_error.powi(2) / (mean.n - 1) as f64;
@@ -32,18 +32,14 @@ impl Welch {
     }
 
     /// The estimate with its interval, which misses with the probability `alpha`.
-    pub(super) fn shift(&self, alpha: f64) -> Shift {
+    pub(crate) fn shift(&self, alpha: f64) -> Interval {
         let reach = quantile(alpha, self.freedom) * self.error;
-        Shift {
-            estimate: self.estimate,
-            low: self.estimate - reach,
-            high: self.estimate + reach,
-        }
+        Interval::around(self.estimate, reach)
     }
 
     /// Twice the probability of so large a shift where the true one is `limit`; at most 1. Below
     /// `alpha` exactly where the interval that misses with that probability lies above the limit.
-    pub(super) fn p_above(&self, limit: f64) -> f64 {
+    pub(crate) fn p_above(&self, limit: f64) -> f64 {
         let above = self.estimate - limit;
         if above > 0.0 {
             two_sided(above / self.error, self.freedom)
@@ -56,15 +52,11 @@ impl Welch {
 /// A mean, with the interval that misses it with the probability `alpha`. Nothing of fewer than two
 /// values, or where one is not finite.
 #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
-pub(super) fn mean(values: &[f64], alpha: f64) -> Option<Shift> {
+pub(crate) fn mean(values: &[f64], alpha: f64) -> Option<Interval> {
     let found = Mean::of(values)?;
     let freedom = (found.n - 1) as f64;
     let reach = quantile(alpha, freedom) * found.square_error.sqrt();
-    Some(Shift {
-        estimate: found.mean,
-        low: found.mean - reach,
-        high: found.mean + reach,
-    })
+    Some(Interval::around(found.mean, reach))
 }
 
 struct Mean {

@@ -1,90 +1,12 @@
-//! Builds as a source of noise: two builds of the same data differ in what reading them costs, and
-//! all rounds on one build share that, so that no number of them averages it away.
+//! By how much more the shift between two sessions is uncertain than that of independent rounds, because
+//! all rounds on one build share what it costs.
 
-use crate::{
-    StoppingRule,
-    blocks::Blocks,
-    compare::student,
-    estimate::median,
-    stationarity::centred_ranks,
-    stopping::{self, Noise},
-};
-use serde::Serialize;
+use crate::spread::{Paired, builds_of};
+use crate::{stationarity::centred_ranks, student};
 use std::collections::BTreeMap;
-use stowplan_model::{Comparison, Measurement};
 
 /// With so many degrees of freedom Student's distribution is the normal one.
 const NORMAL: f64 = 1e6;
-
-/// The logarithm of a ratio in one round, and the builds that its two blocks met.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Paired {
-    pub(crate) round: u32,
-    /// `ln(x_cell / x_reference)`.
-    pub(crate) difference: f64,
-    /// Build of the cell's store and of the reference's; nothing where each block makes its own, or
-    /// the record does not tell.
-    pub(crate) builds: [Option<u32>; 2],
-}
-
-/// The builds that a ratio was measured on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Builds {
-    /// How many: of that store of the two that has fewer.
-    pub count: usize,
-    /// Whether they differ by more than rounds on the same builds do; the deviation is then above 0.
-    pub differ: bool,
-    /// Standard deviation of the ratio from build to build of both stores, as a natural logarithm: what its own
-    /// show, the noise of rounds subtracted, with a part of what all stores of the comparison do. Nothing with a
-    /// single build.
-    pub deviation: Option<f64>,
-}
-
-/// Whether a comparison should go on with other builds: those so far differ in one of its open ratios.
-#[must_use]
-pub fn builds_differ(
-    comparison: &Comparison,
-    measurements: &[Measurement],
-    rule: &StoppingRule,
-) -> bool {
-    let blocks = Blocks::of(comparison, measurements);
-    let noise = Noise::of(comparison, &blocks, rule);
-    let open = stopping::open(comparison, &blocks, noise.metric, rule);
-    open.iter().any(|(_, so_far)| {
-        let found = noise.spread.estimate(&so_far.differences, so_far.alpha);
-        let builds = found.and_then(|(_, builds)| builds);
-        builds.is_some_and(|builds| builds.differ)
-    })
-}
-
-/// What is left of the differences of rounds without what builds of either store differ by. By medians
-/// taken from both in turns (Tukey's median polish, *Exploratory Data Analysis*, 1977), so that one wild
-/// round does not move those that share its builds.
-pub(crate) fn residuals(paired: &[Paired]) -> Vec<f64> {
-    /// After so many turns nothing moves any more that matters.
-    const TURNS: usize = 3;
-    let mut left: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
-    let sides = [labels(paired, 0), labels(paired, 1)];
-    for labels in std::iter::repeat_n(sides.iter().flatten(), TURNS).flatten() {
-        let mut by_build: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for (label, value) in labels.iter().zip(&left) {
-            by_build.entry(*label).or_default().push(*value);
-        }
-        let centre = by_build
-            .into_iter()
-            .filter_map(|(label, values)| Some((label, median(values)?)));
-        let centre: BTreeMap<u32, f64> = centre.collect();
-        for (label, value) in labels.iter().zip(&mut left) {
-            *value -= centre.get(label).copied().unwrap_or(0.0);
-        }
-    }
-    left
-}
-
-/// The builds of one side, round by round; nothing unless all are known.
-fn labels(paired: &[Paired], side: usize) -> Option<Vec<u32>> {
-    paired.iter().map(|pair| pair.builds[side]).collect()
-}
 
 #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
 fn centred(values: &[f64]) -> Vec<f64> {
@@ -95,7 +17,7 @@ fn centred(values: &[f64]) -> Vec<f64> {
 /// What builds add to the variance of a shift between two samples of rounds that share none, by the
 /// ranks of the rounds within theirs: the variances of both means add up.
 #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
-pub(crate) fn effect_on_shift(samples: [&[Paired]; 2]) -> DesignEffect {
+pub(super) fn effect_on_shift(samples: [&[Paired]; 2]) -> DesignEffect {
     let parts = samples.map(|paired| {
         let values: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
         // As a share of the sample, and of its mean: samples may have other numbers of rounds.
@@ -108,7 +30,7 @@ pub(crate) fn effect_on_shift(samples: [&[Paired]; 2]) -> DesignEffect {
 
 /// How much larger the variance of an estimate is than that of independent rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct DesignEffect {
+pub(super) struct DesignEffect {
     /// The one over the other, at least 1 (Kish, *Survey Sampling*, 1965).
     variance: f64,
     /// Degrees of freedom of the whole (Satterthwaite 1946).
@@ -136,7 +58,7 @@ impl DesignEffect {
 
     /// By how much the interval of independent rounds that misses with the probability `alpha` is too
     /// narrow: by the root of the variance, and by what the few builds leave uncertain of it. At least 1.
-    pub(crate) fn factor(&self, alpha: f64) -> f64 {
+    pub(super) fn factor(&self, alpha: f64) -> f64 {
         let quantile = |freedom| student::quantile(alpha, freedom);
         self.variance.sqrt() * quantile(self.freedom) / quantile(NORMAL)
     }
@@ -187,7 +109,7 @@ impl Clusters {
     fn of(paired: &[Paired], scores: &[f64]) -> Option<Self> {
         let n = scores.len() as f64;
         let independent = independent(scores);
-        let sides = [labels(paired, 0), labels(paired, 1)];
+        let sides = [builds_of(paired, 0), builds_of(paired, 1)];
         let both: Vec<[Option<u32>; 2]> = paired.iter().map(|pair| pair.builds).collect();
         let both = Partition::of(&both, scores);
         let mut sides: Vec<Partition> = sides
@@ -257,4 +179,65 @@ impl Partition {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// Twenty rounds of two builds of one store, which make it slower by so much; rounds differ by up to 1%
+    /// either way.
+    fn alone(builds: [f64; 2]) -> Vec<Paired> {
+        let rounds = (0..20_u32).map(|round| {
+            let noise = f64::from(round * 7 % 20) / 1_000.0 - 0.0095;
+            let build = (round + round / 2) % 2;
+            Paired {
+                round,
+                difference: noise + builds[build as usize],
+                builds: [Some(build), None],
+            }
+        });
+        rounds.collect()
+    }
+
+    #[test]
+    fn a_shift_is_uncertain_by_the_builds_of_both_samples_and_the_more_the_fewer_of_them_tell() {
+        let (alike, apart) = (alone([0.0; 2]), alone([0.0, 0.1]));
+        let none = effect_on_shift([&alike, &alike]);
+        assert!((1.0..1.6).contains(&none.factor(0.05)), "{none:?}");
+        let one = effect_on_shift([&alike, &apart]);
+        let both = effect_on_shift([&apart, &apart]);
+        assert_eq!(one, effect_on_shift([&apart, &alike]));
+        assert!(both.variance > one.variance, "{both:?}, {one:?}");
+        // Two builds on one side leave one degree of freedom, two on both sides two.
+        assert!(one.freedom < 1.5 && both.freedom < 2.5, "{both:?}, {one:?}");
+        assert!(both.freedom > 1.9, "{both:?}");
+        assert!(both.factor(0.05) > 4.0, "{both:?}");
+        assert!(both.factor(0.01) > both.factor(0.05));
+    }
+
+    #[test]
+    fn what_a_sample_weighs_in_a_shift_does_not_depend_on_its_number_of_rounds() {
+        let short = alone([0.0, 0.1]);
+        let twice: Vec<Paired> = short.iter().flat_map(|pair| [*pair, *pair]).collect();
+        let (one, two) = (
+            effect_on_shift([&short, &short]),
+            effect_on_shift([&short, &twice]),
+        );
+        // As sure of its builds, and twice as sure of its rounds.
+        assert!((one.freedom - two.freedom).abs() < 0.2, "{one:?}, {two:?}");
+        assert!(two.variance > one.variance, "{one:?}, {two:?}");
+    }
+
+    #[test]
+    fn builds_that_nobody_knows_of_or_rounds_that_are_all_alike_add_nothing_to_a_shift() {
+        let mut unknown = alone([0.0, 0.1]);
+        let mut equal = unknown.clone();
+        for pair in &mut unknown {
+            pair.builds = [None; 2];
+        }
+        for pair in &mut equal {
+            pair.difference = 1.0;
+        }
+        for samples in [[&unknown[..], &unknown], [&equal, &equal]] {
+            assert_eq!(effect_on_shift(samples).factor(0.05), 1.0);
+        }
+    }
+}

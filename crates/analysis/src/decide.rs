@@ -1,6 +1,6 @@
 //! The decision itself.
 
-use super::{
+use crate::recommendation::{
     Alternative, Flush, Kind, NoFastest, Open, Over, PreferredAs, PromiseDifference, Promises,
     Recommendation, Unbeaten, When,
 };

@@ -1,5 +1,4 @@
 use super::*;
-use crate::{Estimate, spread::Spread};
 
 /// Twenty rounds of two builds of each store, which meet in all combinations; builds make the stores
 /// slower by so much, and rounds differ by up to 1% either way.
@@ -192,57 +191,4 @@ fn rounds_that_are_all_alike_have_no_builds_that_differ() {
     let (estimate, builds) = found(&paired);
     assert_eq!((estimate.low, estimate.high), (0.5, 0.5));
     assert!(!builds.differ, "{builds:?}");
-}
-
-/// Rounds of one store by itself.
-fn alone(builds: [f64; 2]) -> Vec<Paired> {
-    let mut paired = rounds(builds, [0.0; 2]);
-    for pair in &mut paired {
-        pair.builds[1] = None;
-    }
-    paired
-}
-
-#[test]
-fn a_shift_is_uncertain_by_the_builds_of_both_samples_and_the_more_the_fewer_of_them_tell() {
-    let (alike, apart) = (alone([0.0; 2]), alone([0.0, 0.1]));
-    let none = effect_on_shift([&alike, &alike]);
-    assert!((1.0..1.6).contains(&none.factor(0.05)), "{none:?}");
-    let one = effect_on_shift([&alike, &apart]);
-    let both = effect_on_shift([&apart, &apart]);
-    assert_eq!(one, effect_on_shift([&apart, &alike]));
-    assert!(both.variance > one.variance, "{both:?}, {one:?}");
-    // Two builds on one side leave one degree of freedom, two on both sides two.
-    assert!(one.freedom < 1.5 && both.freedom < 2.5, "{both:?}, {one:?}");
-    assert!(both.freedom > 1.9, "{both:?}");
-    assert!(both.factor(0.05) > 4.0, "{both:?}");
-    assert!(both.factor(0.01) > both.factor(0.05));
-}
-
-#[test]
-fn what_a_sample_weighs_in_a_shift_does_not_depend_on_its_number_of_rounds() {
-    let short = alone([0.0, 0.1]);
-    let twice: Vec<Paired> = short.iter().flat_map(|pair| [*pair, *pair]).collect();
-    let (one, two) = (
-        effect_on_shift([&short, &short]),
-        effect_on_shift([&short, &twice]),
-    );
-    // As sure of its builds, and twice as sure of its rounds.
-    assert!((one.freedom - two.freedom).abs() < 0.2, "{one:?}, {two:?}");
-    assert!(two.variance > one.variance, "{one:?}, {two:?}");
-}
-
-#[test]
-fn builds_that_nobody_knows_of_or_rounds_that_are_all_alike_add_nothing_to_a_shift() {
-    let mut unknown = alone([0.0, 0.1]);
-    let mut equal = unknown.clone();
-    for pair in &mut unknown {
-        pair.builds = [None; 2];
-    }
-    for pair in &mut equal {
-        pair.difference = 1.0;
-    }
-    for samples in [[&unknown[..], &unknown], [&equal, &equal]] {
-        assert_eq!(effect_on_shift(samples).factor(0.05), 1.0);
-    }
 }

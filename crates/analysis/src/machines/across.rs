@@ -1,7 +1,7 @@
 //! The ledger of several results: of each claim what each machine says.
 
-use super::{ClaimOutcome, ClaimVerdict, untested};
-use crate::{Analysis, machines::labels};
+use super::labels;
+use crate::{Analysis, ClaimOutcome, ClaimVerdict, untested};
 use serde::Serialize;
 use stowplan_model::Study;
 
