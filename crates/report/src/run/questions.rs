@@ -6,7 +6,7 @@ use crate::document::{
 };
 use crate::{value, wording};
 use stowplan_analysis::{Analysis, Answer, ComparisonOutcome};
-use stowplan_model::{Role, format_bytes};
+use stowplan_model::format_bytes;
 
 /// From so many questions on, a title takes one line.
 const MANY: usize = 6;
@@ -68,7 +68,6 @@ fn compared(analysis: &Analysis, comparison: &ComparisonOutcome) -> Question {
     let advice = Advice::of(analysis, comparison);
     let baseline = comparison.baseline();
     let chosen = found.chosen(comparison);
-    let chosen = chosen.filter(|chosen| chosen.cell.role != Role::Baseline);
     let time = |cell| value::maybe(cell, |cell| value::time(wording::headline_time(cell)));
     let phrase = advice.phrase_with(str::to_owned);
     Question {
