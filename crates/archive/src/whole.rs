@@ -29,10 +29,11 @@ pub(crate) const TEMPORARY: Use = Use {
     prefix: ".stowplan-whole-",
     suffix: ".tmp",
     mode: 0o700,
-    // With journals and logs.
     holds: |name| {
-        let own = ["files", "all.sqlar", "copy.sqlar"];
-        own.iter().any(|own| name.starts_with(own))
+        let mut databases = ["all.sqlar", "copy.sqlar"].into_iter();
+        let is_of = |rest: &str| ["", "-journal", "-wal", "-shm"].contains(&rest);
+        ["files", "files-copy"].contains(&name)
+            || databases.any(|own| name.strip_prefix(own).is_some_and(is_of))
     },
 };
 

@@ -293,7 +293,8 @@ fn make(
     );
     let root = root.and_then(|(_, root)| root);
     if root.is_err() {
-        // The others need its room.
+        // Whoever interrupts may do so between the mount and the word of it; and the others need the room.
+        let _ = platform::unmount(&mounted);
         let _ = fs::remove_file(&image);
     }
     root.map(|root| Place::Made { mounted, root, by })

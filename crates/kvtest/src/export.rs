@@ -9,9 +9,9 @@ use crate::inspect::{self, Container, Database, Snapshot};
 use crate::place;
 use crate::place::MADE;
 use std::collections::BTreeSet;
-use std::fs::{File, Permissions};
+use std::fs::{DirBuilder, File, Permissions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -233,9 +233,13 @@ impl Export {
         }
         let path = self.temporary.path().join(name_of(key, self.spec.tree));
         if let Some(parent) = path.parent().filter(|_| self.spec.tree) {
-            std::fs::create_dir_all(parent).map_err(KvtestError::io("create", parent))?;
+            let mut builder = DirBuilder::new();
+            let made = builder.recursive(true).mode(0o755).create(parent);
+            made.map_err(KvtestError::io("create", parent))?;
         }
-        File::create_new(&path)
+        let mut new = File::options();
+        new.write(true).create_new(true).mode(0o644);
+        new.open(&path)
             .and_then(|mut file| file.write_all(value))
             .map_err(KvtestError::io("write", &path))?;
         exported.written += 1;

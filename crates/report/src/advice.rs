@@ -171,7 +171,7 @@ impl<'a> Advice<'a> {
         let because = match self.found.no_fastest? {
             NoFastest::Promises => "not all promise the same",
             NoFastest::NotEachBeaten => {
-                return Some(format!("it is not clearly ahead of {}", self.nearest()));
+                return Some("it is not clearly ahead of each other one".to_owned());
             }
             NoFastest::OtherWork if self.chosen().is_some_and(|c| self.does_other_work(c)) => {
                 "it does other work"
@@ -185,24 +185,6 @@ impl<'a> Advice<'a> {
     fn does_other_work(&self, cell: &CellSummary) -> bool {
         self.baseline
             .is_some_and(|baseline| !same_work(cell, baseline))
-    }
-
-    /// The rival that comes nearest to what is chosen, of those that do the same work.
-    fn nearest(&self) -> String {
-        let is_other = |cell: &&CellSummary| {
-            let taken = [self.baseline, self.chosen()].into_iter().flatten();
-            !taken
-                .map(|taken| &taken.cell.id)
-                .any(|id| *id == cell.cell.id)
-        };
-        let others = self.comparison.rivals().filter(is_other);
-        let others = others.filter(|cell| !self.does_other_work(cell));
-        let rated = others.filter_map(|cell| {
-            let ratio = self.comparison.to_baseline(cell)?.estimate?;
-            Some((ratio.ratio, name(cell)))
-        });
-        let nearest = rated.min_by(|one, other| one.0.total_cmp(&other.0));
-        nearest.map_or_else(|| "each other one".to_owned(), |(_, name)| name)
     }
 
     /// What that means for the user, in a sentence.

@@ -127,7 +127,7 @@ impl<T> Written<T> {
 
 /// Columns that are data, a line each: title, where the number stands in the JSON of a row, what the
 /// number is, weight, and help. What no format knows, `other` shows, which is given its name; before
-/// that of a text stands `text:`, and of what is sorted by bytes `bytes:`.
+/// that of a text stands `text:`, and of what is sorted by bytes or nanoseconds `bytes:` or `ns:`.
 pub(crate) fn listed<'a, T: 'a>(
     lines: &'static str,
     other: impl Fn(&str, &T) -> Cell + Copy + 'a,
@@ -153,13 +153,38 @@ pub(crate) fn listed<'a, T: 'a>(
                 text.unwrap_or_default().to_owned()
             }),
             format => match format.split_once(':') {
-                Some(("bytes", name)) => make
+                Some((unit @ ("bytes" | "ns"), name)) => make
                     .number(title, move |row| other(name, &row.of))
-                    .in_unit("B"),
+                    .in_unit(if unit == "ns" { "ns" } else { "B" }),
                 Some((_, name)) => make.cell(title, move |row| other(name, &row.of)),
                 None => make.number(title, move |row| other(format, &row.of)),
             },
         };
         column.help(help).weighing(weight.parse().unwrap_or(1))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    const TABLES: [&str; 6] = [
+        include_str!("tables/counts.txt"),
+        include_str!("tables/latency.txt"),
+        include_str!("tables/measured.txt"),
+        include_str!("tables/published.txt"),
+        include_str!("tables/space.txt"),
+        include_str!("tables/times.txt"),
+    ];
+
+    #[test]
+    fn each_line_of_a_table_has_a_title_a_place_a_format_and_a_weight() {
+        for line in TABLES.iter().flat_map(|table| table.lines()) {
+            let fields: Vec<&str> = line.splitn(5, '|').map(str::trim).collect();
+            let [title, place, format, weight, _] = fields[..] else {
+                panic!("{line}");
+            };
+            assert!(!title.is_empty() && !format.is_empty(), "{line}");
+            assert!(place.starts_with('/'), "{line}");
+            assert!(weight.parse::<u32>().is_ok(), "{line}");
+        }
+    }
 }

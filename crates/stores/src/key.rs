@@ -36,7 +36,7 @@ pub const KEY_TEXT_BYTES: usize = 36;
 
 /// A key as bytes, in place, and there where an engine can read a number.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(8))]
+#[repr(C, align(8))]
 pub struct KeyBytes {
     bytes: [u8; KEY_TEXT_BYTES],
     len: usize,

@@ -357,7 +357,7 @@ fn deliver(shown: &dyn Shown, options: &ReportOptions, form: Form<'_>) -> Result
             return show(shown, &options.form.print).map(drop);
         }
         print_on_terminal(shown, &options.form.print);
-        note("the page that stands keeps the planned baseline; --to FILE.html writes this one");
+        note("a page that stands keeps the planned baseline; --to FILE.html writes this one");
         return Ok(());
     };
     if form.file().is_some() || format != Format::Html {

@@ -60,3 +60,35 @@ fn numbers(analysis: &Analysis) -> [(&'static str, String); 7] {
         ("{false}", value::ratio(claims.false_at_most)),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::NOTES;
+
+    #[test]
+    fn each_note_needs_what_is_known_and_has_numbers_that_are_known() {
+        let numbers = [
+            "zone",
+            "factor",
+            "ratios",
+            "differences",
+            "equivalent",
+            "error",
+            "false",
+        ];
+        let needs = ["drivers", "slow", "neighbours", "ladders", "sizes"];
+        for note in NOTES.split("\n\n") {
+            let (title, text) = note
+                .split_once('\n')
+                .expect("a note has a title and a text");
+            assert!(title.starts_with("# "), "{title}");
+            if let Some((_, need)) = title.split_once(" (") {
+                assert!(needs.contains(&need.trim_end_matches(')')), "{title}");
+            }
+            for number in text.split('{').skip(1) {
+                let name = number.split('}').next().unwrap_or_default();
+                assert!(numbers.contains(&name), "{title}: {name}");
+            }
+        }
+    }
+}

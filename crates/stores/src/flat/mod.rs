@@ -124,7 +124,12 @@ fn map(values: &File, path: &Path) -> Result<Mmap> {
     // end this one by SIGBUS, as with every mapping. A session overwrites values only between the
     // calls that lend them. Another thread may do so meanwhile, through the file: whoever is lent
     // a value then sees bytes change, each of which is valid as any other.
-    unsafe { MmapOptions::new().len(MAPPED).map(values) }.map_err(StoreError::io("map", path))
+    let map = |len: usize| unsafe { MmapOptions::new().len(len).map(values) };
+    // Some processors, and some limits, leave a process fewer addresses.
+    let fewer = (1..=8).map(|times| MAPPED >> times);
+    fewer
+        .fold(map(MAPPED), |mapped, len| mapped.or_else(|_| map(len)))
+        .map_err(StoreError::io("map", path))
 }
 
 pub(crate) struct FlatStore {

@@ -171,14 +171,17 @@ impl Shared {
     /// # Errors
     /// The last carry-over failed, or another transaction lasts too long.
     pub(super) fn take_turn(&self) -> Result<Turn<'_>> {
-        let turn = self.turns.take()?;
-        let mut state = self.lock();
         loop {
+            let turn = self.turns.take()?;
+            let mut state = self.lock();
             state.refuse_after_fault()?;
             if !state.active.is_full(&self.options.window) {
                 return Ok(turn);
             }
+            // Others wait for room too, however long a carry-over takes, and not for whoever waits.
+            drop(turn);
             state = wait(&self.freed, state, TURN_WAIT);
+            state.refuse_after_fault()?;
         }
     }
 

@@ -129,12 +129,16 @@ fn is_undecided(finding: &Crossover) -> bool {
 
 /// What is so of the sizes that no side is claimed to win, where some are.
 fn otherwise(finding: &Crossover) -> &'static str {
-    let is_equivalent = |run: &Run| run.standing == Standing::Equivalent;
-    let mut rest = finding.runs.iter().filter(|run| !run.claimed).peekable();
-    match rest.peek().is_some() {
-        false => "",
-        true if rest.all(is_equivalent) => "; else equivalent",
-        true => "; other sizes are open",
+    let rest = || finding.runs.iter().filter(|run| !run.claimed);
+    let all = |accept: fn(Standing) -> bool| rest().all(|run| accept(run.standing));
+    match () {
+        () if rest().next().is_none() => "",
+        () if all(|standing| standing == Standing::Equivalent) => "; else equivalent",
+        () if all(|standing| standing == Standing::Undecided) => "; other sizes are open",
+        () if rest().any(|run| matches!(run.standing, Standing::Wins(_) | Standing::Undecided)) => {
+            "; no order by size elsewhere"
+        }
+        () => "; else a small difference or none",
     }
 }
 
