@@ -134,11 +134,10 @@ fn otherwise(finding: &Crossover) -> &'static str {
     match () {
         () if rest().next().is_none() => "",
         () if all(|standing| standing == Standing::Equivalent) => "; else equivalent",
-        () if all(|standing| standing == Standing::Undecided) => "; other sizes are open",
-        () if rest().any(|run| matches!(run.standing, Standing::Wins(_) | Standing::Undecided)) => {
-            "; no order by size elsewhere"
+        () if all(|standing| matches!(standing, Standing::Equivalent | Standing::Leans(_))) => {
+            "; else a small difference or none"
         }
-        () => "; else a small difference or none",
+        () => "; other sizes are open",
     }
 }
 

@@ -237,14 +237,19 @@ fn look_ups_share_the_transaction_around_them_and_nothing_is_rolled_back() {
     });
 }
 
-/// The fewest syncs of a few runs: other tests of this process may sync at the same time.
-fn fewest_syncs(mut run: impl FnMut(u64)) -> u64 {
-    let counted = |i| {
+/// The fewest syncs of some runs, and of many more while they are not as few as expected: other tests of this process
+/// may sync at the same time, some of them without a pause.
+fn fewest_syncs(expected: u64, mut run: impl FnMut(u64)) -> u64 {
+    let mut fewest = u64::MAX;
+    for i in 0..5000 {
         let before = sync_calls();
         run(i);
-        sync_calls().since(&before).total()
-    };
-    (0..20).map(counted).min().unwrap()
+        fewest = fewest.min(sync_calls().since(&before).total());
+        if i >= 20 && fewest <= expected {
+            break;
+        }
+    }
+    fewest
 }
 
 #[test]
@@ -252,9 +257,9 @@ fn an_insert_syncs_the_new_name_too_and_an_overwrite_the_file_alone() {
     for (fsync, inserts, overwrites) in [("off", 0, 0), ("file", 2, 1)] {
         let pairs = [("fsync", fsync), ("synchronous", "off")];
         with_session(&pairs, |_, session| {
-            let inserted = fewest_syncs(|i| session.insert(Key(100 + i), b"a").unwrap());
+            let inserted = fewest_syncs(inserts, |i| session.insert(Key(100 + i), b"a").unwrap());
             assert_eq!(inserted, inserts, "{fsync}");
-            let overwritten = fewest_syncs(|_| {
+            let overwritten = fewest_syncs(overwrites, |_| {
                 session.overwrite(Key(100), b"b").unwrap();
             });
             assert_eq!(overwritten, overwrites, "{fsync}");
