@@ -81,5 +81,5 @@ try:
     while (message := json.loads(sys.stdin.readline() or '"bye"')) != "bye":
         (task, asked), = message.items()
         say(TASKS[task](asked, asked.get("store", "").partition("flaw=")[2]) or "done")
-except OSError as error:
-    say({"failed": {"message": str(error)}})
+except (OSError, AssertionError, KeyError) as error:
+    say({"failed": {"message": str(error) or "a value has another length"}})
