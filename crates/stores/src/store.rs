@@ -152,20 +152,21 @@ impl StoreKind for Kind {
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        (self.capabilities)(settings)
+        (self.capabilities)(settings).map_err(|error| error.of(self.name))
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        (self.open)(directory, settings, true)
+        (self.open)(directory, settings, true).map_err(|error| error.of(self.name))
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        (self.open)(directory, settings, false)
+        (self.open)(directory, settings, false).map_err(|error| error.of(self.name))
     }
 
     fn remove_below(&self, directory: &Path, settings: &Settings) -> Result<()> {
         self.remove_below
             .map_or(Ok(()), |remove| remove(directory, settings))
+            .map_err(|error| error.of(self.name))
     }
 }
 
@@ -434,7 +435,7 @@ pub trait Session {
 
 #[cold]
 fn lacks(what: &str, why: &str) -> StoreError {
-    StoreError::unsupported("this store", what, why)
+    StoreError::unsupported(what, why)
 }
 
 /// A connection that keeps nothing between sessions, of a store that checks in what it wrote when it is

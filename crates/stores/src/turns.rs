@@ -9,7 +9,6 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub(crate) struct Turns {
-    store: &'static str,
     state: Mutex<State>,
     freed: Condvar,
     /// How long one waits. Without a limit, a thread with two connections could wait for itself.
@@ -27,9 +26,8 @@ struct State {
 pub(crate) struct Turn<'t>(&'t Turns);
 
 impl Turns {
-    pub(crate) fn of(store: &'static str, patience: Duration) -> Self {
+    pub(crate) fn of(patience: Duration) -> Self {
         Self {
-            store,
             state: Mutex::default(),
             freed: Condvar::new(),
             patience,
@@ -52,7 +50,7 @@ impl Turns {
         }
         if state.taken {
             let why = "another connection has a transaction open";
-            return Err(StoreError::conflict(self.store, "write", why));
+            return Err(StoreError::conflict("write", why));
         }
         state.taken = true;
         Ok(Turn(self))

@@ -69,7 +69,6 @@ impl Options {
             return Ok(());
         }
         Err(StoreError::unsupported(
-            STORE,
             format!(
                 "have {} bytes of pages of {}",
                 self.max_size, self.page_size

@@ -82,7 +82,6 @@ impl Options {
             return Ok(());
         }
         Err(StoreError::unsupported(
-            STORE,
             "combine sync=on with wal=off",
             "only a log can be synced; use wal=on",
         ))
@@ -198,7 +197,7 @@ fn newest_options(path: &Path) -> Result<PathBuf> {
         .map(|(_, name)| path.join(name))
         .ok_or_else(|| {
             let detail = format!("there is no file of options in {}", path.display());
-            StoreError::engine(STORE, "read settings", detail)
+            StoreError::engine("read settings", detail)
         })
 }
 

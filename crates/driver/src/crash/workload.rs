@@ -19,8 +19,17 @@ pub fn workload(
     tell: &mut dyn Write,
 ) -> Result<(), DriverError> {
     let resolved = task.resolved()?;
-    let plan = task.plan(&resolved);
-    first_values(&resolved, &plan, directory)?;
+    committed(task, &resolved, directory, tell).map_err(|error| error.of(resolved.kind.name()))
+}
+
+fn committed(
+    task: &CrashTask,
+    resolved: &Resolved,
+    directory: &Path,
+    tell: &mut dyn Write,
+) -> Result<(), DriverError> {
+    let plan = task.plan(resolved);
+    first_values(resolved, &plan, directory)?;
     let mut say = |line: String| {
         let told = tell.write_all(line.as_bytes()).and_then(|()| tell.flush());
         told.map_err(|error| DriverError::invalid(format!("cannot tell of a commit: {error}")))

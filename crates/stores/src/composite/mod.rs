@@ -22,7 +22,7 @@ use crate::files::{self, Options as FileOptions};
 use crate::options::{Described, StoreOptions as _, bytes};
 use crate::sqlite::options::{self as database, Options as DatabaseOptions};
 use crate::store::{Kind, OPERATIONS, claim};
-use crate::{KEY_FORM, Result, StoreError, names, sqlite};
+use crate::{KEY_FORM, Result, names, sqlite};
 use store::CompositeStore;
 use stowplan_model::{Capabilities, DurabilityClaim, Operation, Setting, Settings};
 
@@ -92,23 +92,15 @@ struct Options {
 impl Composite {
     /// Each part reads its own; what this store does not have is as by default there.
     fn options(self, settings: &Settings) -> Result<Options> {
-        let read = || {
-            let database = DatabaseOptions::from_settings(settings)?;
-            Ok(Options {
-                files: FileOptions::from_settings(settings)?,
-                database: match self {
-                    Self::Indexed => database.with_text(TABLE_OF_NAMES, "name"),
-                    Self::Split => database,
-                },
-                inline_limit: INLINE_LIMIT.read("inline_limit", settings)?,
-            })
-        };
-        read().map_err(|error| self.ours(error))
-    }
-
-    /// An error of one of the parts, under this store's name.
-    fn ours(self, error: StoreError) -> StoreError {
-        error.of(self.name())
+        let database = DatabaseOptions::from_settings(settings)?;
+        Ok(Options {
+            files: FileOptions::from_settings(settings)?,
+            database: match self {
+                Self::Indexed => database.with_text(TABLE_OF_NAMES, "name"),
+                Self::Split => database,
+            },
+            inline_limit: INLINE_LIMIT.read("inline_limit", settings)?,
+        })
     }
 
     /// What the weaker part keeps. An overwrite of `files-indexed` changes the file alone, and replaces it

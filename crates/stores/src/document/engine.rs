@@ -67,7 +67,7 @@ impl Document {
         let State { rows, written } = state;
         let rows = rows.as_ref().ok_or_else(|| no_table("write it"))?;
         form::write(self.options.format, rows, written)
-            .map_err(|error| StoreError::engine(STORE, "write it down", error.to_string()))?;
+            .map_err(|error| StoreError::engine("write it down", error.to_string()))?;
         let temporary = self.place.join(TEMPORARY);
         let replaced = write_file(&temporary, written, fsync).and_then(|()| {
             fs::rename(&temporary, self.place.join(FILE))
@@ -107,7 +107,7 @@ fn sync(file: &File, path: &Path) -> Result<()> {
 
 #[cold]
 fn no_table(what: &str) -> StoreError {
-    StoreError::no_table(STORE, what)
+    StoreError::no_table(what)
 }
 
 impl Engine for Document {
@@ -144,9 +144,9 @@ impl Engine for Document {
         let path = place.join(FILE);
         let mut rows = None;
         if fs::symlink_metadata(&path).is_ok() {
-            disk::expect_file(STORE, &path)?;
+            disk::expect_file(&path)?;
             let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
-            let damaged = |why| StoreError::engine(STORE, format!("open {}", path.display()), why);
+            let damaged = |why| StoreError::engine(format!("open {}", path.display()), why);
             rows = Some(form::read(options.format, &bytes).map_err(damaged)?);
         }
         Self::at(place, *options, rows)
@@ -199,7 +199,7 @@ impl Engine for Document {
         let mut state = self.write_state();
         if state.rows.is_some() {
             let why = "it has one already";
-            return Err(StoreError::engine(STORE, "create the table", why));
+            return Err(StoreError::engine("create the table", why));
         }
         state.rows = Some(Rows::new());
         let mut there = false;

@@ -156,7 +156,7 @@ impl Options {
         let stream = self.read == ReadMode::Stdio;
         let renames = self.write == WriteMode::Rename;
         let (write, open) = (self.write.word(), self.open.word());
-        refuse! { STORE;
+        refuse! {
             self.names && self.layout == Layout::Tree => "combine names=on with layout=tree",
                 "the names say in which directories the files lie; use layout=dir";
             self.fsync == Fsync::Directory && !renames => format!("combine fsync=directory with write={write}"),

@@ -7,7 +7,7 @@
 use super::name::{Name, WholePath};
 use super::stdio::Stream;
 use super::store::FileStore;
-use super::{Fsync, Opening, STORE, WriteMode};
+use super::{Fsync, Opening, WriteMode};
 use crate::kv::replaced;
 use crate::{Found, Key, Result, StoreError};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -336,7 +336,7 @@ impl<'s> NamedFiles<'s> {
             self.make_directories(name)?;
             created = create();
         }
-        let taken = || StoreError::key_exists(STORE, key);
+        let taken = || StoreError::key_exists(key);
         let created = self.unless(Errno::EXIST, "create", name, created)?;
         let (made, file) = created.ok_or_else(taken)?;
         self.complete(file, &made, value)?;

@@ -2,7 +2,7 @@
 
 use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
-use super::{Fsync, Options, STORE};
+use super::{Fsync, Options};
 use crate::names::Names;
 use crate::options::refuse;
 use crate::store::Plain;
@@ -33,7 +33,7 @@ pub(crate) struct FileStore {
 
 impl FileStore {
     pub(crate) fn open(path: &Path, options: Options, settings: Settings) -> Result<Self> {
-        let own_names = Names::of(STORE, path, options.names)?;
+        let own_names = Names::of(path, options.names)?;
         Self::named_by(own_names, path, options, settings)
     }
 
@@ -103,7 +103,7 @@ impl FileStore {
 
     /// That files are named by numbers: of others it is not known which are ours.
     fn expect_numbers(&self, action: &str) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             self.own_names.is_some() => format!("{action} a table"),
                 "with names=on nobody says which directories are part of it";
         }
@@ -145,7 +145,7 @@ impl FileStore {
                 Layout::Dir => ("tree", is_directory(&entry)?),
                 Layout::Tree => ("dir", !is_directory(&entry)?),
             };
-            refuse! { STORE;
+            refuse! {
                 is_other => format!("open {}", self.path.display()),
                     format!("its files are laid out as layout={other}");
             }

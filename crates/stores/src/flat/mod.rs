@@ -93,7 +93,7 @@ pub(crate) const KIND: &Kind = &Kind::new(
     capabilities,
     |directory, settings, new| {
         let options = Options::from_settings(settings)?;
-        let store = FlatStore::open(STORE, directory, settings, options, new)?;
+        let store = FlatStore::open(directory, settings, options, new)?;
         Ok(Box::new(store))
     },
 );
@@ -133,8 +133,6 @@ fn map(values: &File, path: &Path) -> Result<Mmap> {
 }
 
 pub(crate) struct FlatStore {
-    /// In messages.
-    name: &'static str,
     directory: PathBuf,
     values: File,
     options: Options,
@@ -157,7 +155,6 @@ struct Tail {
 impl FlatStore {
     /// One that is part of the store `name`, or is that store.
     pub(crate) fn open(
-        name: &'static str,
         directory: &Path,
         settings: &Settings,
         options: Options,
@@ -179,7 +176,6 @@ impl FlatStore {
             if end > bytes {
                 let detail = format!("it has {bytes} bytes, where its index knows of {end}");
                 return Err(StoreError::engine(
-                    name,
                     format!("open {}", path.display()),
                     detail,
                 ));
@@ -188,7 +184,6 @@ impl FlatStore {
         let end = index.end();
         let map = (options.read == ReadMode::Mmap).then(|| map(&values, &path));
         let store = Self {
-            name,
             directory: directory.to_owned(),
             values,
             options,

@@ -73,7 +73,7 @@ impl Environment {
     }
 
     fn must_be_named(&self, what: &str) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             !self.options.is_named() => format!("{what} the unnamed database"),
                 "it is there as long as its environment; use database=named";
         }
@@ -159,7 +159,7 @@ impl Engine for Environment {
                     opened.map(CommitOrAbort::<_, ()>::Commit)
                 })?;
         let database = opened.commit().flatten();
-        let none = || StoreError::no_table(STORE, "use the database");
+        let none = || StoreError::no_table("use the database");
         *environment.database() = Some(database.ok_or_else(none)?);
         Ok(environment)
     }
@@ -247,7 +247,6 @@ impl Engine for Environment {
         let dropped = engine.alone(|| engine.drop_database(table));
         dropped.unwrap_or_else(|| {
             Err(StoreError::unsupported(
-                STORE,
                 "drop the database",
                 "another connection may use it; close that first",
             ))
@@ -307,7 +306,7 @@ impl Rows for Transaction<'_> {
         let items = self.table.database.range(self.reading(), &range)?;
         for entry in items.take(limit) {
             let (key, value) = entry?;
-            visit(form.native_key(STORE, key)?, value);
+            visit(form.native_key(key)?, value);
             visited += 1;
         }
         Ok(visited)

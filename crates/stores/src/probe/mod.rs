@@ -45,7 +45,7 @@ pub(crate) const NULL: &Kind = &Kind::new(
 
 pub(crate) const SPIN: &Kind = &Kind::new(
     (
-        spin::STORE,
+        "spin",
         "the flat store, made to last a known time; calibrates the harness and tests searches",
         spin::Options::SETTINGS,
     ),
@@ -56,7 +56,7 @@ pub(crate) const SPIN: &Kind = &Kind::new(
     |directory, settings, new| {
         let options = spin::Options::from_settings(settings)?;
         let to_read = flat::Options::to_read(false);
-        let flat = || FlatStore::open(spin::STORE, directory, settings, to_read, new);
+        let flat = || FlatStore::open(directory, settings, to_read, new);
         let flat = options.is_flat().then(flat).transpose()?;
         ProbeStore::boxed(directory, settings, flat, Probe::Spin(options))
     },
@@ -66,7 +66,7 @@ pub(crate) const PRIMITIVE: &Kind = &Kind {
     keeps_values: false,
     ..Kind::new(
         (
-            primitive::STORE,
+            "primitive",
             "one step of what stores do, by itself: a part of a ladder",
             primitive::Options::SETTINGS,
         ),
@@ -92,7 +92,7 @@ pub(crate) const PRIMITIVE: &Kind = &Kind {
                 fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
             }
             let options = flat::Options::to_read(call.syncs());
-            let flat = FlatStore::open(primitive::STORE, directory, settings, options, new)?;
+            let flat = FlatStore::open(directory, settings, options, new)?;
             ProbeStore::boxed(directory, settings, Some(flat), Probe::Primitive(call))
         },
     )

@@ -45,7 +45,7 @@ said!(
 impl From<::redb::TableError> for StoreError {
     fn from(error: ::redb::TableError) -> Self {
         match error {
-            ::redb::TableError::TableDoesNotExist(_) => Self::no_table(STORE, "use it"),
+            ::redb::TableError::TableDoesNotExist(_) => Self::no_table("use it"),
             error => Self::said(error),
         }
     }

@@ -3,7 +3,7 @@
 use super::options::{Journal, Location, Options};
 use super::pages::Pages;
 use super::table::row_id;
-use super::{DATABASE_FILE, STORE, SqliteSession, counters, database, failed};
+use super::{DATABASE_FILE, SqliteSession, counters, database, failed};
 use crate::options::refuse;
 use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, StoreError, disk};
 use std::path::{Path, PathBuf};
@@ -99,7 +99,6 @@ impl Base {
     fn not_on_disk(&self, what: &str) -> StoreError {
         let location = self.options.pragmas.location.word();
         StoreError::unsupported(
-            STORE,
             what,
             format!("with location={location} the data ends with its connection"),
         )
@@ -158,7 +157,7 @@ impl Store for Base {
         if !self.options.on_disk() || self.options.journal() != Journal::Wal {
             return Ok(());
         }
-        refuse! { STORE;
+        refuse! {
             self.options.locks_exclusively() && self.live.load(SeqCst) > 0 => "checkpoint beside a connection",
                 "with locking=exclusive it holds the lock; closing it checkpoints";
         }

@@ -1,6 +1,6 @@
 //! What is in memory, what the connections and the carrier share of it, and the carrier itself.
 
-use super::{Options, STORE, Window, ours};
+use super::{Options, STORE, Window};
 use crate::sqlite::base::{Base, Link};
 use crate::sqlite::failed;
 use crate::turns::{Turn, Turns};
@@ -83,7 +83,7 @@ impl State {
             n => format!("{n} changes are"),
         };
         let detail = format!("{changes} in memory only, as {}", fault.reason);
-        StoreError::engine(STORE, action, detail)
+        StoreError::engine(action, detail)
     }
 
     /// While the disk refuses, nothing more is acknowledged.
@@ -130,7 +130,7 @@ impl Shared {
         Self {
             base,
             options,
-            turns: Turns::of(STORE, TURN_WAIT),
+            turns: Turns::of(TURN_WAIT),
             state: Mutex::default(),
             work: Condvar::new(),
             freed: Condvar::new(),
@@ -305,7 +305,7 @@ impl Shared {
                 link = None;
                 state.fault = Some(Fault {
                     attempt: state.attempts,
-                    reason: error.to_string(),
+                    reason: error.of(STORE).to_string(),
                     retry: Instant::now() + RETRY,
                 });
             } else {
@@ -327,12 +327,12 @@ impl Shared {
         let _alone = self.alone_on_disk();
         let link = match link {
             Some(link) => link,
-            None => link.insert(self.base.link().map_err(ours)?),
+            None => link.insert(self.base.link()?),
         };
-        let connection = link.connection().map_err(ours)?;
+        let connection = link.connection()?;
         let run = |text: &str| {
             let ran = connection.execute_batch(text);
-            ran.map_err(|e| ours(failed(format!("{text} in a carry-over"), &e)))
+            ran.map_err(|e| failed(format!("{text} in a carry-over"), &e))
         };
         run("BEGIN IMMEDIATE")?;
         for (key, change) in &layer.rows {
@@ -344,7 +344,7 @@ impl Shared {
                 Some(value) => statement.execute((key, &value[..])),
                 None => statement.execute([key]),
             });
-            changed.map_err(|e| ours(failed(format!("carry over key {key}"), &e)))?;
+            changed.map_err(|e| failed(format!("carry over key {key}"), &e))?;
         }
         run("COMMIT")
     }

@@ -288,7 +288,7 @@ impl Talk<'_> {
 
     fn trip(&self, key: Key) -> Result<()> {
         match self.store.flaw {
-            Flaw::Fails(bad) if bad == key.0 => Err(StoreError::damaged("toy", key, "by design")),
+            Flaw::Fails(bad) if bad == key.0 => Err(StoreError::damaged(key, "by design")),
             Flaw::Panics(bad) if bad == key.0 => panic!("by design"),
             _ => Ok(()),
         }
@@ -338,8 +338,8 @@ impl Session for Talk<'_> {
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         if self.store.without_table.load(Ordering::SeqCst) {
             return Err(match self.store.flaw {
-                Flaw::BreaksWithoutTable => StoreError::damaged("toy", key, "by design"),
-                _ => StoreError::no_table("toy", "read"),
+                Flaw::BreaksWithoutTable => StoreError::damaged(key, "by design"),
+                _ => StoreError::no_table("read"),
             });
         }
         let values = self.store.values();
@@ -362,7 +362,7 @@ impl Session for Talk<'_> {
         self.trip(key)?;
         match self.put(key, Some(value))? {
             None => Ok(()),
-            Some(_) => Err(StoreError::key_exists("toy", key)),
+            Some(_) => Err(StoreError::key_exists(key)),
         }
     }
 
