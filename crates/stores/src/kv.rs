@@ -267,8 +267,8 @@ impl Kind {
             engine: Some(E::version),
             ..Self::new(
                 (E::STORE, E::ABOUT, E::Options::SETTINGS),
-                |settings| E::Options::from_settings(settings).map(|o| E::capabilities(&o)),
-                |directory, settings, new| {
+                &|settings| E::Options::from_settings(settings).map(|o| E::capabilities(&o)),
+                &|directory, settings, new| {
                     let store = KvStore::<E>::new(directory, settings)?;
                     match new {
                         true => store.create()?,

@@ -177,8 +177,8 @@ impl Kind {
             remove_below: Some(remove_below::<R>),
             ..Self::new(
                 (R::STORE, R::ABOUT, R::Options::SETTINGS),
-                |settings| R::Options::from_settings(settings).map(|o| R::capabilities(&o)),
-                |directory, settings, new| {
+                &|settings| R::Options::from_settings(settings).map(|o| R::capabilities(&o)),
+                &|directory, settings, new| {
                     let options = R::Options::from_settings(settings)?;
                     let name = match new {
                         true => create::<R>(directory, &options)?,

@@ -35,7 +35,7 @@ pub(super) struct IndexedSession<'c> {
     began: Option<u64>,
     /// Files whose rows the running transaction deleted. They go after its commit: until then
     /// the rows may come back.
-    deleted: Vec<(Key, Name<'static>)>,
+    deleted: Vec<(Key, Name)>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
 }
@@ -55,7 +55,7 @@ impl<'c> IndexedSession<'c> {
     }
 
     /// The name of the file of `key`; none if there is no row.
-    fn look_up(&mut self, key: Key) -> Result<Option<Name<'static>>> {
+    fn look_up(&mut self, key: Key) -> Result<Option<Name>> {
         let layout = self.store.options.files.layout;
         let mut name = None;
         self.rows
@@ -198,7 +198,7 @@ impl<'c> IndexedSession<'c> {
 
 /// The name in a row. It is data, not to be trusted: only what the layout could have written becomes a
 /// path.
-fn name_in(text: &[u8], key: Key, layout: Layout) -> Result<Name<'static>> {
+fn name_in(text: &[u8], key: Key, layout: Layout) -> Result<Name> {
     Name::parse(layout, text).ok_or_else(|| {
         let shown = String::from_utf8_lossy(text);
         let cut: String = shown.chars().take(SHOWN).collect();

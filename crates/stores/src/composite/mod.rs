@@ -125,8 +125,8 @@ pub(crate) const INDEXED: &Kind = &sqlite::of_sqlite(Kind::new(
         "one file per value, whose name is looked up in an SQLite database",
         OF_INDEXED,
     ),
-    |settings| Composite::Indexed.capabilities(settings),
-    |directory, settings, new| CompositeStore::open(Composite::Indexed, directory, settings, new),
+    &|settings| Composite::Indexed.capabilities(settings),
+    &|directory, settings, new| CompositeStore::open(Composite::Indexed, directory, settings, new),
 ));
 
 pub(crate) const SPLIT: &Kind = &sqlite::of_sqlite(Kind::new(
@@ -135,8 +135,8 @@ pub(crate) const SPLIT: &Kind = &sqlite::of_sqlite(Kind::new(
         "small values in an SQLite database, larger ones in files",
         OF_SPLIT,
     ),
-    |settings| Composite::Split.capabilities(settings),
-    |directory, settings, new| CompositeStore::open(Composite::Split, directory, settings, new),
+    &|settings| Composite::Split.capabilities(settings),
+    &|directory, settings, new| CompositeStore::open(Composite::Split, directory, settings, new),
 ));
 
 impl Composite {

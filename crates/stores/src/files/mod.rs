@@ -211,8 +211,8 @@ pub(crate) const KIND: &Kind = &Kind {
             "one file per value, in one directory or a tree, as kvtest lays them out",
             Options::SETTINGS,
         ),
-        capabilities,
-        |directory, settings, new| {
+        &capabilities,
+        &|directory, settings, new| {
             if new && store::entries(directory)?.next().is_some() {
                 let taken = io::Error::from(ErrorKind::DirectoryNotEmpty);
                 let refused = StoreError::io("create a store of files in", directory);

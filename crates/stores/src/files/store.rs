@@ -61,7 +61,7 @@ impl FileStore {
     }
 
     /// The file of a key.
-    pub(crate) fn name(&self, key: Key) -> Name<'_> {
+    pub(crate) fn name(&self, key: Key) -> Name {
         match &self.own_names {
             None => Name::of(self.options.layout, key),
             Some(names) => names.name(key).map_or_else(|| Name::added(key), Name::own),

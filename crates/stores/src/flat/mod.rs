@@ -90,8 +90,8 @@ pub(crate) const KIND: &Kind = &Kind::new(
         "the floor: one open file of concatenated values, their places in memory",
         Options::SETTINGS,
     ),
-    capabilities,
-    |directory, settings, new| {
+    &capabilities,
+    &|directory, settings, new| {
         let options = Options::from_settings(settings)?;
         let store = FlatStore::open(directory, settings, options, new)?;
         Ok(Box::new(store))

@@ -263,7 +263,7 @@ impl Session for SpinSession<'_> {
 mod tests {
     use super::*;
     use crate::probe::SPIN;
-    use crate::{StoreKind as _, registry};
+    use crate::registry;
     use std::path::Path;
 
     /// Runs `test` on a session of a store of `spec`, with 10,240 bytes under key 1.

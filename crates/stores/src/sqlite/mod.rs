@@ -96,8 +96,8 @@ pub(crate) const KIND: &Kind = &Kind {
             "one table in an SQLite database, readable by kvtest",
             Pragmas::SETTINGS,
         ),
-        capabilities,
-        |directory, settings, new| {
+        &capabilities,
+        &|directory, settings, new| {
             let options = Options::from_settings(settings)?;
             let names = Names::of(directory, options.pragmas.names)?;
             let store = Base::of_store(directory, options.with_names(names));

@@ -189,7 +189,7 @@ pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::new(
         "one table in an SQLite database, written in memory first: a kill loses a window of commits",
         SETTINGS,
     ),
-    |settings| {
+    &|settings| {
         Ok(Capabilities {
             operations: OPERATIONS.to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
@@ -200,5 +200,5 @@ pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::new(
             ..Capabilities::default()
         })
     },
-    |directory, settings, new| Ok(Box::new(BufferedStore::start(directory, settings, new)?)),
+    &|directory, settings, new| Ok(Box::new(BufferedStore::start(directory, settings, new)?)),
 ));

@@ -1,5 +1,4 @@
 use super::super::*;
-use crate::StoreKind as _;
 use crate::{Access, Buffer, Connection, Found, Key, Session, StoreError, sync_calls};
 use std::collections::BTreeMap;
 use std::fs;
