@@ -4,10 +4,10 @@ use crate::misplaced::Misplaced;
 use crate::read::Reader;
 use crate::sqlar::{Archive, Listed, Rows};
 use crate::{ArchiveError, Watch};
+use parking_lot::Mutex;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 
 /// Rows that a thread takes at once: neighbours in the tree, mostly.
@@ -105,7 +105,7 @@ impl Deal<'_> {
     /// The next rows that nobody took.
     fn next(&self, reader: &Reader) -> Result<Option<Vec<Listed>>, ArchiveError> {
         let archive = reader.archive();
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.left.lock();
         while !self.failed.load(Relaxed)
             && let Some((outside, from)) = *left
         {

@@ -5,7 +5,7 @@
 //! is done.
 
 use crate::{Result, StoreError};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex};
 use std::time::Duration;
 
 pub(crate) struct Turns {
@@ -34,18 +34,13 @@ impl Turns {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for the turn; a conflict if it does not come in time.
     pub(crate) fn take(&self) -> Result<Turn<'_>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.taken {
             state.waiting += 1;
             let still = |state: &mut State| state.taken;
-            let waited = self.freed.wait_timeout_while(state, self.patience, still);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            self.freed.wait_while_for(&mut state, still, self.patience);
             state.waiting -= 1;
         }
         if state.taken {
@@ -59,7 +54,7 @@ impl Turns {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.taken = false;
         if state.waiting > 0 {
             self.0.freed.notify_one();

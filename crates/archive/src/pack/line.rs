@@ -11,9 +11,9 @@ use crate::names::stored_name;
 use crate::source::{Beside, Body, Item, Source};
 use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
+use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Entries of a batch.
@@ -102,7 +102,7 @@ impl Line<'_> {
     /// The next batch, and where its parts go; nothing after the last, or if the writer ended.
     fn next(&self, batches: &SyncSender<Parts>) -> Option<(Hand, Result<Batch, ArchiveError>)> {
         let (hand, parts) = sync_channel(WAITING);
-        let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walk = self.walk.lock();
         let batch = Batch::of(&mut walk);
         let is_over = batch.as_ref().is_ok_and(Batch::is_empty);
         // Within the lock: the order of the walk is that of the channels.

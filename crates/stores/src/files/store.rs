@@ -7,12 +7,13 @@ use crate::names::Names;
 use crate::options::refuse;
 use crate::store::Plain;
 use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, disk};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use stowplan_model::{Footprint, Settings};
 
 pub(crate) struct FileStore {
@@ -71,7 +72,7 @@ impl FileStore {
     /// Keeps other threads from replacing or removing a file.
     pub(super) fn lock_name(&self, name: &Name) -> MutexGuard<'_, ()> {
         let lock = &self.names[name.scatter() % self.names.len()];
-        lock.lock().unwrap_or_else(PoisonError::into_inner)
+        lock.lock()
     }
 
     /// The store's directory as it is now; as it was, if there is none.

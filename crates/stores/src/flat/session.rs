@@ -78,7 +78,7 @@ impl<'s> FlatSession<'s> {
     }
 
     fn span(&self, key: Key) -> Option<Span> {
-        self.store.index().get(key)
+        self.store.index.read().get(key)
     }
 
     fn short(&self, key: Key, span: Span, present: usize) -> StoreError {
@@ -134,7 +134,7 @@ impl Session for FlatSession<'_> {
                 "where its values lie is looked up by position, for keys below 2^28";
         }
         let span = self.store.append(value)?;
-        if !self.store.index_mut().add(key, span) {
+        if !self.store.index.write().add(key, span) {
             return Err(StoreError::key_exists(key));
         }
         self.written()
@@ -158,7 +158,7 @@ impl Session for FlatSession<'_> {
             return Ok(false);
         }
         self.store.append(&key.0.to_le_bytes())?;
-        if !self.store.index_mut().remove(key) {
+        if !self.store.index.write().remove(key) {
             return Ok(false);
         }
         self.written()?;
@@ -168,7 +168,7 @@ impl Session for FlatSession<'_> {
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let mut visited = std::mem::take(&mut self.visited);
         visited.clear();
-        visited.extend(self.store.index().from(from).take(limit));
+        visited.extend(self.store.index.read().from(from).take(limit));
         let mut buffer = std::mem::replace(&mut self.scanned, Buffer::with_capacity(0)?);
         for (key, span) in &visited {
             match self.mode {

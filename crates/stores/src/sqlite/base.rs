@@ -6,9 +6,10 @@ use super::table::row_id;
 use super::{DATABASE_FILE, SqliteSession, counters, database, failed};
 use crate::options::refuse;
 use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, StoreError, disk};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
 use stowplan_model::{Footprint, Settings};
 
 /// A database of these options, at this path if it is on disk.
@@ -73,7 +74,7 @@ impl Base {
 
     /// Makes the database, or shares it where it can be shared and still exists.
     fn link_in_memory(&self) -> Result<Link<'_>> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         if !*made {
             let connection = database::create(&self.path, &self.options)?;
             *made = true;

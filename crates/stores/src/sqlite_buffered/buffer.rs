@@ -5,13 +5,12 @@ use crate::sqlite::base::{Base, Link};
 use crate::sqlite::failed;
 use crate::turns::{Turn, Turns};
 use crate::{Result, StoreError};
+use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard};
 use std::collections::BTreeMap;
 use std::iter;
 use std::mem::take;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
 use std::time::{Duration, Instant};
 
 /// How long a transaction that is open keeps others waiting.
@@ -122,7 +121,7 @@ pub(super) struct Shared {
     buffered: AtomicU64,
     /// Whose turn it is at the database on disk. SQLite's own locks would have to be polled for,
     /// and whoever is held up for long enough would be refused.
-    disk: RwLock<()>,
+    pub(super) disk: RwLock<()>,
 }
 
 impl Shared {
@@ -142,13 +141,8 @@ impl Shared {
     /// Keeps the carrier from the database on disk where it would be in the way. Nobody may wait
     /// for a turn meanwhile: its holder may wait for the disk.
     pub(super) fn reading_disk(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        let guard = || self.disk.read().unwrap_or_else(PoisonError::into_inner);
+        let guard = || self.disk.read();
         (!self.options.readers_apart()).then(guard)
-    }
-
-    /// Keeps everybody who would be in the way, and the carrier, from the database on disk.
-    pub(super) fn alone_on_disk(&self) -> RwLockWriteGuard<'_, ()> {
-        self.disk.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Committed changes that are in memory only.
@@ -158,12 +152,7 @@ impl Shared {
 
     /// How often a layer was carried over.
     pub(super) fn carry_overs(&self) -> u64 {
-        self.lock().carry_overs
-    }
-
-    /// Nothing panics between two changes that belong together, so a poisoned state is whole.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().carry_overs
     }
 
     /// Waits for the turn to write, and for room.
@@ -173,14 +162,14 @@ impl Shared {
     pub(super) fn take_turn(&self) -> Result<Turn<'_>> {
         loop {
             let turn = self.turns.take()?;
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.refuse_after_fault()?;
             if !state.active.is_full(&self.options.window) {
                 return Ok(turn);
             }
             // Others wait for room too, however long a carry-over takes, and not for whoever waits.
             drop(turn);
-            state = wait(&self.freed, state, TURN_WAIT);
+            self.freed.wait_for(&mut state, TURN_WAIT);
             state.refuse_after_fault()?;
         }
     }
@@ -190,7 +179,7 @@ impl Shared {
         if self.buffered() == 0 {
             return None;
         }
-        let state = self.lock();
+        let state = self.state.lock();
         let below = || state.other.as_ref()?.rows.get(&key);
         state.active.rows.get(&key).or_else(below).cloned()
     }
@@ -203,7 +192,7 @@ impl Shared {
         from: i64,
         limit: usize,
     ) -> Vec<(i64, Change)> {
-        let state = self.lock();
+        let state = self.state.lock();
         let layers = own
             .into_iter()
             .chain(iter::once(&state.active))
@@ -234,7 +223,7 @@ impl Shared {
     /// # Errors
     /// The last carry-over failed.
     pub(super) fn commit(&self, changed: Layer) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.refuse_after_fault()?;
         if changed.changes == 0 {
             return Ok(());
@@ -260,7 +249,7 @@ impl Shared {
     /// An attempt that began after the call failed. The message says how many changes are in
     /// memory only; they stay there.
     pub(super) fn drain(&self, action: &str) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let (target, earlier) = (state.accepted, state.attempts);
         while state.carried < target {
             if let Some(fault) = state.fault.as_ref().filter(|f| f.attempt > earlier) {
@@ -269,7 +258,7 @@ impl Shared {
             }
             state.pressed = true;
             self.work.notify_one();
-            state = wait(&self.freed, state, TURN_WAIT);
+            self.freed.wait_for(&mut state, TURN_WAIT);
         }
         state.pressed = false;
         Ok(())
@@ -277,17 +266,17 @@ impl Shared {
 
     /// Has the carrier make a last attempt and end.
     pub(super) fn stop(&self) {
-        self.lock().stopping = true;
+        self.state.lock().stopping = true;
         self.work.notify_one();
     }
 
     /// The carrier: carries one layer after the other to the disk until the store goes.
     pub(super) fn carry(&self) {
         let mut link = None;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while let Some(left) = state.left(&self.options.window) {
             if left > Duration::ZERO {
-                state = wait(&self.work, state, left);
+                self.work.wait_for(&mut state, left);
                 continue;
             }
             let last = state.stopping;
@@ -299,7 +288,7 @@ impl Shared {
             self.freed.notify_all();
             drop(state);
             let carried = self.carry_over(&layer, &mut link);
-            state = self.lock();
+            state = self.state.lock();
             if let Err(error) = carried {
                 // Closing undoes the transaction, and the next attempt finds the file anew.
                 link = None;
@@ -324,7 +313,7 @@ impl Shared {
     /// Makes every change of a layer on disk in one transaction, by rising key: neighbours share
     /// pages.
     fn carry_over<'h>(&'h self, layer: &Layer, link: &mut Option<Link<'h>>) -> Result<()> {
-        let _alone = self.alone_on_disk();
+        let _alone = self.disk.write();
         let link = match link {
             Some(link) => link,
             None => link.insert(self.base.link()?),
@@ -348,14 +337,4 @@ impl Shared {
         }
         run("COMMIT")
     }
-}
-
-/// Waits for a sign, or for `limit`.
-fn wait<'s>(
-    sign: &Condvar,
-    state: MutexGuard<'s, State>,
-    limit: Duration,
-) -> MutexGuard<'s, State> {
-    let waited = sign.wait_timeout(state, limit);
-    waited.unwrap_or_else(PoisonError::into_inner).0
 }

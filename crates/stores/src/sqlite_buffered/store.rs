@@ -60,7 +60,7 @@ impl Store for BufferedStore {
     /// What is on disk by now: changes in memory take no space there.
     fn footprint(&self) -> Result<Footprint> {
         // A carry-over may make and remove a journal.
-        let _alone = self.shared.alone_on_disk();
+        let _alone = self.shared.disk.write();
         self.shared.base.footprint()
     }
 
@@ -71,7 +71,7 @@ impl Store for BufferedStore {
     /// Carries everything over first.
     fn checkpoint(&self) -> Result<()> {
         self.shared.drain("checkpoint")?;
-        let _alone = self.shared.alone_on_disk();
+        let _alone = self.shared.disk.write();
         self.shared.base.checkpoint()
     }
 }
