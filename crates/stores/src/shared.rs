@@ -79,7 +79,7 @@ impl<T> Lent<'_, T> {
     /// Runs `work` if no other connection has the engine, and keeps others from getting it
     /// meanwhile. `work` must not get or give back one itself.
     pub fn alone<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
-        let _slot = self.shared.lock();
+        let _slot = self.shared.0.lock();
         (Arc::strong_count(&self.engine) == 1).then(work)
     }
 
@@ -102,7 +102,7 @@ impl<T> Deref for Lent<'_, T> {
 impl<T> Drop for Lent<'_, T> {
     #[expect(unsafe_code, reason = "the engine is dropped while the slot is locked")]
     fn drop(&mut self) {
-        let _slot = self.shared.lock();
+        let _slot = self.shared.0.lock();
         // SAFETY: this is dropped once, and then not used.
         unsafe { ManuallyDrop::drop(&mut self.engine) };
     }

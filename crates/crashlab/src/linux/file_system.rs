@@ -481,7 +481,8 @@ impl Filesystem for Recording {
     ) {
         let attributes = of(request, mode, umask);
         let made = self
-            .inner()
+            .0
+            .lock()
             .make((parent, name), Kind::Directory, attributes);
         entry(reply, made);
     }

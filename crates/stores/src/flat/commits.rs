@@ -90,7 +90,7 @@ mod tests {
         let failing = || Err(io::Error::from(io::ErrorKind::StorageFull));
         assert!(commits.wait_for(failing).is_err());
         commits.wait_for(|| Ok(())).unwrap();
-        let state = commits.state();
+        let state = commits.state.lock();
         assert_eq!((state.synced, state.syncing), (2, false));
     }
 }

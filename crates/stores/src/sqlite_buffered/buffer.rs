@@ -47,7 +47,6 @@ impl Layer {
 
 /// Why an attempt to carry a layer over failed.
 struct Fault {
-    attempt: u64,
     reason: String,
     retry: Instant,
 }
@@ -64,13 +63,9 @@ struct State {
     carried: u64,
     /// How often a layer was carried over.
     carry_overs: u64,
-    /// Attempts to carry a layer over, counted when they begin.
-    attempts: u64,
     /// Why the last one failed, if it did.
     fault: Option<Fault>,
-    /// Whether someone waits for what is in memory to be on disk.
-    pressed: bool,
-    /// Whether the store is going: the carrier makes a last attempt and ends.
+    /// Whether the store is going, and the carrier with it.
     stopping: bool,
 }
 
@@ -93,15 +88,15 @@ impl State {
         }
     }
 
-    /// How long a layer need not be carried over yet; nothing where none will ever be. After a failed
-    /// attempt, the next one is later, unless someone waits for it.
+    /// How long a layer need not be carried over yet; nothing where the store goes. After a failed attempt, the
+    /// next one is later.
     fn left(&self, window: &Window) -> Option<Duration> {
-        let due = match (&self.other, &self.fault, self.active.since) {
-            (None, _, None) => return (!self.stopping).then_some(Duration::MAX),
-            _ if self.pressed || self.stopping => return Some(Duration::ZERO),
-            (Some(_), Some(fault), _) => fault.retry,
-            (None, _, Some(since)) if !self.active.is_full(window) => since + window.age,
-            (Some(_), None, _) | (None, _, Some(_)) => return Some(Duration::ZERO),
+        let due = match (&self.fault, self.active.since) {
+            _ if self.stopping => return None,
+            (Some(fault), _) => fault.retry,
+            (None, None) => return Some(Duration::MAX),
+            (None, Some(_)) if self.active.is_full(window) => return Some(Duration::ZERO),
+            (None, Some(since)) => since + window.age,
         };
         Some(due.saturating_duration_since(Instant::now()))
     }
@@ -117,6 +112,8 @@ pub(super) struct Shared {
     work: Condvar,
     /// An attempt to carry over has begun, which makes room, or ended.
     freed: Condvar,
+    /// One carries over at a time: the carrier, or whoever wants everything on disk.
+    carrying: Mutex<()>,
     /// Committed changes that are in a layer: while there are none, reads need no lock.
     buffered: AtomicU64,
     /// Whose turn it is at the database on disk. SQLite's own locks would have to be polled for,
@@ -133,6 +130,7 @@ impl Shared {
             state: Mutex::default(),
             work: Condvar::new(),
             freed: Condvar::new(),
+            carrying: Mutex::new(()),
             buffered: AtomicU64::new(0),
             disk: RwLock::new(()),
         }
@@ -243,28 +241,24 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until every change that is committed now is on disk.
+    /// Brings every change that is committed now to the disk.
     ///
     /// # Errors
-    /// An attempt that began after the call failed. The message says how many changes are in
-    /// memory only; they stay there.
+    /// An attempt failed. The message says how many changes are in memory only; they stay there.
     pub(super) fn drain(&self, action: &str) -> Result<()> {
-        let mut state = self.state.lock();
-        let (target, earlier) = (state.accepted, state.attempts);
-        while state.carried < target {
-            if let Some(fault) = state.fault.as_ref().filter(|f| f.attempt > earlier) {
+        let target = self.state.lock().accepted;
+        while self.state.lock().carried < target {
+            self.carry_layer(&mut None);
+            let state = self.state.lock();
+            if let Some(fault) = &state.fault {
                 let action = format!("{action} with everything on disk");
                 return Err(state.in_memory_only(&action, fault));
             }
-            state.pressed = true;
-            self.work.notify_one();
-            self.freed.wait_for(&mut state, TURN_WAIT);
         }
-        state.pressed = false;
         Ok(())
     }
 
-    /// Has the carrier make a last attempt and end.
+    /// Has the carrier end.
     pub(super) fn stop(&self) {
         self.state.lock().stopping = true;
         self.work.notify_one();
@@ -273,41 +267,48 @@ impl Shared {
     /// The carrier: carries one layer after the other to the disk until the store goes.
     pub(super) fn carry(&self) {
         let mut link = None;
-        let mut state = self.state.lock();
-        while let Some(left) = state.left(&self.options.window) {
+        loop {
+            let mut state = self.state.lock();
+            let Some(left) = state.left(&self.options.window) else {
+                return;
+            };
             if left > Duration::ZERO {
                 self.work.wait_for(&mut state, left);
                 continue;
             }
-            let last = state.stopping;
-            state.attempts += 1;
-            state.pressed = false;
-            let before = state.other.take();
-            let layer = before.unwrap_or_else(|| Arc::new(take(&mut state.active)));
-            state.other = Some(Arc::clone(&layer));
-            self.freed.notify_all();
             drop(state);
-            let carried = self.carry_over(&layer, &mut link);
-            state = self.state.lock();
-            if let Err(error) = carried {
-                // Closing undoes the transaction, and the next attempt finds the file anew.
-                link = None;
-                state.fault = Some(Fault {
-                    attempt: state.attempts,
-                    reason: error.of(STORE).to_string(),
-                    retry: Instant::now() + RETRY,
-                });
-            } else {
-                state.carried += layer.changes;
-                state.carry_overs += 1;
-                self.buffered.store(state.accepted - state.carried, SeqCst);
-                (state.other, state.fault) = (None, None);
-            }
-            self.freed.notify_all();
-            if last && state.fault.is_some() {
-                return;
-            }
+            self.carry_layer(&mut link);
         }
+    }
+
+    /// Carries the layer over that an attempt before did not, or else the one that takes the writes, if there
+    /// is anything in it. What becomes of it is in the state.
+    fn carry_layer<'h>(&'h self, link: &mut Option<Link<'h>>) {
+        let _alone = self.carrying.lock();
+        let mut state = self.state.lock();
+        let State { active, other, .. } = &mut *state;
+        if other.is_none() && active.changes == 0 {
+            return;
+        }
+        let layer = Arc::clone(other.get_or_insert_with(|| Arc::new(take(active))));
+        self.freed.notify_all();
+        drop(state);
+        let carried = self.carry_over(&layer, link);
+        state = self.state.lock();
+        if let Err(error) = carried {
+            // Closing undoes the transaction, and the next attempt finds the file anew.
+            *link = None;
+            state.fault = Some(Fault {
+                reason: error.of(STORE).to_string(),
+                retry: Instant::now() + RETRY,
+            });
+        } else {
+            state.carried += layer.changes;
+            state.carry_overs += 1;
+            self.buffered.store(state.accepted - state.carried, SeqCst);
+            (state.other, state.fault) = (None, None);
+        }
+        self.freed.notify_all();
     }
 
     /// Makes every change of a layer on disk in one transaction, by rising key: neighbours share

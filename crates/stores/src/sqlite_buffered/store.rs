@@ -47,6 +47,8 @@ impl Drop for BufferedStore {
             // It returns nothing, and a panic of its has been printed.
             let _ = carrier.join();
         }
+        // A last attempt, which nobody is left to hear of.
+        let _ = self.shared.drain("close");
     }
 }
 
