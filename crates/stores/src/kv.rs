@@ -171,7 +171,7 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// The engine refuses, or has no such thing.
     fn create_table(&self, options: &Self::Options) -> Result<()> {
         let _ = options;
-        Err(no_tables::<Self>("create"))
+        Err(no_tables("create"))
     }
 
     /// Removes the table, as a transaction of its own, and its handle.
@@ -183,12 +183,12 @@ pub trait Engine: Sized + Send + Sync + 'static {
         table: &mut Option<Self::Table<'e>>,
     ) -> Result<()> {
         let _ = (engine, table);
-        Err(no_tables::<Self>("drop"))
+        Err(no_tables("drop"))
     }
 }
 
 #[cold]
-fn no_tables<E: Engine>(action: &str) -> StoreError {
+fn no_tables(action: &str) -> StoreError {
     let what = format!("{action} a table");
     StoreError::unsupported(what, "it has one, for good")
 }

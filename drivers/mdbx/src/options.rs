@@ -1,6 +1,5 @@
 //! The settings of the store, and what they mean to libmdbx.
 
-use crate::STORE;
 use crate::environment::Info;
 use stowplan_model::{Durability, DurabilityClaim, Settings};
 use stowplan_stores::options::{OptionValue as _, bytes, flag};

@@ -1,6 +1,5 @@
 //! The settings of the store, and what they mean to RocksDB.
 
-use crate::STORE;
 use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, WriteOptions};
 use std::path::{Path, PathBuf};
 use stowplan_model::{Durability, DurabilityClaim, Settings, Value};

@@ -95,8 +95,7 @@ impl Connection for BufferedConnection<'_> {
     /// it is as asked.
     fn effective_settings(&self) -> Result<Settings> {
         let _undisturbed = self.store.shared.reading_disk();
-        let effective = self.link.effective_settings_of(&self.store.settings);
-        effective
+        self.link.effective_settings_of(&self.store.settings)
     }
 
     /// Carries everything over, also what other connections have committed.

@@ -180,13 +180,13 @@ fn conforms(resolved: &Resolved, below: &Below, wrong: &mut Vec<String>) -> Outc
         settings,
         capabilities,
     } = resolved;
-    let failures = conformance::check(*kind, settings, &below.part("checks")?);
+    let failures = conformance::check(kind, settings, &below.part("checks")?);
     let failures = failures
         .iter()
         .map(|failure| format!("{resolved:?}: {failure}"));
     wrong.extend(failures);
     let declared = u64::from(capabilities.syncs_per_commit);
-    let fewest = conformance::fewest_syncs(*kind, settings, &below.part("syncs")?)?;
+    let fewest = conformance::fewest_syncs(kind, settings, &below.part("syncs")?)?;
     ensure(!SYNC_CALLS_COUNTED || declared == fewest, || {
         format!("{resolved:?}: {declared} syncs declared, {fewest} seen")
     })
