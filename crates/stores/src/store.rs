@@ -215,7 +215,7 @@ pub trait Connection {
     fn session(&mut self) -> Result<Box<dyn Session + '_>>;
 
     /// Settings as the engine itself reports them after opening, under the names of
-    /// [`StoreKind::settings`] as far as it reports them.
+    /// [`Kind::settings`] as far as it reports them.
     ///
     /// # Errors
     /// The engine refuses.
