@@ -245,7 +245,13 @@ fn the_thread_and_its_connection_end_with_the_store() {
     };
     let store = store(directory.path(), "window_rows=1");
     let mut connection = store.connect().unwrap();
-    connection.session().unwrap().insert(Key(1), b"x").unwrap();
+    let mut session = connection.session().unwrap();
+    session.insert(Key(1), b"x").unwrap();
+    // Whoever closes would carry it over, if the thread had not.
+    while session.counters().unwrap()["Changes in memory only"] > 0 {
+        std::thread::yield_now();
+    }
+    drop(session);
     connection.close().unwrap();
     assert!(open_files() > 0);
     drop(store);
