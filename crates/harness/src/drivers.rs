@@ -449,7 +449,7 @@ impl Drivers {
             Some(process) => process,
             None => WorkerProcess::start(command, &self.interrupt)?,
         };
-        let described = process.describe(asked, command.patience)?;
+        let described = process.describe(asked)?;
         process.tool().clone_into(&mut host.tool);
         host.process = Some(process);
         Ok(described)
@@ -490,7 +490,7 @@ fn ask_for_kinds(
     interrupt: &Interrupt,
 ) -> Result<(String, Described), HarnessError> {
     let mut process = WorkerProcess::start(command, interrupt)?;
-    let described = process.describe(&Describe::default(), command.patience)?;
+    let described = process.describe(&Describe::default())?;
     Ok((process.tool().to_owned(), described))
 }
 

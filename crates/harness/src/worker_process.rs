@@ -176,7 +176,7 @@ pub(crate) struct WorkerProcess {
     stdin: Option<ChildStdin>,
     lines: Receiver<std::io::Result<String>>,
     stderr: Stderr,
-    patience: Patience,
+    pub(crate) patience: Patience,
     interrupt: Interrupt,
     tool: String,
     /// Who it is in messages.
@@ -270,6 +270,14 @@ impl WorkerProcess {
         &mut self,
         task: &ToDriver,
         limits: Limits,
+    ) -> Result<FromDriver, HarnessError> {
+        self.ask_telling(task, limits, &mut |_, _| ())
+    }
+
+    fn ask_telling(
+        &mut self,
+        task: &ToDriver,
+        limits: Limits,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<FromDriver, HarnessError> {
         self.say(task)?;
@@ -304,13 +312,9 @@ impl WorkerProcess {
     }
 
     /// Asks it what there is, or what a store can do.
-    pub(crate) fn describe(
-        &mut self,
-        asked: &Describe,
-        patience: Patience,
-    ) -> Result<Described, HarnessError> {
+    pub(crate) fn describe(&mut self, asked: &Describe) -> Result<Described, HarnessError> {
         let question = ToDriver::Describe(asked.clone());
-        match self.ask(&question, patience.polite(), &mut |_, _| ())? {
+        match self.ask(&question, self.patience.polite())? {
             FromDriver::Described(described) => Ok(described),
             other => Err(self.unexpected(&other)),
         }
@@ -323,7 +327,7 @@ impl WorkerProcess {
         limits: Limits,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), HarnessError> {
-        match self.ask(task, limits, progress)? {
+        match self.ask_telling(task, limits, progress)? {
             FromDriver::Done => Ok(()),
             other => Err(self.unexpected(&other)),
         }

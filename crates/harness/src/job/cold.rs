@@ -4,7 +4,7 @@
 //! and the file system's own blocks that hold them) no system tells whether they are in memory: that
 //! they were not is seen by what had to be fetched from storage beside the data.
 
-use super::outside::{program_files, storage_read_bytes, with_children};
+use super::outside::{io, program_files, with_children};
 use crate::environment::{Image, device_counters, image_below};
 use crate::{HarnessError, page_cache, platform};
 use std::collections::BTreeSet;
@@ -222,8 +222,10 @@ fn least_bytes(files: &[PathBuf]) -> Result<u64, HarnessError> {
 /// Bytes that these processes have had from storage up to now. What one had that has ended is its
 /// parent's.
 fn fetched(processes: &BTreeSet<u32>) -> Result<u64, HarnessError> {
-    let each = processes.iter().copied().filter_map(storage_read_bytes);
-    let all = each.reduce(|all, bytes| all + bytes);
+    let each = processes.iter().filter_map(|process| io(*process));
+    let all = each
+        .map(|io| io.storage_read_bytes)
+        .reduce(u64::saturating_add);
     all.ok_or_else(|| {
         HarnessError::invalid(
             "reads without names in memory cannot be verified here: /proc/PID/io does not tell what is \
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_block_that_had_less_from_storage_than_its_names_take_is_refused_with_a_way_out() {
-        if storage_read_bytes(std::process::id()).is_none() {
+        if io(std::process::id()).is_none() {
             return;
         }
         let error = dropped(u64::MAX).proved(0, 300).unwrap_err().to_string();
@@ -259,7 +261,7 @@ mod tests {
 
     #[test]
     fn data_is_not_taken_for_names() {
-        if storage_read_bytes(std::process::id()).is_none() {
+        if io(std::process::id()).is_none() {
             return;
         }
         let of_data = dropped(1).proved(u64::MAX, 300);

@@ -46,28 +46,12 @@ impl<'a> Blocks<'a> {
             settings: cell.settings.clone(),
             capabilities: cell.capabilities.clone(),
         };
+        let by = (self.drivers.command_of(&cell.driver)?, self.interrupt);
+        let job = Job::new(cell.id.clone(), &resolved, cell.workload.clone(), paths, by);
         Ok(Job {
             scanned: cell.scanned,
-            ..self.job_of(
-                cell.id.clone(),
-                &cell.driver,
-                &resolved,
-                cell.workload.clone(),
-                paths,
-            )?
+            ..job
         })
-    }
-
-    fn job_of(
-        &self,
-        cell: CellId,
-        driver: &str,
-        resolved: &Resolved,
-        workload: Workload,
-        paths: CellPaths,
-    ) -> Result<Job, HarnessError> {
-        let by = (self.drivers.command_of(driver)?, self.interrupt);
-        Ok(Job::new(cell, resolved, workload, paths, by))
     }
 
     /// Has `strace` count the system calls of one block, whose times mean nothing; where they are not
@@ -108,17 +92,14 @@ impl<'a> Blocks<'a> {
         };
         // In its defaults, as its cells are.
         let resolved = self.drivers.resolve_alone(&null.of_driver(driver))?;
+        let cell = CellId("harness/null".to_owned());
+        let paths = CellPaths::brought_along(self.work);
+        let by = (self.drivers.command_of(driver)?, self.interrupt);
         let job = Job {
             keeps_nothing: true,
             parts: false,
             persistent: true,
-            ..self.job_of(
-                CellId("harness/null".to_owned()),
-                driver,
-                &resolved,
-                workload,
-                CellPaths::brought_along(self.work),
-            )?
+            ..Job::new(cell, &resolved, workload, paths, by)
         };
         let block = |block, round| {
             let task = BlockTask {
@@ -147,17 +128,15 @@ impl<'a> Blocks<'a> {
 /// The same worker with `strace` around it, which writes what it sees to a file.
 fn under_strace(strace: &Path, written: &Path, command: &WorkerCommand) -> WorkerCommand {
     let path = |path: &Path| path.display().to_string();
-    let mut arguments = ["-f", "-qq", "-s", "0", "-E"].map(str::to_owned).to_vec();
-    arguments.extend([
-        format!("{STRACE_VARIABLE}=1"),
-        "-o".to_owned(),
-        path(written),
-    ]);
-    arguments.extend(["--".to_owned(), path(&command.program)]);
-    arguments.extend(command.arguments.iter().cloned());
+    let mark = format!("{STRACE_VARIABLE}=1");
+    let (written, program) = (path(written), path(&command.program));
+    let of_strace = [
+        "-f", "-qq", "-s", "0", "-E", &mark, "-o", &written, "--", &program,
+    ];
+    let arguments = of_strace.into_iter().map(str::to_owned);
     WorkerCommand {
         program: strace.to_owned(),
-        arguments,
+        arguments: arguments.chain(command.arguments.iter().cloned()).collect(),
         ..command.clone()
     }
 }
