@@ -12,12 +12,11 @@
 
 use crate::HarnessError;
 use crate::platform;
-use crate::worker_process::{WorkerCommand, lines};
+use crate::worker_process::{Group, Program, WorkerCommand};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
@@ -65,7 +64,7 @@ pub(crate) fn objection(cell: &Cell) -> Option<String> {
 
 /// The scanner of a block, which is asked until it is ended.
 pub(crate) struct Scanner {
-    child: Child,
+    group: Group,
     /// It ends when this is closed.
     stdin: Option<ChildStdin>,
     watch: Option<JoinHandle<Result<ScannerCounts, String>>>,
@@ -85,26 +84,25 @@ impl Scanner {
     fn of(mut command: Command) -> Result<Self, HarnessError> {
         let program = PathBuf::from(command.get_program());
         let refused = || HarnessError::io("start a scanner of", &program);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // As workers: Ctrl-C in the terminal is for the parent.
-        let child = command.stderr(Stdio::null()).process_group(0).spawn();
-        let mut child = child.map_err(refused())?;
-        let (id, stdout) = (Pid::from_child(&child), child.stdout.take());
-        let mut scanner = Self {
-            stdin: child.stdin.take(),
-            child,
-            watch: None,
-        };
-        let stdout = stdout.ok_or_else(|| failed("it has no stdout"))?;
-        let lines = lines(stdout).map_err(refused())?;
+        let started = Program::start(&mut command).map_err(refused())?;
+        let Program {
+            group,
+            stdin,
+            lines,
+            ..
+        } = started;
         match lines.recv_timeout(SILENCE) {
             Ok(Ok(line)) if line.trim() == "ready" => {}
             Ok(Ok(line)) => return Err(failed(line.trim())),
             _ => return Err(failed("it does not begin")),
         }
+        let id = group.id();
         let watch = thread::Builder::new().spawn(move || heard(&lines, id));
-        scanner.watch = Some(watch.map_err(refused())?);
-        Ok(scanner)
+        Ok(Self {
+            watch: Some(watch.map_err(refused())?),
+            group,
+            stdin,
+        })
     }
 
     /// Ends it, and says what it did.
@@ -127,11 +125,9 @@ impl Scanner {
 
 impl Drop for Scanner {
     fn drop(&mut self) {
-        // One that has ended by itself cannot be ended again, and that is all the same.
-        let _ = self.child.kill();
-        let watched = self.watch.take().map(JoinHandle::join);
-        drop(watched);
-        let _ = self.child.wait();
+        self.group.kill();
+        // Before it is reaped, with its number.
+        let _ = self.watch.take().map(JoinHandle::join);
     }
 }
 

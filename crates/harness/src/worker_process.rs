@@ -8,23 +8,22 @@ mod group;
 mod server;
 mod streams;
 
+pub(crate) use group::{Group, Program};
 pub(crate) use server::{Environment, Server, Servers, asked};
 
 use crate::interrupt::Interrupt;
 use crate::{HarnessError, platform};
-use group::{Group, cause};
+use group::cause;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::process::{ChildStdin, Command};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
     Describe, Described, FromDriver, PROTOCOL_NAME, PROTOCOL_VERSION, ToDriver, decode, encode,
 };
-use streams::Stderr;
-pub(crate) use streams::lines;
 
 /// How often the wait for a worker looks for Ctrl-C, and whether the worker still lives.
 const TICK: Duration = Duration::from_millis(50);
@@ -172,10 +171,7 @@ impl Patience {
 
 /// A worker that was started and has greeted.
 pub(crate) struct WorkerProcess {
-    group: Group,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<std::io::Result<String>>,
-    stderr: Stderr,
+    program: Program,
     pub(crate) patience: Patience,
     interrupt: Interrupt,
     tool: String,
@@ -192,32 +188,17 @@ impl WorkerProcess {
     ) -> Result<Self, HarnessError> {
         let refused = || command.not_started();
         let mut process = Command::new(&command.program);
-        process
-            .args(&command.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        process.args(&command.arguments);
         if let Some(directory) = &command.mount {
             platform::mount_for_itself(&mut process, directory).map_err(refused())?;
         }
         command.environment.tell(&mut process);
         platform::ends_with_this(&mut process);
-        let mut group = Group::start(&mut process).map_err(refused())?;
-        let child = &mut group.child;
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(HarnessError::worker(
-                "the worker has no standard streams",
-                "",
-            ));
-        };
-        never_block(&stdin).map_err(refused())?;
+        let program = Program::start(&mut process).map_err(refused())?;
+        let unblocked = program.stdin.as_ref().map_or(Ok(()), never_block);
+        unblocked.map_err(refused())?;
         let mut worker = Self {
-            lines: streams::lines(stdout).map_err(refused())?,
-            stderr: Stderr::read(stderr).map_err(refused())?,
-            group,
-            stdin: Some(stdin),
+            program,
             patience: command.patience,
             interrupt: interrupt.clone(),
             tool: String::new(),
@@ -232,31 +213,30 @@ impl WorkerProcess {
     }
 
     fn greet(&mut self) -> Result<(), HarnessError> {
-        match self.answer(self.patience.manners)? {
+        let greeting = self.hear(self.patience.manners)?;
+        match greeting.ok_or_else(|| self.silent(self.patience.manners))? {
             FromDriver::Hello {
                 protocol,
                 version,
                 tool,
-            } if protocol == PROTOCOL_NAME && version == PROTOCOL_VERSION => {
-                self.tool = one_line(&tool);
-                Ok(())
+            } => {
+                if (&*protocol, version) == (PROTOCOL_NAME, PROTOCOL_VERSION) {
+                    self.tool = one_line(&tool);
+                    return Ok(());
+                }
+                Err(self.failed(&format!(
+                    "{} speaks {protocol} version {version} (program {tool}), this program \
+                     {PROTOCOL_NAME} version {PROTOCOL_VERSION}: use a driver of the same version",
+                    self.who
+                )))
             }
-            FromDriver::Hello {
-                protocol,
-                version,
-                tool,
-            } => Err(self.failed(&format!(
-                "{} speaks {protocol} version {version} (program {tool}), this program \
-                 {PROTOCOL_NAME} version {PROTOCOL_VERSION}: use a driver of the same version",
-                self.who
-            ))),
             other => Err(self.unexpected(&other)),
         }
     }
 
     /// The worker's process.
     pub(crate) fn id(&self) -> u32 {
-        self.group.child.id()
+        self.program.group.number()
     }
 
     /// What the greeting said of the program.
@@ -353,7 +333,7 @@ impl WorkerProcess {
 
     /// Writes to the worker's stdin, which takes no more than a pipe does until the worker reads.
     fn send(&mut self, mut bytes: &[u8]) -> std::io::Result<()> {
-        let Some(stdin) = self.stdin.as_mut() else {
+        let Some(stdin) = self.program.stdin.as_mut() else {
             return Ok(());
         };
         let deadline = Instant::now() + self.patience.manners;
@@ -377,14 +357,6 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// The next message, which must come within a time.
-    fn answer(&mut self, within: Duration) -> Result<FromDriver, HarnessError> {
-        match self.hear(within)? {
-            Some(message) => Ok(message),
-            None => Err(self.silent(within)),
-        }
-    }
-
     /// The next message, if one comes within a time. A worker that reports a failure, dies, or says
     /// what is no message, is an error; so is Ctrl-C.
     fn hear(&mut self, within: Duration) -> Result<Option<FromDriver>, HarnessError> {
@@ -394,14 +366,14 @@ impl WorkerProcess {
                 return Err(HarnessError::Interrupted);
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left.min(TICK)) {
+            match self.program.lines.recv_timeout(left.min(TICK)) {
                 Ok(line) => return self.understand(line).map(Some),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
                 // Whoever it has started may hold its stdout open. What it said before it ended may
                 // still be on its way.
                 Err(RecvTimeoutError::Timeout) if self.has_ended() => {
-                    let _ = self.group.end();
-                    return match self.lines.recv_timeout(LAST_MOMENTS) {
+                    let _ = self.program.group.end();
+                    return match self.program.lines.recv_timeout(LAST_MOMENTS) {
                         Ok(line) => self.understand(line).map(Some),
                         Err(_) => Err(self.died()),
                     };
@@ -425,7 +397,7 @@ impl WorkerProcess {
 
     /// Whether the worker itself has ended, whatever became of those that it started.
     fn has_ended(&self) -> bool {
-        self.group.has_ended().unwrap_or(true)
+        self.program.group.has_ended().unwrap_or(true)
     }
 
     /// Waits for the worker to end; whether it has within a time.
@@ -451,7 +423,7 @@ impl WorkerProcess {
     pub(crate) fn end(mut self) -> Result<(), HarnessError> {
         // One that has ended before takes no messages, and need not.
         let _ = self.send(format!("{}\n", encode(&ToDriver::Bye)).as_bytes());
-        drop(self.stdin.take());
+        drop(self.program.stdin.take());
         if !self.ends_within(self.patience.manners) {
             if self.interrupt.raised() {
                 return Err(HarnessError::Interrupted);
@@ -461,7 +433,7 @@ impl WorkerProcess {
                 self.who
             )));
         }
-        match self.group.end() {
+        match self.program.group.end() {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => {
                 let how = format!("{} ended badly: {}", self.who, cause(status));
@@ -477,7 +449,7 @@ impl WorkerProcess {
             let how = format!("{} closed its stdout and lived on, and was ended", self.who);
             return self.failed(&how);
         }
-        let how = match self.group.end() {
+        let how = match self.program.group.end() {
             Ok(status) => format!("{} died{}: {}", self.who, self.with_task(), cause(status)),
             Err(error) => format!("cannot wait for {}: {error}", self.who),
         };
@@ -511,8 +483,8 @@ impl WorkerProcess {
 
     /// Ends the worker and makes the error, with the end of its stderr.
     pub(crate) fn failed(&mut self, message: &str) -> HarnessError {
-        let _ = self.group.end();
-        HarnessError::worker(&one_line(message), &self.stderr.last_part())
+        let _ = self.program.group.end();
+        HarnessError::worker(&one_line(message), &self.program.stderr.last_part())
     }
 }
 
