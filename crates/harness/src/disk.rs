@@ -4,11 +4,11 @@ use crate::HarnessError;
 use crate::environment::mounted_in;
 pub(crate) use crate::walk::below;
 use crate::walk::each_by;
-use rustix::fs::{AtFlags, Mode, OFlags, fchmod, openat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, open, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{DirBuilder, DirEntry, File, Permissions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
@@ -194,7 +194,7 @@ impl WorkDirectory {
             .filter(|name| name != marker)
             .collect();
         remove_trees(&self.directory, &self.path, &held)?;
-        unlink(&self.directory, marker, AtFlags::empty())
+        unlinkat(&self.directory, marker, AtFlags::empty())
             .map_err(HarnessError::io("remove the marker in", &self.path))?;
         // This fails at whatever else may have the name by now: a link, or a directory with
         // something in it.
@@ -247,7 +247,7 @@ fn not_ours(path: &Path) -> HarnessError {
 }
 
 fn open_directory(path: &Path) -> Result<File, Errno> {
-    rustix::fs::open(path, DIRECTORY, Mode::empty()).map(File::from)
+    open(path, DIRECTORY, Mode::empty()).map(File::from)
 }
 
 /// A path to what is below an open directory, whatever has its name by now.
@@ -290,7 +290,8 @@ pub fn remove_directory(path: &Path) -> Result<(), HarnessError> {
 }
 
 /// Removes what has these names in `directory`, whose path is this, with all that is in it. Links are removed, not
-/// followed, and whoever puts one in the place of a directory meanwhile leads nowhere.
+/// followed, and whoever puts one in the place of a directory meanwhile leads nowhere: what holds others is known by
+/// its descriptor.
 fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<(), HarnessError> {
     if let Some(mounted) = names.iter().find_map(|name| mounted_in(&path.join(name))) {
         return Err(HarnessError::invalid(format!(
@@ -315,78 +316,62 @@ fn remove_by(
 ) -> Result<(), HarnessError> {
     let refused = |name: &OsString| {
         let path = path.join(name);
-        move |errno: Errno| HarnessError::io("remove", &path)(errno)
+        move |error: std::io::Error| HarnessError::io("remove", &path)(error)
     };
-    let (mut trees, mut ends) = (Vec::new(), Vec::new());
+    let (mut trees, mut parts) = (Vec::new(), Vec::new());
     for name in names {
-        match opened_for_removal(directory, name).map_err(refused(name)) {
-            Ok(tree) => trees.extend(tree.map(|tree| (name, tree))),
-            Err(error) => ends.push(Err(error)),
-        }
+        let opened = || openat(directory, name, DIRECTORY, Mode::empty()).map(File::from);
+        let permitted = |_| permit(&within(directory).join(name)).and_then(|()| opened());
+        trees.extend(opened().or_else(permitted).map(|tree| (name, tree)));
     }
-    let mut parts = Vec::new();
     for (name, tree) in &trees {
-        let held = entries(tree).map_err(refused(name))?.into_iter();
-        parts.extend(held.map(|(entry, is_directory)| (*name, tree, entry, is_directory)));
+        let held = entries(tree).map_err(HarnessError::io("read", &path.join(name)))?;
+        parts.extend(
+            held.into_iter()
+                .map(|(entry, _)| (*name, within(tree).join(entry))),
+        );
     }
-    ends.push(each_by(
-        threads,
-        &parts,
-        |(name, tree, entry, is_directory)| {
-            remove(tree, entry, *is_directory).map_err(refused(name))
-        },
-    ));
-    for (name, _) in &trees {
-        ends.push(unlink(directory, name, AtFlags::REMOVEDIR).map_err(refused(name)));
-    }
-    ends.into_iter().collect()
+    let emptied = each_by(threads, &parts, |(name, part)| {
+        remove(part).map_err(refused(name))
+    });
+    let removed = names
+        .iter()
+        .map(|name| remove(&within(directory).join(name)).map_err(refused(name)));
+    removed.fold(emptied, Result::and)
 }
 
-/// Removes what has a name in a directory that goes itself, with all that is in it.
-fn remove(directory: &File, name: &OsStr, is_directory: bool) -> Result<(), Errno> {
-    let mut how = AtFlags::empty();
-    if is_directory {
-        let Some(tree) = opened_for_removal(directory, name)? else {
-            return Ok(());
-        };
-        for (entry, is_directory) in entries(&tree)? {
-            remove(&tree, &entry, is_directory)?;
-        }
-        how = AtFlags::REMOVEDIR;
-    }
-    match unlink(directory, name, how) {
-        // A program took the right from its own directory, and whoever owns it may give it back.
-        Err(Errno::ACCESS) if fchmod(directory, Mode::RWXU).is_ok() => unlink(directory, name, how),
+/// Removes what lies at a path, if anything does, with all that is in it, also where a program took the right to.
+fn remove(path: &Path) -> std::io::Result<()> {
+    let attempt = || match std::fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::IsADirectory => std::fs::remove_dir_all(path),
         removed => removed,
-    }
-}
-
-/// A directory, which may be read again where a program took that right; nothing where there is none: what has its
-/// name is removed.
-fn opened_for_removal(parent: &File, name: &OsStr) -> Result<Option<File>, Errno> {
-    let open = |flags| openat(parent, name, DIRECTORY | flags, Mode::empty()).map(File::from);
-    let opened = match open(OFlags::empty()) {
-        Err(Errno::ACCESS) => {
-            // A descriptor that only names a directory changes its mode by this link.
-            rustix::fs::chmod(within(&open(OFlags::PATH)?), Mode::RWXU)?;
-            open(OFlags::empty())
-        }
-        opened => opened,
     };
-    match opened {
-        Ok(tree) => Ok(Some(tree)),
-        Err(Errno::NOTDIR | Errno::LOOP) => unlink(parent, name, AtFlags::empty()).map(|()| None),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno),
+    let removed = attempt().or_else(|error| match error.kind() {
+        ErrorKind::PermissionDenied => {
+            let above = path
+                .parent()
+                .map(|above| rustix::fs::chmod(above, Mode::RWXU));
+            let below = permit(path);
+            above
+                .map_or(Err(error), |above| Ok(above.or(below)?))
+                .and_then(|()| attempt())
+        }
+        _ => Err(error),
+    });
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
-/// What is no longer there needs no removing.
-fn unlink(directory: &File, name: &OsStr, how: AtFlags) -> Result<(), Errno> {
-    match unlinkat(directory, name, how) {
-        Err(Errno::NOENT) => Ok(()),
-        removed => removed,
-    }
+/// Gives its owner all rights to a directory and to those in it. No link is followed.
+fn permit(path: &Path) -> Result<(), Errno> {
+    let directory = open(path, DIRECTORY | OFlags::PATH, Mode::empty()).map(File::from)?;
+    // A descriptor that only names a directory changes its mode by this link.
+    rustix::fs::chmod(within(&directory), Mode::RWXU)?;
+    let held = entries(&directory)?.into_iter();
+    let mut directories = held.filter(|(_, is_directory)| *is_directory);
+    directories.try_for_each(|(name, _)| permit(&within(&directory).join(name)))
 }
 
 /// What lies at a path, which is no link: to tell whether it is still that.
@@ -435,7 +420,7 @@ impl<'p> Identity<'p> {
 /// It is a link, or the file system refuses.
 pub fn open_plain(path: &Path) -> std::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+    Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
 /// Locks a file, unless another has it locked for longer than a moment: a run that is killed while it
