@@ -26,9 +26,8 @@ use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
-    DatasetSpec, Durability, Mix, NeighbourKind, Neighbours, OF_CELL, Operation, PerTransaction,
-    Plan, Role, ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, near_miss,
-    suggestion,
+    Durability, Mix, NeighbourKind, Neighbours, OF_CELL, Operation, PerTransaction, Plan, Role,
+    ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, near_miss, suggestion,
 };
 
 /// The scale of the published study: all comparisons, at the sizes of the study's file.
@@ -252,80 +251,58 @@ fn without_matrices(study: &Study, only: &[String]) -> Vec<String> {
     only.iter().flat_map(comparisons).collect()
 }
 
-/// Refuses names in `only` that are none, and tells those that are near.
+/// Refuses names in `only` that are none, with those that are near, and others to choose from.
 fn check_only(study: &Study, only: &[String]) -> Result<(), HarnessError> {
-    let cells = study.comparisons.iter().flat_map(cell_names);
-    let matrices = study.matrices.iter().map(|matrix| matrix.id.clone());
-    let comparisons: Vec<String> = study.comparisons.iter().map(|c| c.id.clone()).collect();
-    let known: Vec<String> = matrices.chain(comparisons).chain(cells).collect();
+    let comparisons = &study.comparisons;
+    let matrices = || study.matrices.iter().map(|matrix| matrix.id.clone());
+    let cells = || comparisons.iter().flat_map(|c| c.cells.keys());
+    let of_cells = comparisons.iter().flat_map(|spec| {
+        let names = spec.cells.keys();
+        names.map(|cell| format!("{}/{cell}", spec.id))
+    });
+    let known = matrices().chain(comparisons.iter().map(|c| c.id.clone()));
+    let known: Vec<String> = known.chain(of_cells).collect();
     let Some(name) = only.iter().find(|name| !known.contains(name)) else {
         return Ok(());
     };
-    let cell = last_part(study, &known, name);
-    let hint = match &cell {
-        Some(cell) => full_name_hint(&study.comparisons, cell),
-        None => suggestion(name, known.iter().map(String::as_str)),
+    let near = |names: &mut dyn Iterator<Item = &String>| {
+        near_miss(name, names.map(String::as_str)).map(str::to_owned)
+    };
+    // The cell of which only the last part was given, perhaps mistyped.
+    let cell = match cells().find(|cell| *cell == name) {
+        None if near(&mut known.iter()).is_none() => near(&mut cells()),
+        exactly => exactly.cloned(),
+    };
+    let having = comparisons
+        .iter()
+        .filter(|c| cell.as_ref().is_some_and(|cell| c.cells.contains_key(cell)));
+    let having: Vec<String> = having.map(|c| c.id.clone()).collect();
+    let hint = match (&cell, &having[..]) {
+        (Some(cell), [one]) => format!("; did you mean '{one}/{cell}'?"),
+        (Some(cell), [first, ..]) => {
+            format!("; a cell is called COMPARISON/{cell}, such as '{first}/{cell}'")
+        }
+        _ => suggestion(name, known.iter().map(String::as_str)),
+    };
+    let given = comparisons
+        .iter()
+        .find(|c| name.split('/').next() == Some(&c.id));
+    let near = match given {
+        Some(spec) => {
+            let cells: Vec<String> = spec.cells.keys().cloned().collect();
+            format!("cells of '{}': {}", spec.id, briefly(&cells))
+        }
+        None if cell.is_some() => format!("comparisons with it: {}", briefly(&having)),
+        None => {
+            let others = comparisons.iter().filter(|c| !study.is_of_matrix(c));
+            let all = matrices().chain(others.map(|c| c.id.clone()));
+            format!("comparisons: {}", briefly(&Vec::from_iter(all)))
+        }
     };
     Err(HarnessError::invalid(format!(
-        "--only '{name}' names no comparison or cell of study '{}'; {}{hint}",
-        study.name,
-        names_near(study, name, cell.as_deref())
+        "--only '{name}' names no comparison or cell of study '{}'; {near}{hint}",
+        study.name
     )))
-}
-
-/// The names of a comparison's cells as `--only` takes them.
-fn cell_names(spec: &ComparisonSpec) -> impl Iterator<Item = String> {
-    let names = spec.cells.keys();
-    names.map(|cell| format!("{}/{cell}", spec.id))
-}
-
-/// The cell of which only the last part was given, perhaps mistyped; nothing where what was given
-/// is near to a name.
-fn last_part(study: &Study, known: &[String], name: &str) -> Option<String> {
-    let cells = || study.comparisons.iter().flat_map(|c| c.cells.keys());
-    if cells().any(|cell| cell == name) {
-        return Some(name.to_owned());
-    }
-    match near_miss(name, known.iter().map(String::as_str)) {
-        Some(_) => None,
-        None => near_miss(name, cells().map(String::as_str)).map(str::to_owned),
-    }
-}
-
-/// The whole name of a cell that some comparisons have.
-fn full_name_hint(comparisons: &[ComparisonSpec], cell: &str) -> String {
-    let having: Vec<&ComparisonSpec> = comparisons
-        .iter()
-        .filter(|c| c.cells.contains_key(cell))
-        .collect();
-    match having[..] {
-        [] => String::new(),
-        [one] => format!("; did you mean '{}/{cell}'?", one.id),
-        [first, ..] => {
-            let id = &first.id;
-            format!("; a cell is called COMPARISON/{cell}, such as '{id}/{cell}'")
-        }
-    }
-}
-
-/// Names to choose from: the cells of the comparison that was given, the comparisons that have the
-/// cell, or all comparisons, with a matrix in place of its own.
-fn names_near(study: &Study, name: &str, cell: Option<&str>) -> String {
-    let given = |c: &&ComparisonSpec| name.split('/').next() == Some(&c.id);
-    if let Some(spec) = study.comparisons.iter().find(given) {
-        let cells: Vec<String> = spec.cells.keys().cloned().collect();
-        return format!("cells of '{}': {}", spec.id, briefly(&cells));
-    }
-    if let Some(cell) = cell {
-        let having = |c: &&ComparisonSpec| c.cells.contains_key(cell);
-        let having = study.comparisons.iter().filter(having);
-        let having: Vec<String> = having.map(|c| c.id.clone()).collect();
-        return format!("comparisons with it: {}", briefly(&having));
-    }
-    let matrices = study.matrices.iter().map(|matrix| matrix.id.clone());
-    let others = study.comparisons.iter().filter(|c| !study.is_of_matrix(c));
-    let all: Vec<String> = matrices.chain(others.map(|c| c.id.clone())).collect();
-    format!("comparisons: {}", briefly(&all))
 }
 
 /// The first ten of some names, and where the others are found.
@@ -708,20 +685,12 @@ fn build_cell(
         )));
     }
     let layout = resolved.settings.layout(&resolved.kind.settings);
-    Ok(Cell {
+    let mut cell = Cell {
         id: CellId(format!("{}/{key}", comparison.id)),
         key: key.to_owned(),
         label: spec.name(),
         role,
-        instance: instance_on(
-            instance_name(
-                &comparison.dataset,
-                &spec.store.kind_in_paths(),
-                &layout.to_string(),
-                distinction(&workload, &resolved.settings),
-            ),
-            &on_in_paths,
-        ),
+        instance: String::new(),
         store: spec.store.clone(),
         driver: drivers.host(&spec.store).to_owned(),
         settings: resolved.settings,
@@ -731,7 +700,9 @@ fn build_cell(
         dataset: comparison.dataset.clone(),
         on,
         published_seconds: spec.published_seconds,
-    })
+    };
+    cell.instance = instance_name(&cell, &spec.store.kind_in_paths(), &layout, &on_in_paths);
+    Ok(cell)
 }
 
 /// How many operations a block has that changes which keys there are, and need not have fewer: as
@@ -759,31 +730,26 @@ fn resolve(
     drivers.resolve_or_fail_later(spec, budget / shares)
 }
 
-/// What tells a store from those built alike: how a store aged depends on all its settings, and
-/// where keys come and go each block makes one of its own.
-fn distinction(workload: &Workload, settings: &Settings) -> Option<String> {
-    match workload {
-        _ if workload.changes_keys() => Some("own".to_owned()),
-        _ if workload.age > 0 => Some(short(&format!("{settings}.age{}", workload.age))),
-        _ => None,
-    }
-}
-
-/// A directory name that is the same for cells which can share a built store.
-fn instance_name(dataset: &str, kind: &str, layout: &str, distinction: Option<String>) -> String {
-    let name = match (layout, distinction) {
-        (_, Some(distinction)) => format!("{dataset}.{kind}.{distinction}"),
-        ("", None) => format!("{dataset}.{kind}"),
-        (layout, None) => format!("{dataset}.{kind}.{layout}"),
+/// A directory name that is the same for cells which can share a built store: how one aged depends on all its
+/// settings, and where keys come and go each block makes one of its own. Cells on different file systems share nothing.
+fn instance_name(cell: &Cell, kind: &str, layout: &Settings, on: &str) -> String {
+    let Cell {
+        dataset,
+        workload,
+        settings,
+        ..
+    } = cell;
+    let built = match workload.age {
+        _ if workload.changes_keys() => "own".to_owned(),
+        0 => layout.to_string(),
+        age => short(&format!("{settings}.age{age}")),
     };
-    safe(&name)
-}
-
-/// The same on a file system of its own: cells on different ones share nothing.
-fn instance_on(instance: String, on: &str) -> String {
+    let parts = [dataset.as_str(), kind, &built];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let name = safe(&Vec::from_iter(parts).join("."));
     match on {
-        "" => instance,
-        on => format!("{instance}-on+{on}"),
+        "" => name,
+        on => format!("{name}-on+{on}"),
     }
 }
 
@@ -791,16 +757,12 @@ fn instance_on(instance: String, on: &str) -> String {
 /// (METHOD "Writers share a build"): those whose keys come again, those whose connection visits every value before,
 /// and those for which there are too few keys.
 fn keep_writers_apart(study: &Study, cells: &mut [Cell]) {
-    let sharing = |one: &Cell| {
-        let alike = cells.iter().filter(|cell| cell.instance == one.instance);
-        alike.collect::<Vec<_>>()
-    };
     let apart = |cell: &Cell| {
-        let sharing = sharing(cell);
+        let sharing = cells.iter().filter(|other| other.instance == cell.instance);
         let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
         let needed = BlockSize::most_steps(cell, count, study.memory_budget);
         // Keys are drawn for each: some have a few less than others.
-        let all = needed.saturating_mul(sharing.len() as u64);
+        let all = needed.saturating_mul(sharing.count() as u64);
         cell.workload.order.repeats() || !cell.workload.after.is_none() || all > count / 8 * 7
     };
     let writes = |cell: &&Cell| cell.workload.writes() && !cell.workload.changes_keys();
@@ -848,77 +810,88 @@ fn short(text: &str) -> String {
 
 /// Why this cell cannot run, if it cannot.
 fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String> {
-    let can = &cell.capabilities;
-    let workload = &cell.workload;
-    let store = &cell.store;
+    let Cell {
+        store,
+        workload,
+        dataset,
+        capabilities: can,
+        ..
+    } = cell;
     let made = !cell.on.is_empty() && !options.on.contains_key(&cell.on);
-    let cannot_be_made = || file_systems::objection(&cell.on, workload.cache.is_cold());
-    if let Some(why) = made.then(cannot_be_made).flatten() {
-        return Some(why);
-    }
-    if let Some(operation) = can.missing(workload) {
-        return Some(format!("{store} has no {operation} workload"));
-    }
-    if !workload.after.is_none() && !cell.driver.is_empty() {
-        return Some(format!(
-            "{store} comes from a driver, and 'after' is known to the built-in stores only"
-        ));
-    }
-    if workload.threads > 1 && !can.threads {
-        return Some(format!(
-            "{store} is used by one thread at a time; it can run with threads = 1"
-        ));
-    }
-    if reads_single_values(workload) && !can.deliveries.contains(&workload.delivery) {
-        let known: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
-        return Some(format!(
-            "{store} cannot deliver '{}', only {}",
-            workload.delivery,
-            known.join(", ")
-        ));
-    }
-    if workload.cache.is_cold() && !(can.evictable && can.persistent) {
-        return Some(format!(
-            "{store} has no cold state: its data is not in files of its own"
-        ));
-    }
-    if workload.cache == CacheState::MetadataCold {
-        return Some(METADATA_COLD.to_owned());
-    }
-    if workload.cache == CacheState::AllCold && !page_cache::may_drop_everything() {
-        return Some(ROOT_ONLY.to_owned());
-    }
-    if workload.age > 0 && !can.persistent {
-        return Some(format!(
-            "{store} does not grow old: each worker loads it anew"
-        ));
-    }
+    let cold = workload.cache.is_cold();
+    let deliveries: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
+    let values = study.datasets.get(dataset);
+    // Values from a directory have names, as far as it is known; those of a table have none.
+    let origin = values.and_then(|values| values.from.as_ref());
+    let named = origin.is_some_and(|origin| origin.table.is_none());
     // A part only explains what others do.
-    if workload.operation.writes()
-        && cell.role != Role::Part
-        && options
-            .durability
-            .is_some_and(|least| !can.durability.keeps(least))
-    {
-        return Some(format!("{store} promises only {}", can.durability));
-    }
-    let dataset = study.datasets.get(&cell.dataset);
-    if cell.settings.flag("names") && !dataset.is_some_and(may_have_names) {
-        return Some(format!(
-            "{store} keeps values under their names, and those of dataset '{}' have none; they have where they come \
-             from a directory (from = \"DIR\")",
-            cell.dataset
-        ));
-    }
-    too_few_values(workload, dataset.map_or(0, |d| d.count))
+    let promises = workload.operation.writes() && cell.role != Role::Part;
+    let least = options.durability.filter(|_| promises);
+    // Scans lend what they visit, whatever the store.
+    let reads = !workload.is_about_tables() && workload.pattern().contains(&Action::Read);
+    let missing = || {
+        let operation = can.missing(workload)?;
+        Some(format!("{store} has no {operation} workload"))
+    };
+    let cannot_be_made = || file_systems::objection(&cell.on, cold);
+    let simple = [
+        (
+            !workload.after.is_none() && !cell.driver.is_empty(),
+            format!(
+                "{store} comes from a driver, and 'after' is known to the built-in stores only"
+            ),
+        ),
+        (
+            workload.threads > 1 && !can.threads,
+            format!("{store} is used by one thread at a time; it can run with threads = 1"),
+        ),
+        (
+            reads && !can.deliveries.contains(&workload.delivery),
+            format!(
+                "{store} cannot deliver '{}', only {}",
+                workload.delivery,
+                deliveries.join(", ")
+            ),
+        ),
+        (
+            cold && !(can.evictable && can.persistent),
+            format!("{store} has no cold state: its data is not in files of its own"),
+        ),
+        (
+            workload.cache == CacheState::MetadataCold,
+            METADATA_COLD.to_owned(),
+        ),
+        (
+            workload.cache == CacheState::AllCold && !page_cache::may_drop_everything(),
+            ROOT_ONLY.to_owned(),
+        ),
+        (
+            workload.age > 0 && !can.persistent,
+            format!("{store} does not grow old: each worker loads it anew"),
+        ),
+        (
+            least.is_some_and(|least| !can.durability.keeps(least)),
+            format!("{store} promises only {}", can.durability),
+        ),
+        (
+            cell.settings.flag("names") && !named,
+            format!(
+                "{store} keeps values under their names, and those of dataset '{dataset}' have none; they have where \
+                 they come from a directory (from = \"DIR\")"
+            ),
+        ),
+    ];
+    let simple = || {
+        simple
+            .into_iter()
+            .find_map(|(holds, why)| holds.then_some(why))
+    };
+    (made.then(cannot_be_made).flatten())
+        .or_else(missing)
+        .or_else(simple)
+        .or_else(|| too_few_values(workload, values.map_or(0, |d| d.count)))
         .or_else(|| too_little_memory(workload, environment::cache_and_memory))
         .or_else(|| scanner::objection(cell))
-}
-
-/// Whether values come from a directory, as far as it is known; those of a table have no names.
-fn may_have_names(dataset: &DatasetSpec) -> bool {
-    let from = dataset.from.as_ref();
-    from.is_some_and(|origin| origin.table.is_none())
 }
 
 /// Why the memory that is free is not enough for what streams through it beside a block, if it is not.
@@ -939,11 +912,6 @@ fn too_little_memory(
             format_bytes(free)
         )
     })
-}
-
-/// Whether values are read one by one: scans lend what they visit, whatever the store.
-fn reads_single_values(workload: &Workload) -> bool {
-    !workload.is_about_tables() && workload.pattern().contains(&Action::Read)
 }
 
 /// Why `count` values are not enough for a block, if they are not.
@@ -977,43 +945,37 @@ fn too_few_values(workload: &Workload, count: u64) -> Option<String> {
 /// Each cell over the baseline, and each pair that a chart shows; where the baseline is alone,
 /// its control over it, so that it is measured at all.
 fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contrast> {
-    let id = |key: &str| {
-        cells
-            .iter()
-            .find(|c| c.key == key && c.role != Role::Control)
+    let contrast = |cell: &Cell, reference: &Cell| Contrast {
+        cell: cell.id.clone(),
+        reference: reference.id.clone(),
     };
-    let mut pairs = BTreeSet::new();
-    let baseline = &cells[0];
-    for cell in cells
-        .iter()
-        .filter(|c| !matches!(c.role, Role::Baseline | Role::Control | Role::Part))
-    {
-        pairs.insert((cell.id.clone(), baseline.id.clone()));
-    }
+    let of = |roles: [Role; 2]| cells.iter().filter(move |cell| roles.contains(&cell.role));
+    let compared = of([Role::Candidate, Role::Floor]).map(|cell| contrast(cell, &cells[0]));
+    let mut contrasts: BTreeSet<Contrast> = compared.collect();
+    let mut called = |key: &String| {
+        let mut called = cells.iter().filter(|cell| cell.key == *key);
+        called.find(|cell| cell.role != Role::Control)
+    };
     for chart in study
         .charts
         .iter()
         .filter(|chart| chart.comparison == spec.id)
     {
-        let Some(reference) = id(&chart.reference) else {
+        let Some(reference) = called(&chart.reference) else {
             continue;
         };
-        for bar in chart.bars.iter().filter_map(|key| id(key)) {
-            let pair = (bar.id.clone(), reference.id.clone());
-            let opposite = (reference.id.clone(), bar.id.clone());
-            if bar.id != reference.id && !pairs.contains(&opposite) {
-                pairs.insert(pair);
+        for bar in chart.bars.iter().filter_map(&mut called) {
+            let (shown, opposite) = (contrast(bar, reference), contrast(reference, bar));
+            if bar.id != reference.id && !contrasts.contains(&opposite) {
+                contrasts.insert(shown);
             }
         }
     }
-    if pairs.is_empty() {
-        let controls = cells.iter().filter(|c| c.role == Role::Control);
-        pairs.extend(controls.map(|c| (c.id.clone(), baseline.id.clone())));
+    if contrasts.is_empty() {
+        let controls = of([Role::Control; 2]);
+        contrasts.extend(controls.map(|control| contrast(control, &cells[0])));
     }
-    pairs
-        .into_iter()
-        .map(|(cell, reference)| Contrast { cell, reference })
-        .collect()
+    contrasts.into_iter().collect()
 }
 
 /// What the plan needs of the machine, with two builds of each store; `keep`: nothing is removed before
