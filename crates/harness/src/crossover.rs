@@ -183,18 +183,9 @@ impl Question {
     fn comparison(&self, sweep: &Sweep, point: SweepSize) -> ComparisonSpec {
         let setting = sweep.setting.as_ref();
         let cell = |spec: &StoreSpec| CellSpec {
-            driver: None,
-            server: None,
             store: self.with_setting(spec, setting),
             label: Some(spec.to_string()),
-            on: None,
-            floor: false,
-            part: false,
-            scanned: None,
-            optional: false,
-            workload: WorkloadSpec::default(),
-            published_seconds: None,
-            published_error_seconds: None,
+            ..CellSpec::default()
         };
         let title = format!("Values of {}", format_size(point.size));
         ComparisonSpec {

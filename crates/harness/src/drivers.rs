@@ -9,7 +9,7 @@ pub use known::{KNOWN, KnownDriver};
 use crate::HarnessError;
 use crate::interrupt::Interrupt;
 use crate::worker_process::{Environment, WorkerCommand, WorkerProcess};
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -38,18 +38,13 @@ pub struct Resolved {
     pub capabilities: Capabilities,
 }
 
-/// What answers for the stores that are built in.
-enum BuiltIn {
-    /// A worker, as for any other driver.
-    Worker(WorkerCommand),
-    /// This process itself: for plans that are never run.
-    Function(fn(&Describe) -> Described),
-}
-
 /// The drivers of a run: the program itself, and those with a name. Each is asked by one process, which
 /// is started when the first question comes.
 pub struct Drivers {
-    built_in: BuiltIn,
+    built_in: WorkerCommand,
+    /// Answers in place of a worker for the stores that are built in: of plans that are never run.
+    #[cfg(test)]
+    describes: Option<fn(&Describe) -> Described>,
     named: BTreeMap<String, WorkerCommand>,
     interrupt: Interrupt,
     /// The servers of a run, which all drivers are told of.
@@ -82,18 +77,10 @@ impl Drivers {
     /// The program's own stores, which a worker describes and serves.
     #[must_use]
     pub fn new(built_in: WorkerCommand, interrupt: Interrupt) -> Self {
-        Self::with(BuiltIn::Worker(built_in), interrupt)
-    }
-
-    /// The program's own stores, which this process describes: for plans that are never run.
-    #[must_use]
-    pub fn described_by(describe: fn(&Describe) -> Described) -> Self {
-        Self::with(BuiltIn::Function(describe), Interrupt::never())
-    }
-
-    fn with(built_in: BuiltIn, interrupt: Interrupt) -> Self {
         Self {
             built_in,
+            #[cfg(test)]
+            describes: None,
             named: BTreeMap::new(),
             interrupt,
             environment: Environment::default(),
@@ -124,11 +111,8 @@ impl Drivers {
 
     /// How workers of a driver are started; the name is empty for the program itself.
     pub(crate) fn command_of(&self, driver: &str) -> Result<&WorkerCommand, HarnessError> {
-        match (&self.built_in, driver) {
-            (BuiltIn::Worker(command), "") => Ok(command),
-            (BuiltIn::Function(_), "") => Err(HarnessError::invalid(
-                "this plan was made to be looked at, not to be run",
-            )),
+        match driver {
+            "" => Ok(&self.built_in),
             _ => self.named.get(driver).ok_or_else(|| self.unknown(driver)),
         }
     }
@@ -273,8 +257,7 @@ impl Drivers {
         }
         let described = self.ask(driver, &Describe::default())?;
         let kinds = kinds_of(described);
-        let mut hosts = self.hosts.borrow_mut();
-        hosts.entry(driver.to_owned()).or_default().kinds = kinds.clone();
+        self.host_of(driver).kinds = kinds.clone();
         Ok(kinds)
     }
 
@@ -294,11 +277,13 @@ impl Drivers {
             let told = told.filter_map(|(name, asked)| Some((name, asked.ok()?.join().ok()?)));
             told.collect::<Vec<_>>()
         });
-        let mut hosts = self.hosts.borrow_mut();
         for (name, told) in told {
-            let host = hosts.entry(name.clone()).or_default();
+            let mut host = self.host_of(name);
             match told {
-                Ok((tool, described)) => (host.tool, host.kinds) = (tool, kinds_of(described)),
+                Ok((tool, described)) => {
+                    host.tool = tool;
+                    host.kinds = kinds_of(described);
+                }
                 Err(error) => host.failure = Some(error.split()),
             }
         }
@@ -335,15 +320,15 @@ impl Drivers {
         given: &BTreeMap<String, String>,
     ) -> Result<Resolved, HarnessError> {
         let wrong = |why: String| HarnessError::invalid(format!("store spec '{spec}': {why}"));
-        let settings =
-            Settings::resolve(&kind.settings, given).map_err(|error| wrong(error.to_string()))?;
+        let settings = Settings::resolve(&kind.settings, given);
+        let settings = settings.map_err(|error| wrong(error.to_string()))?;
         let described = self.describe(spec, &settings, None)?;
-        match (described.refused, described.capabilities) {
-            (Some(why), _) => Err(wrong(why)),
-            (None, capabilities) => Ok(Resolved {
+        match described.refused {
+            Some(why) => Err(wrong(why)),
+            None => Ok(Resolved {
                 kind,
                 settings,
-                capabilities: capabilities.unwrap_or_default(),
+                capabilities: described.capabilities.unwrap_or_default(),
             }),
         }
     }
@@ -360,21 +345,15 @@ impl Drivers {
     ) -> Result<Resolved, HarnessError> {
         match self.resolve(spec, memory_budget) {
             Err(error @ HarnessError::Worker { .. }) if !self.host(spec).is_empty() => {
-                self.failures
-                    .borrow_mut()
-                    .insert(spec.to_string(), error.split());
+                self.fails(spec, error.split());
                 Ok(unknown_store(spec))
             }
             resolved => resolved,
         }
     }
 
-    /// Has a store fail where it is to be built, for a reason.
-    pub(crate) fn fails(&self, spec: &StoreSpec, error: &HarnessError) {
-        let why = match error {
-            HarnessError::Worker { message, stderr } => (message.clone(), stderr.clone()),
-            other => (other.to_string(), String::new()),
-        };
+    /// Has a store fail where it is to be built, for a reason: what was said, and the end of stderr.
+    pub(crate) fn fails(&self, spec: &StoreSpec, why: (String, String)) {
         self.failures.borrow_mut().insert(spec.to_string(), why);
     }
 
@@ -400,9 +379,7 @@ impl Drivers {
         workload: &Workload,
     ) -> Vec<Rung> {
         let described = self.describe(spec, settings, Some(workload));
-        let rungs = described
-            .map(|described| described.ladder)
-            .unwrap_or_default();
+        let rungs = described.map_or(Vec::new(), |described| described.ladder);
         let hosted = |rung: Rung| Rung {
             store: rung.store.of_driver(self.host(spec)),
             ..rung
@@ -418,11 +395,13 @@ impl Drivers {
     ) -> Result<Described, HarnessError> {
         let store = StoreSpec::spelled_out(spec.name(), settings);
         let (text, driver) = (store.to_string(), self.host(spec));
-        if workload.is_none()
-            && let Some(told) = self.hosts.borrow().get(driver)
-            && let Some(told) = told.told.get(&text)
-        {
-            return Ok(told.clone());
+        let known = self
+            .hosts
+            .borrow()
+            .get(driver)
+            .and_then(|host| host.told.get(&text).cloned());
+        if let Some(known) = known.filter(|_| workload.is_none()) {
+            return Ok(known);
         }
         let asked = Describe {
             store: Some(store),
@@ -430,21 +409,25 @@ impl Drivers {
         };
         let told = self.ask(driver, &asked)?;
         if workload.is_none() {
-            let mut hosts = self.hosts.borrow_mut();
-            let host = hosts.entry(driver.to_owned()).or_default();
-            host.told.insert(text, told.clone());
+            self.host_of(driver).told.insert(text, told.clone());
         }
         Ok(told)
     }
 
+    fn host_of(&self, driver: &str) -> RefMut<'_, Host> {
+        RefMut::map(self.hosts.borrow_mut(), |hosts| {
+            hosts.entry(driver.to_owned()).or_default()
+        })
+    }
+
     /// Asks a driver, whose process is started for the first question.
     fn ask(&self, driver: &str, asked: &Describe) -> Result<Described, HarnessError> {
-        if let (BuiltIn::Function(describe), "") = (&self.built_in, driver) {
+        #[cfg(test)]
+        if let Some(describe) = self.describes.filter(|_| driver.is_empty()) {
             return Ok(describe(asked));
         }
         let command = self.command_of(driver)?;
-        let mut hosts = self.hosts.borrow_mut();
-        let host = hosts.entry(driver.to_owned()).or_default();
+        let mut host = self.host_of(driver);
         let mut process = match host.process.take() {
             Some(process) => process,
             None => WorkerProcess::start(command, &self.interrupt)?,
@@ -461,10 +444,7 @@ impl Drivers {
     /// It cannot be started, or does not greet as it should.
     pub fn tool(&self, driver: &str) -> Result<String, HarnessError> {
         self.kinds(driver)?;
-        let hosts = self.hosts.borrow();
-        Ok(hosts
-            .get(driver)
-            .map_or(String::new(), |host| host.tool.clone()))
+        Ok(self.host_of(driver).tool.clone())
     }
 
     /// Ends the processes that answer questions: nothing shall run beside a measurement. What they said
@@ -480,7 +460,11 @@ impl Drivers {
 impl Drivers {
     /// The stores that are built in, described by the driver of this process.
     pub(crate) fn built_in() -> Self {
-        Self::described_by(stowplan_driver::describe)
+        let nobody = WorkerCommand::new("/nowhere/worker", &[]);
+        Self {
+            describes: Some(stowplan_driver::describe),
+            ..Self::new(nobody, Interrupt::never())
+        }
     }
 }
 

@@ -26,8 +26,9 @@ use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
-    Durability, Mix, NeighbourKind, Neighbours, OF_CELL, Operation, PerTransaction, Plan, Role,
-    ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, near_miss, suggestion,
+    DatasetSpec, Durability, Mix, NeighbourKind, Neighbours, OF_CELL, Operation, PerTransaction,
+    Plan, Role, ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, near_miss,
+    suggestion,
 };
 
 /// The scale of the published study: all comparisons, at the sizes of the study's file.
@@ -109,8 +110,10 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
     check_only(&study, &options.only)?;
     let mut comparisons = Vec::new();
     for spec in &study.comparisons {
-        let expanded = expand(&study, spec, options, drivers);
-        comparisons.extend(expanded.map_err(first_of)?);
+        match expand(&study, spec, options, drivers) {
+            Ok(expanded) => comparisons.extend(expanded),
+            Err(mistakes) => mistakes.into_iter().try_for_each(|(_, error)| Err(error))?,
+        }
     }
     if comparisons.is_empty() {
         return Err(nothing_left(&study, options));
@@ -128,11 +131,6 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         sweeps: Vec::new(),
         sought: None,
     })
-}
-
-fn first_of(mistakes: Vec<Mistake>) -> HarnessError {
-    let first = mistakes.into_iter().next();
-    first.map_or(HarnessError::Interrupted, |(_, error)| error)
 }
 
 /// The file systems that cells of a plan are on, but for that of the work directory.
@@ -381,16 +379,21 @@ fn expand(
             false => Err(mistakes),
         };
     };
-    let baseline = cells.remove(position);
+    cells[..=position].rotate_right(1);
+    let baseline = cells[0].clone();
     let others = cells
         .iter()
-        .filter(|cell| Question::of(cell) != Question::of(&baseline));
+        .filter(|cell| question(cell) != question(&baseline));
     mistakes.extend(others.map(|cell| other_question(spec, cell, &baseline)));
     let whole = [
-        unequal_transactions(spec, &cells, &baseline),
-        unfit_measure(study, spec, &cells, &baseline),
+        unequal_transactions(&cells),
+        unfit_measure(spec, &cells, count(&study.datasets, &spec.dataset)),
     ];
-    mistakes.extend(whole.into_iter().flatten().map(|error| (None, error)));
+    let whole = whole.into_iter().flatten().map(|why| {
+        let place = format!("comparison '{}'", spec.id);
+        (None, HarnessError::invalid(place + &why))
+    });
+    mistakes.extend(whole);
     let max_rounds = max_rounds(spec, options).map_err(|error| vec![(None, error)])?;
     if !mistakes.is_empty() {
         return Err(mistakes);
@@ -399,9 +402,9 @@ fn expand(
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
         role: Role::Control,
-        ..baseline.clone()
+        ..baseline
     };
-    cells.splice(0..0, [baseline, control]);
+    cells.insert(1, control);
     keep_writers_apart(study, &mut cells);
     let contrasts = contrasts(study, spec, &cells);
     Ok(Some(Comparison {
@@ -452,13 +455,17 @@ fn no_baseline(spec: &ComparisonSpec, not_applicable: BTreeMap<String, String>) 
 
 /// The refusal of a cell that does other work than the baseline.
 fn other_question(spec: &ComparisonSpec, cell: &Cell, baseline: &Cell) -> Mistake {
+    let (work, usual) = (&cell.workload, &baseline.workload);
+    let differs = match work.cache == usual.cache {
+        true => "different kinds of work".to_owned(),
+        false => format!("{} and {}", work.cache, usual.cache),
+    };
     let why = format!(
-        "it does {} and the baseline '{}' {}; {} cannot share a comparison: put this cell into its own \
+        "it does {} and the baseline '{}' {}; {differs} cannot share a comparison: put this cell into its own \
          [[comparison]]",
-        describe_work(&cell.workload),
+        describe_work(work),
         baseline.key,
-        describe_work(&baseline.workload),
-        what_differs(&cell.workload, &baseline.workload),
+        describe_work(usual),
     );
     (Some(cell.key.clone()), in_cell(spec, &cell.key, &why))
 }
@@ -470,70 +477,52 @@ fn in_cell(spec: &ComparisonSpec, key: &str, why: &str) -> HarnessError {
 
 /// The refusal of cells that are told to commit other numbers of operations at once, each block being one
 /// transaction: what a commit costs would be shared by other numbers.
-fn unequal_transactions(
-    spec: &ComparisonSpec,
-    cells: &[Cell],
-    baseline: &Cell,
-) -> Option<HarnessError> {
-    let committed_at_once = |cell: &Cell| {
+fn unequal_transactions(cells: &[Cell]) -> Option<String> {
+    let committed_at_once = |cell: &&Cell| {
         let workload = &cell.workload;
-        let shared = workload.operation.writes()
+        workload.operations.is_some()
+            && workload.operation.writes()
             && workload.per_transaction == PerTransaction::All
-            && workload.sample_of.is_none();
-        workload.operations.filter(|_| shared)
+            && workload.sample_of.is_none()
     };
-    let given: Vec<(&str, u32)> = std::iter::once(baseline)
-        .chain(cells)
-        .filter_map(|cell| Some((cell.key.as_str(), committed_at_once(cell)?)))
-        .collect();
-    let (first, number) = given.first()?;
-    let (other, different) = given.iter().find(|(_, other)| other != number)?;
-    Some(HarnessError::invalid(format!(
-        "comparison '{}': one commit ends {number} operations of cell '{first}' and {different} of \
-         '{other}', so each bears another share of it: set the same 'operations' for both, or how \
-         many operations share a transaction ('per_transaction', a number)",
-        spec.id
-    )))
+    let mut given = cells.iter().filter(committed_at_once);
+    let given = given.next().zip(Some(given));
+    let (first, mut others) = given?;
+    let number = first.workload.operations;
+    let other = others.find(|other| other.workload.operations != number)?;
+    Some(format!(
+        ": one commit ends {} operations of cell '{}' and {} of '{}', so each bears another share of it: set the \
+         same 'operations' for both, or how many operations share a transaction ('per_transaction', a number)",
+        number.unwrap_or(0),
+        first.key,
+        other.workload.operations.unwrap_or(0),
+        other.key
+    ))
 }
 
 /// The refusal of cells whose blocks are told to have other numbers of operations than the baseline's, or which have
 /// too few, where single operations are compared: of more operations the slowest is slower.
-fn unfit_measure(
-    study: &Study,
-    spec: &ComparisonSpec,
-    cells: &[Cell],
-    baseline: &Cell,
-) -> Option<HarnessError> {
-    let measure = spec.measure;
-    let least = measure.least_operations();
-    let needed = || format!("{}, which takes {least} at least", measure.in_words());
-    let count = study.datasets.get(&spec.dataset).map_or(0, |d| d.count);
-    let wrong = |cell: &Cell| {
-        let (key, operations) = (&cell.key, cell.workload.operations);
-        match operations.map(u64::from) {
-            Some(few) if few < least => Some(format!(
-                "cell '{key}': {few} operations a block have no {}; give the workload more operations",
-                needed()
-            )),
-            None if most_operations(cell, count) < least => Some(format!(
-                "cell '{key}': a block visits each of {count} values once, and so few operations have no \
-                 {}; give the dataset more values, or the workload an order in which keys come again",
-                needed()
-            )),
-            _ if operations != baseline.workload.operations => Some(format!(
-                "cell '{key}' has blocks of another number of operations than the baseline '{}', and of \
-                 more of them the slowest is slower: set the same 'operations' for both",
-                baseline.key
-            )),
-            _ => None,
-        }
+fn unfit_measure(spec: &ComparisonSpec, cells: &[Cell], count: u64) -> Option<String> {
+    let baseline = &cells[0];
+    let least = spec.measure.least_operations();
+    let needed = format!("{}, which takes {least} at least", spec.measure.in_words());
+    let wrong = |cell: &Cell| match (cell.workload.operations, &cell.key) {
+        (Some(few), key) if u64::from(few) < least => Some(format!(
+            ", cell '{key}': {few} operations a block have no {needed}; give the workload more operations"
+        )),
+        (None, key) if most_operations(cell, count) < least => Some(format!(
+            ", cell '{key}': a block visits each of {count} values once, and so few operations have no {needed}; give \
+             the dataset more values, or the workload an order in which keys come again"
+        )),
+        (operations, key) if operations != baseline.workload.operations => Some(format!(
+            ", cell '{key}' has blocks of another number of operations than the baseline '{}', and of more of them the \
+             slowest is slower: set the same 'operations' for both",
+            baseline.key
+        )),
+        _ => None,
     };
-    let mut all = std::iter::once(baseline).chain(cells);
-    let why = all.find_map(|cell| wrong(cell).filter(|_| !measure.is_time()))?;
-    Some(HarnessError::invalid(format!(
-        "comparison '{}', {why}",
-        spec.id
-    )))
+    let mut cells = cells.iter().filter(|_| !spec.measure.is_time());
+    cells.find_map(wrong)
 }
 
 /// Whether a comparison can only be measured by root, which this process is not.
@@ -554,32 +543,19 @@ pub(crate) fn left_to_root(plan: &Plan) -> Vec<&ComparisonSpec> {
 }
 
 /// What cells have in common whose ratio compares one kind of work: the same steps. Orders in which
-/// every key comes once visit the same keys, so the order may be what is compared.
-#[derive(Debug, PartialEq)]
-struct Question {
-    operation: Operation,
-    mix: Option<Mix>,
-    /// Of an order in which keys come again, with how many keys are never drawn.
-    order: Option<(AccessOrder, u32)>,
-    longest_scan: Option<u16>,
-    cache: CacheState,
+/// every key comes once visit the same keys, so the order may be what is compared; of one in which keys come again, with
+/// how many keys are never drawn.
+fn question(cell: &Cell) -> impl PartialEq + use<> {
+    let workload = &cell.workload;
+    let order = (workload.order, workload.omit_last);
+    (
+        (workload.operation, workload.mix, workload.cache),
+        Some(order).filter(|(order, _)| order.repeats()),
+        workload.scans().then(|| workload.longest_scan()),
+    )
 }
 
-impl Question {
-    fn of(cell: &Cell) -> Self {
-        let workload = &cell.workload;
-        let order = (workload.order, workload.omit_last);
-        Self {
-            operation: workload.operation,
-            mix: workload.mix,
-            order: Some(order).filter(|(order, _)| order.repeats()),
-            longest_scan: workload.scans().then(|| workload.longest_scan()),
-            cache: workload.cache,
-        }
-    }
-}
-
-/// A [`Question`] in words: `a warm mix of read 90, overwrite 10, zipfian`.
+/// What a cell does, in words: `a warm mix of read 90, overwrite 10, zipfian`.
 fn describe_work(workload: &Workload) -> String {
     let mix = workload.mix.map(|mix| format!(" of {}", proportions(&mix)));
     let scans = workload
@@ -595,13 +571,9 @@ fn describe_work(workload: &Workload) -> String {
     )
 }
 
-/// What cannot share a comparison: `cold and warm`.
-fn what_differs(a: &Workload, b: &Workload) -> String {
-    if a.cache == b.cache {
-        "different kinds of work".to_owned()
-    } else {
-        format!("{} and {}", a.cache, b.cache)
-    }
+/// How many values a dataset has.
+fn count(datasets: &BTreeMap<String, DatasetSpec>, name: &str) -> u64 {
+    datasets.get(name).map_or(0, |dataset| dataset.count)
 }
 
 /// `read 90, overwrite 10`.
@@ -667,8 +639,13 @@ fn build_cell(
         )));
     }
     if workload.changes_keys() && workload.operations.is_none() {
-        let dataset = study.datasets.get(&comparison.dataset);
-        let all = operations_of_all(&workload, dataset.map_or(0, |dataset| dataset.count));
+        // As many as go with the dataset.
+        let values = count(&study.datasets, &comparison.dataset);
+        let all = match workload.order {
+            _ if workload.is_about_tables() => 1,
+            AccessOrder::Lifecycle => values.saturating_mul(workload.pattern().len() as u64),
+            _ => values,
+        };
         workload.operations = Some(u32::try_from(all).unwrap_or(u32::MAX));
     }
     let role = match () {
@@ -703,16 +680,6 @@ fn build_cell(
     };
     cell.instance = instance_name(&cell, &spec.store.kind_in_paths(), &layout, &on_in_paths);
     Ok(cell)
-}
-
-/// How many operations a block has that changes which keys there are, and need not have fewer: as
-/// many as go with a dataset of `count` values.
-fn operations_of_all(workload: &Workload, count: u64) -> u64 {
-    match workload.order {
-        _ if workload.is_about_tables() => 1,
-        AccessOrder::Lifecycle => count.saturating_mul(workload.pattern().len() as u64),
-        _ => count,
-    }
 }
 
 /// The store of a cell. Where each connection has a cache of its own, those of all threads share the
@@ -759,7 +726,7 @@ fn instance_name(cell: &Cell, kind: &str, layout: &Settings, on: &str) -> String
 fn keep_writers_apart(study: &Study, cells: &mut [Cell]) {
     let apart = |cell: &Cell| {
         let sharing = cells.iter().filter(|other| other.instance == cell.instance);
-        let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
+        let count = count(&study.datasets, &cell.dataset);
         let needed = BlockSize::most_steps(cell, count, study.memory_budget);
         // Keys are drawn for each: some have a few less than others.
         let all = needed.saturating_mul(sharing.count() as u64);
@@ -988,18 +955,15 @@ pub fn needs(plan: &Plan, keep: bool) -> Needs {
 /// The same with so many builds of each store at a time.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
-    let all = file_systems_of(plan);
-    let in_image = |on: &&&str| !plan.on.contains_key(**on) && file_systems::is_in_image(on);
-    let images = all.iter().filter(in_image);
-    let images = images.map(|on| file_systems::image_bytes(bytes_on(plan, keep, builds, on)));
-    let images = images.fold(0, u64::saturating_add);
-    let everything = all
-        .iter()
-        .copied()
-        .chain([""])
-        .map(|on| bytes_on(plan, true, builds, on));
-    let everything = everything.fold(images, u64::saturating_add);
-    let preparing = everything as f64 / 250e6;
+    let (mut images, mut everything) = (0, bytes_on(plan, true, builds, ""));
+    for on in file_systems_of(plan) {
+        if !plan.on.contains_key(on) && file_systems::is_in_image(on) {
+            let image = file_systems::image_bytes(bytes_on(plan, keep, builds, on));
+            images = image.saturating_add(images);
+        }
+        everything = bytes_on(plan, true, builds, on).saturating_add(everything);
+    }
+    let preparing = everything.saturating_add(images) as f64 / 250e6;
     Needs {
         disk_bytes: bytes_on(plan, keep, builds, "").saturating_add(images),
         least_seconds: preparing + rounds_seconds(&plan.comparisons, LOOKS[0]),
@@ -1012,18 +976,30 @@ fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
 /// sequences, too.
 pub(crate) fn bytes_on(plan: &Plan, keep: bool, builds: u64, on: &str) -> u64 {
     let (datasets, instances) = uses(&plan.comparisons);
-    let works = on.is_empty();
-    let during = |(index, comparison)| {
-        let stores = room(
-            plan,
-            builds,
-            |name| works && (keep || datasets.get(name).is_some_and(|all| all.contains(&index))),
-            |cell| cell.on == on && (keep || exists(&instances, cell, index)),
-        );
-        stores.saturating_add(if works {
-            sequences_bytes(plan, comparison)
-        } else {
-            0
+    let during = |(index, running): (usize, &Comparison)| {
+        let mut there: BTreeMap<&str, u64> = BTreeMap::new();
+        for comparison in &plan.comparisons {
+            let exists = |cell: &&Cell| {
+                cell.capabilities.persistent
+                    && cell.on == on
+                    && (keep || exists(&instances, &cell.instance, index))
+            };
+            for cell in comparison.cells.iter().filter(exists) {
+                let builds = if has_builds(cell) { builds } else { 1 };
+                let bytes = space::store_bytes(plan, comparison, cell).saturating_mul(builds);
+                let most = there.entry(&cell.instance).or_default();
+                *most = bytes.max(*most);
+            }
+        }
+        let stores = there.into_values().fold(0, u64::saturating_add);
+        if !on.is_empty() {
+            return stores;
+        }
+        let names = plan.datasets.keys();
+        let names = names.filter(|name| keep || exists(&datasets, name, index));
+        let begun = stores.saturating_add(sequences_bytes(plan, running));
+        names.fold(begun, |sum, name| {
+            sum.saturating_add(plan.dataset_bytes(name))
         })
     };
     let during = plan.comparisons.iter().enumerate().map(during);
@@ -1047,10 +1023,9 @@ pub(crate) fn uses(comparisons: &[Comparison]) -> (Spans<'_>, Spans<'_>) {
     used
 }
 
-/// Whether a cell's built store is there while the comparison at a place runs.
-fn exists(instances: &Spans<'_>, cell: &Cell, index: usize) -> bool {
-    let span = instances.get(&*cell.instance);
-    span.is_some_and(|span| span.contains(&index))
+/// Whether something is there while the comparison at a place runs.
+fn exists(spans: &Spans<'_>, name: &str, index: usize) -> bool {
+    spans.get(name).is_some_and(|span| span.contains(&index))
 }
 
 /// What a plan asks of the machine, and the same study at its smallest scale.
@@ -1065,49 +1040,21 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
             .collect()
     };
     let at_a_time = (0..plan.comparisons.len()).map(|index| {
-        let there = instances(&|cell| exists(&instances_used, cell, index));
+        let there = instances(&|cell| exists(&instances_used, &cell.instance, index));
         there.values().copied().fold(0, u64::saturating_add)
     });
+    let made_up = |cell: &Cell| {
+        let spec = plan.datasets.get(&cell.dataset);
+        spec.is_none_or(|spec| spec.from.is_none())
+    };
     Demand {
         what: format!("study {}", plan.study.name),
         disk_bytes: needs(plan, false).disk_bytes,
         least_disk_bytes: needs_with(smallest, false, 1).disk_bytes,
         cached_bytes: at_a_time.max().unwrap_or(0),
         // What somebody brought along is as large as it is.
-        working_set_bytes: instances(&|cell| is_made_up(plan, &cell.dataset))
-            .values()
-            .copied()
-            .min(),
+        working_set_bytes: instances(&made_up).into_values().min(),
     }
-}
-
-fn is_made_up(plan: &Plan, dataset: &str) -> bool {
-    let spec = plan.datasets.get(dataset);
-    spec.is_none_or(|spec| spec.from.is_none())
-}
-
-/// Room for the datasets and built stores that exist.
-fn room(
-    plan: &Plan,
-    builds: u64,
-    dataset_exists: impl Fn(&str) -> bool,
-    instance_exists: impl Fn(&Cell) -> bool,
-) -> u64 {
-    let mut instances: BTreeMap<&str, u64> = BTreeMap::new();
-    for comparison in &plan.comparisons {
-        let cells = comparison.cells.iter();
-        for cell in cells.filter(|cell| cell.capabilities.persistent && instance_exists(cell)) {
-            let builds = if has_builds(cell) { builds } else { 1 };
-            let bytes = space::store_bytes(plan, comparison, cell).saturating_mul(builds);
-            let most = instances.entry(&cell.instance).or_default();
-            *most = bytes.max(*most);
-        }
-    }
-    let datasets = plan.datasets.keys().filter(|name| dataset_exists(name));
-    datasets
-        .map(|name| plan.dataset_bytes(name))
-        .chain(instances.into_values())
-        .fold(0, u64::saturating_add)
 }
 
 /// Bytes of the sequences of a comparison, one for each order, and of one that is being written while
@@ -1116,14 +1063,10 @@ fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
     let mut largest: BTreeMap<&str, u64> = BTreeMap::new();
     for cell in &comparison.cells {
         let workload = &cell.workload;
-        let count = plan
-            .datasets
-            .get(&cell.dataset)
-            .map_or(0, |spec| spec.count);
-        let steps = if workload.order.repeats() || workload.changes_keys() {
-            BlockSize::most_steps(cell, count, plan.study.memory_budget)
-        } else {
-            count
+        let count = count(&plan.datasets, &cell.dataset);
+        let steps = match workload.order.repeats() || workload.changes_keys() {
+            true => BlockSize::most_steps(cell, count, plan.study.memory_budget),
+            false => count,
         };
         let bytes = steps.saturating_mul(sequence::RECORD_BYTES as u64);
         let of_order = largest.entry(workload.order.name()).or_default();
@@ -1154,20 +1097,12 @@ pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), Harnes
     }
     let existing = environment::nearest_existing(place);
     let room = room::require_free(existing, needs_with(plan, keep, 1).disk_bytes);
-    Ok(room.map_err(|error| match error {
+    Ok(room.map_err(|mut error| {
         // The place that was asked for says more than the directory above it that exists.
-        DatasetError::Space {
-            needed,
-            free,
-            mount,
-            ..
-        } => DatasetError::Space {
-            path: std::path::absolute(place).unwrap_or_else(|_| place.to_owned()),
-            needed,
-            free,
-            mount,
-        },
-        other => other,
+        if let DatasetError::Space { path, .. } = &mut error {
+            *path = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+        }
+        error
     })?)
 }
 

@@ -167,6 +167,7 @@ data! {
     }
 
     /// One cell as a study file gives it.
+    #[derive(Default)]
     pub struct CellSpec {
         /// The store.
         pub store: StoreSpec,

@@ -21,8 +21,9 @@ impl Runner<'_> {
                     let asks = |cell: &&Cell| {
                         worker_process::asked([&cell.settings].into_iter()).contains(&variable)
                     };
+                    let why = error.split();
                     for cell in self.plan.cells().filter(asks) {
-                        options.drivers.fails(&cell.store, &error);
+                        options.drivers.fails(&cell.store, why.clone());
                     }
                 }
                 started => started?,
