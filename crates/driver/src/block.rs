@@ -11,7 +11,7 @@ mod run;
 pub(crate) use clock::{Latencies, Schedule, Timing};
 pub(crate) use payloads::Payloads;
 
-use crate::DriverError;
+use crate::{DriverError, Result};
 use clock::{Clock, NoClock};
 use run::Loop;
 pub(crate) use run::writing_transactions;
@@ -24,10 +24,7 @@ use stowplan_model::{Action, Delivery, Operation, Workload};
 use stowplan_stores::{Access, Buffer, Found, Key, Session, StoreError};
 
 /// A window cut into parts of so many steps each; none given: it is one part.
-pub(crate) fn parts<'a>(
-    window: &Window<'a>,
-    lengths: &[u64],
-) -> Result<Vec<Window<'a>>, DriverError> {
+pub(crate) fn parts<'a>(window: &Window<'a>, lengths: &[u64]) -> Result<Vec<Window<'a>>> {
     if lengths.is_empty() {
         return Ok(vec![*window]);
     }
@@ -96,7 +93,7 @@ impl<'a> Block<'a> {
         payloads: &mut Payloads,
         timing: &mut Timing<'_>,
         last: bool,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         self.run.last = last;
         match timing {
             Timing::Ends => self.with(window, payloads, &mut NoClock)?,
@@ -123,7 +120,7 @@ impl<'a> Block<'a> {
         window: &Window<'_>,
         payloads: &mut Payloads,
         clock: &mut C,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let Self {
             run,
             workload,

@@ -1,7 +1,7 @@
 //! Busy neighbours: threads that want the processor, and memory, beside a block. Those of a worker's own
 //! process run here; a process of its own that is a neighbour does the same work ([`keep_busy`]).
 
-use crate::{DriverError, platform};
+use crate::{DriverError, Result, platform};
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -31,7 +31,7 @@ struct Turn {
 
 impl Beside {
     /// Starts those that a workload has in the process of the worker; each has its memory and waits.
-    pub(crate) fn of(neighbours: Option<Neighbours>) -> Result<Self, DriverError> {
+    pub(crate) fn of(neighbours: Option<Neighbours>) -> Result<Self> {
         let own = neighbours.filter(|neighbours| neighbours.kind == NeighbourKind::Threads);
         let (count, memory) = own.map_or((0, false), |own| (own.compute_threads, own.memory));
         let turn = Turn {
@@ -103,7 +103,7 @@ struct Work {
 }
 
 impl Work {
-    fn of(memory: bool) -> Result<Self, DriverError> {
+    fn of(memory: bool) -> Result<Self> {
         let mut words = Vec::new();
         if memory {
             let cache = platform::largest_cache_bytes().map(|bytes| bytes as u64);
@@ -154,7 +154,7 @@ pub fn keep_busy(
     mut input: impl Read + Send + 'static,
     output: &mut impl Write,
     memory: bool,
-) -> Result<(), DriverError> {
+) -> Result<()> {
     let mut work = Work::of(memory)?;
     let waiting = move || {
         let mut ignored = [0; 64];

@@ -6,7 +6,7 @@ use crate::session::{Session, connected};
 use crate::threads::Threads;
 use crate::timing::{Operator, Steps, nanoseconds};
 use crate::wire::Wire;
-use crate::{DriverError, phases, platform};
+use crate::{DriverError, Result, phases, platform};
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{CacheState, FromDriver, Measured, Operation, Run};
@@ -18,7 +18,7 @@ pub(crate) fn run<'s>(
     store: &'s dyn Store,
     connection: &mut Option<Box<dyn Connection + 's>>,
     wire: &mut Wire<'_>,
-) -> Result<Measured, DriverError> {
+) -> Result<Measured> {
     let sequences = run
         .threads
         .iter()
@@ -57,7 +57,7 @@ fn by_one(
     steps: &mut Steps<'_>,
     connection: &mut dyn Connection,
     wire: &mut Wire<'_>,
-) -> Result<Measured, DriverError> {
+) -> Result<Measured> {
     let effective = connection.effective_settings()?;
     let mut operator = Operator {
         session: connection.session()?,
@@ -91,7 +91,7 @@ fn by_several<'s>(
     store: &'s dyn Store,
     connection: &mut Option<Box<dyn Connection + 's>>,
     wire: &mut Wire<'_>,
-) -> Result<Measured, DriverError> {
+) -> Result<Measured> {
     let effective = connected(store, connection)?.effective_settings()?;
     // What forgets on closing lives by it.
     if let Some(connection) = connection.take_if(|_| session.lasts()) {

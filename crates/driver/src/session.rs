@@ -2,7 +2,7 @@
 
 use crate::load::{PROGRESS_EVERY, load, load_in_parallel, threads};
 use crate::wire::Wire;
-use crate::{DriverError, run};
+use crate::{DriverError, Result, run};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -28,7 +28,7 @@ enum Ended {
 }
 
 impl Session {
-    pub(crate) fn of(task: &ToDriver, kinds: Kinds<'_>) -> Result<Self, DriverError> {
+    pub(crate) fn of(task: &ToDriver, kinds: Kinds<'_>) -> Result<Self> {
         let at = match task {
             ToDriver::Create(at) | ToDriver::Remove(at) => at,
             ToDriver::Load(load) => &load.at,
@@ -48,7 +48,7 @@ impl Session {
 
     /// Does a task and those that follow it, until the store is at rest or the parent is gone; whether
     /// the parent is still there.
-    pub(crate) fn serve(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool, DriverError> {
+    pub(crate) fn serve(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool> {
         let Self { at, resolved } = self;
         if let ToDriver::Remove(_) = first {
             resolved.kind.remove_below(&at.place, &resolved.settings)?;
@@ -84,12 +84,7 @@ impl Session {
         self.resolved.capabilities.persistent
     }
 
-    fn tasks(
-        &self,
-        store: &dyn Store,
-        first: ToDriver,
-        wire: &mut Wire<'_>,
-    ) -> Result<Ended, DriverError> {
+    fn tasks(&self, store: &dyn Store, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
         let mut connection: Option<Box<dyn Connection + '_>> = None;
         let mut next = Some(first);
         let ended = loop {
@@ -132,7 +127,7 @@ impl Session {
         store: &'s dyn Store,
         connection: &mut Option<Box<dyn Connection + 's>>,
         wire: &mut Wire<'_>,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let dataset = Dataset::open(&asked.dataset)?;
         let last = asked.first.saturating_add(asked.count).saturating_sub(1);
         if asked.first == 0 || last > dataset.count() {
@@ -165,7 +160,7 @@ impl Session {
 pub(crate) fn connected<'c, 's>(
     store: &'s dyn Store,
     connection: &'c mut Option<Box<dyn Connection + 's>>,
-) -> Result<&'c mut Box<dyn Connection + 's>, DriverError> {
+) -> Result<&'c mut Box<dyn Connection + 's>> {
     Ok(match connection {
         Some(connection) => connection,
         None => connection.insert(store.connect()?),
@@ -173,11 +168,7 @@ pub(crate) fn connected<'c, 's>(
 }
 
 /// Writes the values of keys to a file.
-fn dump(
-    asked: &Dump,
-    connection: &mut dyn Connection,
-    wire: &mut Wire<'_>,
-) -> Result<(), DriverError> {
+fn dump(asked: &Dump, connection: &mut dyn Connection, wire: &mut Wire<'_>) -> Result<()> {
     let keys = keys_in(&asked.keys)?;
     let failed = || DriverError::io("write", &asked.to);
     let file = File::create(&asked.to).map_err(failed())?;
@@ -225,7 +216,7 @@ fn dump(
 }
 
 /// Whether there is no such value; where the table was dropped there is none.
-fn missing(found: Result<Found, StoreError>) -> Result<bool, DriverError> {
+fn missing(found: Result<Found, StoreError>) -> Result<bool> {
     match found {
         Ok(found) => Ok(found == Found::Missing),
         Err(error) if error.is_no_table() => Ok(true),
@@ -237,7 +228,7 @@ fn inspect<'s>(
     asked: &Inspect,
     store: &'s dyn Store,
     connection: &mut Option<Box<dyn Connection + 's>>,
-) -> Result<Inspected, DriverError> {
+) -> Result<Inspected> {
     let keys = match &asked.keys {
         Some(path) => keys_in(path)?,
         None => Vec::new(),
@@ -260,7 +251,7 @@ fn inspect<'s>(
 }
 
 /// The keys in a file.
-fn keys_in(path: &Path) -> Result<Vec<u64>, DriverError> {
+fn keys_in(path: &Path) -> Result<Vec<u64>> {
     let bytes = fs::read(path).map_err(DriverError::io("read", path))?;
     let (keys, _) = bytes.as_chunks();
     Ok(keys.iter().map(|key| u64::from_le_bytes(*key)).collect())

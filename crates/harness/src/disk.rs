@@ -1,9 +1,9 @@
 //! Room on the disk, and what a run may remove.
 
-use crate::HarnessError;
 use crate::environment::mounted_in;
 pub(crate) use crate::walk::below;
 use crate::walk::each_by;
+use crate::{HarnessError, Result};
 use rustix::fs::{AtFlags, Mode, OFlags, open, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, OsStr, OsString};
@@ -58,7 +58,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// Something stands there, whoever made it, or the file system refuses.
-    pub fn create(path: &Path) -> Result<Self, HarnessError> {
+    pub fn create(path: &Path) -> Result<Self> {
         DirBuilder::new()
             .mode(OWNER)
             .create(path)
@@ -71,7 +71,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn create_below(parent: &Path) -> Result<Self, HarnessError> {
+    pub fn create_below(parent: &Path) -> Result<Self> {
         let made = tempfile::Builder::new()
             .prefix(NAME)
             .permissions(Permissions::from_mode(OWNER))
@@ -92,7 +92,7 @@ impl WorkDirectory {
     /// # Errors
     /// No run made it (it has no marker, or is itself a link), a run still works in it, or the file
     /// system refuses.
-    pub fn left_behind(path: &Path) -> Result<Self, HarnessError> {
+    pub fn left_behind(path: &Path) -> Result<Self> {
         let directory = open_directory(path).map_err(|_| not_ours(path))?;
         // Not to wait for the other end of a pipe.
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -107,7 +107,7 @@ impl WorkDirectory {
         Self::locked(path, directory, marker)
     }
 
-    fn marked(path: &Path) -> Result<Self, HarnessError> {
+    fn marked(path: &Path) -> Result<Self> {
         let directory = open_directory(path).map_err(HarnessError::io("open", path))?;
         // Somebody may have put another one there, in a place where others may write.
         let held = entries(&directory).map_err(HarnessError::io("read", path))?;
@@ -125,7 +125,7 @@ impl WorkDirectory {
         }
     }
 
-    fn locked(path: &Path, directory: File, marker: File) -> Result<Self, HarnessError> {
+    fn locked(path: &Path, directory: File, marker: File) -> Result<Self> {
         match lock(&marker) {
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Self {
                 path: path.to_owned(),
@@ -144,7 +144,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn keep(&self) -> Result<(), HarnessError> {
+    pub fn keep(&self) -> Result<()> {
         (&self.marker)
             .write_all(KEPT)
             .map_err(HarnessError::io("write the marker in", &self.path))
@@ -182,7 +182,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// It is no longer there, something is mounted in it, or the file system refuses.
-    pub fn remove(&self) -> Result<(), HarnessError> {
+    pub fn remove(&self) -> Result<()> {
         self.require_name()?;
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.clear();
@@ -202,7 +202,7 @@ impl WorkDirectory {
     }
 
     /// The directory still has its name.
-    fn require_name(&self) -> Result<(), HarnessError> {
+    fn require_name(&self) -> Result<()> {
         let named = self.path.symlink_metadata();
         let named = named.map_err(HarnessError::io("remove", &self.path))?;
         let ours = self.directory.metadata();
@@ -226,7 +226,7 @@ fn copies(directory: &File) -> Vec<File> {
 }
 
 /// Writes the marker of a new directory.
-fn mark(directory: &File, path: &Path) -> Result<File, HarnessError> {
+fn mark(directory: &File, path: &Path) -> Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
         .map_err(HarnessError::io("create the marker in", path))?;
@@ -270,7 +270,7 @@ fn entries(directory: &File) -> Result<Vec<(OsString, bool)>, Errno> {
 ///
 /// # Errors
 /// The file system refuses, or something is mounted in one of them.
-pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<(), HarnessError> {
+pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<()> {
     let names = paths.iter().filter_map(|path| path.file_name());
     let names: Vec<OsString> = names.map(OsString::from).collect();
     let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
@@ -281,7 +281,7 @@ pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<(),
 ///
 /// # Errors
 /// The file system refuses, or something is mounted in it.
-pub fn remove_directory(path: &Path) -> Result<(), HarnessError> {
+pub fn remove_directory(path: &Path) -> Result<()> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
@@ -292,7 +292,7 @@ pub fn remove_directory(path: &Path) -> Result<(), HarnessError> {
 /// Removes what has these names in `directory`, whose path is this, with all that is in it. Links are removed, not
 /// followed, and whoever puts one in the place of a directory meanwhile leads nowhere: what holds others is known by
 /// its descriptor.
-fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<(), HarnessError> {
+fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<()> {
     if let Some(mounted) = names.iter().find_map(|name| mounted_in(&path.join(name))) {
         return Err(HarnessError::invalid(format!(
             "{} is mounted, and what is in it is somebody's data: unmount it, and remove {} by hand",
@@ -308,12 +308,7 @@ fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<(),
 }
 
 /// By so many threads: a hundred thousand files take seconds, and there are several such stores.
-fn remove_by(
-    threads: usize,
-    directory: &File,
-    path: &Path,
-    names: &[OsString],
-) -> Result<(), HarnessError> {
+fn remove_by(threads: usize, directory: &File, path: &Path, names: &[OsString]) -> Result<()> {
     let refused = |name: &OsString| {
         let path = path.join(name);
         move |error: std::io::Error| HarnessError::io("remove", &path)(error)
@@ -384,7 +379,7 @@ pub(crate) struct Identity<'p> {
 impl<'p> Identity<'p> {
     /// # Errors
     /// There is nothing, or a link, which no run makes and none follows.
-    pub(crate) fn of(path: &'p Path) -> Result<Self, HarnessError> {
+    pub(crate) fn of(path: &'p Path) -> Result<Self> {
         let found = path.symlink_metadata();
         let found = found.map_err(HarnessError::io("open", path))?;
         if found.is_symlink() {
@@ -402,7 +397,7 @@ impl<'p> Identity<'p> {
 
     /// # Errors
     /// Something else lies there by now.
-    pub(crate) fn require_unchanged(&self) -> Result<(), HarnessError> {
+    pub(crate) fn require_unchanged(&self) -> Result<()> {
         if Self::of(self.path)?.identity == self.identity {
             return Ok(());
         }

@@ -6,9 +6,9 @@ mod known;
 pub use found::{Found, Search, find};
 pub use known::{KNOWN, KnownDriver};
 
-use crate::HarnessError;
 use crate::interrupt::Interrupt;
 use crate::worker_process::{Environment, WorkerCommand, WorkerProcess};
+use crate::{HarnessError, Result};
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -105,12 +105,12 @@ impl Drivers {
     ///
     /// # Errors
     /// There is no such driver.
-    pub(crate) fn command(&self, spec: &StoreSpec) -> Result<&WorkerCommand, HarnessError> {
+    pub(crate) fn command(&self, spec: &StoreSpec) -> Result<&WorkerCommand> {
         self.command_of(self.host(spec))
     }
 
     /// How workers of a driver are started; the name is empty for the program itself.
-    pub(crate) fn command_of(&self, driver: &str) -> Result<&WorkerCommand, HarnessError> {
+    pub(crate) fn command_of(&self, driver: &str) -> Result<&WorkerCommand> {
         match driver {
             "" => Ok(&self.built_in),
             _ => self.named.get(driver).ok_or_else(|| self.unknown(driver)),
@@ -156,7 +156,7 @@ impl Drivers {
     ///
     /// # Errors
     /// There is no such driver or kind, or the driver fails.
-    pub fn kind(&self, spec: &StoreSpec) -> Result<Rc<Kind>, HarnessError> {
+    pub fn kind(&self, spec: &StoreSpec) -> Result<Rc<Kind>> {
         let (driver, name) = (self.host(spec), spec.name());
         let kinds = self.kinds(driver)?;
         match (kinds.get(name), driver) {
@@ -246,7 +246,7 @@ impl Drivers {
     ///
     /// # Errors
     /// There is no such driver, or it fails.
-    pub fn kinds(&self, driver: &str) -> Result<BTreeMap<String, Rc<Kind>>, HarnessError> {
+    pub fn kinds(&self, driver: &str) -> Result<BTreeMap<String, Rc<Kind>>> {
         if let Some(host) = self.hosts.borrow().get(driver) {
             if let Some((message, stderr)) = &host.failure {
                 return Err(HarnessError::worker(message, stderr));
@@ -295,7 +295,7 @@ impl Drivers {
     /// # Errors
     /// An unknown driver, store or setting, a value that is not accepted, settings that exclude each
     /// other, or a driver that fails.
-    pub fn resolve(&self, spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, HarnessError> {
+    pub fn resolve(&self, spec: &StoreSpec, memory_budget: u64) -> Result<Resolved> {
         let kind = self.kind(spec)?;
         let mut given = spec.settings.clone();
         if let Some(budget) = budget_for(&kind.settings, memory_budget) {
@@ -309,7 +309,7 @@ impl Drivers {
     ///
     /// # Errors
     /// As [`Self::resolve`].
-    pub fn resolve_alone(&self, spec: &StoreSpec) -> Result<Resolved, HarnessError> {
+    pub fn resolve_alone(&self, spec: &StoreSpec) -> Result<Resolved> {
         self.resolve_given(spec, self.kind(spec)?, &spec.settings)
     }
 
@@ -318,7 +318,7 @@ impl Drivers {
         spec: &StoreSpec,
         kind: Rc<Kind>,
         given: &BTreeMap<String, String>,
-    ) -> Result<Resolved, HarnessError> {
+    ) -> Result<Resolved> {
         let wrong = |why: String| HarnessError::invalid(format!("store spec '{spec}': {why}"));
         let settings = Settings::resolve(&kind.settings, given);
         let settings = settings.map_err(|error| wrong(error.to_string()))?;
@@ -342,7 +342,7 @@ impl Drivers {
         &self,
         spec: &StoreSpec,
         memory_budget: u64,
-    ) -> Result<Resolved, HarnessError> {
+    ) -> Result<Resolved> {
         match self.resolve(spec, memory_budget) {
             Err(error @ HarnessError::Worker { .. }) if !self.host(spec).is_empty() => {
                 self.fails(spec, error.split());
@@ -392,7 +392,7 @@ impl Drivers {
         spec: &StoreSpec,
         settings: &Settings,
         workload: Option<&Workload>,
-    ) -> Result<Described, HarnessError> {
+    ) -> Result<Described> {
         let store = StoreSpec::spelled_out(spec.name(), settings);
         let (text, driver) = (store.to_string(), self.host(spec));
         let known = self
@@ -421,7 +421,7 @@ impl Drivers {
     }
 
     /// Asks a driver, whose process is started for the first question.
-    fn ask(&self, driver: &str, asked: &Describe) -> Result<Described, HarnessError> {
+    fn ask(&self, driver: &str, asked: &Describe) -> Result<Described> {
         #[cfg(test)]
         if let Some(describe) = self.describes.filter(|_| driver.is_empty()) {
             return Ok(describe(asked));
@@ -442,7 +442,7 @@ impl Drivers {
     ///
     /// # Errors
     /// It cannot be started, or does not greet as it should.
-    pub fn tool(&self, driver: &str) -> Result<String, HarnessError> {
+    pub fn tool(&self, driver: &str) -> Result<String> {
         self.kinds(driver)?;
         Ok(self.host_of(driver).tool.clone())
     }
@@ -469,10 +469,7 @@ impl Drivers {
 }
 
 /// Asks a driver for its kinds; with what its greeting says of its program.
-fn ask_for_kinds(
-    command: &WorkerCommand,
-    interrupt: &Interrupt,
-) -> Result<(String, Described), HarnessError> {
+fn ask_for_kinds(command: &WorkerCommand, interrupt: &Interrupt) -> Result<(String, Described)> {
     let mut process = WorkerProcess::start(command, interrupt)?;
     let described = process.describe(&Describe::default())?;
     Ok((process.tool().to_owned(), described))

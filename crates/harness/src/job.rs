@@ -18,7 +18,7 @@ use crate::drivers::Resolved;
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, place};
+use crate::{HarnessError, Progress, Result, place};
 use block::Block;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -163,7 +163,7 @@ impl Job {
     }
 
     /// Asks what lies where of the store at rest.
-    pub(crate) fn inspect(&self, keys: &[u64], want: Want) -> Result<Inspected, HarnessError> {
+    pub(crate) fn inspect(&self, keys: &[u64], want: Want) -> Result<Inspected> {
         self.serve(&self.paths.instance, &Values::foreign()?, None, |worker| {
             let keys = SharedFile::of_numbers(keys.iter().copied())?;
             worker.inspect(Some(&keys), want)
@@ -172,7 +172,7 @@ impl Job {
 
     /// Whether keys are there, by what the driver dumps; they come with the sizes that they are thought to
     /// have.
-    pub(crate) fn there(&self, keys: &[(u64, u32)]) -> Result<Vec<bool>, HarnessError> {
+    pub(crate) fn there(&self, keys: &[(u64, u32)]) -> Result<Vec<bool>> {
         let mut there = Vec::new();
         self.serve(&self.paths.instance, &Values::foreign()?, None, |worker| {
             worker.show(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
@@ -183,7 +183,7 @@ impl Job {
     }
 
     /// Has the driver remove what lies elsewhere of the stores that were made below the place.
-    pub(crate) fn remove_below(&self) -> Result<(), HarnessError> {
+    pub(crate) fn remove_below(&self) -> Result<()> {
         let nothing = Values::foreign()?;
         self.serve(&self.paths.instance, &nothing, None, |worker| {
             worker.does(ToDriver::Remove)
@@ -192,31 +192,21 @@ impl Job {
 
     /// Builds the store in its directory, which exists and is empty: loads the whole dataset into it. Returns
     /// values and their bytes.
-    pub(crate) fn build(
-        &self,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(u64, u64), HarnessError> {
+    pub(crate) fn build(&self, progress: Progress<'_>) -> Result<(u64, u64)> {
         self.at(&self.paths.instance, false, |worker, _| {
             worker.build(progress)
         })
     }
 
     /// Reads values untimed and compares them with what they must be.
-    pub(crate) fn verify(
-        &self,
-        extent: Extent,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Verification, HarnessError> {
+    pub(crate) fn verify(&self, extent: Extent, progress: Progress<'_>) -> Result<Verification> {
         self.at(&self.paths.instance, false, |worker, _| {
             worker.verify(extent, progress)
         })
     }
 
     /// Times one block. One that changes which keys there are has a store of its own.
-    pub(crate) fn measure(
-        &self,
-        task: &BlockTask,
-    ) -> Result<(Measurement, Reported), HarnessError> {
+    pub(crate) fn measure(&self, task: &BlockTask) -> Result<(Measurement, Reported)> {
         let apart = !self.scanned.is_no();
         let block = |worker: &mut Worker<'_>, guard: Option<&Identity<'_>>| {
             Block::of(worker, task)?.measure(guard)
@@ -236,8 +226,8 @@ impl Job {
         &self,
         place: &Path,
         apart: bool,
-        tasks: impl FnOnce(&mut Worker<'_>, Option<&Identity<'_>>) -> Result<T, HarnessError>,
-    ) -> Result<T, HarnessError> {
+        tasks: impl FnOnce(&mut Worker<'_>, Option<&Identity<'_>>) -> Result<T>,
+    ) -> Result<T> {
         // Engines follow links; what a run made is none.
         let is_ours = self.paths.dataset.is_some() && place == self.paths.instance;
         let guard = is_ours.then(|| Identity::of(place)).transpose()?;
@@ -254,8 +244,8 @@ impl Job {
         place: &Path,
         values: &Values,
         mount: Option<PathBuf>,
-        tasks: impl FnOnce(&mut Worker<'_>) -> Result<T, HarnessError>,
-    ) -> Result<T, HarnessError> {
+        tasks: impl FnOnce(&mut Worker<'_>) -> Result<T>,
+    ) -> Result<T> {
         let command = WorkerCommand {
             mount,
             ..self.command.clone()
@@ -274,7 +264,7 @@ struct BlockDirectory {
 }
 
 impl BlockDirectory {
-    fn make(store: &Path) -> Result<Self, HarnessError> {
+    fn make(store: &Path) -> Result<Self> {
         let path = store.join(format!("block-{}", std::process::id()));
         // On the file system of the store, which need not be that of the work directory.
         place::make_directory(store.parent().unwrap_or(Path::new(".")), &path)?;
@@ -282,7 +272,7 @@ impl BlockDirectory {
     }
 
     /// A store whose table is a directory has removed it when it dropped its table.
-    fn remove(&mut self) -> Result<(), HarnessError> {
+    fn remove(&mut self) -> Result<()> {
         self.there = false;
         place::remove(&self.path)
     }
@@ -305,7 +295,7 @@ struct Values {
 }
 
 impl Values {
-    fn of(job: &Job) -> Result<Self, HarnessError> {
+    fn of(job: &Job) -> Result<Self> {
         let Some(directory) = &job.paths.dataset else {
             return Self::foreign();
         };
@@ -316,7 +306,7 @@ impl Values {
         })
     }
 
-    fn foreign() -> Result<Self, HarnessError> {
+    fn foreign() -> Result<Self> {
         let spec = DatasetSpec {
             count: 1,
             size: SizeDistribution::Fixed { bytes: 0 },
@@ -332,7 +322,7 @@ impl Values {
 
     /// # Errors
     /// Someone brought them along.
-    fn whole(&self) -> Result<&Dataset, HarnessError> {
+    fn whole(&self) -> Result<&Dataset> {
         let none = || HarnessError::invalid("this task needs a dataset, and the job names none");
         self.dataset.as_ref().ok_or_else(none)
     }

@@ -4,7 +4,7 @@
 //! study asks for names that are not in memory there is no other way.
 
 use crate::walk::{below, each_by};
-use crate::{HarnessError, platform};
+use crate::{HarnessError, Result, platform};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
@@ -29,7 +29,7 @@ const READERS_MAX: usize = 4;
 ///
 /// # Errors
 /// A file cannot be opened, is a link, or the file system refuses.
-pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
+pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<()> {
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
         let forget = || {
@@ -52,11 +52,11 @@ pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
 ///
 /// # Errors
 /// It stays, or the system does not tell.
-pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency, HarnessError> {
+pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency> {
     make_cold_with(files, &mut || thread::sleep(EVICTION_PAUSE))
 }
 
-fn make_cold_with(files: &[PathBuf], pause: &mut dyn FnMut()) -> Result<Residency, HarnessError> {
+fn make_cold_with(files: &[PathBuf], pause: &mut dyn FnMut()) -> Result<Residency> {
     let before = residency(files)?;
     evict(files)?;
     let mut left = residency(files)?;
@@ -121,7 +121,7 @@ pub(crate) fn may_drop_everything() -> bool {
 ///
 /// # Errors
 /// The system does not let this process do so: it takes root.
-pub(crate) fn drop_everything() -> Result<(), HarnessError> {
+pub(crate) fn drop_everything() -> Result<()> {
     /// "To free slab objects and pagecache" (the kernel's Documentation/admin-guide/sysctl/vm.rst).
     const ALL: &str = "3\n";
     /// Pages go before slab objects do, and some of those hold pages: a journal's notes of blocks that
@@ -147,7 +147,7 @@ pub(crate) fn drop_everything() -> Result<(), HarnessError> {
 ///
 /// # Errors
 /// A file cannot be opened, or is a link.
-pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, HarnessError> {
+pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>> {
     let mut sum = Residency::default();
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
@@ -179,7 +179,7 @@ pub(crate) fn how() -> Option<&'static str> {
 ///
 /// # Errors
 /// A file cannot be read.
-pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
+pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64> {
     let mut files = Vec::new();
     for path in paths {
         files.extend(below(path.as_ref())?.1);
@@ -193,7 +193,7 @@ pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
     Ok(bytes.into_inner())
 }
 
-fn read_whole(path: &Path) -> Result<u64, HarnessError> {
+fn read_whole(path: &Path) -> Result<u64> {
     let mut file = open(path)?;
     if is_resident(&file) {
         return Ok(0);
@@ -217,7 +217,7 @@ fn is_resident(file: &File) -> bool {
     pages.is_some() && platform::cachestat_resident_pages(file) >= pages
 }
 
-fn open(path: &Path) -> Result<File, HarnessError> {
+fn open(path: &Path) -> Result<File> {
     OpenOptions::new()
         .read(true)
         .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())

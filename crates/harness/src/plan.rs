@@ -17,7 +17,7 @@ use crate::drivers::{Drivers, Resolved};
 use crate::environment::checks::Demand;
 use crate::file_systems;
 use crate::random::scatter_all;
-use crate::{HarnessError, environment, page_cache, scanner, sequence};
+use crate::{HarnessError, Result, environment, page_cache, scanner, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ pub struct Needs {
 ///
 /// # Errors
 /// A scale, cell, store, setting or combination that does not exist; the message names it.
-pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Plan, HarnessError> {
+pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Plan> {
     let scale = options.scale.as_deref().unwrap_or(STANDARD_SCALE);
     // A directory may be named though the scale leaves out what it is for.
     check_on(&study.clone().expanded(), &options.on)?;
@@ -140,7 +140,7 @@ pub(crate) fn file_systems_of(plan: &Plan) -> BTreeSet<&str> {
 }
 
 /// Refuses directories for file systems that no cell is on.
-fn check_on(study: &Study, named: &BTreeMap<String, PathBuf>) -> Result<(), HarnessError> {
+fn check_on(study: &Study, named: &BTreeMap<String, PathBuf>) -> Result<()> {
     let comparisons = study.comparisons.iter();
     let used = comparisons.flat_map(|c| c.cells.values().map(|cell| &cell.on).chain([&c.on]));
     let used: BTreeSet<&str> = used.flatten().map(String::as_str).collect();
@@ -169,7 +169,7 @@ fn most_open_files() -> Option<u64> {
 ///
 /// # Errors
 /// There is no such scale; the message names those that there are.
-pub fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
+pub fn at_scale(mut study: Study, scale: &str) -> Result<Study> {
     let changes = changes_of(&study, scale)?;
     for (name, count) in &changes.count {
         if let Some(dataset) = study.datasets.get_mut(name) {
@@ -215,7 +215,7 @@ pub fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
 }
 
 /// What a scale changes; those that every study has change nothing unless it says so.
-fn changes_of(study: &Study, scale: &str) -> Result<ScaleSpec, HarnessError> {
+fn changes_of(study: &Study, scale: &str) -> Result<ScaleSpec> {
     if let Some(changes) = study.scales.get(scale) {
         return Ok(changes.clone());
     }
@@ -250,7 +250,7 @@ fn without_matrices(study: &Study, only: &[String]) -> Vec<String> {
 }
 
 /// Refuses names in `only` that are none, with those that are near, and others to choose from.
-fn check_only(study: &Study, only: &[String]) -> Result<(), HarnessError> {
+fn check_only(study: &Study, only: &[String]) -> Result<()> {
     let comparisons = &study.comparisons;
     let matrices = || study.matrices.iter().map(|matrix| matrix.id.clone());
     let cells = || comparisons.iter().flat_map(|c| c.cells.keys());
@@ -582,7 +582,7 @@ fn proportions(mix: &Mix) -> String {
     mix.actions().map(part).collect::<Vec<_>>().join(", ")
 }
 
-fn max_rounds(spec: &ComparisonSpec, options: &PlanOptions) -> Result<u32, HarnessError> {
+fn max_rounds(spec: &ComparisonSpec, options: &PlanOptions) -> Result<u32> {
     let cap = LOOKS[LOOKS.len() - 1];
     let rounds = options.rounds.or(spec.max_rounds).unwrap_or(cap);
     if !(1..=cap).contains(&rounds) {
@@ -600,7 +600,7 @@ fn build_cell(
     key: &str,
     spec: &CellSpec,
     drivers: &Drivers,
-) -> Result<Cell, HarnessError> {
+) -> Result<Cell> {
     let place = |message: String| in_cell(comparison, key, &message);
     let mut workload = spec.workload.over(&comparison.workload).complete();
     let on = spec
@@ -684,12 +684,7 @@ fn build_cell(
 
 /// The store of a cell. Where each connection has a cache of its own, those of all threads share the
 /// memory budget: a cell with more threads gets no more memory.
-fn resolve(
-    drivers: &Drivers,
-    spec: &StoreSpec,
-    budget: u64,
-    threads: u32,
-) -> Result<Resolved, HarnessError> {
+fn resolve(drivers: &Drivers, spec: &StoreSpec, budget: u64, threads: u32) -> Result<Resolved> {
     let each = drivers
         .kind(spec)
         .is_ok_and(|kind| kind.cache_per_connection);
@@ -1091,7 +1086,7 @@ pub(crate) fn has_builds(cell: &Cell) -> bool {
 ///
 /// # Errors
 /// Too little space; the message says how much is needed and how much there is.
-pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), HarnessError> {
+pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<()> {
     for (on, directory) in &plan.on {
         room::require_free(directory, bytes_on(plan, keep, 1, on))?;
     }

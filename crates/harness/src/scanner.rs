@@ -10,9 +10,9 @@
 //!
 //! A scanner that does not answer is killed, stopped or not: the kernel permits what it held up.
 
-use crate::HarnessError;
 use crate::platform;
 use crate::worker_process::{Group, Program, WorkerCommand};
+use crate::{HarnessError, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ pub(crate) struct Scanner {
 
 impl Scanner {
     /// Starts that of what a worker opens below `place`, which is a mount of its own to it.
-    pub(crate) fn start(scanned: Scanned, worker: u32, place: &Path) -> Result<Self, HarnessError> {
+    pub(crate) fn start(scanned: Scanned, worker: u32, place: &Path) -> Result<Self> {
         let program = WorkerCommand::this_executable()?.program;
         let mut command = Command::new(program);
         let reads = (scanned == Scanned::Read).then(|| OsString::from("--read"));
@@ -81,7 +81,7 @@ impl Scanner {
     }
 
     /// Starts a program as a scanner, and waits until it hears of openings.
-    fn of(mut command: Command) -> Result<Self, HarnessError> {
+    fn of(mut command: Command) -> Result<Self> {
         let program = PathBuf::from(command.get_program());
         let refused = || HarnessError::io("start a scanner of", &program);
         let started = Program::start(&mut command).map_err(refused())?;
@@ -109,7 +109,7 @@ impl Scanner {
     ///
     /// # Errors
     /// It ended before, was late, or heard of nothing.
-    pub(crate) fn end(mut self) -> Result<ScannerCounts, HarnessError> {
+    pub(crate) fn end(mut self) -> Result<ScannerCounts> {
         drop(self.stdin.take());
         let heard = self.watch.take().map(JoinHandle::join);
         let lost = || Err("it is lost".to_owned());
@@ -132,7 +132,7 @@ impl Drop for Scanner {
 }
 
 /// A place as another process sees it.
-fn seen_by(process: u32, place: &Path) -> Result<OsString, HarnessError> {
+fn seen_by(process: u32, place: &Path) -> Result<OsString> {
     let place = place
         .canonicalize()
         .map_err(HarnessError::io("find", place))?;
@@ -173,7 +173,7 @@ mod tests {
     use stowplan_model::encode;
 
     /// A scanner that is a script.
-    fn script(text: &str) -> Result<Scanner, HarnessError> {
+    fn script(text: &str) -> Result<Scanner> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", text]);
         Scanner::of(command)

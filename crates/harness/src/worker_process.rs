@@ -12,7 +12,7 @@ pub(crate) use group::{Group, Program};
 pub(crate) use server::{Environment, Server, Servers, asked};
 
 use crate::interrupt::Interrupt;
-use crate::{HarnessError, platform};
+use crate::{HarnessError, Progress, Result, platform};
 use group::cause;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::io::{ErrorKind, Write};
@@ -79,7 +79,7 @@ impl WorkerCommand {
     ///
     /// # Errors
     /// The system does not tell where this executable lies.
-    pub fn this_executable() -> Result<Self, HarnessError> {
+    pub fn this_executable() -> Result<Self> {
         let program = platform::own_program().map_err(|error| {
             HarnessError::invalid(format!(
                 "cannot find this program's own file, which is started again as worker: {error}"
@@ -182,10 +182,7 @@ pub(crate) struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    pub(crate) fn start(
-        command: &WorkerCommand,
-        interrupt: &Interrupt,
-    ) -> Result<Self, HarnessError> {
+    pub(crate) fn start(command: &WorkerCommand, interrupt: &Interrupt) -> Result<Self> {
         let refused = || command.not_started();
         let mut process = Command::new(&command.program);
         process.args(&command.arguments);
@@ -212,7 +209,7 @@ impl WorkerProcess {
         Ok(worker)
     }
 
-    fn greet(&mut self) -> Result<(), HarnessError> {
+    fn greet(&mut self) -> Result<()> {
         let greeting = self.hear(self.patience.manners)?;
         match greeting.ok_or_else(|| self.silent(self.patience.manners))? {
             FromDriver::Hello {
@@ -246,11 +243,7 @@ impl WorkerProcess {
 
     /// Has the worker do a task, and returns its answer. One that says nothing new for the silence that
     /// is granted is ended, and so is one that does not answer in time, whatever it says.
-    pub(crate) fn ask(
-        &mut self,
-        task: &ToDriver,
-        limits: Limits,
-    ) -> Result<FromDriver, HarnessError> {
+    pub(crate) fn ask(&mut self, task: &ToDriver, limits: Limits) -> Result<FromDriver> {
         self.ask_telling(task, limits, &mut |_, _| ())
     }
 
@@ -258,8 +251,8 @@ impl WorkerProcess {
         &mut self,
         task: &ToDriver,
         limits: Limits,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<FromDriver, HarnessError> {
+        progress: Progress<'_>,
+    ) -> Result<FromDriver> {
         self.say(task)?;
         let end = Instant::now() + limits.most;
         let mut until = Instant::now() + limits.silence;
@@ -292,7 +285,7 @@ impl WorkerProcess {
     }
 
     /// Asks it what there is, or what a store can do.
-    pub(crate) fn describe(&mut self, asked: &Describe) -> Result<Described, HarnessError> {
+    pub(crate) fn describe(&mut self, asked: &Describe) -> Result<Described> {
         let question = ToDriver::Describe(asked.clone());
         match self.ask(&question, self.patience.polite())? {
             FromDriver::Described(described) => Ok(described),
@@ -305,15 +298,15 @@ impl WorkerProcess {
         &mut self,
         task: &ToDriver,
         limits: Limits,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), HarnessError> {
+        progress: Progress<'_>,
+    ) -> Result<()> {
         match self.ask_telling(task, limits, progress)? {
             FromDriver::Done => Ok(()),
             other => Err(self.unexpected(&other)),
         }
     }
 
-    fn say(&mut self, message: &ToDriver) -> Result<(), HarnessError> {
+    fn say(&mut self, message: &ToDriver) -> Result<()> {
         let mut line = encode(message);
         line.split('"')
             .nth(1)
@@ -359,7 +352,7 @@ impl WorkerProcess {
 
     /// The next message, if one comes within a time. A worker that reports a failure, dies, or says
     /// what is no message, is an error; so is Ctrl-C.
-    fn hear(&mut self, within: Duration) -> Result<Option<FromDriver>, HarnessError> {
+    fn hear(&mut self, within: Duration) -> Result<Option<FromDriver>> {
         let deadline = Instant::now() + within;
         loop {
             if self.interrupt.raised() {
@@ -384,7 +377,7 @@ impl WorkerProcess {
         }
     }
 
-    fn understand(&mut self, line: std::io::Result<String>) -> Result<FromDriver, HarnessError> {
+    fn understand(&mut self, line: std::io::Result<String>) -> Result<FromDriver> {
         let line = line.map_err(|error| {
             self.failed(&format!("cannot take what {} says: {error}", self.who))
         })?;
@@ -420,7 +413,7 @@ impl WorkerProcess {
     }
 
     /// Tells the worker to end and waits until it has.
-    pub(crate) fn end(mut self) -> Result<(), HarnessError> {
+    pub(crate) fn end(mut self) -> Result<()> {
         // One that has ended before takes no messages, and need not.
         let _ = self.send(format!("{}\n", encode(&ToDriver::Bye)).as_bytes());
         drop(self.program.stdin.take());

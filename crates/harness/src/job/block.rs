@@ -10,7 +10,7 @@ use crate::busy::{self, Busy};
 use crate::environment::device_counters;
 use crate::plan::{METADATA_COLD, ROOT_ONLY};
 use crate::scanner::Scanner;
-use crate::{HarnessError, disk, page_cache};
+use crate::{HarnessError, Result, disk, page_cache};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use stowplan_dataset::sequence::{Window, len, steps};
@@ -39,10 +39,7 @@ struct Readings {
 }
 
 impl<'b, 'j> Block<'b, 'j> {
-    pub(super) fn of(
-        worker: &'b mut Worker<'j>,
-        task: &'b BlockTask,
-    ) -> Result<Self, HarnessError> {
+    pub(super) fn of(worker: &'b mut Worker<'j>, task: &'b BlockTask) -> Result<Self> {
         let fresh = worker.job.workload.changes_keys();
         // Of a store of its own, from the first step on: a rising order begins with the smallest key.
         let begin = if fresh {
@@ -64,7 +61,7 @@ impl<'b, 'j> Block<'b, 'j> {
     pub(super) fn measure(
         mut self,
         place: Option<&disk::Identity<'_>>,
-    ) -> Result<(Measurement, Reported), HarnessError> {
+    ) -> Result<(Measurement, Reported)> {
         let (job, task) = (self.job, self.task);
         self.fill()?;
         let cold = self.make_cold()?;
@@ -113,7 +110,7 @@ impl<'b, 'j> Block<'b, 'j> {
 
     /// Makes the store that the block has for itself, and the one that forgets on closing; loads it
     /// unless the block begins with nothing, and brings it to rest.
-    fn fill(&mut self) -> Result<(), HarnessError> {
+    fn fill(&mut self) -> Result<()> {
         let (job, fresh) = (self.job, self.fresh);
         if !fresh && job.persistent {
             return Ok(());
@@ -137,7 +134,7 @@ impl<'b, 'j> Block<'b, 'j> {
     }
 
     /// Takes what the block's operations read out of memory, and proves that it is gone.
-    fn make_cold(&mut self) -> Result<Option<Cold>, HarnessError> {
+    fn make_cold(&mut self) -> Result<Option<Cold>> {
         let cache = self.job.workload.cache;
         match cache {
             CacheState::Warm | CacheState::AsFound => return Ok(None),
@@ -157,7 +154,7 @@ impl<'b, 'j> Block<'b, 'j> {
     }
 
     /// Starts the neighbours of the block that are processes; all of them are busy then.
-    fn beside(&self) -> Result<Option<Busy>, HarnessError> {
+    fn beside(&self) -> Result<Option<Busy>> {
         let beside = self.job.workload.beside;
         let processes = beside.filter(|beside| beside.kind == NeighbourKind::Processes);
         processes
@@ -176,7 +173,7 @@ impl<'b, 'j> Block<'b, 'j> {
     }
 
     /// Refuses times that cannot be true.
-    fn believe(&mut self, measured: &Measured, waited: Duration) -> Result<(), HarnessError> {
+    fn believe(&mut self, measured: &Measured, waited: Duration) -> Result<()> {
         // What is written may be kept without being copied.
         let reads = self.job.workload.operation == Operation::Read;
         let told = Told {
@@ -203,7 +200,7 @@ impl<'b, 'j> Block<'b, 'j> {
         measured: &Measured,
         before: &Readings,
         after: &Readings,
-    ) -> Result<Measurement, HarnessError> {
+    ) -> Result<Measurement> {
         let (latency, latencies) = self.latencies()?;
         let Self { job, task, .. } = self;
         let share = self.shares.timed_share();
@@ -261,7 +258,7 @@ impl<'b, 'j> Block<'b, 'j> {
     }
 
     /// The histograms of a block that takes latencies.
-    fn latencies(&mut self) -> Result<(Option<String>, BTreeMap<Action, String>), HarnessError> {
+    fn latencies(&mut self) -> Result<(Option<String>, BTreeMap<Action, String>)> {
         if !self.task.latencies {
             return Ok((None, BTreeMap::new()));
         }
@@ -285,7 +282,7 @@ impl<'b, 'j> Block<'b, 'j> {
     }
 
     /// Brings what was written to rest, and looks at what is there.
-    fn bring_to_rest(&mut self, measurement: &mut Measurement) -> Result<(), HarnessError> {
+    fn bring_to_rest(&mut self, measurement: &mut Measurement) -> Result<()> {
         let job = self.job;
         if !job.workload.operation.writes() {
             measurement.outside.drain_ns = 0;
@@ -317,7 +314,7 @@ impl<'b, 'j> Block<'b, 'j> {
     /// Compares what the store holds with what it must be: of a store of the block's own all of it in
     /// the first round, a sample of what was changed in others. Another one is checked after the last
     /// round; until then it is written down which versions were given.
-    fn examine(&mut self, measurement: &mut Measurement) -> Result<(), HarnessError> {
+    fn examine(&mut self, measurement: &mut Measurement) -> Result<()> {
         let (job, task) = (self.job, self.task);
         if job.workload.is_about_tables() {
             return self.check_table();
@@ -352,7 +349,7 @@ impl<'b, 'j> Block<'b, 'j> {
     }
 
     /// A table that was made or dropped holds nothing.
-    fn check_table(&mut self) -> Result<(), HarnessError> {
+    fn check_table(&mut self) -> Result<()> {
         let mut there = false;
         let nothing = &mut |_| ();
         self.worker
@@ -369,7 +366,7 @@ impl<'b, 'j> Block<'b, 'j> {
 }
 
 /// Bytes that the steps say (a table has none), and what was told of scans.
-fn bytes(workload: &Workload, told: u64, timed: &[Window<'_>]) -> Result<u64, HarnessError> {
+fn bytes(workload: &Workload, told: u64, timed: &[Window<'_>]) -> Result<u64> {
     if told > 0 && !workload.scans() {
         let why = format!(
             "it told {told} bytes of scans where there was none, as older drivers do: build it anew"
@@ -384,7 +381,7 @@ fn bytes(workload: &Workload, told: u64, timed: &[Window<'_>]) -> Result<u64, Ha
 }
 
 /// Ends the neighbours of a block that is over.
-fn left_alone(mut beside: Busy) -> Result<(), HarnessError> {
+fn left_alone(mut beside: Busy) -> Result<()> {
     match beside.all_run() {
         true => Ok(()),
         false => Err(HarnessError::invalid(

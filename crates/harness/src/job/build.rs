@@ -1,7 +1,7 @@
 //! Building a store from a dataset.
 
 use super::worker::Worker;
-use crate::HarnessError;
+use crate::{HarnessError, Progress, Result};
 use stowplan_dataset::sequence::{RawStep, Step, visit_permuted};
 use stowplan_dataset::{Dataset, versions};
 use stowplan_model::{Action, Mix, Operation, PerTransaction, Workload};
@@ -16,10 +16,7 @@ const RUN_BYTES: u64 = 64 << 20;
 impl Worker<'_> {
     /// Has it make a store and load it, replaces its values as often as it is to be old, and brings it to rest;
     /// returns values and their bytes.
-    pub(super) fn build(
-        &mut self,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(u64, u64), HarnessError> {
+    pub(super) fn build(&mut self, progress: Progress<'_>) -> Result<(u64, u64)> {
         let (job, dataset) = (self.job, self.values.whole()?);
         self.load(dataset, progress)?;
         let age = job.workload.age;
@@ -36,12 +33,7 @@ impl Worker<'_> {
     /// Replaces every value, in random order and in groups, each a transaction: half of a group is deleted
     /// and inserted again in another order, which leaves holes of other sizes than what comes into them; the
     /// other half is overwritten. Storage age as Sears, van Ingen and Gray (2006) define it.
-    fn grow_old(
-        &mut self,
-        dataset: &Dataset,
-        pass: u32,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), HarnessError> {
+    fn grow_old(&mut self, dataset: &Dataset, pass: u32, progress: Progress<'_>) -> Result<()> {
         let total = dataset.count();
         let group = usize::try_from(total / GROUPS).unwrap_or(usize::MAX).max(2);
         let run = runs_of(group, dataset.total_bytes() / total.max(1));

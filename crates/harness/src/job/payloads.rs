@@ -1,8 +1,8 @@
 //! The values that a block writes: which version each has, and the file that holds them.
 
 use super::{Job, Values};
-use crate::HarnessError;
 use crate::shared_file::SharedFile;
+use crate::{HarnessError, Result};
 use std::collections::HashMap;
 use std::io::{BufWriter, Seek, Write};
 use stowplan_dataset::sequence::{Step, Window, len, slices, steps};
@@ -46,7 +46,7 @@ impl Written {
         values: &Values,
         [lead_in, timed]: [Window<'_>; 2],
         parts: &[u64],
-    ) -> Result<Option<Self>, HarnessError> {
+    ) -> Result<Option<Self>> {
         let puts = workload.pattern().iter().any(|action| action.puts());
         if !puts || workload.is_about_tables() || source == PayloadSource::Timed {
             return Ok(None);
@@ -90,7 +90,7 @@ impl Written {
         versions: &Versions,
         first: usize,
         values: &Values,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         let Some(shared) = &self.generated else {
             return Ok(());
         };

@@ -4,8 +4,8 @@ use super::payloads::{Versions, Written, parts};
 use super::verify::Expected;
 use super::worker::Worker;
 use super::{BlockTask, Values};
-use crate::HarnessError;
 use crate::shared_file::SharedFile;
+use crate::{HarnessError, Result};
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ struct Thread {
 
 impl Thread {
     /// One that does a part of a sequence, and writes nothing yet.
-    fn of(path: &Path, first: u64, lead_in: u64, operations: u64) -> Result<Self, HarnessError> {
+    fn of(path: &Path, first: u64, lead_in: u64, operations: u64) -> Result<Self> {
         Ok(Self {
             sequence: Sequence::open(path)?,
             path: path.to_owned(),
@@ -56,7 +56,7 @@ impl Thread {
     }
 
     /// One with a sequence of its own: its lead-in and its timed steps.
-    fn dealt(lead_in: &[RawStep], timed: &[RawStep]) -> Result<Self, HarnessError> {
+    fn dealt(lead_in: &[RawStep], timed: &[RawStep]) -> Result<Self> {
         let mut file = SharedFile::create()?;
         // A sequence has one step at least; this one is never done.
         let nothing = [Step::reading(1, 0).encode()];
@@ -73,7 +73,7 @@ impl Thread {
         })
     }
 
-    fn windows(&self) -> Result<[Window<'_>; 2], HarnessError> {
+    fn windows(&self) -> Result<[Window<'_>; 2]> {
         let timed = self.first.saturating_add(self.lead_in);
         Ok([
             self.sequence.window(self.first, self.lead_in)?,
@@ -82,7 +82,7 @@ impl Thread {
     }
 
     /// Its steps, with those of its lead-in.
-    fn steps(&self) -> Result<impl DoubleEndedIterator<Item = Step> + '_, HarnessError> {
+    fn steps(&self) -> Result<impl DoubleEndedIterator<Item = Step> + '_> {
         let [lead_in, timed] = self.windows()?;
         Ok(steps(&lead_in).chain(steps(&timed)))
     }
@@ -94,7 +94,7 @@ impl Thread {
         (source, values): (PayloadSource, &Values),
         versions: Versions,
         parts: Vec<u64>,
-    ) -> Result<Self, HarnessError> {
+    ) -> Result<Self> {
         self.written = Written::of(workload, source, values, self.windows()?, &parts)?;
         (self.versions, self.parts) = (versions, parts);
         self.write_part(0, values)?;
@@ -102,7 +102,7 @@ impl Thread {
     }
 
     /// Writes the values of a part; with the first one those of the lead-in.
-    fn write_part(&self, number: usize, values: &Values) -> Result<(), HarnessError> {
+    fn write_part(&self, number: usize, values: &Values) -> Result<()> {
         let [lead_in, timed] = self.windows()?;
         let index = |steps: u64| usize::try_from(steps).unwrap_or(usize::MAX);
         let before: u64 = self.parts.iter().take(number).sum();
@@ -148,7 +148,7 @@ impl Shares {
         worker: &Worker<'_>,
         task: &BlockTask,
         (first, lead_in): (u64, u64),
-    ) -> Result<Self, HarnessError> {
+    ) -> Result<Self> {
         let Worker { job, values, .. } = *worker;
         let threads = usize::try_from(job.workload.threads).unwrap_or(1).max(1);
         // Data that someone brought along is visited as they like.
@@ -175,7 +175,7 @@ impl Shares {
             })
         });
         Ok(Self {
-            threads: shares.collect::<Result<_, HarnessError>>()?,
+            threads: shares.collect::<Result<_>>()?,
             payloads: task.payloads,
         })
     }
@@ -186,7 +186,7 @@ impl Shares {
         workload: &Workload,
         worker: &mut Worker<'_>,
         counting: bool,
-    ) -> Result<Settings, HarnessError> {
+    ) -> Result<Settings> {
         let largest = worker.values.dataset.as_ref().filter(|_| workload.scans());
         worker.ready(&ToDriver::Run(Run {
             at: worker.at.clone(),
@@ -199,7 +199,7 @@ impl Shares {
     }
 
     /// Has it do the block, part by part; with how long that was waited for, without the values of parts.
-    pub(super) fn go(&self, worker: &mut Worker<'_>) -> Result<(Measured, Duration), HarnessError> {
+    pub(super) fn go(&self, worker: &mut Worker<'_>) -> Result<(Measured, Duration)> {
         let mut waited = Duration::ZERO;
         let steps = self.threads.iter();
         let steps = steps.map(|thread| thread.lead_in.saturating_add(thread.operations));
@@ -236,15 +236,13 @@ impl Shares {
     }
 
     /// The timed steps of all threads, one after the other.
-    pub(super) fn timed(&self) -> Result<Vec<Window<'_>>, HarnessError> {
+    pub(super) fn timed(&self) -> Result<Vec<Window<'_>>> {
         let windows = self.threads.iter().map(|thread| Ok(thread.windows()?[1]));
         windows.collect()
     }
 
     /// What each thread wrote of its latencies, with its timed steps.
-    pub(super) fn latencies(
-        &self,
-    ) -> impl Iterator<Item = Result<(Vec<u8>, Window<'_>), HarnessError>> {
+    pub(super) fn latencies(&self) -> impl Iterator<Item = Result<(Vec<u8>, Window<'_>)>> {
         self.threads.iter().filter_map(|thread| {
             let file = thread.latencies.as_ref()?.path();
             let bytes = std::fs::read(file).map_err(HarnessError::io("read", file));
@@ -253,7 +251,7 @@ impl Shares {
     }
 
     /// What must be in the store afterwards of the values that the steps changed.
-    pub(super) fn expected(&self) -> Result<Expected, HarnessError> {
+    pub(super) fn expected(&self) -> Result<Expected> {
         let mut expected = Expected::default();
         for thread in &self.threads {
             expected.add(thread.steps()?, &thread.versions);
@@ -269,7 +267,7 @@ impl Worker<'_> {
         workload: &Workload,
         steps: &[RawStep],
         version: u32,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         let payloads = PayloadSource::Prepared;
         let (source, versions) = ((payloads, self.values), Versions::all(version));
         let thread = Thread::dealt(&[], steps)?.writing(workload, source, versions, Vec::new())?;

@@ -2,7 +2,7 @@
 //! can be true is seen by what its parent knows without a clock in it. A driver that is wrong by less is not found out
 //! here; `drivers check` compares more closely.
 
-use crate::HarnessError;
+use crate::{HarnessError, Result};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
@@ -97,7 +97,7 @@ pub(super) struct Latencies {
 
 impl Latencies {
     /// None yet; those of a mix are told apart.
-    pub(super) fn new(mix: bool) -> Result<Self, HarnessError> {
+    pub(super) fn new(mix: bool) -> Result<Self> {
         Ok(Self {
             all: new_histogram()?,
             of: mix.then(BTreeMap::new),
@@ -109,7 +109,7 @@ impl Latencies {
         &mut self,
         bytes: &[u8],
         mut actions: impl Iterator<Item = Action>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         for latency in bytes.as_chunks().0 {
             let ns = u64::from(u32::from_le_bytes(*latency));
             self.all.saturating_record(ns);
@@ -134,23 +134,23 @@ impl Latencies {
     }
 
     /// The histogram of all as text, and those of a mix's actions.
-    pub(super) fn texts(&self) -> Result<(String, BTreeMap<Action, String>), HarnessError> {
+    pub(super) fn texts(&self) -> Result<(String, BTreeMap<Action, String>)> {
         let of = self.of.iter().flatten();
         let texts = of
             .map(|(action, histogram)| Ok((*action, serialise(histogram)?)))
-            .collect::<Result<_, HarnessError>>()?;
+            .collect::<Result<_>>()?;
         Ok((serialise(&self.all)?, texts))
     }
 }
 
 /// A histogram from 1 ns to one minute with three digits.
-fn new_histogram() -> Result<Histogram<u64>, HarnessError> {
+fn new_histogram() -> Result<Histogram<u64>> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3)
         .map_err(|error| HarnessError::invalid(format!("cannot make a histogram: {error}")))
 }
 
 /// The histogram as text: HDR V2 in base64.
-fn serialise(histogram: &Histogram<u64>) -> Result<String, HarnessError> {
+fn serialise(histogram: &Histogram<u64>) -> Result<String> {
     let mut bytes = Vec::new();
     V2Serializer::new()
         .serialize(histogram, &mut bytes)

@@ -4,7 +4,7 @@
 use super::payloads::{Versions, overwrites};
 use super::worker::Worker;
 use super::{Extent, Values};
-use crate::HarnessError;
+use crate::{Progress, Result};
 use std::collections::BTreeMap;
 use stowplan_dataset::sequence::Step;
 use stowplan_dataset::versions;
@@ -36,8 +36,8 @@ impl Worker<'_> {
     pub(super) fn verify(
         &mut self,
         extent: Extent,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Verification, HarnessError> {
+        progress: Progress<'_>,
+    ) -> Result<Verification> {
         let (job, dataset) = (self.job, self.values.whole()?);
         let count = dataset.count();
         let versions = match &job.paths.versions {
@@ -77,7 +77,7 @@ impl Worker<'_> {
         expected: &[&Expectation],
         delivery: Delivery,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Vec<Option<u32>>, HarnessError> {
+    ) -> Result<Vec<Option<u32>>> {
         let keys: Vec<(u64, u32)> = expected.iter().map(|e| (e.key, e.bytes)).collect();
         let mut found = Vec::with_capacity(expected.len());
         let (values, mut wrong) = (self.values, None);
@@ -157,11 +157,7 @@ impl Expected {
     }
 
     /// Compares what a store holds with it.
-    pub(super) fn check(
-        &self,
-        worker: &mut Worker<'_>,
-        extent: Extent,
-    ) -> Result<(), HarnessError> {
+    pub(super) fn check(&self, worker: &mut Worker<'_>, extent: Extent) -> Result<()> {
         let some = self.0.values().step_by(every(extent, self.0.len()));
         let some = Vec::from_iter(some);
         worker.check(&some, Delivery::Copy, &mut |_| ()).map(|_| ())
@@ -169,10 +165,7 @@ impl Expected {
 
     /// The keys that are there with their versions; where several threads may have had the last word,
     /// the store is asked which version a value has.
-    pub(super) fn versions(
-        &self,
-        worker: &mut Worker<'_>,
-    ) -> Result<Vec<(u64, u32)>, HarnessError> {
+    pub(super) fn versions(&self, worker: &mut Worker<'_>) -> Result<Vec<(u64, u32)>> {
         let disputed = self.0.values().filter(|value| value.versions.len() > 1);
         let disputed = Vec::from_iter(disputed);
         let found = worker.check(&disputed, Delivery::Copy, &mut |_| ())?;

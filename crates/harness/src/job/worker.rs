@@ -4,7 +4,7 @@ use super::outside::io;
 use super::{Job, Values};
 use crate::shared_file::SharedFile;
 use crate::worker_process::{Limits, WorkerCommand, WorkerProcess};
-use crate::{HarnessError, disk};
+use crate::{HarnessError, Progress, Result, disk};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -48,7 +48,7 @@ impl<'j> Worker<'j> {
         values: &'j Values,
         place: &Path,
         command: &WorkerCommand,
-    ) -> Result<Self, HarnessError> {
+    ) -> Result<Self> {
         let at = At {
             store: job.store.clone(),
             place: place.to_owned(),
@@ -64,18 +64,14 @@ impl<'j> Worker<'j> {
     }
 
     /// Has it do what names nothing but the store.
-    pub(super) fn does(&mut self, task: fn(At) -> ToDriver) -> Result<(), HarnessError> {
+    pub(super) fn does(&mut self, task: fn(At) -> ToDriver) -> Result<()> {
         let limits = self.process.patience.ready();
         let task = task(self.at.clone());
         self.process.done(&task, limits, &mut |_, _| ())
     }
 
     /// Has it make the store, and load all of a dataset.
-    pub(super) fn load(
-        &mut self,
-        dataset: &Dataset,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), HarnessError> {
+    pub(super) fn load(&mut self, dataset: &Dataset, progress: Progress<'_>) -> Result<()> {
         self.does(ToDriver::Create)?;
         let task = ToDriver::Load(Load {
             at: self.at.clone(),
@@ -88,7 +84,7 @@ impl<'j> Worker<'j> {
     }
 
     /// Has it make a block ready; returns the settings that the engine reports.
-    pub(super) fn ready(&mut self, run: &ToDriver) -> Result<Settings, HarnessError> {
+    pub(super) fn ready(&mut self, run: &ToDriver) -> Result<Settings> {
         let limits = self.process.patience.ready();
         match self.process.ask(run, limits)? {
             FromDriver::Ready { effective } => Ok(without_secrets(effective, &self.at.store)),
@@ -97,14 +93,14 @@ impl<'j> Worker<'j> {
     }
 
     /// Has it do the block, or a part of it.
-    pub(super) fn go(&mut self, limits: Limits) -> Result<FromDriver, HarnessError> {
+    pub(super) fn go(&mut self, limits: Limits) -> Result<FromDriver> {
         self.process.ask(&ToDriver::Go, limits)
     }
 
     /// Has it bring what was written to rest and close the store, and then the disk have all of it
     /// (R10). Nothing is read or checked before: what an engine writes meanwhile would be counted
     /// nowhere.
-    pub(super) fn rest(&mut self, checkpoint: bool) -> Result<Drain, HarnessError> {
+    pub(super) fn rest(&mut self, checkpoint: bool) -> Result<Drain> {
         let id = self.process.id();
         let before = io(id);
         let began = Instant::now();
@@ -129,11 +125,7 @@ impl<'j> Worker<'j> {
     }
 
     /// Asks it what lies where.
-    pub(super) fn inspect(
-        &mut self,
-        keys: Option<&SharedFile>,
-        want: Want,
-    ) -> Result<Inspected, HarnessError> {
+    pub(super) fn inspect(&mut self, keys: Option<&SharedFile>, want: Want) -> Result<Inspected> {
         let limits = self.process.patience.telling(0);
         let task = ToDriver::Inspect(Inspect {
             at: self.at.clone(),
@@ -147,10 +139,7 @@ impl<'j> Worker<'j> {
     }
 
     /// The files that hold the data of keys: those that the driver names, or all below the place.
-    pub(super) fn files(
-        &mut self,
-        keys: impl Iterator<Item = u64>,
-    ) -> Result<Vec<PathBuf>, HarnessError> {
+    pub(super) fn files(&mut self, keys: impl Iterator<Item = u64>) -> Result<Vec<PathBuf>> {
         let keys = SharedFile::of_numbers(keys)?;
         match self.inspect(Some(&keys), Want::Files)?.files {
             Some(files) => Ok(files),
@@ -166,7 +155,7 @@ impl<'j> Worker<'j> {
         delivery: Delivery,
         progress: &mut dyn FnMut(u64),
         show: Show<'_>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         let mut from = 0;
         while from < keys.len() {
             let mut bytes = 0;
@@ -185,12 +174,7 @@ impl<'j> Worker<'j> {
         Ok(())
     }
 
-    fn dump(
-        &mut self,
-        keys: &[(u64, u32)],
-        delivery: Delivery,
-        show: Show<'_>,
-    ) -> Result<(), HarnessError> {
+    fn dump(&mut self, keys: &[(u64, u32)], delivery: Delivery, show: Show<'_>) -> Result<()> {
         let asked = SharedFile::of_numbers(keys.iter().map(|(key, _)| *key))?;
         let to = SharedFile::create()?;
         let task = ToDriver::Dump(Dump {

@@ -4,7 +4,7 @@
 //! they become cells of the comparison that has the store, each once, whichever ladders it is in;
 //! the ladders; and, where files and SQLite are compared, the claim of SQLite's article about them.
 
-use crate::HarnessError;
+use crate::Result;
 use crate::drivers::{Drivers, Resolved};
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
@@ -189,7 +189,7 @@ impl Decomposition<'_> {
         (steps.len() > 1).then_some(steps)
     }
 
-    fn resolve(&self, store: &StoreSpec) -> Result<Resolved, HarnessError> {
+    fn resolve(&self, store: &StoreSpec) -> Result<Resolved> {
         self.drivers.resolve(store, self.budget)
     }
 

@@ -6,7 +6,7 @@ use crate::drivers::{Drivers, Resolved};
 use crate::interrupt::Interrupt;
 use crate::job::{BlockTask, CellPaths, Job};
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, sequence};
+use crate::{HarnessError, Result, sequence};
 use std::path::Path;
 use stowplan_model::{
     BlockKind, Cell, CellId, HarnessCost, Measurement, STRACE_VARIABLE, Settings, StoreSpec,
@@ -31,7 +31,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// The settings of a cell's store that shape its layout, and defaults for the others.
-    pub(crate) fn layout_only(&self, cell: &Cell) -> Result<Settings, HarnessError> {
+    pub(crate) fn layout_only(&self, cell: &Cell) -> Result<Settings> {
         let kind = self.drivers.kind(&cell.store)?;
         let layout = cell.settings.layout(&kind.settings);
         let given = StoreSpec::spelled_out(cell.store.name(), &layout).settings;
@@ -40,7 +40,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// A cell as its workers are told of it.
-    pub(crate) fn job(&self, cell: &Cell, paths: CellPaths) -> Result<Job, HarnessError> {
+    pub(crate) fn job(&self, cell: &Cell, paths: CellPaths) -> Result<Job> {
         let resolved = Resolved {
             kind: self.drivers.kind(&cell.store)?,
             settings: cell.settings.clone(),
@@ -61,7 +61,7 @@ impl<'a> Blocks<'a> {
         strace: &Path,
         mut job: Job,
         task: &BlockTask,
-    ) -> Result<(Measurement, Option<String>), HarnessError> {
+    ) -> Result<(Measurement, Option<String>)> {
         let written = self.work.join("strace.txt");
         job.command = under_strace(strace, &written, &job.command);
         let (mut counted, _) = job.measure(task)?;
@@ -76,11 +76,7 @@ impl<'a> Blocks<'a> {
     /// The cost of the harness per operation: the whole worker path with a store of a driver that does
     /// nothing.
     #[expect(clippy::cast_precision_loss, reason = "a time per operation")]
-    pub(crate) fn harness_cost(
-        &self,
-        driver: &str,
-        seed: u64,
-    ) -> Result<HarnessCost, HarnessError> {
+    pub(crate) fn harness_cost(&self, driver: &str, seed: u64) -> Result<HarnessCost> {
         const BLOCKS: u32 = 5;
         const OPERATIONS: u64 = 100_000;
         let (workload, count) = (Workload::default(), OPERATIONS);
@@ -110,9 +106,9 @@ impl<'a> Blocks<'a> {
             let time = block.corrected_ns().unwrap_or(block.wall_ns);
             Ok(time as f64 / block.operations.max(1) as f64)
         };
-        let cost = |kind| -> Result<f64, HarnessError> {
+        let cost = |kind| -> Result<f64> {
             let blocks = (0..BLOCKS).map(|round| block(kind, round));
-            let mut blocks = blocks.collect::<Result<Vec<f64>, HarnessError>>()?;
+            let mut blocks = blocks.collect::<Result<Vec<f64>>>()?;
             blocks.sort_by(f64::total_cmp);
             Ok(blocks[blocks.len() / 2])
         };

@@ -4,8 +4,8 @@
 use super::Runner;
 use super::checks::Checks;
 use super::clock::STORES;
-use crate::HarnessError;
 use crate::plan::{self, has_builds};
+use crate::{HarnessError, Result};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use stowplan_analysis::builds_differ;
@@ -91,7 +91,7 @@ fn takes_second(comparison: &Comparison, cell: &Cell, round: u32) -> bool {
 impl Runner<'_> {
     /// Notes whether two builds of each store have room, on the disk and, where they should stay warm,
     /// in memory.
-    pub(super) fn look_for_room(&mut self, index: usize) -> Result<(), HarnessError> {
+    pub(super) fn look_for_room(&mut self, index: usize) -> Result<()> {
         let left = Plan {
             comparisons: self.plan.comparisons[index..].to_vec(),
             ..self.plan.clone()
@@ -120,11 +120,7 @@ impl Runner<'_> {
     }
 
     /// Builds a cell's store a second time, where there is room and it does not take long.
-    pub(super) fn prepare_second(
-        &mut self,
-        cell: &Cell,
-        checks: &mut Checks,
-    ) -> Result<(), HarnessError> {
+    pub(super) fn prepare_second(&mut self, cell: &Cell, checks: &mut Checks) -> Result<()> {
         let takes_long = self.pool.of(cell).took > LONGEST_TWICE;
         if !self.two_builds || takes_long || !has_builds(cell) {
             return Ok(());
@@ -224,7 +220,7 @@ impl Runner<'_> {
         comparison: &Comparison,
         active: &[&Cell],
         first: bool,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         let mut done = BTreeSet::new();
         let mut checks = Checks::default();
         for cell in active {
@@ -250,7 +246,7 @@ impl Runner<'_> {
         comparison.rebuild_every.is_some() || soon && has_builds(cell)
     }
 
-    fn build_both_anew(&mut self, cell: &Cell, checks: &mut Checks) -> Result<(), HarnessError> {
+    fn build_both_anew(&mut self, cell: &Cell, checks: &mut Checks) -> Result<()> {
         for on in self.builds_of(cell) {
             self.build_anew(&on)?;
             self.check_build(cell, &on, checks)?;
@@ -258,7 +254,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn build_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+    fn build_anew(&mut self, cell: &Cell) -> Result<()> {
         self.pool.forget(cell)?;
         self.during(STORES, |runner| {
             runner.pool.build(cell, &runner.blocks, &mut |_, _| ())?;
@@ -272,7 +268,7 @@ impl Runner<'_> {
         cell: &Cell,
         on: &Cell,
         checks: &mut Checks,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         match on.workload.operation.writes() {
             true => Ok(()),
             false => self.check(cell, on, checks),
@@ -285,7 +281,7 @@ impl Runner<'_> {
         active: &[&Cell],
         built: &Cell,
         error: HarnessError,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         if !error.is_of_a_store() {
             return Err(error);
         }

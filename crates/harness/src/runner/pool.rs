@@ -6,7 +6,7 @@ use super::builds::{first_of, is_second, on_second};
 use crate::dataset::{self, Dataset};
 use crate::file_systems::FileSystems;
 use crate::job::{CellPaths, Extent};
-use crate::{HarnessError, disk, page_cache, place, placement};
+use crate::{HarnessError, Progress, Result, disk, page_cache, place, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
@@ -98,12 +98,12 @@ impl Pool {
     ///
     /// # Errors
     /// Its file system could not be made.
-    pub(super) fn root(&self, cell: &Cell) -> Result<&Path, HarnessError> {
+    pub(super) fn root(&self, cell: &Cell) -> Result<&Path> {
         self.root_on(&cell.on)
     }
 
     /// The same of a file system by its name; that of the work directory (`""`).
-    pub(super) fn root_on(&self, on: &str) -> Result<&Path, HarnessError> {
+    pub(super) fn root_on(&self, on: &str) -> Result<&Path> {
         match on {
             "" => Ok(&self.work),
             on => self.file_systems.root(on),
@@ -116,8 +116,8 @@ impl Pool {
         &mut self,
         name: &str,
         spec: &DatasetSpec,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Option<PreparationRecord>, HarnessError> {
+        progress: Progress<'_>,
+    ) -> Result<Option<PreparationRecord>> {
         if self.datasets.contains_key(name) {
             return Ok(None);
         }
@@ -143,7 +143,7 @@ impl Pool {
     }
 
     /// A dataset that was written.
-    pub(super) fn opened(&self, name: &str) -> Result<&Dataset, HarnessError> {
+    pub(super) fn opened(&self, name: &str) -> Result<&Dataset> {
         self.datasets
             .get(name)
             .ok_or_else(|| HarnessError::invalid(format!("dataset '{name}' was not prepared")))
@@ -155,8 +155,8 @@ impl Pool {
         &mut self,
         cell: &Cell,
         blocks: &Blocks<'_>,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<Record>, HarnessError> {
+        progress: Progress<'_>,
+    ) -> Result<Vec<Record>> {
         if self.of(cell).is_there {
             return Ok(Vec::new());
         }
@@ -208,7 +208,7 @@ impl Pool {
     }
 
     /// Puts the names of values beside a store that is to keep them under these, where the values have some.
-    fn give_names(&self, cell: &Cell, store: &Path) -> Result<(), HarnessError> {
+    fn give_names(&self, cell: &Cell, store: &Path) -> Result<()> {
         if !cell.settings.flag("names") {
             return Ok(());
         }
@@ -251,7 +251,7 @@ impl Pool {
     }
 
     /// Removes a store that can no longer be trusted; returns whether there was one.
-    pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool, HarnessError> {
+    pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool> {
         self.remove(&[self.paths(cell).instance])?;
         let build = self.of_mut(cell);
         let gone = Build {
@@ -265,7 +265,7 @@ impl Pool {
     /// Removes the stores of cells, as far as they are there, and the lists of their versions: nothing
     /// uses them any more. (While others are built it takes no less time: 7.5 s of removing became
     /// 3.2 s, and 9.4 s of building 17.4 s.)
-    pub(super) fn release(&mut self, cells: &[Cell]) -> Result<(), HarnessError> {
+    pub(super) fn release(&mut self, cells: &[Cell]) -> Result<()> {
         let stores: Vec<PathBuf> = cells.iter().map(|cell| self.paths(cell).instance).collect();
         self.remove(&stores)?;
         for cell in cells {
@@ -283,7 +283,7 @@ impl Pool {
         Ok(())
     }
 
-    fn remove(&self, stores: &[PathBuf]) -> Result<(), HarnessError> {
+    fn remove(&self, stores: &[PathBuf]) -> Result<()> {
         stores.iter().for_each(|store| place::note_removal(store));
         for names in stores.iter().map(|store| beside(store)) {
             match fs::remove_file(&names) {
@@ -307,7 +307,7 @@ impl Pool {
 
     /// Removes a dataset, if it is there: no store is built from it or checked against it any
     /// more.
-    pub(super) fn release_dataset(&mut self, name: &str) -> Result<(), HarnessError> {
+    pub(super) fn release_dataset(&mut self, name: &str) -> Result<()> {
         match self.datasets.remove(name) {
             Some(dataset) => disk::remove_directory(dataset.directory()),
             None => Ok(()),
@@ -347,7 +347,7 @@ impl Pool {
         cell: &Cell,
         blocks: &Blocks<'_>,
         after_workloads: bool,
-    ) -> Result<Option<FootprintRecord>, HarnessError> {
+    ) -> Result<Option<FootprintRecord>> {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
@@ -369,7 +369,7 @@ impl Pool {
         &self,
         cell: &Cell,
         blocks: &Blocks<'_>,
-    ) -> Result<Option<PlacementRecord>, HarnessError> {
+    ) -> Result<Option<PlacementRecord>> {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
@@ -383,7 +383,7 @@ impl Pool {
 
     /// Reads what a comparison's cells use into the page cache, as far as it is not there. Before a block
     /// for which memory is emptied there is nothing to fill.
-    pub(super) fn warm(&self, comparison: &Comparison) -> Result<(), HarnessError> {
+    pub(super) fn warm(&self, comparison: &Comparison) -> Result<()> {
         let mut seen = BTreeSet::new();
         comparison
             .cells
@@ -396,7 +396,7 @@ impl Pool {
     }
 
     /// Reads a cell's store into the page cache.
-    pub(super) fn warm_one(&self, cell: &Cell) -> Result<(), HarnessError> {
+    pub(super) fn warm_one(&self, cell: &Cell) -> Result<()> {
         page_cache::warm(&[self.paths(cell).instance]).map(|_| ())
     }
 
@@ -413,7 +413,7 @@ pub fn dataset_directory(work: &Path, name: &str) -> PathBuf {
 }
 
 /// A dataset of values that somebody brought along.
-fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset, HarnessError> {
+fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset> {
     let dataset = Dataset::open(directory)?;
     if dataset.spec() == spec {
         return Ok(dataset);
@@ -427,7 +427,7 @@ fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset, HarnessError
 /// The cell with the settings with which its store is built: those that shape its layout, and defaults for the
 /// others, for what cells share must not depend on which of them comes first. One that is to grow old
 /// does so by its own way of writing.
-fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Cell, HarnessError> {
+fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Cell> {
     let settings = match cell.workload.age {
         0 => blocks.layout_only(cell)?,
         _ => cell.settings.clone(),
@@ -458,7 +458,7 @@ mod tests {
     }
 
     /// Builds where no worker can be started.
-    fn build(pool: &mut Pool, cell: &Cell) -> Result<Vec<Record>, HarnessError> {
+    fn build(pool: &mut Pool, cell: &Cell) -> Result<Vec<Record>> {
         let command = WorkerCommand::new("/nowhere/worker", &[]);
         let interrupt = Interrupt::never();
         let drivers = Drivers::new(command, interrupt.clone());

@@ -7,9 +7,9 @@
 
 use super::log::ResultLog;
 use super::{SPARE_ROUNDS, machine, writers};
-use crate::HarnessError;
 use crate::block_size::BlockSize;
 use crate::drivers::Drivers;
+use crate::{HarnessError, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
@@ -42,7 +42,7 @@ impl Resumption {
     /// # Errors
     /// It cannot be read or written; a run still writes to it; it has no header; another version
     /// wrote it, whose blocks may not do the same.
-    pub fn open(result: &Path) -> Result<Self, HarnessError> {
+    pub fn open(result: &Path) -> Result<Self> {
         let (log, bytes) = ResultLog::reopen(result)?;
         let (records, problems) = read_result(&bytes);
         let refused = |why: &str| HarnessError::invalid(format!("{}: {why}", result.display()));
@@ -146,7 +146,7 @@ impl Resumption {
     ///
     /// # Errors
     /// What is not the same, with what it was and is; or a driver that is no longer found.
-    pub fn check_machine(&self, drivers: &Drivers, place: &Path) -> Result<(), HarnessError> {
+    pub fn check_machine(&self, drivers: &Drivers, place: &Path) -> Result<()> {
         for cell in self.header.plan.cells() {
             match drivers.kind(&cell.store) {
                 // One that fails, fails its cells only.
@@ -182,7 +182,7 @@ impl Resumption {
     ///
     /// # Errors
     /// More rounds than the stopping rule knows, or no more than there were to be before.
-    pub fn raise_rounds(&mut self, rounds: u32) -> Result<(), HarnessError> {
+    pub fn raise_rounds(&mut self, rounds: u32) -> Result<()> {
         let [.., most] = LOOKS;
         let before = self.header.rounds_of_all();
         if rounds > most {

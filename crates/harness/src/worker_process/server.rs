@@ -7,7 +7,7 @@
 
 use super::group::{Group, Program, cause};
 use crate::interrupt::Interrupt;
-use crate::{HarnessError, place};
+use crate::{HarnessError, Result, place};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::path::Path;
@@ -120,7 +120,7 @@ impl Servers {
         given: &BTreeMap<String, DriverSpec>,
         work: &Path,
         interrupt: &Interrupt,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         let name = name_of(variable);
         let directory = work.join(format!("server-{name}"));
         let mut command = command(&name, given, variable)?;
@@ -140,11 +140,7 @@ impl Servers {
 }
 
 /// How a server is started; the directory is still to be added.
-fn command(
-    name: &str,
-    given: &BTreeMap<String, DriverSpec>,
-    variable: &str,
-) -> Result<Command, HarnessError> {
+fn command(name: &str, given: &BTreeMap<String, DriverSpec>, variable: &str) -> Result<Command> {
     let given = given
         .iter()
         .find(|(name, _)| server_variable(name) == variable);
@@ -175,7 +171,7 @@ impl Server {
         what: &str,
         interrupt: &Interrupt,
         hear: &mut dyn FnMut(&str) -> ControlFlow<T, bool>,
-    ) -> Result<(Self, T), HarnessError> {
+    ) -> Result<(Self, T)> {
         let failed =
             |why: String, stderr: &str| HarnessError::worker(&format!("{what} {why}"), stderr);
         let program = command.get_program().display().to_string();
@@ -251,7 +247,7 @@ impl Drop for Servers {
 mod tests {
     use super::*;
 
-    fn started(script: &str) -> (tempfile::TempDir, Servers, Result<(), HarnessError>) {
+    fn started(script: &str) -> (tempfile::TempDir, Servers, Result<()>) {
         let work = tempfile::tempdir().unwrap();
         let command = ["sh", "-c", script].map(str::to_owned).to_vec();
         let given = BTreeMap::from([("of_Mine".to_owned(), DriverSpec { command })]);
