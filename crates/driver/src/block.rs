@@ -319,9 +319,5 @@ fn touch(bytes: &[u8]) {
     black_box(sum);
 }
 
-fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests;

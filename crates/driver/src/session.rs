@@ -61,7 +61,11 @@ impl Session {
         } else {
             resolved.kind.open(&at.place, &resolved.settings)?
         };
-        let rest = match self.tasks(&*store, first, wire)? {
+        let mut open = Open {
+            store: &*store,
+            connection: None,
+        };
+        let rest = match self.tasks(&mut open, first, wire)? {
             Ended::Rest(rest) => rest,
             Ended::Bye => return Ok(false),
         };
@@ -84,26 +88,23 @@ impl Session {
         self.resolved.capabilities.persistent
     }
 
-    fn tasks(&self, store: &dyn Store, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
-        let mut connection: Option<Box<dyn Connection + '_>> = None;
+    fn tasks(&self, open: &mut Open<'_>, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
         let mut next = Some(first);
         let ended = loop {
             let answer = match next {
                 Some(ToDriver::Create(_)) => FromDriver::Done,
                 Some(ToDriver::Load(asked)) => {
-                    self.load(&asked, store, &mut connection, wire)?;
+                    self.load(&asked, open, wire)?;
                     FromDriver::Done
                 }
                 Some(ToDriver::Run(asked)) => {
-                    FromDriver::Measured(run::run(self, &asked, store, &mut connection, wire)?)
+                    FromDriver::Measured(run::run(self, &asked, open, wire)?)
                 }
                 Some(ToDriver::Dump(asked)) => {
-                    dump(&asked, &mut **connected(store, &mut connection)?, wire)?;
+                    dump(&asked, &mut **open.connection()?, wire)?;
                     FromDriver::Done
                 }
-                Some(ToDriver::Inspect(asked)) => {
-                    FromDriver::Inspected(inspect(&asked, store, &mut connection)?)
-                }
+                Some(ToDriver::Inspect(asked)) => FromDriver::Inspected(inspect(&asked, open)?),
                 Some(ToDriver::Rest(rest)) => break Ended::Rest(rest),
                 Some(ToDriver::Bye) | None => break Ended::Bye,
                 Some(ToDriver::Go | ToDriver::Describe(_) | ToDriver::Remove(_)) => {
@@ -115,19 +116,13 @@ impl Session {
             wire.say(&answer)?;
             next = wire.hear()?;
         };
-        if let Some(connection) = connection {
+        if let Some(connection) = open.connection.take() {
             connection.close()?;
         }
         Ok(ended)
     }
 
-    fn load<'s>(
-        &self,
-        asked: &Load,
-        store: &'s dyn Store,
-        connection: &mut Option<Box<dyn Connection + 's>>,
-        wire: &mut Wire<'_>,
-    ) -> Result<()> {
+    fn load(&self, asked: &Load, open: &mut Open<'_>, wire: &mut Wire<'_>) -> Result<()> {
         let dataset = Dataset::open(&asked.dataset)?;
         let last = asked.first.saturating_add(asked.count).saturating_sub(1);
         if asked.first == 0 || last > dataset.count() {
@@ -141,12 +136,11 @@ impl Session {
             let resolved = &self.resolved;
             let parallel = resolved.capabilities.parallel_writers;
             let threads = threads(parallel, resolved.kind.lies_elsewhere());
-            return load_in_parallel(store, &dataset, &keys, threads, wire);
+            return load_in_parallel(open.store, &dataset, &keys, threads, wire);
         }
         // Nothing of it is left without a connection.
         let mut done = 0;
-        let connection = connected(store, connection)?;
-        load(&mut **connection, &dataset, keys, &mut |more| {
+        load(&mut **open.connection()?, &dataset, keys, &mut |more| {
             done += more;
             wire.say(&FromDriver::Progress {
                 done,
@@ -156,15 +150,21 @@ impl Session {
     }
 }
 
-/// The connection of a session, opened when it is first needed.
-pub(crate) fn connected<'c, 's>(
-    store: &'s dyn Store,
-    connection: &'c mut Option<Box<dyn Connection + 's>>,
-) -> Result<&'c mut Box<dyn Connection + 's>> {
-    Ok(match connection {
-        Some(connection) => connection,
-        None => connection.insert(store.connect()?),
-    })
+/// The store of a session, which is open.
+pub(crate) struct Open<'s> {
+    pub(crate) store: &'s dyn Store,
+    pub(crate) connection: Option<Box<dyn Connection + 's>>,
+}
+
+impl<'s> Open<'s> {
+    /// The connection to it, opened when it is first needed.
+    pub(crate) fn connection(&mut self) -> Result<&mut Box<dyn Connection + 's>> {
+        let connection = &mut self.connection;
+        Ok(match connection {
+            Some(connection) => connection,
+            None => connection.insert(self.store.connect()?),
+        })
+    }
 }
 
 /// Writes the values of keys to a file.
@@ -224,11 +224,7 @@ fn missing(found: Result<Found, StoreError>) -> Result<bool> {
     }
 }
 
-fn inspect<'s>(
-    asked: &Inspect,
-    store: &'s dyn Store,
-    connection: &mut Option<Box<dyn Connection + 's>>,
-) -> Result<Inspected> {
+fn inspect(asked: &Inspect, open: &mut Open<'_>) -> Result<Inspected> {
     let keys = match &asked.keys {
         Some(path) => keys_in(path)?,
         None => Vec::new(),
@@ -237,12 +233,11 @@ fn inspect<'s>(
     let mut found = Inspected::default();
     for want in &asked.want {
         match want {
-            Want::Footprint => found.footprint = Some(store.footprint()?),
-            Want::Files => found.files = Some(store.data_files(&mut keys())),
-            Want::Pieces => found.pieces = store.pieces(&mut keys())?,
+            Want::Footprint => found.footprint = Some(open.store.footprint()?),
+            Want::Files => found.files = Some(open.store.data_files(&mut keys())),
+            Want::Pieces => found.pieces = open.store.pieces(&mut keys())?,
             Want::PageFill => {
-                let connection = connected(store, connection)?;
-                let fill = connection.session()?.page_fill()?;
+                let fill = open.connection()?.session()?.page_fill()?;
                 (found.page_fill, found.index_fill) = (fill.table, fill.index);
             }
         }

@@ -3,7 +3,8 @@
 use super::clock::{Clock, NoClock};
 use super::payloads::Payloads;
 use super::retry::{Retry, not_stopped};
-use super::{Done, Window, nanoseconds, steps};
+use super::{Done, Window, steps};
+use crate::timing::nanoseconds;
 use crate::{DriverError, Result};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
