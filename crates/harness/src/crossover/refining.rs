@@ -66,9 +66,9 @@ impl Refining {
     /// another study.
     #[must_use]
     pub fn resumed(resumption: &Resumption, drivers: &Rc<Drivers>, result: &Path) -> Option<Self> {
-        let plan = resumption.plan();
+        let plan = &resumption.header.plan;
         let again = |id: &str| id.ends_with("-again");
-        let added = resumption.extensions().iter().filter(|more| {
+        let added = resumption.extensions.iter().filter(|more| {
             let mut comparisons = more.comparisons.iter();
             comparisons.any(|comparison| !again(&comparison.id))
         });

@@ -26,11 +26,13 @@ pub struct Resumption {
     /// What the file holds, if its last line may be incomplete.
     pub(super) bytes: Vec<u8>,
     /// The header, its plan with what was added to it.
-    header: RunHeader,
-    extensions: Vec<Extension>,
+    pub header: RunHeader,
+    /// What was added to the plan, in its order.
+    pub extensions: Vec<Extension>,
     sessions: Vec<Session>,
     end: Option<RunEnd>,
-    problems: Vec<String>,
+    /// A message for each line that could not be read; what it said is measured again, or lost.
+    pub problems: Vec<String>,
     /// The most rounds from now on, where more are asked for than before.
     pub(super) raised: Option<u32>,
     pub(super) earlier: Earlier,
@@ -201,34 +203,10 @@ impl Resumption {
         Ok(())
     }
 
-    /// The plan, with what was added to it.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.header.plan
-    }
-
-    /// What was added to the plan, in its order.
-    #[must_use]
-    pub fn extensions(&self) -> &[Extension] {
-        &self.extensions
-    }
-
-    /// Seed of all orders and sequences.
-    #[must_use]
-    pub fn seed(&self) -> u64 {
-        self.header.seed
-    }
-
     /// When a comparison is decided.
     #[must_use]
     pub fn rule(&self) -> StoppingRule {
         StoppingRule::of(&self.header)
-    }
-
-    /// The most rounds of a comparison.
-    #[must_use]
-    pub fn max_rounds(&self) -> u32 {
-        self.header.max_rounds
     }
 
     /// Where the data of the last session lay, if not beside the result.
@@ -264,12 +242,6 @@ impl Resumption {
         let used = datasets.into_iter().filter(|(name, _)| used(name));
         plan.datasets = used.collect();
         plan
-    }
-
-    /// A message for each line that could not be read; what it said is measured again, or lost.
-    #[must_use]
-    pub fn problems(&self) -> &[String] {
-        &self.problems
     }
 }
 
