@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use stowplan_model::{
     CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Operation, PerTransaction, Plan,
-    SizeDistribution, Sought, Statistic, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
+    SizeDistribution, Sought, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
 };
 
 /// The setting that sweeps can differ in.
@@ -168,7 +168,6 @@ impl Question {
             .map(|point| (dataset_name(point.size), self.dataset(point.size)))
             .collect();
         Study {
-            drivers: BTreeMap::new(),
             name: "crossover".to_owned(),
             title: format!("{} or {}?", self.sought.a, self.sought.b),
             question: "At which size of values does the order of these two stores change?"
@@ -198,16 +197,11 @@ impl Question {
             dataset: dataset_name(point.size),
             workload: self.workload_of(point.size),
             baseline: "a".to_owned(),
-            max_rounds: None,
-            rebuild_every: None,
-            measure: Statistic::Time,
-            on: None,
-            published_label: None,
-            scanned: None,
             cells: BTreeMap::from([
                 ("a".to_owned(), cell(&self.sought.a)),
                 ("b".to_owned(), cell(&self.sought.b)),
             ]),
+            ..ComparisonSpec::default()
         }
     }
 

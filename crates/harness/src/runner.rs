@@ -139,7 +139,7 @@ struct Runner<'a> {
     observer: &'a mut dyn Observer,
     log: ResultLog,
     blocks: Blocks<'a>,
-    pool: Pool,
+    pool: Pool<'a>,
     /// The program `strace`, if there is one; nothing before it was looked for.
     strace: Option<Option<PathBuf>>,
     /// What was recorded so far, by earlier sessions of this run too.
@@ -193,7 +193,7 @@ impl<'a> Runner<'a> {
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
     ) -> Result<Self> {
-        let plan = resumption.plan().clone();
+        let plan = resumption.header.plan.clone();
         let environment = machine::examine(&plan, &options.drivers, &options.work);
         let Resumption {
             mut log,
@@ -227,14 +227,15 @@ impl<'a> Runner<'a> {
         let named: Vec<_> = named
             .filter_map(|on| Some((on, plan.on.get(on)?)))
             .collect();
+        let blocks = Blocks::new(&options.drivers, &options.interrupt, &options.work);
         Self {
             expected: 0,
             options,
             observer,
             log,
-            blocks: Blocks::new(&options.drivers, &options.interrupt, &options.work),
+            blocks,
             pool: Pool::new(
-                &options.work,
+                blocks,
                 FileSystems::named(named.into_iter()),
                 std::mem::take(&mut earlier.weighed),
                 earlier.builds,

@@ -136,6 +136,7 @@ data! {
     }
 
     /// Cells that are measured in the same rounds.
+    #[derive(Default)]
     pub struct ComparisonSpec {
         /// Name, unique in the study.
         pub id: String,

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 use stowplan_model::{Action, format_bytes};
 
@@ -88,20 +89,17 @@ fn with_slack(ns: u64) -> u64 {
     ns.saturating_add(ns / 100).saturating_add(SLACK_NS)
 }
 
-/// Histograms of latencies.
+/// Histograms of latencies: of all, and of a mix by what the operations did.
 pub(super) struct Latencies {
-    all: Histogram<u64>,
-    /// Of a mix, by what the operations did.
-    of: Option<BTreeMap<Action, Histogram<u64>>>,
+    of: BTreeMap<Option<Action>, Histogram<u64>>,
+    mix: bool,
 }
 
 impl Latencies {
     /// None yet; those of a mix are told apart.
     pub(super) fn new(mix: bool) -> Result<Self> {
-        Ok(Self {
-            all: new_histogram()?,
-            of: mix.then(BTreeMap::new),
-        })
+        let of = BTreeMap::from([(None, new_histogram()?)]);
+        Ok(Self { of, mix })
     }
 
     /// Adds those of one thread, in the order of its operations.
@@ -111,18 +109,13 @@ impl Latencies {
         mut actions: impl Iterator<Item = Action>,
     ) -> Result<()> {
         for latency in bytes.as_chunks().0 {
-            let ns = u64::from(u32::from_le_bytes(*latency));
-            self.all.saturating_record(ns);
-            let Some((of, action)) = self.of.as_mut().zip(actions.next()) else {
-                continue;
-            };
-            match of.get_mut(&action) {
-                Some(histogram) => histogram.saturating_record(ns),
-                None => {
-                    let mut histogram = new_histogram()?;
-                    histogram.saturating_record(ns);
-                    of.insert(action, histogram);
-                }
+            let action = actions.next().filter(|_| self.mix);
+            for whose in std::iter::once(None).chain(action.map(Some)) {
+                let histogram = match self.of.entry(whose) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(room) => room.insert(new_histogram()?),
+                };
+                histogram.saturating_record(u32::from_le_bytes(*latency).into());
             }
         }
         Ok(())
@@ -130,16 +123,20 @@ impl Latencies {
 
     /// How many there are.
     pub(super) fn count(&self) -> u64 {
-        self.all.len()
+        self.of.get(&None).map_or(0, Histogram::len)
     }
 
     /// The histogram of all as text, and those of a mix's actions.
     pub(super) fn texts(&self) -> Result<(String, BTreeMap<Action, String>)> {
-        let of = self.of.iter().flatten();
-        let texts = of
-            .map(|(action, histogram)| Ok((*action, serialise(histogram)?)))
-            .collect::<Result<_>>()?;
-        Ok((serialise(&self.all)?, texts))
+        let mut texts = (String::new(), BTreeMap::new());
+        for (whose, histogram) in &self.of {
+            let text = serialise(histogram)?;
+            match whose {
+                None => texts.0 = text,
+                Some(action) => _ = texts.1.insert(*action, text),
+            }
+        }
+        Ok(texts)
     }
 }
 

@@ -18,7 +18,7 @@ use stowplan_model::{
 pub(crate) struct Blocks<'a> {
     drivers: &'a Drivers,
     interrupt: &'a Interrupt,
-    work: &'a Path,
+    pub(super) work: &'a Path,
 }
 
 impl<'a> Blocks<'a> {

@@ -35,6 +35,11 @@ pub(super) fn on_second(cell: &Cell) -> Cell {
     }
 }
 
+/// A cell on either build of its store.
+pub(super) fn on_both(cell: &Cell) -> [Cell; 2] {
+    [cell.clone(), on_second(cell)]
+}
+
 /// What ends the name of a second build.
 const SECOND: &str = "+second";
 
@@ -139,8 +144,9 @@ impl Runner<'_> {
 
     /// A cell on its store, and on the second build where there is one.
     pub(super) fn builds_of(&self, cell: &Cell) -> Vec<Cell> {
-        let second = Some(on_second(cell)).filter(|second| self.pool.of(second).is_there);
-        [Some(cell.clone()), second].into_iter().flatten().collect()
+        let mut builds = Vec::from(on_both(cell));
+        builds.retain(|on| on.instance == cell.instance || self.pool.of(on).is_there);
+        builds
     }
 
     /// The comparison with its writers on the second build of a store of which others read both: what is
@@ -202,7 +208,7 @@ impl Runner<'_> {
         let mut seen = BTreeSet::new();
         let cells = comparison.cells.iter();
         cells
-            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .flat_map(on_both)
             .filter(|cell| seen.insert(cell.instance.clone()))
             .map(|cell| self.pool.of(&cell).took)
             .sum()
@@ -257,7 +263,7 @@ impl Runner<'_> {
     fn build_anew(&mut self, cell: &Cell) -> Result<()> {
         self.pool.forget(cell)?;
         self.during(STORES, |runner| {
-            runner.pool.build(cell, &runner.blocks, &mut |_, _| ())?;
+            runner.pool.build(cell, &mut |_, _| ())?;
             runner.pool.warm_one(cell)
         })
     }

@@ -59,7 +59,7 @@ impl Runner<'_> {
         let placed: Vec<_> = placed.collect();
         for (done, (cell, _)) in (0..).zip(&placed) {
             self.tell_of("looking where values lie", cell, done, placed.len());
-            let placement = self.pool.placement(cell, &self.blocks);
+            let placement = self.pool.placement(cell);
             let lacking = format!("Where the values of {} lies is not known", cell.id);
             self.note(
                 placement.map(|found| found.map(Record::Placement)),

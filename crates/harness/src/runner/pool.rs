@@ -2,10 +2,10 @@
 //! share them.
 
 use super::blocks::Blocks;
-use super::builds::{first_of, is_second, on_second};
+use super::builds::{first_of, is_second, on_both};
 use crate::dataset::{self, Dataset};
 use crate::file_systems::FileSystems;
-use crate::job::{CellPaths, Extent};
+use crate::job::{CellPaths, Extent, Job};
 use crate::{HarnessError, Progress, Result, disk, page_cache, place, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,8 +19,8 @@ use stowplan_model::{
 };
 
 /// What a run has on the disk.
-pub(super) struct Pool {
-    work: PathBuf,
+pub(super) struct Pool<'a> {
+    blocks: Blocks<'a>,
     /// Where the stores of cells lie that are not below the work directory.
     pub(super) file_systems: FileSystems,
     datasets: BTreeMap<String, Dataset>,
@@ -65,16 +65,16 @@ impl Build {
     }
 }
 
-impl Pool {
+impl<'a> Pool<'a> {
     /// None yet; of `weighed` the footprint after building is known, and builds are numbered from `next` on.
     pub(super) fn new(
-        work: &Path,
+        blocks: Blocks<'a>,
         file_systems: FileSystems,
         weighed: BTreeSet<String>,
         next: u32,
     ) -> Self {
         Self {
-            work: work.to_owned(),
+            blocks,
             file_systems,
             datasets: BTreeMap::new(),
             builds: BTreeMap::new(),
@@ -105,7 +105,7 @@ impl Pool {
     /// The same of a file system by its name; that of the work directory (`""`).
     pub(super) fn root_on(&self, on: &str) -> Result<&Path> {
         match on {
-            "" => Ok(&self.work),
+            "" => Ok(self.blocks.work),
             on => self.file_systems.root(on),
         }
     }
@@ -151,12 +151,7 @@ impl Pool {
 
     /// Builds a cell's store unless it is there; what is to be recorded of that.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn build(
-        &mut self,
-        cell: &Cell,
-        blocks: &Blocks<'_>,
-        progress: Progress<'_>,
-    ) -> Result<Vec<Record>> {
+    pub(super) fn build(&mut self, cell: &Cell, progress: Progress<'_>) -> Result<Vec<Record>> {
         if self.of(cell).is_there {
             return Ok(Vec::new());
         }
@@ -169,8 +164,9 @@ impl Pool {
             return Ok(Vec::new());
         }
         self.give_names(cell, &paths.instance)?;
-        let built = built_as(cell, blocks)
-            .and_then(|built| blocks.job(&built, paths))
+        let built = self.built_as(cell);
+        let built = built
+            .and_then(|built| self.blocks.job(&built, paths))
             .and_then(|job| job.build(progress));
         let (values, bytes) = match built {
             Ok(built) => built,
@@ -201,7 +197,7 @@ impl Pool {
         // A second build takes as much, and so does what is built alike.
         let alike = built_alike(&cell.instance).to_owned();
         if !is_second(&cell.instance) && self.weighed.insert(alike) {
-            let footprint = self.footprint(cell, blocks, false)?;
+            let footprint = self.footprint(cell, false)?;
             records.extend(footprint.map(Record::Footprint));
         }
         Ok(records)
@@ -301,7 +297,7 @@ impl Pool {
                 .push(store.clone());
         }
         by_place.into_iter().try_for_each(|(place, stores)| {
-            disk::remove_directories(place.unwrap_or(&self.work), &stores)
+            disk::remove_directories(place.unwrap_or(self.blocks.work), &stores)
         })
     }
 
@@ -320,10 +316,10 @@ impl Pool {
             // Nothing is built where there is no such file system.
             instance: self
                 .root(cell)
-                .unwrap_or(&self.work)
+                .unwrap_or(self.blocks.work)
                 .join(format!("store-{}", cell.instance)),
             dataset: Some(self.dataset_directory(&cell.dataset)),
-            versions: Some(self.work.join(format!("versions-{}", cell.instance))),
+            versions: Some(self.blocks.work.join(format!("versions-{}", cell.instance))),
         }
     }
 
@@ -345,13 +341,12 @@ impl Pool {
     pub(super) fn footprint(
         &self,
         cell: &Cell,
-        blocks: &Blocks<'_>,
         after_workloads: bool,
     ) -> Result<Option<FootprintRecord>> {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
-        let job = blocks.job(cell, self.paths(cell))?;
+        let job = self.job(cell)?;
         let footprint = match job.inspect(&[], Want::Footprint)?.footprint {
             Some(footprint) => footprint,
             None => disk::below(&job.paths.instance)?.0,
@@ -365,16 +360,12 @@ impl Pool {
     }
 
     /// Where the values of a cell's store lie; nothing where it does not tell.
-    pub(super) fn placement(
-        &self,
-        cell: &Cell,
-        blocks: &Blocks<'_>,
-    ) -> Result<Option<PlacementRecord>> {
+    pub(super) fn placement(&self, cell: &Cell) -> Result<Option<PlacementRecord>> {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
         let keys = placement::sample(self.opened(&cell.dataset)?.count());
-        let job = blocks.job(cell, self.paths(cell))?;
+        let job = self.job(cell)?;
         match job.inspect(&keys, Want::Pieces)?.pieces {
             Some(pieces) => placement::of(&pieces, &cell.instance),
             None => Ok(None),
@@ -390,7 +381,7 @@ impl Pool {
             .iter()
             .filter(|cell| cell.workload.cache != CacheState::AllCold)
             .filter(|cell| self.of(cell).is_there && seen.insert(&cell.instance))
-            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .flat_map(on_both)
             .filter(|cell| self.of(cell).is_there)
             .try_for_each(|cell| self.warm_one(&cell))
     }
@@ -400,8 +391,27 @@ impl Pool {
         page_cache::warm(&[self.paths(cell).instance]).map(|_| ())
     }
 
+    /// The cell with the settings with which its store is built: those that shape its layout, and defaults for the
+    /// others, for what cells share must not depend on which of them comes first. One that is to grow old
+    /// does so by its own way of writing.
+    fn built_as(&self, cell: &Cell) -> Result<Cell> {
+        let settings = match cell.workload.age {
+            0 => self.blocks.layout_only(cell)?,
+            _ => cell.settings.clone(),
+        };
+        Ok(Cell {
+            settings,
+            ..cell.clone()
+        })
+    }
+
+    /// A cell on its store, as its workers are told of it.
+    pub(super) fn job(&self, cell: &Cell) -> Result<Job> {
+        self.blocks.job(cell, self.paths(cell))
+    }
+
     fn dataset_directory(&self, name: &str) -> PathBuf {
-        dataset_directory(&self.work, name)
+        dataset_directory(self.blocks.work, name)
     }
 }
 
@@ -424,20 +434,6 @@ fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset> {
     )))
 }
 
-/// The cell with the settings with which its store is built: those that shape its layout, and defaults for the
-/// others, for what cells share must not depend on which of them comes first. One that is to grow old
-/// does so by its own way of writing.
-fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Cell> {
-    let settings = match cell.workload.age {
-        0 => blocks.layout_only(cell)?,
-        _ => cell.settings.clone(),
-    };
-    Ok(Cell {
-        settings,
-        ..cell.clone()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -457,20 +453,24 @@ mod tests {
         }
     }
 
-    /// Builds where no worker can be started.
-    fn build(pool: &mut Pool, cell: &Cell) -> Result<Vec<Record>> {
+    /// One of a process in which no worker can be started.
+    fn pool(work: &Path) -> Pool<'static> {
         let command = WorkerCommand::new("/nowhere/worker", &[]);
-        let interrupt = Interrupt::never();
-        let drivers = Drivers::new(command, interrupt.clone());
-        let work = pool.work.clone();
-        let blocks = Blocks::new(&drivers, &interrupt, &work);
-        pool.build(cell, &blocks, &mut |_, _| ())
+        let interrupt = Box::leak(Box::new(Interrupt::never()));
+        let drivers = Box::leak(Box::new(Drivers::new(command, interrupt.clone())));
+        let work = Box::leak(Box::from(work));
+        let blocks = Blocks::new(drivers, interrupt, work);
+        Pool::new(blocks, FileSystems::default(), BTreeSet::new(), 0)
+    }
+
+    fn build(pool: &mut Pool<'_>, cell: &Cell) -> Result<Vec<Record>> {
+        pool.build(cell, &mut |_, _| ())
     }
 
     #[test]
     fn a_dataset_is_written_once() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let message = pool.opened("blobs").unwrap_err().to_string();
         assert_eq!(message, "dataset 'blobs' was not prepared");
         let mut last = (0, 0);
@@ -490,12 +490,7 @@ mod tests {
 
     #[test]
     fn cells_of_one_instance_have_one_place_and_others_another() {
-        let pool = Pool::new(
-            Path::new("/work"),
-            FileSystems::default(),
-            BTreeSet::new(),
-            0,
-        );
+        let pool = pool(Path::new("/work"));
         let at = |spec| pool.paths(&cell(spec));
         let (dir, stdio, tree) = (at("files"), at("files:read=stdio"), at("files:layout=tree"));
         assert_eq!(
@@ -517,12 +512,7 @@ mod tests {
 
     #[test]
     fn each_writing_block_of_an_instance_gives_a_version_of_its_own() {
-        let mut pool = Pool::new(
-            Path::new("/work"),
-            FileSystems::default(),
-            BTreeSet::new(),
-            0,
-        );
+        let mut pool = pool(Path::new("/work"));
         let write = |spec| writing(spec, PerTransaction::All);
         let read = cell("files");
         assert_eq!(pool.next_version(&read), 0);
@@ -536,7 +526,7 @@ mod tests {
     #[test]
     fn a_store_in_memory_needs_no_worker_to_be_built_and_has_no_footprint() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let cell = cell("sqlite:location=memory,journal=memory");
         assert!(build(&mut pool, &cell).unwrap().is_empty());
         assert!(pool.paths(&cell).instance.is_dir());
@@ -549,7 +539,7 @@ mod tests {
     #[test]
     fn a_store_whose_building_failed_is_gone_and_can_be_tried_again() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let cell = cell("files");
         for _ in 0..2 {
             let message = build(&mut pool, &cell).unwrap_err().to_string();
@@ -562,7 +552,7 @@ mod tests {
     #[test]
     fn what_nothing_uses_any_more_is_removed_and_can_be_made_again() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let cell = writing("files", PerTransaction::All);
         pool.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
         let paths = pool.paths(&cell);
@@ -587,10 +577,10 @@ mod tests {
     #[test]
     fn a_store_that_was_read_in_again_is_known_until_it_is_built_anew() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let cells = [cell("files"), cell("files:read=stdio"), cell("flat")];
         pool.of_mut(&cells[0]).is_read_in_again = true;
-        let known = |pool: &Pool| cells.each_ref().map(|c| pool.of(c).is_read_in_again);
+        let known = |pool: &Pool<'_>| cells.each_ref().map(|c| pool.of(c).is_read_in_again);
         assert_eq!(known(&pool), [true, true, false], "those that share it");
         pool.forget(&cells[1]).unwrap();
         assert_eq!(known(&pool), [false; 3]);
@@ -599,7 +589,7 @@ mod tests {
     #[test]
     fn only_stores_that_were_built_and_are_not_evicted_next_are_read_into_the_page_cache() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let (built, missing) = (cell("files"), cell("flat"));
         assert!(pool.warm_one(&missing).is_err(), "there is nothing to read");
         let mut evicted = cell("sqlite");

@@ -1,7 +1,7 @@
 //! Datasets and stores of a comparison: made and read back before its rounds, read back and weighed after them, and
 //! removed when no later one uses them.
 
-use super::builds::on_second;
+use super::builds::{on_both, on_second};
 use super::checks::Checks;
 use super::clock::{DATASETS, REMOVAL, STORES, VERIFICATION};
 use super::{Runner, preparing, writers};
@@ -40,7 +40,7 @@ impl Runner<'_> {
     /// What no longer is what cells are to find is built anew.
     pub(super) fn forget_used(&mut self, comparison: &Comparison) -> Result<()> {
         let cells = comparison.cells.iter();
-        for cell in cells.flat_map(|cell| [cell.clone(), on_second(cell)]) {
+        for cell in cells.flat_map(on_both) {
             if self.pool.of(&cell).is_there && !self.pool.serves(&cell) {
                 self.pool.forget(&cell)?;
             }
@@ -74,7 +74,7 @@ impl Runner<'_> {
         let built = self.during(STORES, |runner| {
             let what = format!("building {}", cell.instance);
             let progress = &mut preparing(runner.observer, what);
-            runner.pool.build(cell, &runner.blocks, progress)
+            runner.pool.build(cell, progress)
         })?;
         self.log.append_all(built)
     }
@@ -153,7 +153,7 @@ impl Runner<'_> {
             if self.skipped(cell) || !weighed.insert(&cell.instance) {
                 continue;
             }
-            match self.pool.footprint(cell, &self.blocks, true) {
+            match self.pool.footprint(cell, true) {
                 Ok(footprint) => self.log.append_all(footprint.map(Record::Footprint))?,
                 Err(error) => self.cell_failed(cell, error)?,
             }
@@ -192,7 +192,7 @@ impl Runner<'_> {
         let cells = comparison.cells.iter();
         let unused: Vec<Cell> = cells
             .filter(|cell| !instances.contains_key(&*cell.instance))
-            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .flat_map(on_both)
             .collect();
         self.pool.release(&unused)?;
         for cell in &comparison.cells {
