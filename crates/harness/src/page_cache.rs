@@ -5,7 +5,7 @@
 
 use crate::walk::{below, each_by};
 use crate::{HarnessError, Result, platform};
-use rustix::fs::OFlags;
+use rustix::fs::{Access, Advice, OFlags, access, fadvise};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -33,7 +33,7 @@ pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<()> {
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
         let forget = || {
-            platform::forget_pages(&file)
+            fadvise(&file, 0, None, Advice::DontNeed)
                 .map_err(HarnessError::io("take out of the page cache", path))
         };
         platform::write_pages(&file).map_err(HarnessError::io("write out", path))?;
@@ -106,13 +106,12 @@ fn not_cold(files: &[PathBuf], left: Residency) -> HarnessError {
 fn may_see_residency(file: &Path) -> bool {
     let owner = file.metadata().map(|found| found.uid());
     owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
-        || rustix::fs::access(file, rustix::fs::Access::WRITE_OK).is_ok()
+        || access(file, Access::WRITE_OK).is_ok()
 }
 
 /// Whether this process may have everything dropped that is in memory of files.
 pub(crate) fn may_drop_everything() -> bool {
-    platform::DROP_CACHES
-        .is_some_and(|path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok())
+    access(platform::DROP_CACHES, Access::WRITE_OK).is_ok()
 }
 
 /// Drops the page cache, inodes and directory entries of the whole machine, as far as nothing uses
@@ -127,18 +126,12 @@ pub(crate) fn drop_everything() -> Result<()> {
     /// Pages go before slab objects do, and some of those hold pages: a journal's notes of blocks that
     /// were written since. These go the second time.
     const TIMES: u32 = 2;
-    let Some(path) = platform::DROP_CACHES else {
-        return Err(HarnessError::invalid(
-            "what is in memory of files cannot be dropped on this system; measure cold reads of data \
-             alone (--cache-state cold)",
-        ));
-    };
     // What is to be written stays until it is.
     rustix::fs::sync();
     (0..TIMES).try_for_each(|_| {
-        std::fs::write(path, ALL).map_err(HarnessError::io(
+        std::fs::write(platform::DROP_CACHES, ALL).map_err(HarnessError::io(
             "empty memory of files, which takes root (--cache-state cold does not), by",
-            Path::new(path),
+            Path::new(platform::DROP_CACHES),
         ))
     })
 }
@@ -166,12 +159,12 @@ pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>
     Ok(Some(sum))
 }
 
-/// How [`residency`] finds out here: `cachestat`, `mincore`, or not at all.
-pub(crate) fn how() -> Option<&'static str> {
-    Some(match platform::has_cachestat() {
+/// How [`residency`] finds out here: by `cachestat`, or by `mincore`.
+pub(crate) fn how() -> &'static str {
+    match platform::has_cachestat() {
         true => "cachestat",
         false => "mincore",
-    })
+    }
 }
 
 /// Has these files, and everything in these directories, in the page cache: reads those once of which a

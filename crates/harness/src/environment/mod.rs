@@ -64,7 +64,7 @@ fn examine_below(root: &Root, work: &Path) -> Environment {
         on_battery: machine::on_battery(root),
         clock_source: root.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         run_queue_delay: platform::run_delay_ns().is_some(),
-        residency_check: page_cache::how().map(str::to_owned),
+        residency_check: Some(page_cache::how().to_owned()),
         device: mount.as_ref().and_then(|mount| device::below(root, mount)),
         file_system: FileSystem {
             block_bytes: state.as_ref().map_or(0, |state| state.f_frsize),
