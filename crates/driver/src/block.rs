@@ -17,7 +17,6 @@ use run::Loop;
 pub(crate) use run::writing_transactions;
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 use stowplan_dataset::sequence::{Step, len, slices};
 pub(crate) use stowplan_dataset::sequence::{Window, steps};
 use stowplan_model::{Action, Delivery, Operation, Workload};

@@ -61,11 +61,7 @@ impl Session {
         } else {
             resolved.kind.open(&at.place, &resolved.settings)?
         };
-        let mut open = Open {
-            store: &*store,
-            connection: None,
-        };
-        let rest = match self.tasks(&mut open, first, wire)? {
+        let rest = match self.tasks(&*store, first, wire)? {
             Ended::Rest(rest) => rest,
             Ended::Bye => return Ok(false),
         };
@@ -88,7 +84,11 @@ impl Session {
         self.resolved.capabilities.persistent
     }
 
-    fn tasks(&self, open: &mut Open<'_>, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
+    fn tasks(&self, store: &dyn Store, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
+        let open = &mut Open {
+            store,
+            connection: None,
+        };
         let mut next = Some(first);
         let ended = loop {
             let answer = match next {

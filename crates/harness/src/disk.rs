@@ -300,9 +300,16 @@ fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<()>
             path.display()
         )));
     }
-    match remove_by(REMOVERS, directory, path, names) {
+    let by = |threads| remove_by(threads, directory, path, names);
+    match by(REMOVERS) {
         // One at a time needs the fewest descriptors.
-        Err(error) if error.errno() == Some(Errno::MFILE) => remove_by(1, directory, path, names),
+        Err(error) if error.errno() == Some(Errno::MFILE) => by(1),
+        // A program took the right from its own directories, and whoever owns them may give it back.
+        Err(error) if error.errno() == Some(Errno::ACCESS) => {
+            let trees = names.iter().map(|name| within(directory).join(name));
+            trees.for_each(|tree| _ = permit(&tree));
+            by(REMOVERS)
+        }
         ended => ended,
     }
 }
@@ -315,9 +322,8 @@ fn remove_by(threads: usize, directory: &File, path: &Path, names: &[OsString]) 
     };
     let (mut trees, mut parts) = (Vec::new(), Vec::new());
     for name in names {
-        let opened = || openat(directory, name, DIRECTORY, Mode::empty()).map(File::from);
-        let permitted = |_| permit(&within(directory).join(name)).and_then(|()| opened());
-        trees.extend(opened().or_else(permitted).map(|tree| (name, tree)));
+        let opened = openat(directory, name, DIRECTORY, Mode::empty());
+        trees.extend(opened.map(|tree| (name, File::from(tree))));
     }
     for (name, tree) in &trees {
         let held = entries(tree).map_err(HarnessError::io("read", &path.join(name)))?;
@@ -335,28 +341,16 @@ fn remove_by(threads: usize, directory: &File, path: &Path, names: &[OsString]) 
     removed.fold(emptied, Result::and)
 }
 
-/// Removes what lies at a path, if anything does, with all that is in it, also where a program took the right to.
+/// Removes what lies at a path, if anything does, with all that is in it.
 fn remove(path: &Path) -> std::io::Result<()> {
-    let attempt = || match std::fs::remove_file(path) {
-        Err(error) if error.kind() == ErrorKind::IsADirectory => std::fs::remove_dir_all(path),
-        removed => removed,
-    };
-    let removed = attempt().or_else(|error| match error.kind() {
-        ErrorKind::PermissionDenied => {
-            let above = path
-                .parent()
-                .map(|above| rustix::fs::chmod(above, Mode::RWXU));
-            let below = permit(path);
-            above
-                .map_or(Err(error), |above| Ok(above.or(below)?))
-                .and_then(|()| attempt())
-        }
+    let removed = std::fs::remove_file(path).or_else(|error| match error.kind() {
+        ErrorKind::IsADirectory => std::fs::remove_dir_all(path),
         _ => Err(error),
     });
-    match removed {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
+    removed.or_else(|error| match error.kind() {
+        ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// Gives its owner all rights to a directory and to those in it. No link is followed.

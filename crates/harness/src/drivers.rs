@@ -43,7 +43,6 @@ pub struct Resolved {
 pub struct Drivers {
     built_in: WorkerCommand,
     /// Answers in place of a worker for the stores that are built in: of plans that are never run.
-    #[cfg(test)]
     describes: Option<fn(&Describe) -> Described>,
     named: BTreeMap<String, WorkerCommand>,
     interrupt: Interrupt,
@@ -79,13 +78,22 @@ impl Drivers {
     pub fn new(built_in: WorkerCommand, interrupt: Interrupt) -> Self {
         Self {
             built_in,
-            #[cfg(test)]
             describes: None,
             named: BTreeMap::new(),
             interrupt,
             environment: Environment::default(),
             hosts: RefCell::default(),
             failures: RefCell::default(),
+        }
+    }
+
+    /// The program's own stores, which this process describes: for plans that are never run.
+    #[must_use]
+    pub fn described_by(describe: fn(&Describe) -> Described) -> Self {
+        let nobody = WorkerCommand::new("", &[]);
+        Self {
+            describes: Some(describe),
+            ..Self::new(nobody, Interrupt::never())
         }
     }
 
@@ -422,7 +430,6 @@ impl Drivers {
 
     /// Asks a driver, whose process is started for the first question.
     fn ask(&self, driver: &str, asked: &Describe) -> Result<Described> {
-        #[cfg(test)]
         if let Some(describe) = self.describes.filter(|_| driver.is_empty()) {
             return Ok(describe(asked));
         }
@@ -460,11 +467,7 @@ impl Drivers {
 impl Drivers {
     /// The stores that are built in, described by the driver of this process.
     pub(crate) fn built_in() -> Self {
-        let nobody = WorkerCommand::new("/nowhere/worker", &[]);
-        Self {
-            describes: Some(stowplan_driver::describe),
-            ..Self::new(nobody, Interrupt::never())
-        }
+        Self::described_by(stowplan_driver::describe)
     }
 }
 

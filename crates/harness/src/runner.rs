@@ -33,7 +33,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, bytes_on, file_systems_of, left_out_cells, left_to_root, needs};
 use crate::{HarnessError, Result};
 use blocks::Blocks;
-use builds::on_second;
+use builds::on_both;
 use clock::{PhaseClock, REMOVAL, STORES};
 use log::ResultLog;
 use pool::Pool;
@@ -592,11 +592,10 @@ impl<'a> Runner<'a> {
         self.log.append(&failure)?;
         self.earlier.note(failure);
         // Nobody knows what a failed writer left behind; others may share the built store.
-        let second = on_second(cell);
-        if cell.workload.writes() && self.pool.forget(cell)? {
-            self.prepare_again(cell)?;
-            if self.pool.forget(&second)? {
-                self.prepare_again(&second)?;
+        let both = on_both(cell).into_iter();
+        for on in both.filter(|on| on.workload.writes()) {
+            if self.pool.forget(&on)? {
+                self.prepare_again(&on)?;
             }
         }
         Ok(())

@@ -200,7 +200,9 @@ impl Runner<'_> {
         // 1 GB more were a third of what `fasterthanfs` wrote in three minutes.
         let has_time = self.options.budget.is_none();
         let soon = || has_time && self.building_takes(comparison) <= LONGEST_ANEW;
-        at_an_end && (only_one || soon() && self.builds_differ(comparison, measured))
+        let going_on = self.earlier.going_on(comparison);
+        let differ = || builds_differ(&going_on, measured, &self.options.rule);
+        at_an_end && (only_one || soon() && differ())
     }
 
     /// What building all stores of a comparison took.
@@ -212,11 +214,6 @@ impl Runner<'_> {
             .filter(|cell| seen.insert(cell.instance.clone()))
             .map(|cell| self.pool.of(&cell).took)
             .sum()
-    }
-
-    fn builds_differ(&self, comparison: &Comparison, measured: &[Measurement]) -> bool {
-        let going_on = self.earlier.going_on(comparison);
-        builds_differ(&going_on, measured, &self.options.rule)
     }
 
     /// Builds the stores of cells anew, checks and warms them; before the `first` round those that were
@@ -232,11 +229,14 @@ impl Runner<'_> {
         for cell in active {
             let build = self.pool.of(cell);
             let fresh = first && build.is_there && !build.is_written;
-            let stays = fresh || self.skipped(cell) || !self.is_rebuilt(comparison, cell);
+            // Not one that takes long, or that is large and has one build for that, unless the study says so.
+            let soon = build.took <= LONGEST_TWICE && has_builds(cell);
+            let stays =
+                fresh || self.skipped(cell) || !(soon || comparison.rebuild_every.is_some());
             if stays || !done.insert(&cell.instance) {
                 continue;
             }
-            if let Err(error) = self.build_both_anew(cell, &mut checks) {
+            if let Err(error) = self.build_anew(cell, &mut checks) {
                 self.all_on_it_failed(active, cell, error)?;
             }
         }
@@ -245,27 +245,16 @@ impl Runner<'_> {
         })
     }
 
-    /// Whether a cell's store is built anew when others are: not one that takes long, or that is large and
-    /// has one build for that, unless the study says so.
-    fn is_rebuilt(&self, comparison: &Comparison, cell: &Cell) -> bool {
-        let soon = self.pool.of(cell).took <= LONGEST_TWICE;
-        comparison.rebuild_every.is_some() || soon && has_builds(cell)
-    }
-
-    fn build_both_anew(&mut self, cell: &Cell, checks: &mut Checks) -> Result<()> {
+    fn build_anew(&mut self, cell: &Cell, checks: &mut Checks) -> Result<()> {
         for on in self.builds_of(cell) {
-            self.build_anew(&on)?;
+            self.pool.forget(&on)?;
+            self.during(STORES, |runner| {
+                runner.pool.build(&on, &mut |_, _| ())?;
+                runner.pool.warm_one(&on)
+            })?;
             self.check_build(cell, &on, checks)?;
         }
         Ok(())
-    }
-
-    fn build_anew(&mut self, cell: &Cell) -> Result<()> {
-        self.pool.forget(cell)?;
-        self.during(STORES, |runner| {
-            runner.pool.build(cell, &mut |_, _| ())?;
-            runner.pool.warm_one(cell)
-        })
     }
 
     /// Has a build checked; what is written is checked when it was written.
