@@ -7,9 +7,10 @@ use crate::outside::{directory_of_outside, open_outside_of, parent_of, paths_in}
 use crate::pack::insert;
 use crate::read::Reader;
 use crate::source::{Body, Item, Source};
-use crate::sqlar::{Archive, Entry, Kind, LINK, Listed, Location, Rows, TYPE};
+use crate::sqlar::{Archive, Entry, Kind, LINK, Listed, Location, RANGE, TYPE};
 use crate::walk::{Found, Walk};
-use crate::{ArchiveError, Watch};
+use crate::{ArchiveError, Watch, list};
+use rusqlite::types::ToSql;
 use rustix::fs::{AtFlags, unlinkat};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -211,8 +212,8 @@ fn prove(reader: &mut Reader, rowid: i64, item: &Item) -> Result<(), Fault> {
         )))
     };
     let mut written = None;
-    let rows = Rows::Range(rowid, rowid);
-    reader.archive().rows(false, rows, &mut |row| {
+    let range: [&dyn ToSql; 2] = [&rowid, &rowid];
+    reader.archive().rows(false, RANGE, &range, &mut |row| {
         written = row.ok();
         Ok(())
     })?;
@@ -335,7 +336,7 @@ impl Remove {
             }
             Ok(())
         };
-        archive.each(Rows::ByName, &mut keep)?;
+        list(archive, &mut keep)?;
         let place = archive.path().display();
         if is_directory && !self.recursive {
             return Err(ArchiveError::invalid(format!(

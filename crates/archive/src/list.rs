@@ -3,7 +3,7 @@
 use crate::ArchiveError;
 use crate::error::Refusal;
 use crate::names::{path_of, stored_names};
-use crate::sqlar::{Archive, Entry, Rows, Visit};
+use crate::sqlar::{Archive, BY_NAME, Entry, Visit};
 
 /// Visits all entries, those inside by name and then those beside the archive by name; what is none, with
 /// the reason.
@@ -11,7 +11,8 @@ use crate::sqlar::{Archive, Entry, Rows, Visit};
 /// # Errors
 /// The archive cannot be read, or whatever `visit` returns.
 pub fn list(archive: &Archive, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
-    archive.each(Rows::ByName, visit)
+    archive.rows(false, BY_NAME, &[], visit)?;
+    archive.rows(true, BY_NAME, &[], visit)
 }
 
 /// The entry that a name stands for, as it is stored or as the path that it is unpacked to.

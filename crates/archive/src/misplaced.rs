@@ -2,7 +2,7 @@
 
 use crate::error::Refusal;
 use crate::names::split;
-use crate::sqlar::{Archive, Entry, Kind, Location, Rows};
+use crate::sqlar::{Archive, DIRECTORIES, Entry, Kind, Location};
 use crate::{ArchiveError, list};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,7 +16,7 @@ impl Misplaced {
     /// Those of an archive. While it looks, it keeps a number for every path.
     pub(crate) fn of(archive: &Archive) -> Result<Self, ArchiveError> {
         let mut paths = Paths::default();
-        archive.rows(false, Rows::Directories, &mut |row| {
+        archive.rows(false, DIRECTORIES, &[], &mut |row| {
             if let Ok(entry) = row {
                 paths.imply(&entry.path);
             }

@@ -1,51 +1,54 @@
 //! All rows of an archive, dealt to several threads.
 
+use crate::error::{Fault, Refusals};
 use crate::misplaced::Misplaced;
 use crate::read::Reader;
-use crate::sqlar::{Archive, Listed, Rows};
+use crate::sqlar::{self, Archive, Entry, Listed};
 use crate::{ArchiveError, Watch};
+use parking_lot::Mutex;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 
 /// Rows that a thread takes at once: neighbours in the tree, mostly.
 const RANGE: u32 = 64;
 
-/// Does `work` with every row of an archive, inside it and beside it; what cannot stand where it says comes as
-/// the reason why. Each thread has a reader and a state of its own; the states are handed back.
+/// Does `work` with every entry of an archive, inside it and beside it. Each thread has a reader and a state of
+/// its own. Returns the rows that are none, cannot stand where they say, or that `work` refused.
 ///
 /// # Errors
 /// The archive cannot be read, `work` fails, or `watch` wants it to end.
-pub(crate) fn each_row<S: Send>(
+pub(crate) fn each_row<S>(
     archive: &Path,
     threads: NonZeroUsize,
     watch: &dyn Watch,
     begin: &(dyn Fn() -> Result<S, ArchiveError> + Sync),
-    work: &(dyn Fn(&mut S, &mut Reader, Listed) -> Result<(), ArchiveError> + Sync),
-) -> Result<Vec<S>, ArchiveError> {
+    work: &(dyn Fn(&mut S, &mut Reader, &Entry) -> Result<(), Fault> + Sync),
+) -> Result<Refusals, ArchiveError> {
     let deal = Deal {
         archive,
         misplaced: Misplaced::of(&Archive::open(archive)?)?,
         left: Mutex::new(Some((false, i64::MIN))),
+        refused: Mutex::default(),
         failed: AtomicBool::new(false),
         done: AtomicU64::new(0),
         watch,
     };
-    let deal = &deal;
+    let take_part = || {
+        let part = deal.work_off(begin, work);
+        deal.failed.fetch_or(part.is_err(), Relaxed);
+        part
+    };
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads.get())
-            .map_while(|_| {
-                let work = move || deal.take_part(begin, work);
-                thread::Builder::new().spawn_scoped(scope, work).ok()
-            })
+            .map_while(|_| thread::Builder::new().spawn_scoped(scope, take_part).ok())
             .collect();
         // This thread works too, alone where the system grants no others.
-        let mut ends = vec![deal.take_part(begin, work)];
-        ends.extend(others.into_iter().map(joined));
-        ends.into_iter().collect()
-    })
+        let own = take_part();
+        others.into_iter().map(joined).fold(own, Result::and)
+    })?;
+    Ok(deal.refused.into_inner())
 }
 
 /// What a thread came to; a panic goes on here.
@@ -60,29 +63,18 @@ struct Deal<'a> {
     misplaced: Misplaced,
     /// Whether what is next lies beside the archive, and its first row.
     left: Mutex<Option<(bool, i64)>>,
+    refused: Mutex<Refusals>,
     failed: AtomicBool,
     done: AtomicU64,
     watch: &'a dyn Watch,
 }
 
 impl Deal<'_> {
-    fn take_part<S>(
-        &self,
-        begin: &dyn Fn() -> Result<S, ArchiveError>,
-        work: &dyn Fn(&mut S, &mut Reader, Listed) -> Result<(), ArchiveError>,
-    ) -> Result<S, ArchiveError> {
-        let part = self.work_off(begin, work);
-        if part.is_err() {
-            self.failed.store(true, Relaxed);
-        }
-        part
-    }
-
     fn work_off<S>(
         &self,
         begin: &dyn Fn() -> Result<S, ArchiveError>,
-        work: &dyn Fn(&mut S, &mut Reader, Listed) -> Result<(), ArchiveError>,
-    ) -> Result<S, ArchiveError> {
+        work: &dyn Fn(&mut S, &mut Reader, &Entry) -> Result<(), Fault>,
+    ) -> Result<(), ArchiveError> {
         let mut reader = Reader::open(self.archive)?;
         let total = reader.archive().count()?;
         let mut state = begin()?;
@@ -91,21 +83,24 @@ impl Deal<'_> {
                 if self.watch.interrupted() {
                     return Err(ArchiveError::Interrupted);
                 }
-                let row = row.and_then(|entry| self.misplaced.admit(entry));
-                work(&mut state, &mut reader, row)?;
+                match row.and_then(|entry| self.misplaced.admit(entry)) {
+                    Ok(entry) => work(&mut state, &mut reader, &entry)
+                        .or_else(|fault| fault.told(&entry.name, &mut self.refused.lock()))?,
+                    Err(refusal) => self.refused.lock().add(refusal),
+                }
                 let done = self.done.fetch_add(1, Relaxed) + 1;
                 if done.is_multiple_of(16) {
                     self.watch.progress(done.min(total), total);
                 }
             }
         }
-        Ok(state)
+        Ok(())
     }
 
     /// The next rows that nobody took.
     fn next(&self, reader: &Reader) -> Result<Option<Vec<Listed>>, ArchiveError> {
         let archive = reader.archive();
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.left.lock();
         while !self.failed.load(Relaxed)
             && let Some((outside, from)) = *left
         {
@@ -115,7 +110,7 @@ impl Deal<'_> {
             let Some(end) = end else { continue };
             drop(left);
             let mut rows = Vec::new();
-            archive.rows(outside, Rows::Range(from, end), &mut |row| {
+            archive.rows(outside, sqlar::RANGE, &[&from, &end], &mut |row| {
                 rows.push(row);
                 Ok(())
             })?;

@@ -218,20 +218,13 @@ pub(crate) type Listed = Result<Entry, Refusal>;
 /// Who is shown rows.
 pub(crate) type Visit<'v> = dyn FnMut(Listed) -> Result<(), ArchiveError> + 'v;
 
-/// Which rows, and in which order.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Rows<'a> {
-    /// All, by rising name.
-    ByName,
-    /// Directories, by falling name: what is in one comes before it.
-    DirectoriesLast,
-    /// Directories, by rising name.
-    Directories,
-    /// Those from one row to another, both included, by rising row.
-    Range(i64, i64),
-    /// Those of these names.
-    Named(&'a [String]),
-}
+/// Which rows, and in which order: all, by rising name; directories, by rising name, or by falling name, so that
+/// what is in one comes before it; those from one row to another, both included; those of a name.
+pub(crate) const BY_NAME: &str = "ORDER BY name";
+pub(crate) const DIRECTORIES: &str = "WHERE mode & 61440 = 16384 ORDER BY name";
+pub(crate) const DIRECTORIES_LAST: &str = "WHERE mode & 61440 = 16384 ORDER BY name DESC";
+pub(crate) const RANGE: &str = "WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid";
+pub(crate) const NAMED: &str = "WHERE name = ?1";
 
 /// What is no number, or longer than any path, is not read at all: it may have a gigabyte.
 const COLUMNS: &str = "rowid, iif(octet_length(name) <= 65536, name, NULL), iif(typeof(mode) = 'integer', mode, NULL),
@@ -241,7 +234,6 @@ const CHECKSUM: &str = "iif(typeof(crc32) = 'integer', crc32, NULL)";
 /// A table that is neither of an archive nor of SQLite itself.
 const OTHER_TABLE: &str = "SELECT name FROM sqlite_schema WHERE type = 'table'
     AND lower(name) NOT IN ('sqlar', 'sqlar_outside', 'sqlar_crc32') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' LIMIT 1";
-const IS_DIRECTORY: &str = "mode & 61440 = 16384";
 
 impl Archive {
     /// Opens an archive for reading, and looks whether it is one.
@@ -374,7 +366,7 @@ impl Archive {
     pub(crate) fn unpacked_bytes(&self) -> Result<u64, ArchiveError> {
         let inside = format!(
             "SELECT total(sz) FILTER (WHERE typeof(sz) = 'integer' AND sz BETWEEN 0 AND
-             min({VALUE_MAX}, 1032 * octet_length(data)) AND {IS_DIRECTORY} IS FALSE),
+             min({VALUE_MAX}, 1032 * octet_length(data)) AND mode & 61440 = 16384 IS FALSE),
              total(octet_length(data)), (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)
              FROM sqlar"
         );
@@ -399,40 +391,8 @@ impl Archive {
         Ok(bytes as u64)
     }
 
-    /// Visits rows in the archive, and then those of what lies beside it.
-    pub(crate) fn each(&self, rows: Rows<'_>, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
-        self.rows(false, rows, visit)?;
-        self.rows(true, rows, visit)
-    }
-
     /// Visits rows in the archive, or of what lies beside it.
     pub(crate) fn rows(
-        &self,
-        outside: bool,
-        rows: Rows<'_>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), ArchiveError> {
-        match rows {
-            Rows::ByName => self.query(outside, "ORDER BY name", &[], visit),
-            Rows::Directories => {
-                let tail = format!("WHERE {IS_DIRECTORY} ORDER BY name");
-                self.query(outside, &tail, &[], visit)
-            }
-            Rows::DirectoriesLast => {
-                let tail = format!("WHERE {IS_DIRECTORY} ORDER BY name DESC");
-                self.query(outside, &tail, &[], visit)
-            }
-            Rows::Range(from, to) => {
-                let tail = "WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid";
-                self.query(outside, tail, &[&from, &to], visit)
-            }
-            Rows::Named(names) => names
-                .iter()
-                .try_for_each(|name| self.query(outside, "WHERE name = ?1", &[name], visit)),
-        }
-    }
-
-    fn query(
         &self,
         outside: bool,
         tail: &str,
@@ -462,10 +422,14 @@ impl Archive {
     /// The rows of certain names, those in the archive first.
     pub(crate) fn named(&self, names: &[String]) -> Result<Vec<Listed>, ArchiveError> {
         let mut found = Vec::new();
-        self.each(Rows::Named(names), &mut |row| {
-            found.push(row);
-            Ok(())
-        })?;
+        for outside in [false, true] {
+            for name in names {
+                self.rows(outside, NAMED, &[name], &mut |row| {
+                    found.push(row);
+                    Ok(())
+                })?;
+            }
+        }
         Ok(found)
     }
 

@@ -10,8 +10,9 @@ use crate::outside::parent_of;
 use crate::pack::{MADE, TREE};
 use crate::read::Reader;
 use crate::rows::each_row;
-use crate::sqlar::{Archive, Entry, Kind, Listed, Rows};
+use crate::sqlar::{Archive, DIRECTORIES, DIRECTORIES_LAST, Entry, Kind};
 use crate::{ArchiveError, Watch};
+use parking_lot::Mutex;
 use rustix::fs::{
     AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fsync, futimens,
     openat, symlinkat, unlinkat, utimensat,
@@ -274,7 +275,7 @@ impl<'a> Job<'a> {
     fn fill(&self, archive: &Archive, watch: &dyn Watch) -> Result<Unpacked, ArchiveError> {
         let mut unpacked = Unpacked::default();
         let mut made = self.directories(Missing::Make)?;
-        archive.rows(false, Rows::Directories, &mut |row| {
+        archive.rows(false, DIRECTORIES, &[], &mut |row| {
             let Ok(entry) = row else { return Ok(()) };
             match made.at(&entry.path).map(drop) {
                 Ok(()) => unpacked.directories += 1,
@@ -285,25 +286,14 @@ impl<'a> Job<'a> {
             }
             Ok(())
         })?;
-        let begin = || Ok((Unpacked::default(), self.directories(Missing::Make)?));
-        let work = |state: &mut (Unpacked, Directories), reader: &mut Reader, row: Listed| match row
-        {
-            Ok(entry) => {
-                let put = self.put(&mut state.1, reader, &entry, &mut state.0);
-                put.or_else(|fault| fault.told(&entry.name, &mut state.0.refused))
-            }
-            Err(refusal) => {
-                state.0.refused.add(refusal);
-                Ok(())
-            }
+        let counted = Mutex::new(unpacked);
+        let begin = || self.directories(Missing::Make);
+        let work = |directories: &mut Directories, reader: &mut Reader, entry: &Entry| {
+            self.put(directories, reader, entry, &counted)
         };
-        for (part, _) in each_row(archive.path(), self.unpack.threads, watch, &begin, &work)? {
-            unpacked.files += part.files;
-            unpacked.links += part.links;
-            unpacked.bytes += part.bytes;
-            unpacked.set_id_dropped += part.set_id_dropped;
-            unpacked.refused.extend(part.refused);
-        }
+        let refused = each_row(archive.path(), self.unpack.threads, watch, &begin, &work)?;
+        let mut unpacked = counted.into_inner();
+        unpacked.refused.extend(refused);
         self.finish_directories(archive)?;
         Ok(unpacked)
     }
@@ -313,7 +303,7 @@ impl<'a> Job<'a> {
         directories: &mut Directories,
         reader: &mut Reader,
         entry: &Entry,
-        unpacked: &mut Unpacked,
+        counted: &Mutex<Unpacked>,
     ) -> Result<(), Fault> {
         if entry.kind == Kind::Directory {
             return Ok(());
@@ -325,7 +315,7 @@ impl<'a> Job<'a> {
         })?;
         if entry.kind == Kind::Link {
             self.put_link(directory, name, reader, entry)?;
-            unpacked.links += 1;
+            counted.lock().links += 1;
             return Ok(());
         }
         let permissions = match self.unpack.setuid {
@@ -333,6 +323,7 @@ impl<'a> Job<'a> {
             false => entry.permissions & !SET_ID,
         };
         self.put_file((directory, name), permissions, reader, entry)?;
+        let mut unpacked = counted.lock();
         unpacked.files += 1;
         unpacked.bytes += entry.size;
         unpacked.set_id_dropped += u64::from(permissions != entry.permissions);
@@ -399,7 +390,7 @@ impl<'a> Job<'a> {
         if each {
             room::sync_directories(self.tree)?;
         }
-        archive.rows(false, Rows::DirectoriesLast, &mut |row| {
+        archive.rows(false, DIRECTORIES_LAST, &[], &mut |row| {
             let Ok(entry) = row else { return Ok(()) };
             // What was refused is not there, and was told.
             if let Ok(directory) = directories.at(&entry.path)

@@ -4,9 +4,10 @@ use crate::error::{Refusal, Refusals};
 use crate::outside::directory_of_outside;
 use crate::read::Reader;
 use crate::rows::each_row;
-use crate::sqlar::{Archive, Entry, Kind, Listed, Rows};
+use crate::sqlar::{Archive, Entry, Kind, NAMED};
 use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
+use parking_lot::Mutex;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -32,16 +33,12 @@ impl Verified {
         self.database.is_empty() && self.refused.is_empty()
     }
 
-    fn look_at(&mut self, reader: &mut Reader, entry: &Entry) -> Result<(), ArchiveError> {
-        if let Err(fault) = reader.copy(entry, &mut |_| Ok(())) {
-            return fault.told(&entry.name, &mut self.refused);
-        }
+    fn count(&mut self, entry: &Entry) {
         self.entries += 1;
         self.unchecked += u64::from(!entry.has_checksum());
         if entry.kind == Kind::File {
             self.bytes += entry.size;
         }
-        Ok(())
     }
 }
 
@@ -69,21 +66,17 @@ pub(crate) fn verify_entries(
     threads: NonZeroUsize,
     watch: &dyn Watch,
 ) -> Result<Verified, ArchiveError> {
-    let look = |part: &mut Verified, reader: &mut Reader, row: Listed| match row {
-        Ok(entry) => part.look_at(reader, &entry),
-        Err(refusal) => {
-            part.refused.add(refusal);
-            Ok(())
-        }
+    let counted = Mutex::new(Verified::default());
+    let look = |(): &mut (), reader: &mut Reader, entry: &Entry| {
+        reader.copy(entry, &mut |_| Ok(()))?;
+        counted.lock().count(entry);
+        Ok(())
     };
-    let mut verified = Verified::default();
-    for part in each_row(archive, threads, watch, &|| Ok(Verified::default()), &look)? {
-        verified.entries += part.entries;
-        verified.bytes += part.bytes;
-        verified.unchecked += part.unchecked;
-        verified.refused.extend(part.refused);
-    }
-    Ok(verified)
+    let refused = each_row(archive, threads, watch, &|| Ok(()), &look)?;
+    Ok(Verified {
+        refused,
+        ..counted.into_inner()
+    })
 }
 
 /// Files beside the archive that it does not know.
@@ -100,8 +93,7 @@ fn look_beside(archive: &Archive, verified: &mut Verified) -> Result<(), Archive
             continue;
         }
         let mut is_known = false;
-        let named = Rows::Named(std::slice::from_ref(&found.path));
-        archive.rows(true, named, &mut |_| {
+        archive.rows(true, NAMED, &[&found.path], &mut |_| {
             is_known = true;
             Ok(())
         })?;

@@ -59,7 +59,6 @@ pub(crate) enum Operation {
         node: Node,
         from: Place,
         to: Place,
-        replaced: Option<Node>,
     },
     Attributes {
         node: Node,

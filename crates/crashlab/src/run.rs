@@ -6,11 +6,11 @@ use crate::recording;
 use crate::run_error;
 use crate::shrink::{MOST_TRIES, shrink};
 use crate::states::{Cut, Moment, States, Syncs};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use stowplan_dataset::random::scatter_all;
@@ -307,18 +307,18 @@ impl<'o> Lab<'o> {
             for judge in &self.judges {
                 let (next, shared) = (&next, &shared);
                 let work = move || {
-                    let mut judge = lock(judge);
+                    let mut judge = judge.lock();
                     let worked = self.work(hunt, next, shared, &mut judge);
                     judge.rest();
                     if let Err(error) = worked {
-                        lock(shared).error.get_or_insert(error);
+                        shared.lock().error.get_or_insert(error);
                     }
                 };
                 // Without another thread the work is done by those that there are.
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
         });
-        let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = shared.into_inner();
         shared.error.take().map_or(Ok(shared), Err)
     }
 
@@ -339,7 +339,7 @@ impl<'o> Lab<'o> {
             let tree = states.tree(&cut);
             let acked = states.acked(cut.at);
             {
-                let mut shared = lock(shared);
+                let mut shared = shared.lock();
                 let enough = hunt.is_over(&shared.tally, self.subject.claim);
                 if enough || shared.hung >= MOST_UNJUDGED || shared.error.is_some() {
                     return Ok(());
@@ -364,9 +364,9 @@ impl<'o> Lab<'o> {
                 let mut again = |cut: &Cut| judge.judge(&states.tree(cut), acked);
                 verdict = after_a_hang(&cut, &mut again)?;
                 let is_unopenable = |judged: &Judged| judged.fate == Fate::Unopenable;
-                lock(shared).hung += u64::from(verdict.as_ref().is_ok_and(is_unopenable));
+                shared.lock().hung += u64::from(verdict.as_ref().is_ok_and(is_unopenable));
             }
-            let mut shared = lock(shared);
+            let mut shared = shared.lock();
             match verdict {
                 Ok(judged) => {
                     let found = Found {
@@ -444,7 +444,7 @@ impl<'o> Lab<'o> {
         let Some(judge) = self.judges.first() else {
             return Err(run_error("there is no judge"));
         };
-        let mut judge = lock(judge);
+        let mut judge = judge.lock();
         let (mut tried, mut hangs) = (0, false);
         let mut kept = found.judged.clone();
         let smallest = shrink(states, &found.cut, &mut |cut| {
@@ -511,10 +511,6 @@ fn after_a_hang(
             "{why}, not even where nothing was lost; --check-limit gives it more"
         ))),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

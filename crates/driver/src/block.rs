@@ -275,14 +275,11 @@ fn scan(
 
 #[cold]
 fn wrong_scan(step: &Step, visited: usize) -> StoreError {
-    StoreError::Damaged {
-        store: "store",
-        key: step.key,
-        detail: format!(
-            "a scan from it on visited {visited} values instead of 1 to {}",
-            step.rows
-        ),
-    }
+    let detail = format!(
+        "a scan from it on visited {visited} values instead of 1 to {}",
+        step.rows
+    );
+    StoreError::damaged(Key(step.key), detail)
 }
 
 /// The value must be there with its size: a miss or a short value is an error, never a fast
@@ -301,11 +298,7 @@ fn surprise(step: &Step, found: Found) -> StoreError {
         Found::Missing => "it is missing".to_owned(),
         Found::Bytes(bytes) => format!("it has {bytes} bytes instead of {}", step.bytes),
     };
-    StoreError::Damaged {
-        store: "store",
-        key: step.key,
-        detail,
-    }
+    StoreError::damaged(Key(step.key), detail)
 }
 
 /// Touches every cache line of a lent value, so that lending is not cheaper than looking.

@@ -1,7 +1,7 @@
 //! What there is, and what a store can do.
 
-use stowplan_model::{Describe, Described, Kind, StoreSpec, Workload};
-use stowplan_stores::StoreKind;
+use stowplan_model::{Describe, Described, StoreSpec, Workload};
+use stowplan_stores::Kind;
 use stowplan_stores::registry::{BUILT_IN, Kinds, ResolveError};
 
 /// Answers the question for the stores that are built in.
@@ -21,8 +21,8 @@ pub(crate) fn describe_with(asked: &Describe, kinds: Kinds<'_>) -> Described {
     }
 }
 
-fn kind(kind: &'static dyn StoreKind) -> Kind {
-    Kind {
+fn kind(kind: &Kind) -> stowplan_model::Kind {
+    stowplan_model::Kind {
         name: kind.name().to_owned(),
         about: kind.about().to_owned(),
         settings: kind.settings().to_vec(),

@@ -35,6 +35,15 @@ impl DriverError {
         move |source| Self::Dataset(refused(source))
     }
 
+    /// The same with the store that was open, where one failed.
+    #[must_use]
+    pub(crate) fn of(self, store: &'static str) -> Self {
+        match self {
+            Self::Store(error) => Self::Store(error.of(store)),
+            other => other,
+        }
+    }
+
     /// An impossible request, in one line.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::Dataset(DatasetError::invalid(message))

@@ -4,7 +4,7 @@ use crate::{DriverError, Result, platform, serve};
 use std::io::{BufReader, Write, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::sync::Arc;
-use stowplan_stores::StoreKind;
+use stowplan_stores::Kind;
 use stowplan_stores::registry::{BUILT_IN, Kinds};
 
 /// The exit code of a program that was told what makes no sense.
@@ -20,7 +20,7 @@ pub fn built_in() -> Result<()> {
     on_standard_streams(tool, BUILT_IN)
 }
 
-/// `main` of a driver program with one kind of store, a `&'static dyn StoreKind`: [`program`] with the name and
+/// `main` of a driver program with one kind of store, a `&'static Kind`: [`program`] with the name and
 /// version of the crate.
 #[macro_export]
 macro_rules! main {
@@ -36,7 +36,7 @@ macro_rules! main {
 ///
 /// Beside them it hosts the store `null`, by which it is measured what the program itself costs.
 #[must_use]
-pub fn program(tool: &str, kinds: &[&'static dyn StoreKind]) -> ExitCode {
+pub fn program(tool: &str, kinds: &[&'static Kind]) -> ExitCode {
     match hosted(tool, kinds) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -47,7 +47,7 @@ pub fn program(tool: &str, kinds: &[&'static dyn StoreKind]) -> ExitCode {
     }
 }
 
-fn hosted(tool: &str, kinds: &[&'static dyn StoreKind]) -> Result<()> {
+fn hosted(tool: &str, kinds: &[&'static Kind]) -> Result<()> {
     if std::env::args_os().nth(1).is_some() {
         return Err(DriverError::invalid(format!(
             "{tool} takes no arguments: it hosts stores for stowplan, which starts it \

@@ -49,6 +49,11 @@ impl Session {
     /// Does a task and those that follow it, until the store is at rest or the parent is gone; whether
     /// the parent is still there.
     pub(crate) fn serve(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool> {
+        let served = self.served(first, wire);
+        served.map_err(|error| error.of(self.resolved.kind.name()))
+    }
+
+    fn served(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool> {
         let Self { at, resolved } = self;
         if let ToDriver::Remove(_) = first {
             resolved.kind.remove_below(&at.place, &resolved.settings)?;

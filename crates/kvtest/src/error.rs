@@ -15,7 +15,7 @@ pub enum KvtestError {
     Harness(#[from] HarnessError),
     /// A store failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// A store spec does not fit a store.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
@@ -37,6 +37,13 @@ impl KvtestError {
     /// What was asked for is not possible.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         HarnessError::invalid(message).into()
+    }
+}
+
+impl From<StoreError> for KvtestError {
+    /// What names no store is of a database.
+    fn from(error: StoreError) -> Self {
+        Self::Store(error.of("sqlite"))
     }
 }
 

@@ -11,7 +11,7 @@ use stowplan_dataset::temporary::Temporary;
 use stowplan_dataset::{Generator, room};
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
 use stowplan_stores::registry::{self, Resolved};
-use stowplan_stores::{Access, DATABASE_FILE, Key, largest_value};
+use stowplan_stores::{Access, DATABASE_FILE, Key, StoreError, largest_value};
 
 /// After so many bytes the disk is asked to begin writing, so that the sync at the end finds
 /// little left.
@@ -129,7 +129,7 @@ impl Init {
             self.generator.fill(key, 0, &mut value);
             session
                 .insert(Key(key), &value)
-                .map_err(|error| self.broken_off(&error.to_string()))?;
+                .map_err(|error| self.broken_off(error))?;
             let before = made.bytes / WRITEBACK_BYTES;
             made.add(value.len() as u64);
             if made.bytes / WRITEBACK_BYTES > before {
@@ -137,15 +137,14 @@ impl Init {
             }
             watch.progress(key, self.spec.dataset.count);
         }
-        session
-            .commit()
-            .map_err(|error| self.broken_off(&error.to_string()))?;
+        session.commit().map_err(|error| self.broken_off(error))?;
         drop(session);
         connection.close()?;
         Ok(made)
     }
 
-    fn broken_off(&self, error: &str) -> KvtestError {
+    fn broken_off(&self, error: StoreError) -> KvtestError {
+        let error = KvtestError::from(error);
         KvtestError::invalid(format!(
             "{} was not made: {error}; nothing of it was left",
             self.spec.database.display()

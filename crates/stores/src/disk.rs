@@ -47,13 +47,12 @@ pub fn refuse_existing(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// There is nothing, or something else.
-pub fn expect_file(store: &'static str, path: &Path) -> Result<()> {
+pub fn expect_file(path: &Path) -> Result<()> {
     let metadata = fs::symlink_metadata(path).map_err(StoreError::io("open", path))?;
     if metadata.is_file() {
         return Ok(());
     }
     Err(StoreError::engine(
-        store,
         format!("open {}", path.display()),
         "it is not a regular file",
     ))

@@ -8,7 +8,8 @@ use thiserror::Error;
 /// Why a store without a table can do nothing.
 const NO_TABLE: &str = "its table was dropped; create it first";
 
-/// One clear line: what, which one, and where it helps the next step.
+/// One clear line: what, which one, and where it helps the next step. Which store it was, whoever opened the
+/// store adds ([`Self::of`]): a store may be built on another, and hands on what that says.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The operating system refused.
@@ -22,7 +23,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// An engine refused.
-    #[error("{store}: cannot {action}: {detail}")]
+    #[error("{}cannot {action}: {detail}", from(store))]
     Engine {
         /// The store.
         store: &'static str,
@@ -32,7 +33,7 @@ pub enum StoreError {
         detail: String,
     },
     /// The store cannot do that, with the settings it has.
-    #[error("{store} cannot {what}: {why}")]
+    #[error("{} cannot {what}: {why}", if store.is_empty() { "this store" } else { store })]
     Unsupported {
         /// The store.
         store: &'static str,
@@ -42,7 +43,7 @@ pub enum StoreError {
         why: String,
     },
     /// A value is not what it was.
-    #[error("{store}: value {key} is damaged: {detail}")]
+    #[error("{}value {key} is damaged: {detail}", from(store))]
     Damaged {
         /// The store.
         store: &'static str,
@@ -52,7 +53,7 @@ pub enum StoreError {
         detail: String,
     },
     /// A value was to be added under a key that is taken.
-    #[error("{store}: key {key} exists already")]
+    #[error("{}key {key} exists already", from(store))]
     KeyExists {
         /// The store.
         store: &'static str,
@@ -60,7 +61,7 @@ pub enum StoreError {
         key: u64,
     },
     /// Another connection was in the way: undone and tried again, the transaction may succeed.
-    #[error("{store}: cannot {action} now: {detail}")]
+    #[error("{}cannot {action} now: {detail}", from(store))]
     Conflict {
         /// The store.
         store: &'static str,
@@ -77,6 +78,14 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// How a message begins that is of this store.
+fn from(store: &str) -> String {
+    match store {
+        "" => String::new(),
+        store => format!("{store}: "),
+    }
 }
 
 impl StoreError {
@@ -108,7 +117,7 @@ impl StoreError {
         }
     }
 
-    /// The same from `store`, which is built on the store that it came from.
+    /// The same from `store`, where it names none.
     #[must_use]
     pub fn of(mut self, store: &'static str) -> Self {
         match &mut self {
@@ -116,81 +125,64 @@ impl StoreError {
             | Self::Conflict { store: name, .. }
             | Self::Unsupported { store: name, .. }
             | Self::Damaged { store: name, .. }
-            | Self::KeyExists { store: name, .. } => *name = store,
-            Self::Io { .. } | Self::Memory { .. } => {}
-        }
-        self
-    }
-
-    /// What an engine said, to which the adapter adds its store and what was attempted ([`Self::during`]).
-    #[cold]
-    pub fn said(detail: impl ToString) -> Self {
-        Self::engine("", "", detail.to_string())
-    }
-
-    /// The same with the store, and with what was attempted, where it lacks them.
-    #[must_use]
-    pub fn during(mut self, store: &'static str, attempted: impl FnOnce() -> String) -> Self {
-        match &mut self {
-            Self::Engine {
-                store: name,
-                action,
-                ..
+            | Self::KeyExists { store: name, .. }
+                if name.is_empty() =>
+            {
+                *name = store;
             }
-            | Self::Conflict {
-                store: name,
-                action,
-                ..
-            } if name.is_empty() => (*name, *action) = (store, attempted()),
-            Self::KeyExists { store: name, .. } if name.is_empty() => *name = store,
             _ => {}
         }
         self
     }
 
+    /// What an engine said, to which the adapter adds what was attempted ([`Self::during`]).
+    #[cold]
+    pub fn said(detail: impl ToString) -> Self {
+        Self::engine("", detail.to_string())
+    }
+
+    /// The same with what was attempted, where it lacks that.
+    #[must_use]
+    pub fn during(mut self, attempted: impl FnOnce() -> String) -> Self {
+        if let Self::Engine { action, .. } | Self::Conflict { action, .. } = &mut self
+            && action.is_empty()
+        {
+            *action = attempted();
+        }
+        self
+    }
+
     /// An engine refused.
-    pub fn engine(
-        store: &'static str,
-        action: impl Into<String>,
-        detail: impl Into<String>,
-    ) -> Self {
+    pub fn engine(action: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Engine {
-            store,
+            store: "",
             action: action.into(),
             detail: detail.into(),
         }
     }
 
     /// Another connection was in the way.
-    pub fn conflict(
-        store: &'static str,
-        action: impl Into<String>,
-        detail: impl Into<String>,
-    ) -> Self {
+    pub fn conflict(action: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Conflict {
-            store,
+            store: "",
             action: action.into(),
             detail: detail.into(),
         }
     }
 
     /// It cannot do that, with the settings it has.
-    pub fn unsupported(
-        store: &'static str,
-        what: impl Into<String>,
-        why: impl Into<String>,
-    ) -> Self {
+    pub fn unsupported(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self::Unsupported {
-            store,
+            store: "",
             what: what.into(),
             why: why.into(),
         }
     }
 
     /// A value is not what it was.
-    pub fn damaged(store: &'static str, key: Key, detail: impl Into<String>) -> Self {
+    pub fn damaged(key: Key, detail: impl Into<String>) -> Self {
         Self::Damaged {
-            store,
+            store: "",
             key: key.0,
             detail: detail.into(),
         }
@@ -198,14 +190,17 @@ impl StoreError {
 
     /// The key is taken.
     #[must_use]
-    pub fn key_exists(store: &'static str, key: Key) -> Self {
-        Self::KeyExists { store, key: key.0 }
+    pub fn key_exists(key: Key) -> Self {
+        Self::KeyExists {
+            store: "",
+            key: key.0,
+        }
     }
 
     /// The table was dropped, and not made again.
     #[must_use]
-    pub fn no_table(store: &'static str, what: impl Into<String>) -> Self {
-        Self::unsupported(store, what, NO_TABLE)
+    pub fn no_table(what: impl Into<String>) -> Self {
+        Self::unsupported(what, NO_TABLE)
     }
 
     /// The system has no memory left.
@@ -214,6 +209,7 @@ impl StoreError {
         Self::Memory { bytes, source }
     }
 }
+
 /// What was attempted on a key, for the error of an engine: `read key 7`.
 #[cold]
 #[must_use]
@@ -221,19 +217,12 @@ pub fn on_key(action: &str, key: Key) -> String {
     format!("{action} key {key}")
 }
 
-/// For `map_err`: adds the store and what was attempted, where an engine's own error lacks them.
-pub(crate) fn at(
-    store: &'static str,
-    attempted: &'static str,
-) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(store, || attempted.to_owned())
+/// For `map_err`: adds what was attempted, where an engine's own error lacks it.
+pub(crate) fn at(attempted: &'static str) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(|| attempted.to_owned())
 }
 
 /// Does so with the key.
-pub(crate) fn at_key(
-    store: &'static str,
-    attempted: &'static str,
-    key: Key,
-) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(store, || on_key(attempted, key))
+pub(crate) fn at_key(attempted: &'static str, key: Key) -> impl FnOnce(StoreError) -> StoreError {
+    move |error| error.during(|| on_key(attempted, key))
 }

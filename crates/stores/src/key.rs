@@ -102,10 +102,10 @@ impl KeyForm {
     ///
     /// # Errors
     /// They are no key in this form.
-    pub fn native_key(self, store: &'static str, bytes: &[u8]) -> Result<Key> {
+    pub fn native_key(self, bytes: &[u8]) -> Result<Key> {
         match (self, bytes.try_into()) {
             (Self::Integer, Ok(number)) => Ok(Key(u64::from_ne_bytes(number))),
-            _ => self.key(store, bytes),
+            _ => self.key(bytes),
         }
     }
 
@@ -113,14 +113,14 @@ impl KeyForm {
     ///
     /// # Errors
     /// They are no key in this form.
-    pub fn key(self, store: &'static str, bytes: &[u8]) -> Result<Key> {
+    pub fn key(self, bytes: &[u8]) -> Result<Key> {
         let key = match self {
             Self::Integer => bytes.try_into().ok().map(u64::from_be_bytes),
             Self::Text => number(bytes),
         };
         key.map(Key).ok_or_else(|| {
             let detail = format!("'{}' is none of ours", bytes.escape_ascii());
-            StoreError::engine(store, "read a key", detail)
+            StoreError::engine("read a key", detail)
         })
     }
 }
@@ -196,7 +196,7 @@ mod tests {
         other[35] ^= 1;
         for bytes in [&b""[..], b"1234567", &other, &[0xff; 36]] {
             for form in [KeyForm::Integer, KeyForm::Text] {
-                assert!(form.key("here", bytes).is_err(), "{bytes:?}");
+                assert!(form.key(bytes).is_err(), "{bytes:?}");
             }
         }
     }
@@ -206,7 +206,7 @@ mod tests {
         fn a_key_comes_back_from_either_form(key: u64) {
             for form in [KeyForm::Integer, KeyForm::Text] {
                 let bytes = form.bytes(Key(key));
-                prop_assert_eq!(form.key("here", bytes.as_ref()).unwrap(), Key(key));
+                prop_assert_eq!(form.key(bytes.as_ref()).unwrap(), Key(key));
             }
         }
     }

@@ -171,7 +171,7 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// The engine refuses, or has no such thing.
     fn create_table(&self, options: &Self::Options) -> Result<()> {
         let _ = options;
-        Err(no_tables::<Self>("create"))
+        Err(no_tables("create"))
     }
 
     /// Removes the table, as a transaction of its own, and its handle.
@@ -183,14 +183,14 @@ pub trait Engine: Sized + Send + Sync + 'static {
         table: &mut Option<Self::Table<'e>>,
     ) -> Result<()> {
         let _ = (engine, table);
-        Err(no_tables::<Self>("drop"))
+        Err(no_tables("drop"))
     }
 }
 
 #[cold]
-fn no_tables<E: Engine>(action: &str) -> StoreError {
+fn no_tables(action: &str) -> StoreError {
     let what = format!("{action} a table");
-    StoreError::unsupported(E::STORE, what, "it has one, for good")
+    StoreError::unsupported(what, "it has one, for good")
 }
 
 /// What a transaction can be asked.
@@ -243,14 +243,6 @@ pub(crate) fn replaced(was_there: bool, value: &[u8]) -> Found {
     }
 }
 
-/// For `map_err`: the store, and what was attempted in a place, where the engine's own error lacks them.
-fn in_place<E: Engine>(
-    attempted: &'static str,
-    place: &Path,
-) -> impl FnOnce(StoreError) -> StoreError {
-    move |error| error.during(E::STORE, || format!("{attempted} {}", place.display()))
-}
-
 /// What every engine of this kind can do; the rest is said of it.
 #[must_use]
 pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u32) -> Capabilities {
@@ -275,8 +267,8 @@ impl Kind {
             engine: Some(E::version),
             ..Self::new(
                 (E::STORE, E::ABOUT, E::Options::SETTINGS),
-                |settings| E::Options::from_settings(settings).map(|o| E::capabilities(&o)),
-                |directory, settings, new| {
+                &|settings| E::Options::from_settings(settings).map(|o| E::capabilities(&o)),
+                &|directory, settings, new| {
                     let store = KvStore::<E>::new(directory, settings)?;
                     match new {
                         true => store.create()?,
@@ -315,17 +307,17 @@ impl<E: Engine> KvStore<E> {
         let file = E::FILE.map(|file| self.directory.join(file));
         match &file {
             Some(file) if new => disk::refuse_existing(file)?,
-            Some(file) => disk::expect_file(E::STORE, file)?,
+            Some(file) => disk::expect_file(file)?,
             None => {}
         }
         let action = if new { "create" } else { "open" };
         let place = file.as_ref().unwrap_or(&self.directory);
         let opened = E::open(&self.directory, &self.options, new);
-        opened.map_err(in_place::<E>(action, place))
+        opened.map_err(|error| error.during(|| format!("{action} {}", place.display())))
     }
 
     fn create(&self) -> Result<()> {
-        E::close(self.opened(true)?).map_err(at(E::STORE, "close"))?;
+        E::close(self.opened(true)?).map_err(at("close"))?;
         if self.form == KeyForm::Text {
             let marker = self.directory.join(TEXT_MARKER);
             File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
@@ -340,12 +332,10 @@ impl<E: Engine> KvStore<E> {
         self.give_back(self.get()?)?;
         match self.kept_form() {
             kept if kept == self.form => Ok(()),
-            kept => {
-                let detail = format!("its keys are of the form key={}", kept.word());
-                Err(in_place::<E>("open", &self.directory)(StoreError::said(
-                    detail,
-                )))
-            }
+            kept => Err(StoreError::engine(
+                format!("open {}", self.directory.display()),
+                format!("its keys are of the form key={}", kept.word()),
+            )),
         }
     }
 
@@ -363,7 +353,7 @@ impl<E: Engine> KvStore<E> {
 
     fn give_back(&self, engine: Lent<'_, E>) -> Result<()> {
         let closed = self.engine.give_back(engine, E::close);
-        closed.map_err(at(E::STORE, "close"))
+        closed.map_err(at("close"))
     }
 }
 
@@ -397,7 +387,7 @@ impl<E: Engine> Store for KvStore<E> {
         let engine = opened.map_or_else(|| self.get(), Ok)?;
         let done = engine.checkpoint(&self.options);
         self.give_back(engine)?;
-        done.map_err(at(E::STORE, "checkpoint"))
+        done.map_err(at("checkpoint"))
     }
 }
 
@@ -409,9 +399,7 @@ struct KvConnection<'s, E: Engine> {
 impl<E: Engine> Connection for KvConnection<'_, E> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let (engine, options) = (&self.engine, &self.store.options);
-        let table = engine
-            .table(options)
-            .map_err(at(E::STORE, "open the table"))?;
+        let table = engine.table(options).map_err(at("open the table"))?;
         Ok(Box::new(KvSession {
             open: None,
             table,
@@ -422,7 +410,7 @@ impl<E: Engine> Connection for KvConnection<'_, E> {
 
     fn effective_settings(&self) -> Result<Settings> {
         let effective = self.engine.effective_settings(&self.store.options);
-        let mut effective = effective.map_err(at(E::STORE, "read its settings"))?;
+        let mut effective = effective.map_err(at("read its settings"))?;
         if E::Options::SETTINGS.iter().any(|s| s.name == "key") {
             effective.set("key", self.store.kept_form().value());
         }
@@ -445,7 +433,7 @@ struct KvSession<'c, E: Engine> {
 
 impl<'c, E: Engine> KvSession<'c, E> {
     fn table(&mut self) -> Result<&mut E::Table<'c>> {
-        let none = || StoreError::no_table(E::STORE, "use its table");
+        let none = || StoreError::no_table("use its table");
         self.table.as_mut().ok_or_else(none)
     }
 
@@ -455,7 +443,7 @@ impl<'c, E: Engine> KvSession<'c, E> {
             Some((_, txn)) => txn.get(key, show),
             None => engine.get_once(self.table()?, key, show),
         };
-        read.map_err(at_key(E::STORE, "read", key))
+        read.map_err(at_key("read", key))
     }
 
     /// Changes something in the open transaction, or in one of its own, which is committed if there was
@@ -466,7 +454,7 @@ impl<'c, E: Engine> KvSession<'c, E> {
             Some((Access::Write, txn)) => return change(txn),
             Some((Access::Read, _)) => {
                 let why = "the transaction was begun for reading only";
-                return Err(StoreError::unsupported(E::STORE, "write", why));
+                return Err(StoreError::unsupported("write", why));
             }
             None => {}
         }
@@ -479,7 +467,7 @@ impl<'c, E: Engine> KvSession<'c, E> {
     }
 
     fn without_transaction(&self, what: &str) -> Result<()> {
-        refuse! { E::STORE;
+        refuse! {
             self.open.is_some() => what, "a transaction is open; commit it first";
         }
         Ok(())
@@ -509,16 +497,16 @@ impl<E: Engine> Session for KvSession<'_, E> {
         self.without_transaction("begin a transaction")?;
         let engine = self.engine;
         let begun = engine.begin(self.table()?, access);
-        self.open = Some((access, begun.map_err(at(E::STORE, "begin a transaction"))?));
+        self.open = Some((access, begun.map_err(at("begin a transaction"))?));
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.end(true).map_err(at(E::STORE, "commit"))
+        self.end(true).map_err(at("commit"))
     }
 
     fn rollback(&mut self) -> Result<()> {
-        self.end(false).map_err(at(E::STORE, "roll back"))
+        self.end(false).map_err(at("roll back"))
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
@@ -526,7 +514,7 @@ impl<E: Engine> Session for KvSession<'_, E> {
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        refuse! { E::STORE;
+        refuse! {
             !E::LENDS => "read in place", "it copies each value; use delivery copy";
         }
         self.read(key, |value| {
@@ -537,9 +525,9 @@ impl<E: Engine> Session for KvSession<'_, E> {
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         let inserted = self.change(|txn| txn.put(key, value, false));
-        match inserted.map_err(at_key(E::STORE, "insert", key))? {
+        match inserted.map_err(at_key("insert", key))? {
             true => Ok(()),
-            false => Err(StoreError::key_exists(E::STORE, key)),
+            false => Err(StoreError::key_exists(key)),
         }
     }
 
@@ -548,31 +536,31 @@ impl<E: Engine> Session for KvSession<'_, E> {
         if self.open.is_none()
             && let Some(inserted) = engine.insert_several(self.table()?, rows)
         {
-            return inserted.map_err(at(E::STORE, "insert rows"));
+            return inserted.map_err(at("insert rows"));
         }
         let inserted = self.change(|txn| {
             for (key, value) in rows {
                 let inserted = txn.put(*key, value, false);
-                if !inserted.map_err(at_key(E::STORE, "insert", *key))? {
-                    return Err(StoreError::key_exists(E::STORE, *key));
+                if !inserted.map_err(at_key("insert", *key))? {
+                    return Err(StoreError::key_exists(*key));
                 }
             }
             Ok(true)
         });
-        inserted.map(drop).map_err(at(E::STORE, "insert rows"))
+        inserted.map(drop).map_err(at("insert rows"))
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
         let was_there = self.change(|txn| txn.put(key, value, true));
         Ok(replaced(
-            was_there.map_err(at_key(E::STORE, "overwrite", key))?,
+            was_there.map_err(at_key("overwrite", key))?,
             value,
         ))
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
         let deleted = self.change(|txn| txn.remove(key));
-        deleted.map_err(at_key(E::STORE, "delete", key))
+        deleted.map_err(at_key("delete", key))
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
@@ -585,17 +573,15 @@ impl<E: Engine> Session for KvSession<'_, E> {
             None => Ok(0),
         };
         let ended = if alone { self.end(false) } else { Ok(()) };
-        ended
-            .and(scanned)
-            .map_err(at_key(E::STORE, "scan from", from))
+        ended.and(scanned).map_err(at_key("scan from", from))
     }
 
     fn create_table(&mut self) -> Result<()> {
         self.without_transaction("create a table")?;
         let created = self.engine.create_table(self.options);
-        created.map_err(at(E::STORE, "create the table"))?;
+        created.map_err(at("create the table"))?;
         let table = self.engine.table(self.options);
-        self.table = table.map_err(at(E::STORE, "open the table"))?;
+        self.table = table.map_err(at("open the table"))?;
         Ok(())
     }
 
@@ -603,6 +589,6 @@ impl<E: Engine> Session for KvSession<'_, E> {
         self.without_transaction("drop a table")?;
         self.table()?;
         let dropped = E::drop_table(self.engine, &mut self.table);
-        dropped.map_err(at(E::STORE, "drop the table"))
+        dropped.map_err(at("drop the table"))
     }
 }

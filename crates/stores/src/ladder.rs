@@ -1,6 +1,6 @@
 //! Putting ladders together: from the lowest rung up, each with one setting changed.
 
-use crate::StoreKind;
+use crate::Kind;
 use stowplan_model::{Rung, Settings, StoreSpec, Value, WorkloadSpec};
 
 /// What a step should be made of: see [`Rung::isolated`].
@@ -30,7 +30,7 @@ pub(crate) use steps;
 
 /// A ladder under construction.
 pub(crate) struct Climb<'w> {
-    kind: &'static dyn StoreKind,
+    kind: &'static Kind,
     whole: &'w Settings,
     /// The settings of the rung that was reached.
     now: Settings,
@@ -43,7 +43,7 @@ impl<'w> Climb<'w> {
     /// settings of the whole as far as they are not set otherwise.
     pub(crate) fn from(
         (read, step, isolated): (&str, &str, Isolated),
-        kind: &'static dyn StoreKind,
+        kind: &'static Kind,
         whole: &'w Settings,
     ) -> Self {
         let floor = StoreSpec {
@@ -135,7 +135,7 @@ impl<'w> Climb<'w> {
 }
 
 /// The spec of a store that says no more than it has to.
-fn spec(kind: &dyn StoreKind, settings: &Settings) -> StoreSpec {
+fn spec(kind: &Kind, settings: &Settings) -> StoreSpec {
     let described = kind.settings().iter();
     let told = described.filter_map(|setting| {
         let value = settings.get(setting.name)?;

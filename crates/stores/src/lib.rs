@@ -55,7 +55,7 @@ pub use sqlite::{
     COMMITS_COUNTED, DATABASE_FILE, FIND_TABLE, failed as sqlite_failed, largest_value, randomness,
 };
 pub use store::{
-    Access, Connection, Counters, Found, Kind, PageFill, Session, Store, StoreKind, Visit, claim,
+    Access, Connection, Counters, Found, Kind, PageFill, Session, Store, Visit, claim,
 };
 pub use stowplan_model::Pieces;
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};

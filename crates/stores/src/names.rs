@@ -29,23 +29,18 @@ impl Names {
     ///
     /// # Errors
     /// There are none, or the file is damaged.
-    pub(crate) fn of(
-        store: &'static str,
-        directory: &Path,
-        wanted: bool,
-    ) -> Result<Option<Arc<Self>>> {
+    pub(crate) fn of(directory: &Path, wanted: bool) -> Result<Option<Arc<Self>>> {
         if !wanted {
             return Ok(None);
         }
         let path = beside(directory);
-        refuse! { store;
+        refuse! {
             !path.exists() => "keep values under their names (names=on)",
                 "the dataset has no names; it has them where it is made from a directory (from = \"DIR\")";
         }
         let names = names::Names::open(&path);
-        let names = names.map_err(|error| {
-            StoreError::engine(store, "read the names of values", error.to_string())
-        })?;
+        let names = names
+            .map_err(|error| StoreError::engine("read the names of values", error.to_string()))?;
         Ok(Some(Arc::new(Self(names))))
     }
 
@@ -79,11 +74,11 @@ mod tests {
     fn keys_have_their_names_and_those_that_are_added_have_others_and_both_are_found_again() {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("store");
-        let refused = Names::of("files", &store, true).unwrap_err().to_string();
+        let refused = Names::of(&store, true).unwrap_err().to_string();
         assert!(refused.contains("the dataset has no names"), "{refused}");
         names::write(&beside(&store), [&b"a/b"[..], b"c"].into_iter()).unwrap();
-        assert!(Names::of("files", &store, false).unwrap().is_none());
-        let names = Names::of("files", &store, true).unwrap().unwrap();
+        assert!(Names::of(&store, false).unwrap().is_none());
+        let names = Names::of(&store, true).unwrap().unwrap();
         assert_eq!(names.name(Key(2)), Some(c"c"));
         assert_eq!((names.name(Key(0)), names.name(Key(3))), (None, None));
         for key in [3, u64::MAX] {

@@ -195,16 +195,16 @@ impl<T: OptionValue> Described<T> {
         typed.ok_or_else(|| {
             let value = value.map_or_else(String::new, |value| value.to_string());
             let (what, why) = (format!("have {name}={value}"), setting.accepts());
-            StoreError::unsupported("this store", what, format!("it is {why}"))
+            StoreError::unsupported(what, format!("it is {why}"))
         })
     }
 }
 
 /// Refuses the first thing that is there and cannot be: `is_there => "what it cannot", "why, and what would do";`.
 macro_rules! refuse {
-    ($store:expr; $($is_there:expr => $what:expr, $why:expr;)+) => {
+    ($($is_there:expr => $what:expr, $why:expr;)+) => {
         $(if $is_there {
-            return Err(crate::StoreError::unsupported($store, $what, $why));
+            return Err(crate::StoreError::unsupported($what, $why));
         })+
     };
 }

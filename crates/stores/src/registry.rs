@@ -1,6 +1,6 @@
 //! Which stores there are, and from a store spec to a store with settings.
 
-use crate::{StoreError, StoreKind};
+use crate::{Kind, StoreError};
 use std::fmt;
 use stowplan_model::{
     Capabilities, Setting, SettingError, SettingKind, Settings, StoreSpec, suggestion,
@@ -31,9 +31,9 @@ pub static BUILT_IN: Kinds<'static> = Kinds {
 /// The kinds of stores that a program hosts.
 #[derive(Clone, Copy)]
 pub struct Kinds<'k> {
-    listed: &'k [&'static dyn StoreKind],
+    listed: &'k [&'static Kind],
     /// They exist for the harness itself: found by name, never listed.
-    hidden: &'k [&'static dyn StoreKind],
+    hidden: &'k [&'static Kind],
 }
 
 /// The setting that gets the memory budget where a spec does not give it.
@@ -74,7 +74,7 @@ pub enum ResolveError {
 #[derive(Clone)]
 pub struct Resolved {
     /// The kind of store.
-    pub kind: &'static dyn StoreKind,
+    pub kind: &'static Kind,
     /// Every setting of the kind.
     pub settings: Settings,
     /// What the kind can do with these settings.
@@ -90,7 +90,7 @@ impl fmt::Debug for Resolved {
 impl<'k> Kinds<'k> {
     /// These, and the store by which it is measured what a driver costs.
     #[must_use]
-    pub const fn of(listed: &'k [&'static dyn StoreKind]) -> Self {
+    pub const fn of(listed: &'k [&'static Kind]) -> Self {
         Self {
             listed,
             hidden: &[crate::probe::NULL],
@@ -98,7 +98,7 @@ impl<'k> Kinds<'k> {
     }
 
     /// All of them, those that are listed first.
-    pub fn every(self) -> impl Iterator<Item = &'static dyn StoreKind> {
+    pub fn every(self) -> impl Iterator<Item = &'static Kind> {
         self.listed.iter().chain(self.hidden).copied()
     }
 
@@ -106,7 +106,7 @@ impl<'k> Kinds<'k> {
     ///
     /// # Errors
     /// There is none; the message names the nearest one.
-    pub fn find(self, name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
+    pub fn find(self, name: &str) -> Result<&'static Kind, ResolveError> {
         let known = || self.listed.iter().map(|kind| kind.name());
         let unknown = || ResolveError::UnknownStore {
             name: name.to_owned(),
@@ -130,7 +130,7 @@ impl<'k> Kinds<'k> {
 }
 
 /// The stores that are built in and listed, in the order of listing.
-pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
+pub fn all() -> impl Iterator<Item = &'static Kind> {
     BUILT_IN.listed.iter().copied()
 }
 
@@ -138,7 +138,7 @@ pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
 ///
 /// # Errors
 /// As there.
-pub fn find(name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
+pub fn find(name: &str) -> Result<&'static Kind, ResolveError> {
     BUILT_IN.find(name)
 }
 
@@ -155,7 +155,7 @@ pub fn resolve(spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, Resolve
 /// # Errors
 /// An unknown setting, a value that is not accepted, or settings that exclude each other.
 pub(crate) fn resolve_kind(
-    kind: &'static dyn StoreKind,
+    kind: &'static Kind,
     spec: &StoreSpec,
     memory_budget: u64,
 ) -> Result<Resolved, ResolveError> {
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn every_store_that_is_listed_keeps_its_values() {
-        assert!(all().all(StoreKind::keeps_values));
+        assert!(all().all(Kind::keeps_values));
         assert!(!find("primitive").unwrap().keeps_values());
     }
 

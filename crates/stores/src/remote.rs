@@ -101,7 +101,7 @@ pub trait Remote: Rows + Sized + 'static {
     fn end(&mut self, kept: bool) -> Result<()> {
         let why = "it has no transactions that could be undone";
         kept.then_some(())
-            .ok_or_else(|| StoreError::unsupported(Self::STORE, "roll back", why))
+            .ok_or_else(|| StoreError::unsupported("roll back", why))
     }
 
     /// Adds a value that is new, as [`Session::insert`].
@@ -111,7 +111,7 @@ pub trait Remote: Rows + Sized + 'static {
     fn add(&mut self, key: Key, value: &[u8]) -> Result<()> {
         match self.put(key, value, false)? {
             true => Ok(()),
-            false => Err(StoreError::key_exists(Self::STORE, key)),
+            false => Err(StoreError::key_exists(key)),
         }
     }
 
@@ -149,14 +149,9 @@ pub fn capabilities() -> Capabilities {
 /// # Errors
 /// There is no such variable, or what it holds is not the URL of `what`. Nothing of it is told: that could
 /// be a part of the password.
-pub fn address<T>(
-    store: &'static str,
-    setting: &str,
-    what: &str,
-    read: impl FnOnce(&str) -> Option<T>,
-) -> Result<T> {
+pub fn address<T>(setting: &str, what: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<T> {
     let name = setting.strip_prefix('$').unwrap_or(setting);
-    let failed = |why: String| StoreError::engine(store, "find its server", why);
+    let failed = |why: String| StoreError::engine("find its server", why);
     let url = std::env::var(name).map_err(|_| {
         failed(format!(
             "the environment variable {name} is not set; it holds the server's URL (docs/servers.md)"
@@ -168,9 +163,9 @@ pub fn address<T>(
 /// A server that has not answered within the setting `timeout`.
 #[cold]
 #[must_use]
-pub fn no_answer(store: &'static str, action: &str, timeout: u64) -> StoreError {
+pub fn no_answer(action: &str, timeout: u64) -> StoreError {
     let why = format!("the server did not answer within {timeout} s");
-    StoreError::engine(store, action, why)
+    StoreError::engine(action, why)
 }
 
 impl Kind {
@@ -182,8 +177,8 @@ impl Kind {
             remove_below: Some(remove_below::<R>),
             ..Self::new(
                 (R::STORE, R::ABOUT, R::Options::SETTINGS),
-                |settings| R::Options::from_settings(settings).map(|o| R::capabilities(&o)),
-                |directory, settings, new| {
+                &|settings| R::Options::from_settings(settings).map(|o| R::capabilities(&o)),
+                &|directory, settings, new| {
                     let options = R::Options::from_settings(settings)?;
                     let name = match new {
                         true => create::<R>(directory, &options)?,

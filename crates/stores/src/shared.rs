@@ -3,9 +3,10 @@
 //! its files could not be made cold.
 
 use crate::Result;
+use parking_lot::Mutex;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// An engine that is open while there are connections. See the module.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl<T> Shared<T> {
     /// # Errors
     /// Those of `open`.
     pub fn get(&self, open: impl FnOnce() -> Result<T>) -> Result<Lent<'_, T>> {
-        let mut slot = self.lock();
+        let mut slot = self.0.lock();
         if let Some(engine) = slot.upgrade() {
             return Ok(self.lent(engine));
         }
@@ -49,7 +50,7 @@ impl<T> Shared<T> {
 
     /// The engine, if it is open.
     pub(crate) fn opened(&self) -> Option<Lent<'_, T>> {
-        let engine = self.lock().upgrade()?;
+        let engine = self.0.lock().upgrade()?;
         Some(self.lent(engine))
     }
 
@@ -62,7 +63,7 @@ impl<T> Shared<T> {
         engine: Lent<'_, T>,
         close: impl FnOnce(T) -> Result<()>,
     ) -> Result<()> {
-        let _slot = self.lock();
+        let _slot = self.0.lock();
         Arc::into_inner(engine.into_engine()).map_or(Ok(()), close)
     }
 
@@ -72,18 +73,13 @@ impl<T> Shared<T> {
             engine: ManuallyDrop::new(engine),
         }
     }
-
-    /// The slot only ever changes as a whole, so one that a panic left is sound.
-    fn lock(&self) -> MutexGuard<'_, Weak<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<T> Lent<'_, T> {
     /// Runs `work` if no other connection has the engine, and keeps others from getting it
     /// meanwhile. `work` must not get or give back one itself.
     pub fn alone<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
-        let _slot = self.shared.lock();
+        let _slot = self.shared.0.lock();
         (Arc::strong_count(&self.engine) == 1).then(work)
     }
 
@@ -106,7 +102,7 @@ impl<T> Deref for Lent<'_, T> {
 impl<T> Drop for Lent<'_, T> {
     #[expect(unsafe_code, reason = "the engine is dropped while the slot is locked")]
     fn drop(&mut self) {
-        let _slot = self.shared.lock();
+        let _slot = self.shared.0.lock();
         // SAFETY: this is dropped once, and then not used.
         unsafe { ManuallyDrop::drop(&mut self.engine) };
     }

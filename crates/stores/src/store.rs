@@ -1,4 +1,4 @@
-//! The traits that every store implements.
+//! The traits that every store implements, and the kinds of them.
 
 use crate::{Buffer, Key, Result, StoreError};
 use std::collections::BTreeMap;
@@ -8,78 +8,11 @@ use stowplan_model::{
     Settings, Workload,
 };
 
-/// A kind of store: what the registry lists.
-pub trait StoreKind: Sync {
-    /// Its name in store specs.
-    fn name(&self) -> &'static str;
+/// Opens a store, or makes it if it is to be new.
+type Open = dyn Fn(&Path, &Settings, bool) -> Result<Box<dyn Store>> + Sync;
 
-    /// What it is, in a sentence.
-    fn about(&self) -> &'static str;
-
-    /// Its settings, from which parsing, help and validation follow.
-    fn settings(&self) -> &'static [Setting];
-
-    /// The engine's name, version and build options, if there is an engine.
-    fn engine(&self) -> Option<(&'static str, String)> {
-        None
-    }
-
-    /// Whether each connection has a `cache` of its own: several share the memory budget.
-    fn cache_per_connection(&self) -> bool {
-        false
-    }
-
-    /// Whether its data lies with a server and not in its place.
-    fn lies_elsewhere(&self) -> bool {
-        false
-    }
-
-    /// Whether an operation hands out or keeps the values. Only a store that measures a part of
-    /// what others do does not: nobody can check what it read or wrote, and it can only be a part
-    /// of a ladder.
-    fn keeps_values(&self) -> bool {
-        true
-    }
-
-    /// The cells that take an operation of this workload on a store of these settings apart, from
-    /// the bottom up: each does one step more than the one below it, and the last one is that
-    /// store under that workload. Empty where nobody has described the steps.
-    fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
-        let _ = (settings, workload);
-        Vec::new()
-    }
-
-    /// What it can do with these settings.
-    ///
-    /// # Errors
-    /// Settings that exclude each other; the message names them and what would do.
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities>;
-
-    /// Makes an empty store in `directory`, which exists and is empty.
-    ///
-    /// # Errors
-    /// The engine or the file system refuses.
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>>;
-
-    /// Opens what [`Self::create`] made, perhaps with other settings that do not shape the
-    /// layout.
-    ///
-    /// # Errors
-    /// There is no such store in `directory`, or the engine or the file system refuses.
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>>;
-
-    /// Removes what lies elsewhere (on a server) of stores that were made in or below `directory`.
-    ///
-    /// # Errors
-    /// The server refuses.
-    fn remove_below(&self, directory: &Path, settings: &Settings) -> Result<()> {
-        let _ = (directory, settings);
-        Ok(())
-    }
-}
-
-/// A kind of store as a table of its parts; of an engine it is made by [`Kind::of_engine`], of a server's
-/// store by [`Kind::of_server`].
+/// A kind of store, which the registry lists: a table of its parts. Of an engine it is made by
+/// [`Kind::of_engine`], of a server's store by [`Kind::of_server`].
 #[derive(Clone, Copy)]
 pub struct Kind {
     pub(crate) name: &'static str,
@@ -88,9 +21,8 @@ pub struct Kind {
     pub(crate) engine: Option<fn() -> (&'static str, String)>,
     pub(crate) cache_per_connection: bool,
     pub(crate) keeps_values: bool,
-    pub(crate) capabilities: fn(&Settings) -> Result<Capabilities>,
-    /// Opens a store, or makes it if it is to be new.
-    pub(crate) open: fn(&Path, &Settings, bool) -> Result<Box<dyn Store>>,
+    pub(crate) capabilities: &'static (dyn Fn(&Settings) -> Result<Capabilities> + Sync),
+    pub(crate) open: &'static Open,
     pub(crate) ladder: fn(&Settings, &Workload) -> Vec<Rung>,
     /// Removes what lies elsewhere, where something does.
     pub(crate) remove_below: Option<fn(&Path, &Settings) -> Result<()>>,
@@ -98,10 +30,11 @@ pub struct Kind {
 
 impl Kind {
     /// Makes a kind of what every kind says; the rest is as most have it.
-    pub(crate) const fn new(
+    #[must_use]
+    pub const fn new(
         (name, about, settings): (&'static str, &'static str, &'static [Setting]),
-        capabilities: fn(&Settings) -> Result<Capabilities>,
-        open: fn(&Path, &Settings, bool) -> Result<Box<dyn Store>>,
+        capabilities: &'static (dyn Fn(&Settings) -> Result<Capabilities> + Sync),
+        open: &'static Open,
     ) -> Self {
         Self {
             name,
@@ -116,56 +49,95 @@ impl Kind {
             remove_below: None,
         }
     }
-}
 
-impl StoreKind for Kind {
-    fn name(&self) -> &'static str {
+    /// Its name in store specs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
         self.name
     }
 
-    fn about(&self) -> &'static str {
+    /// What it is, in a sentence.
+    #[must_use]
+    pub fn about(&self) -> &'static str {
         self.about
     }
 
-    fn settings(&self) -> &'static [Setting] {
+    /// Its settings, from which parsing, help and validation follow.
+    #[must_use]
+    pub fn settings(&self) -> &'static [Setting] {
         self.settings
     }
 
-    fn engine(&self) -> Option<(&'static str, String)> {
+    /// The engine's name, version and build options, if there is an engine.
+    #[must_use]
+    pub fn engine(&self) -> Option<(&'static str, String)> {
         self.engine.map(|engine| engine())
     }
 
-    fn cache_per_connection(&self) -> bool {
+    /// Whether each connection has a `cache` of its own: several share the memory budget.
+    #[must_use]
+    pub fn cache_per_connection(&self) -> bool {
         self.cache_per_connection
     }
 
-    fn lies_elsewhere(&self) -> bool {
+    /// Whether its data lies with a server and not in its place.
+    #[must_use]
+    pub fn lies_elsewhere(&self) -> bool {
         self.remove_below.is_some()
     }
 
-    fn keeps_values(&self) -> bool {
+    /// Whether an operation hands out or keeps the values. Only a store that measures a part of
+    /// what others do does not: nobody can check what it read or wrote, and it can only be a part
+    /// of a ladder.
+    #[must_use]
+    pub fn keeps_values(&self) -> bool {
         self.keeps_values
     }
 
-    fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
+    /// The cells that take an operation of this workload on a store of these settings apart, from
+    /// the bottom up: each does one step more than the one below it, and the last one is that
+    /// store under that workload. Empty where nobody has described the steps.
+    #[must_use]
+    pub fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
         (self.ladder)(settings, workload)
     }
 
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        (self.capabilities)(settings)
+    /// What it can do with these settings.
+    ///
+    /// # Errors
+    /// Settings that exclude each other; the message names them and what would do.
+    pub fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        self.ours((self.capabilities)(settings))
     }
 
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        (self.open)(directory, settings, true)
+    /// Makes an empty store in `directory`, which exists and is empty.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    pub fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        self.ours((self.open)(directory, settings, true))
     }
 
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        (self.open)(directory, settings, false)
+    /// Opens what [`Self::create`] made, perhaps with other settings that do not shape the
+    /// layout.
+    ///
+    /// # Errors
+    /// There is no such store in `directory`, or the engine or the file system refuses.
+    pub fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        self.ours((self.open)(directory, settings, false))
     }
 
-    fn remove_below(&self, directory: &Path, settings: &Settings) -> Result<()> {
-        self.remove_below
-            .map_or(Ok(()), |remove| remove(directory, settings))
+    /// Removes what lies elsewhere (on a server) of stores that were made in or below `directory`.
+    ///
+    /// # Errors
+    /// The server refuses.
+    pub fn remove_below(&self, directory: &Path, settings: &Settings) -> Result<()> {
+        let removed = self.remove_below.map(|remove| remove(directory, settings));
+        self.ours(removed.unwrap_or(Ok(())))
+    }
+
+    fn ours<T>(&self, outcome: Result<T>) -> Result<T> {
+        outcome.map_err(|error| error.of(self.name))
     }
 }
 
@@ -243,7 +215,7 @@ pub trait Connection {
     fn session(&mut self) -> Result<Box<dyn Session + '_>>;
 
     /// Settings as the engine itself reports them after opening, under the names of
-    /// [`StoreKind::settings`] as far as it reports them.
+    /// [`Kind::settings`] as far as it reports them.
     ///
     /// # Errors
     /// The engine refuses.
@@ -434,7 +406,7 @@ pub trait Session {
 
 #[cold]
 fn lacks(what: &str, why: &str) -> StoreError {
-    StoreError::unsupported("this store", what, why)
+    StoreError::unsupported(what, why)
 }
 
 /// A connection that keeps nothing between sessions, of a store that checks in what it wrote when it is

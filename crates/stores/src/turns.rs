@@ -5,66 +5,31 @@
 //! is done.
 
 use crate::{Result, StoreError};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::time::Duration;
 
 pub(crate) struct Turns {
-    store: &'static str,
-    state: Mutex<State>,
-    freed: Condvar,
+    turn: Mutex<()>,
     /// How long one waits. Without a limit, a thread with two connections could wait for itself.
     patience: Duration,
 }
 
-#[derive(Default)]
-struct State {
-    taken: bool,
-    /// A wake-up is a system call, where nobody waits too.
-    waiting: usize,
-}
-
 /// Ends when it is dropped.
-pub(crate) struct Turn<'t>(&'t Turns);
+pub(crate) type Turn<'t> = MutexGuard<'t, ()>;
 
 impl Turns {
-    pub(crate) fn of(store: &'static str, patience: Duration) -> Self {
+    pub(crate) fn of(patience: Duration) -> Self {
         Self {
-            store,
-            state: Mutex::default(),
-            freed: Condvar::new(),
+            turn: Mutex::new(()),
             patience,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for the turn; a conflict if it does not come in time.
     pub(crate) fn take(&self) -> Result<Turn<'_>> {
-        let mut state = self.lock();
-        if state.taken {
-            state.waiting += 1;
-            let still = |state: &mut State| state.taken;
-            let waited = self.freed.wait_timeout_while(state, self.patience, still);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            state.waiting -= 1;
-        }
-        if state.taken {
-            let why = "another connection has a transaction open";
-            return Err(StoreError::conflict(self.store, "write", why));
-        }
-        state.taken = true;
-        Ok(Turn(self))
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.taken = false;
-        if state.waiting > 0 {
-            self.0.freed.notify_one();
-        }
+        let taken = self.turn.try_lock_for(self.patience);
+        taken.ok_or_else(|| {
+            StoreError::conflict("write", "another connection has a transaction open")
+        })
     }
 }

@@ -15,7 +15,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use stowplan_stores::{StoreKind, registry};
+use stowplan_stores::{Kind, registry};
 
 /// The first line of every page: what begins with it may be replaced.
 const MARK: &str = r#".\" Made by 'stowplan man'."#;
@@ -75,7 +75,7 @@ pub(crate) fn completions(options: &CompletionsOptions) -> Exit {
 
 /// Arguments whose values have names: the verb, the argument, and the names.
 fn named() -> [(&'static str, &'static str, Vec<&'static str>); 8] {
-    let stores: Vec<&str> = registry::all().map(StoreKind::name).collect();
+    let stores: Vec<&str> = registry::all().map(Kind::name).collect();
     let studies: Vec<&str> = studies::names().collect();
     [
         ("man", "verb", PAGES.iter().map(String::as_str).collect()),

@@ -164,7 +164,7 @@ impl Rows for Txn<'_> {
         }
         let (form, start) = (self.form, self.form.native(from));
         let (mut visited, mut strange) = (0, None);
-        let mut show = |key: &[u8], value: &[u8]| match form.native_key(STORE, key) {
+        let mut show = |key: &[u8], value: &[u8]| match form.native_key(key) {
             Ok(key) => {
                 visit(key, value);
                 visited += 1;

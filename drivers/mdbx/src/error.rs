@@ -12,7 +12,7 @@ impl From<Code> for StoreError {
                 Self::said("the database has reached its largest size; raise the setting max_size")
             }
             Code::UNDONE => Self::said("the transaction was undone because of an earlier error"),
-            Code::BUSY => Self::conflict("", "", code.to_string()),
+            Code::BUSY => Self::conflict("", code.to_string()),
             code => Self::said(code),
         }
     }

@@ -13,13 +13,13 @@ mod options;
 mod tests;
 
 use environment::Environment;
-use stowplan_stores::{Kind, StoreKind};
+use stowplan_stores::Kind;
 
 const STORE: &str = "mdbx";
 
 /// The file of the database, so named by libmdbx.
 const DATA_FILE: &str = "mdbx.dat";
 
-static KIND: &dyn StoreKind = &Kind::of_engine::<Environment>();
+static KIND: &Kind = &Kind::of_engine::<Environment>();
 
 stowplan_driver::main!(KIND);

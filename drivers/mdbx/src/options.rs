@@ -1,6 +1,5 @@
 //! The settings of the store, and what they mean to libmdbx.
 
-use crate::STORE;
 use crate::environment::Info;
 use stowplan_model::{Durability, DurabilityClaim, Settings};
 use stowplan_stores::options::{OptionValue as _, bytes, flag};
@@ -69,7 +68,6 @@ impl Options {
             return Ok(());
         }
         Err(StoreError::unsupported(
-            STORE,
             format!(
                 "have {} bytes of pages of {}",
                 self.max_size, self.page_size

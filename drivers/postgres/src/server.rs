@@ -51,18 +51,18 @@ pub(crate) fn failed(action: &str, error: &Error) -> StoreError {
     let said = said.or_else(|| Some(format!("{error}: {}", error.source()?)));
     let said = said.unwrap_or_else(|| error.to_string());
     match error.code() {
-        Some(code) if *code == SqlState::UNDEFINED_TABLE => StoreError::no_table(STORE, action),
+        Some(code) if *code == SqlState::UNDEFINED_TABLE => StoreError::no_table(action),
         Some(code)
             if *code == SqlState::T_R_SERIALIZATION_FAILURE
                 || *code == SqlState::T_R_DEADLOCK_DETECTED =>
         {
-            StoreError::conflict(STORE, action, said)
+            StoreError::conflict(action, said)
         }
         // Not in the words of this machine's file system, which need not be the one that is full.
         Some(code) if *code == SqlState::DISK_FULL => {
-            StoreError::engine(STORE, action, "the server's disk is full")
+            StoreError::engine(action, "the server's disk is full")
         }
-        _ => StoreError::engine(STORE, action, said),
+        _ => StoreError::engine(action, said),
     }
 }
 
@@ -99,7 +99,7 @@ fn within<T>(
     let limit = Duration::from_secs(options.timeout);
     match runtime.block_on(async { tokio::time::timeout(limit, answer).await }) {
         Ok(answer) => answer.map_err(|error| failed(action, &error)),
-        Err(_) => Err(remote::no_answer(STORE, action, options.timeout)),
+        Err(_) => Err(remote::no_answer(action, options.timeout)),
     }
 }
 
@@ -124,9 +124,9 @@ impl Remote for Server {
 
     fn connect(options: &Options, name: &str, effective: &mut Settings) -> Result<Self> {
         let config = |url: &str| Config::from_str(url).ok();
-        let config = remote::address(STORE, options.url, "a PostgreSQL server", config)?;
+        let config = remote::address(options.url, "a PostgreSQL server", config)?;
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|e| StoreError::engine(STORE, "connect", e.to_string()))?;
+        let runtime = runtime.map_err(|e| StoreError::engine("connect", e.to_string()))?;
         let client = within(&runtime, *options, "connect to the server", async {
             let (client, connection) = config.connect(NoTls).await?;
             tokio::spawn(connection);
@@ -149,7 +149,7 @@ impl Remote for Server {
             if ["fsync", "full_page_writes"].contains(&shown) && value == "off" {
                 let why =
                     format!("it has {shown}=off: a power cut may damage all of it; set it on");
-                return Err(StoreError::engine(STORE, "use the server", why));
+                return Err(StoreError::engine("use the server", why));
             }
             effective.set(shown, Value::Word(value));
         }

@@ -29,12 +29,12 @@ pub(crate) struct Server {
 #[cold]
 fn failed(action: &str, error: &RedisError, options: Options) -> StoreError {
     match error.is_timeout() {
-        true => remote::no_answer(STORE, action, options.timeout),
+        true => remote::no_answer(action, options.timeout),
         // Not in the words of this machine's file system, which need not be the one that is full.
         false => {
             let said = error.to_string();
             let said = said.replace("No space left on device", "the server's disk is full");
-            StoreError::engine(STORE, action, said)
+            StoreError::engine(action, said)
         }
     }
 }
@@ -71,11 +71,11 @@ impl Server {
             let why = format!(
                 "it has appendfsync={policy}, not {wanted}: give the store that setting, or the server"
             );
-            return Err(StoreError::engine(STORE, "use the server", why));
+            return Err(StoreError::engine("use the server", why));
         }
         if policy == "always" && self.config("no-appendfsync-on-rewrite")? == "yes" {
             let why = "it does not sync while it rewrites its file (no-appendfsync-on-rewrite=yes)";
-            return Err(StoreError::engine(STORE, "use the server", why));
+            return Err(StoreError::engine("use the server", why));
         }
         effective.set("appendfsync", Value::Word(policy));
         let about: String = self.ask("ask for its version", cmd("INFO").arg("server"))?;
@@ -131,7 +131,7 @@ impl Remote for Server {
 
     fn connect(options: &Options, name: &str, effective: &mut Settings) -> Result<Self> {
         let info = |url: &str| url.into_connection_info().ok();
-        let info = remote::address(STORE, options.url, "a Redis server without TLS", info)?;
+        let info = remote::address(options.url, "a Redis server without TLS", info)?;
         let limit = Duration::from_secs(options.timeout);
         let refused = |error: RedisError| failed("connect to the server", &error, *options);
         // A value of several segments would wait for the server's delayed acknowledgement.
@@ -187,7 +187,7 @@ impl Remote for Server {
         }
         let told: Vec<Option<String>> = self.ask_all("load", &all)?;
         match told.iter().zip(rows).find(|(set, _)| set.is_none()) {
-            Some((_, (key, _))) => Err(StoreError::key_exists(STORE, *key)),
+            Some((_, (key, _))) => Err(StoreError::key_exists(*key)),
             None => Ok(()),
         }
     }
@@ -202,7 +202,7 @@ impl Rows for Server {
 
     fn scan(&mut self, _: Key, _: usize, _: &mut Visit<'_>) -> Result<usize> {
         let why = "its keys have no order";
-        Err(StoreError::unsupported(STORE, "scan", why))
+        Err(StoreError::unsupported("scan", why))
     }
 
     /// SET where the key is there (XX) or is not (NX).

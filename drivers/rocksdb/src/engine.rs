@@ -213,7 +213,7 @@ impl Engine for OpenDatabase {
 
     fn effective_settings(&self, _: &Options) -> Result<Settings> {
         let family = self.database.cf_handle(FAMILY);
-        let family = family.ok_or_else(|| StoreError::no_table(STORE, "read settings"))?;
+        let family = family.ok_or_else(|| StoreError::no_table("read settings"))?;
         let capacity = self
             .database
             .property_int_value_cf(&family, properties::BLOCK_CACHE_CAPACITY);
@@ -297,7 +297,7 @@ macro_rules! visited {
             };
             let read: Result<()> = $read(key);
             read?;
-            $visit($self.form.key(STORE, key)?, value);
+            $visit($self.form.key(key)?, value);
             visited += 1;
             if visited < $limit {
                 items.next();

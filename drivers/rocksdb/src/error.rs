@@ -13,7 +13,7 @@ impl<T> Said<T> for std::result::Result<T, Error> {
         self.map_err(|error| match error.kind() {
             // Another transaction wrote, or may have written, what this one read.
             ErrorKind::Busy | ErrorKind::TryAgain | ErrorKind::TimedOut | ErrorKind::Aborted => {
-                StoreError::conflict("", "", error.to_string())
+                StoreError::conflict("", error.to_string())
             }
             _ => StoreError::said(error),
         })

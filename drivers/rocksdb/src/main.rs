@@ -11,13 +11,13 @@ mod tests;
 
 use engine::OpenDatabase;
 use rocksdb::{MultiThreaded, OptimisticTransactionDB};
-use stowplan_stores::{Kind, StoreKind};
+use stowplan_stores::Kind;
 
 const STORE: &str = "rocksdb";
 
 /// Column families come and go by a shared reference.
 type Database = OptimisticTransactionDB<MultiThreaded>;
 
-static KIND: &dyn StoreKind = &Kind::of_engine::<OpenDatabase>();
+static KIND: &Kind = &Kind::of_engine::<OpenDatabase>();
 
 stowplan_driver::main!(KIND);

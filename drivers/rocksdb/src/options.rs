@@ -1,6 +1,5 @@
 //! The settings of the store, and what they mean to RocksDB.
 
-use crate::STORE;
 use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, WriteOptions};
 use std::path::{Path, PathBuf};
 use stowplan_model::{Durability, DurabilityClaim, Settings, Value};
@@ -82,7 +81,6 @@ impl Options {
             return Ok(());
         }
         Err(StoreError::unsupported(
-            STORE,
             "combine sync=on with wal=off",
             "only a log can be synced; use wal=on",
         ))
@@ -198,7 +196,7 @@ fn newest_options(path: &Path) -> Result<PathBuf> {
         .map(|(_, name)| path.join(name))
         .ok_or_else(|| {
             let detail = format!("there is no file of options in {}", path.display());
-            StoreError::engine(STORE, "read settings", detail)
+            StoreError::engine("read settings", detail)
         })
 }
 

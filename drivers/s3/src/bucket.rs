@@ -44,7 +44,7 @@ type Answer = Response<ureq::Body>;
 
 #[cold]
 fn failed(action: &str, why: impl Into<String>) -> StoreError {
-    StoreError::engine(STORE, action, why)
+    StoreError::engine(action, why)
 }
 
 /// The bucket of a URL, and who asks. Nothing of it is told where it is wrong: that could be the secret.
@@ -98,7 +98,7 @@ impl Server {
         let mut answer = match request.and_then(|request| self.agent.run(request)) {
             Ok(answer) => answer,
             Err(ureq::Error::Timeout(_)) => {
-                return Err(remote::no_answer(STORE, name, self.options.timeout));
+                return Err(remote::no_answer(name, self.options.timeout));
             }
             Err(error) => return Err(failed(name, without_query(&error.to_string()))),
         };
@@ -278,7 +278,7 @@ impl Remote for Server {
     }
 
     fn connect(options: &Options, name: &str, effective: &mut Settings) -> Result<Self> {
-        let (bucket, credentials) = remote::address(STORE, options.url, "a bucket", bucket_of)?;
+        let (bucket, credentials) = remote::address(options.url, "a bucket", bucket_of)?;
         let limit = Duration::from_secs(options.timeout);
         // The environment's proxy would be measured as well.
         let config = Agent::config_builder()

@@ -7,10 +7,10 @@ mod bucket;
 mod options;
 
 use bucket::Server;
-use stowplan_stores::{Kind, StoreKind};
+use stowplan_stores::Kind;
 
 const STORE: &str = "s3";
 
-static KIND: &dyn StoreKind = &Kind::of_server::<Server>();
+static KIND: &Kind = &Kind::of_server::<Server>();
 
 stowplan_driver::main!(KIND);

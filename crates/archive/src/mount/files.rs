@@ -10,13 +10,14 @@ use fuser::{
     OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
     ReplyStatfs, Request,
 };
+use parking_lot::Mutex;
 use rustix::process::{getegid, geteuid};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// The archive does not change while it is mounted: what the system knows of it stays true.
@@ -56,13 +57,13 @@ impl Files {
     }
 
     fn contents(&self, entry: &Entry) -> Result<Contents, Fault> {
-        let reader = lock(&self.readers).pop();
+        let reader = self.readers.lock().pop();
         let mut reader = reader.ok_or_else(|| Fault::entry("no reader"))?;
         let contents = match entry.place.outside {
             true => reader.open_outside(entry).map(Contents::File),
             false => read_inside(&mut reader, entry),
         };
-        lock(&self.readers).push(reader);
+        self.readers.lock().push(reader);
         contents
     }
 
@@ -92,10 +93,6 @@ impl Files {
             flags: 0,
         })
     }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_inside(reader: &mut Reader, entry: &Entry) -> Result<Contents, Fault> {
@@ -187,7 +184,7 @@ impl Filesystem for Files {
         };
         match self.contents(&entry) {
             Ok(contents) => {
-                let mut open = lock(&self.open);
+                let mut open = self.open.lock();
                 open.last += 1;
                 let handle = open.last;
                 open.contents.insert(handle, Arc::new(contents));
@@ -209,7 +206,7 @@ impl Filesystem for Files {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let contents = lock(&self.open).contents.get(&fh.0).cloned();
+        let contents = self.open.lock().contents.get(&fh.0).cloned();
         match contents.map(|contents| contents.read(offset, size)) {
             Some(Ok(bytes)) => reply.data(&bytes),
             _ => reply.error(Errno::EIO),
@@ -226,7 +223,7 @@ impl Filesystem for Files {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        lock(&self.open).contents.remove(&fh.0);
+        self.open.lock().contents.remove(&fh.0);
         reply.ok();
     }
 

@@ -11,9 +11,9 @@ use crate::names::stored_name;
 use crate::source::{Beside, Body, Item, Source};
 use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
+use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Entries of a batch.
@@ -46,12 +46,15 @@ impl Line<'_> {
         let Self { pack, watch, .. } = *self;
         let mut rows = Rows::create(made, pack, self.page_size, self.beside.is_some())?;
         let (batches, in_order) = sync_channel(pack.threads.get());
+        let source = |_| Source::of(&pack.source, self.scratch, pack.store, self.beside);
+        let sources = (0..pack.threads.get()).map(source);
+        let sources = sources.collect::<Result<Vec<_>, ArchiveError>>()?;
         thread::scope(|scope| {
             let mut started = false;
-            for _ in 0..pack.threads.get() {
+            for source in sources {
                 let batches = batches.clone();
-                let reader = thread::Builder::new().spawn_scoped(scope, || self.read(batches));
-                started |= reader.is_ok();
+                let read = move || self.read(source, batches);
+                started |= thread::Builder::new().spawn_scoped(scope, read).is_ok();
             }
             drop(batches);
             if !started {
@@ -73,22 +76,7 @@ impl Line<'_> {
     }
 
     /// Reads batch after batch until the walk ends, the writer does, or something fails.
-    fn read(&self, batches: SyncSender<Parts>) {
-        let source = Source::of(
-            &self.pack.source,
-            self.scratch,
-            self.pack.store,
-            self.beside,
-        );
-        let mut source = match source {
-            Ok(source) => source,
-            Err(error) => {
-                let (hand, parts) = sync_channel(1);
-                let _ = hand.send(Err(error));
-                let _ = batches.send(parts);
-                return;
-            }
-        };
+    fn read(&self, mut source: Source, batches: SyncSender<Parts>) {
         while let Some((hand, walked)) = self.next(&batches) {
             let hand_on = |part| hand.send(Ok(part)).map_err(|_| ArchiveError::Interrupted);
             // Nobody takes a part if the writer ended, and then all ends.
@@ -102,7 +90,7 @@ impl Line<'_> {
     /// The next batch, and where its parts go; nothing after the last, or if the writer ended.
     fn next(&self, batches: &SyncSender<Parts>) -> Option<(Hand, Result<Batch, ArchiveError>)> {
         let (hand, parts) = sync_channel(WAITING);
-        let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walk = self.walk.lock();
         let batch = Batch::of(&mut walk);
         let is_over = batch.as_ref().is_ok_and(Batch::is_empty);
         // Within the lock: the order of the walk is that of the channels.

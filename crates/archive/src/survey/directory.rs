@@ -24,29 +24,19 @@ pub(crate) fn survey(place: &Path, other: &mut dyn FnMut(Met<'_>)) -> Result<Sur
         counted.meet(met);
         other(met);
     })?;
-    let sizes = &counted.sizes;
     Ok(Survey {
         origin: Origin {
             place: place.to_owned(),
             ..Origin::default()
         },
-        values: sizes.count,
         directories: counted.directories,
         links: counted.links,
-        bytes: sizes.bytes,
         allocated_bytes: counted.allocated,
-        smallest: sizes.smallest,
-        largest: sizes.largest,
-        median: sizes.quantile(0.5),
-        percentile_95: sizes.quantile(0.95),
-        sigma: sizes.sigma(),
-        empty: sizes.empty,
         depth: counted.depth,
         longest_name: counted.longest_name,
         longest_path: counted.longest_path,
-        histogram: sizes.histogram(),
         odd: counted.odd.into_list(),
-        ..Survey::default()
+        ..counted.sizes.survey()
     })
 }
 

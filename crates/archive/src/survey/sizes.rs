@@ -1,7 +1,7 @@
 //! Sizes of many values in little memory: their number, their quantiles, their spread.
 
 use hdrhistogram::Histogram;
-use stowplan_model::SizeBin;
+use stowplan_model::{SizeBin, Survey};
 
 /// Quantiles are known to one part in a thousand.
 const DIGITS: u8 = 3;
@@ -48,8 +48,24 @@ impl Sizes {
         self.squares += before * (logarithm - self.mean);
     }
 
+    /// What a survey says of them; the rest is empty.
+    pub(crate) fn survey(&self) -> Survey {
+        Survey {
+            values: self.count,
+            bytes: self.bytes,
+            smallest: self.smallest,
+            largest: self.largest,
+            median: self.quantile(0.5),
+            percentile_95: self.quantile(0.95),
+            sigma: self.sigma(),
+            empty: self.empty,
+            histogram: self.histogram(),
+            ..Survey::default()
+        }
+    }
+
     /// Standard deviation of the natural logarithm of the sizes above 0.
-    pub(crate) fn sigma(&self) -> f64 {
+    fn sigma(&self) -> f64 {
         match (self.count - self.empty).saturating_sub(1) {
             0 => 0.0,
             others => (self.squares / others as f64).sqrt(),
@@ -57,7 +73,7 @@ impl Sizes {
     }
 
     /// The size that a share of the values does not exceed.
-    pub(crate) fn quantile(&self, share: f64) -> u64 {
+    fn quantile(&self, share: f64) -> u64 {
         let counts = self.counts.as_ref();
         let found = counts.map_or(0, |counts| counts.value_at_quantile(share));
         found.clamp(self.smallest, self.largest)

@@ -142,18 +142,9 @@ pub(crate) fn survey(
         page_size: Some(page_size),
         integer_keys: sizes.count > 0 && column.has_integer_keys()?,
         wal: is_wal(&origin.place).doing("read", &origin.place)?,
-        values: sizes.count,
-        bytes: sizes.bytes,
         allocated_bytes: page_size.saturating_mul(column.pragma("page_count")?),
-        smallest: sizes.smallest,
-        largest: sizes.largest,
-        median: sizes.quantile(0.5),
-        percentile_95: sizes.quantile(0.95),
-        sigma: sizes.sigma(),
-        empty: sizes.empty,
         longest_name,
         longest_path: longest_name,
-        histogram: sizes.histogram(),
         odd: odd.into_list(),
         origin: Origin {
             table: Some(column.table),
@@ -161,7 +152,7 @@ pub(crate) fn survey(
             key: column.key,
             ..origin.clone()
         },
-        ..Survey::default()
+        ..sizes.survey()
     })
 }
 

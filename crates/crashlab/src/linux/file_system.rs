@@ -14,12 +14,13 @@ use fuser::{
     ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
     WriteFlags,
 };
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// The name of the program's directory below the mount.
@@ -91,15 +92,11 @@ impl Recording {
 
     /// Ends the file of the log.
     pub(super) fn finish(&self, exit: i32) -> io::Result<()> {
-        let mut inner = self.inner();
+        let mut inner = self.0.lock();
         inner.log.exit = Some(exit);
         let end = inner.log.end();
         inner.file.write_all(&end)?;
         inner.file.flush()
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -309,12 +306,7 @@ impl Inner {
         replaced.map_or(Ok(()), |replaced| self.require_empty(replaced))?;
         self.touch(from.parent);
         self.touch(to.parent);
-        self.apply(Operation::Rename {
-            node,
-            from,
-            to,
-            replaced,
-        });
+        self.apply(Operation::Rename { node, from, to });
         Ok(())
     }
 
@@ -416,13 +408,13 @@ impl Filesystem for Recording {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let inner = self.inner();
+        let inner = self.0.lock();
         let found = inner.find(parent, name);
         entry(reply, found.and_then(|number| inner.attributes(number)));
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        shown(reply, self.inner().attributes(ino));
+        shown(reply, self.0.lock().attributes(ino));
     }
 
     fn setattr(
@@ -443,7 +435,7 @@ impl Filesystem for Recording {
         _: Option<fuser::BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let mut inner = self.inner();
+        let mut inner = self.0.lock();
         let node = node_of(ino);
         if let Some(state) = inner.tree.get(node) {
             let now = state.attributes;
@@ -471,7 +463,7 @@ impl Filesystem for Recording {
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        let inner = self.inner();
+        let inner = self.0.lock();
         match inner.tree.get(node_of(ino)).map(|state| &state.held) {
             Some(Held::Link(target)) => reply.data(target.as_encoded_bytes()),
             _ => reply.error(Errno::EINVAL),
@@ -489,7 +481,8 @@ impl Filesystem for Recording {
     ) {
         let attributes = of(request, mode, umask);
         let made = self
-            .inner()
+            .0
+            .lock()
             .make((parent, name), Kind::Directory, attributes);
         entry(reply, made);
     }
@@ -504,19 +497,19 @@ impl Filesystem for Recording {
     ) {
         let kind = Kind::Link(target.as_os_str().to_owned());
         let attributes = of(request, 0o777, 0);
-        entry(reply, self.inner().make((parent, name), kind, attributes));
+        entry(reply, self.0.lock().make((parent, name), kind, attributes));
     }
 
     fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        entry(reply, self.inner().link(ino, parent, name));
+        entry(reply, self.0.lock().link(ino, parent, name));
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        done(reply, self.inner().unlink(parent, name));
+        done(reply, self.0.lock().unlink(parent, name));
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        done(reply, self.inner().unlink(parent, name));
+        done(reply, self.0.lock().unlink(parent, name));
     }
 
     fn rename(
@@ -530,7 +523,7 @@ impl Filesystem for Recording {
         reply: ReplyEmpty,
     ) {
         let places = place(parent, name).and_then(|from| Ok((from, place(new_parent, new_name)?)));
-        let renamed = places.and_then(|(from, to)| self.inner().rename(from, to, flags));
+        let renamed = places.and_then(|(from, to)| self.0.lock().rename(from, to, flags));
         done(reply, renamed);
     }
 
@@ -550,7 +543,7 @@ impl Filesystem for Recording {
     ) {
         let keep = FopenFlags::FOPEN_KEEP_CACHE;
         let attributes = of(request, mode, umask);
-        match self.inner().make((parent, name), Kind::File, attributes) {
+        match self.0.lock().make((parent, name), Kind::File, attributes) {
             Ok(made) => reply.created(&FOR_LONG, &made, Generation(0), FileHandle(0), keep),
             Err(error) => reply.error(error),
         }
@@ -567,7 +560,7 @@ impl Filesystem for Recording {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match self.inner().tree.content(node_of(ino)) {
+        match self.0.lock().tree.content(node_of(ino)) {
             Some(content) => reply.data(&content.read(offset, size as usize)),
             None if ino.0 == STDOUT_NUMBER => reply.data(&[]),
             None => reply.error(Errno::EIO),
@@ -586,14 +579,14 @@ impl Filesystem for Recording {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match self.inner().write(ino, offset, data) {
+        match self.0.lock().write(ino, offset, data) {
             Ok(()) => reply.written(u32::try_from(data.len()).unwrap_or(u32::MAX)),
             Err(error) => reply.error(error),
         }
     }
 
     fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, data_only: bool, reply: ReplyEmpty) {
-        self.inner().sync(ino, data_only);
+        self.0.lock().sync(ino, data_only);
         reply.ok();
     }
 
@@ -609,7 +602,7 @@ impl Filesystem for Recording {
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.inner().list(ino) {
+        match self.0.lock().list(ino) {
             Some(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             None => reply.error(Errno::ENOENT),
         }
@@ -623,7 +616,7 @@ impl Filesystem for Recording {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        let inner = self.inner();
+        let inner = self.0.lock();
         let listing = inner.listings.get(&handle.0).into_iter().flatten();
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
         for (index, (number, kind, name)) in (1..).zip(listing).skip(from) {
@@ -642,7 +635,7 @@ impl Filesystem for Recording {
         _: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        self.inner().listings.remove(&handle.0);
+        self.0.lock().listings.remove(&handle.0);
         reply.ok();
     }
 
@@ -660,7 +653,7 @@ impl Filesystem for Recording {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        done(reply, self.inner().allocate(ino, offset, length, mode));
+        done(reply, self.0.lock().allocate(ino, offset, length, mode));
     }
 }
 

@@ -16,12 +16,7 @@ fn log_of(script: &[(u8, u8, u16, u16)]) -> Log {
         let (offset, len) = (u64::from(*offset), usize::from(*len));
         let operation = match (what % 9, tree.find(&at)) {
             (0, Some(node)) => Operation::Unlink { node, at },
-            (1, Some(node)) => Operation::Rename {
-                node,
-                replaced: tree.find(&to),
-                from: at,
-                to,
-            },
+            (1, Some(node)) => Operation::Rename { node, from: at, to },
             (2, Some(node)) => Operation::Resize { node, len: offset },
             (3, Some(node)) => Operation::Sync {
                 node,
@@ -255,7 +250,6 @@ fn renamed() -> Log {
         node,
         from: in_root("f"),
         to: in_root("g"),
-        replaced: None,
     });
     log
 }

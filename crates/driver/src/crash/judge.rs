@@ -44,7 +44,7 @@ pub fn judge(task: &CrashTask, input: &mut dyn BufRead, output: &mut dyn Write) 
 
 fn one(resolved: &Resolved, plan: &Plan, asked: &ToJudge) -> Judged {
     match look(resolved, plan, &asked.directory) {
-        Err((fate, error)) => Judged::of(fate, error.to_string()),
+        Err((fate, error)) => Judged::of(fate, error.of(resolved.kind.name()).to_string()),
         Ok(seen) if plan.transactions => of_transactions(plan, &seen, asked.acked),
         Ok(seen) => of_values(plan, &seen, asked.acked),
     }

@@ -15,8 +15,17 @@ use stowplan_stores::{Access, Connection, Found, Key, Session};
 /// The store refuses, or nobody listens.
 pub fn workload(task: &CrashTask, directory: &Path, tell: &mut dyn Write) -> Result<()> {
     let resolved = task.resolved()?;
-    let plan = task.plan(&resolved);
-    first_values(&resolved, &plan, directory)?;
+    committed(task, &resolved, directory, tell).map_err(|error| error.of(resolved.kind.name()))
+}
+
+fn committed(
+    task: &CrashTask,
+    resolved: &Resolved,
+    directory: &Path,
+    tell: &mut dyn Write,
+) -> Result<(), DriverError> {
+    let plan = task.plan(resolved);
+    first_values(resolved, &plan, directory)?;
     let mut say = |line: String| {
         let told = tell.write_all(line.as_bytes()).and_then(|()| tell.flush());
         told.map_err(|error| DriverError::invalid(format!("cannot tell of a commit: {error}")))

@@ -11,7 +11,6 @@ use stowplan_archive::foreign::{beside, is_write_ahead, look_at, open};
 use stowplan_stores::{FIND_TABLE, Key, Result, StoreError, sqlite_failed as failed};
 
 /// As the store is called, in messages.
-const STORE: &str = "sqlite";
 
 /// Where the header counts the transactions that wrote the file itself (<https://sqlite.org/fileformat2.html>,
 /// section 1.3.7).
@@ -274,11 +273,10 @@ impl Database {
         if became.eq_ignore_ascii_case(mode) {
             return Ok(());
         }
-        Err(StoreError::Engine {
-            store: STORE,
-            action: format!("set the journal mode of {} to {mode}", self.path.display()),
-            detail: format!("it stays {became}"),
-        })
+        Err(StoreError::engine(
+            format!("set the journal mode of {} to {mode}", self.path.display()),
+            format!("it stays {became}"),
+        ))
     }
 
     /// Runs `work` on a connection that may write, while the one that reads is closed: it would
@@ -373,11 +371,10 @@ impl Snapshot {
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         let Database { path, file, .. } = &self.database;
         match self.was {
-            Some(was) if was != mark(&self.open, path, file)? => Err(StoreError::Engine {
-                store: STORE,
-                action: format!("read {}", path.display()),
-                detail: "it was changed meanwhile; try again while nobody writes".to_owned(),
-            }),
+            Some(was) if was != mark(&self.open, path, file)? => Err(StoreError::engine(
+                format!("read {}", path.display()),
+                "it was changed meanwhile; try again while nobody writes",
+            )),
             _ => Ok(()),
         }
     }
@@ -507,7 +504,7 @@ fn check_rises(key: i64, last: &mut i64) -> Result<()> {
     if key >= 1 && key <= *last {
         let key = Key(key.unsigned_abs());
         let detail = format!("it stands behind key {last}, so the database is damaged");
-        return Err(StoreError::damaged(STORE, key, detail));
+        return Err(StoreError::damaged(key, detail));
     }
     *last = key;
     Ok(())
@@ -515,13 +512,12 @@ fn check_rises(key: i64, last: &mut i64) -> Result<()> {
 
 /// Whether a value is one that a file can hold.
 fn check_value(key: i64, kind: &str, utf8: bool) -> Result<()> {
-    let damaged = |detail: String| Err(StoreError::damaged(STORE, Key(key.unsigned_abs()), detail));
+    let damaged = |detail: String| Err(StoreError::damaged(Key(key.unsigned_abs()), detail));
     match kind {
-        _ if key < 1 => Err(StoreError::Engine {
-            store: STORE,
-            action: format!("use the key {key}"),
-            detail: "keys begin at 1".to_owned(),
-        }),
+        _ if key < 1 => Err(StoreError::engine(
+            format!("use the key {key}"),
+            "keys begin at 1",
+        )),
         "blob" => Ok(()),
         "text" if utf8 => Ok(()),
         "text" => damaged("it is text in UTF-16; store it as a blob".to_owned()),

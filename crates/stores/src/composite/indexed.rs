@@ -20,8 +20,6 @@ use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError, V
 use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::atomic::Ordering::SeqCst;
 
-const STORE: &str = "files-indexed";
-
 /// So much of a name that is none goes into a message, in characters.
 const SHOWN: usize = 60;
 
@@ -37,7 +35,7 @@ pub(super) struct IndexedSession<'c> {
     began: Option<u64>,
     /// Files whose rows the running transaction deleted. They go after its commit: until then
     /// the rows may come back.
-    deleted: Vec<(Key, Name<'static>)>,
+    deleted: Vec<(Key, Name)>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
 }
@@ -48,7 +46,7 @@ impl<'c> IndexedSession<'c> {
             connection: rows.connection(),
             store,
             rows,
-            files: NamedFiles::new(&store.files).map_err(|e| e.of(STORE))?,
+            files: NamedFiles::new(&store.files)?,
             turn: None,
             began: None,
             deleted: Vec::new(),
@@ -57,7 +55,7 @@ impl<'c> IndexedSession<'c> {
     }
 
     /// The name of the file of `key`; none if there is no row.
-    fn look_up(&mut self, key: Key) -> Result<Option<Name<'static>>> {
+    fn look_up(&mut self, key: Key) -> Result<Option<Name>> {
         let layout = self.store.options.files.layout;
         let mut name = None;
         self.rows
@@ -95,17 +93,17 @@ impl<'c> IndexedSession<'c> {
             self.deleted.clear();
             (self.turn, self.began) = (None, None);
         }
-        outcome.map_err(|error| error.of(STORE))
+        outcome
     }
 
     fn insert_value(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             row_id(key).is_none() => format!("insert key {key}"),
                 "the keys of its database are signed 64-bit numbers";
         }
         let _turn = self.take_turn()?;
         if self.look_up(key)?.is_some() {
-            return Err(StoreError::key_exists(STORE, key));
+            return Err(StoreError::key_exists(key));
         }
         let name = Name::of(self.store.options.files.layout, key);
         match self.files.insert(key, &name, value) {
@@ -119,7 +117,7 @@ impl<'c> IndexedSession<'c> {
     fn take_over(&mut self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
         if let Some(owner) = self.owner(key, name)? {
             let detail = format!("its file {} belongs to key {owner}", name.as_str());
-            return Err(StoreError::damaged(STORE, key, detail));
+            return Err(StoreError::damaged(key, detail));
         }
         self.files.overwrite(name, value)?;
         self.files.finish_name(name)?;
@@ -200,25 +198,25 @@ impl<'c> IndexedSession<'c> {
 
 /// The name in a row. It is data, not to be trusted: only what the layout could have written becomes a
 /// path.
-fn name_in(text: &[u8], key: Key, layout: Layout) -> Result<Name<'static>> {
+fn name_in(text: &[u8], key: Key, layout: Layout) -> Result<Name> {
     Name::parse(layout, text).ok_or_else(|| {
         let shown = String::from_utf8_lossy(text);
         let cut: String = shown.chars().take(SHOWN).collect();
         let more = if cut.len() < shown.len() { "…" } else { "" };
         let detail = format!("its row names a file {cut:?}{more}, which no key has here");
-        StoreError::damaged(STORE, key, detail)
+        StoreError::damaged(key, detail)
     })
 }
 
 fn without_file(key: Key, name: &Name) -> StoreError {
     let detail = format!("its row names the file {}, which is missing", name.as_str());
-    StoreError::damaged(STORE, key, detail)
+    StoreError::damaged(key, detail)
 }
 
 #[cold]
 fn removed_since(key: Key) -> StoreError {
     let action = format!("use the file of key {key}");
-    StoreError::conflict(STORE, action, "it was deleted after the transaction began")
+    StoreError::conflict(action, "it was deleted after the transaction began")
 }
 
 impl Session for IndexedSession<'_> {
@@ -228,7 +226,7 @@ impl Session for IndexedSession<'_> {
             Access::Write => self.take_turn()?,
         };
         let removed = self.removed();
-        self.rows.begin(access).map_err(|e| e.of(STORE))?;
+        self.rows.begin(access)?;
         (self.turn, self.began) = (turn, Some(removed));
         Ok(())
     }
@@ -242,7 +240,7 @@ impl Session for IndexedSession<'_> {
         for (key, name) in std::mem::take(&mut self.deleted) {
             outcome = outcome.and(self.remove_file(key, &name));
         }
-        outcome.map_err(|e| e.of(STORE))
+        outcome
     }
 
     /// After a conflict there is nothing left to undo.
@@ -250,7 +248,7 @@ impl Session for IndexedSession<'_> {
         if self.connection.is_autocommit() {
             return Ok(());
         }
-        Err(no_way_back(STORE))
+        Err(no_way_back())
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
@@ -279,19 +277,18 @@ impl Session for IndexedSession<'_> {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        self.rows.counters().map_err(|e| e.of(STORE))
+        self.rows.counters()
     }
 
     fn check_integrity(&mut self) -> Result<()> {
-        self.rows.check_integrity().map_err(|e| e.of(STORE))
+        self.rows.check_integrity()
     }
 }
 
 /// Why a store of files beside a database undoes nothing.
 #[cold]
-pub(super) fn no_way_back(store: &'static str) -> StoreError {
+pub(super) fn no_way_back() -> StoreError {
     StoreError::unsupported(
-        store,
         "roll back",
         "the database could go back, but files have no transactions and would not follow",
     )

@@ -22,7 +22,7 @@ use crate::files::{self, Options as FileOptions};
 use crate::options::{Described, StoreOptions as _, bytes};
 use crate::sqlite::options::{self as database, Options as DatabaseOptions};
 use crate::store::{Kind, OPERATIONS, claim};
-use crate::{KEY_FORM, Result, StoreError, names, sqlite};
+use crate::{KEY_FORM, Result, names, sqlite};
 use store::CompositeStore;
 use stowplan_model::{Capabilities, DurabilityClaim, Operation, Setting, Settings};
 
@@ -92,23 +92,15 @@ struct Options {
 impl Composite {
     /// Each part reads its own; what this store does not have is as by default there.
     fn options(self, settings: &Settings) -> Result<Options> {
-        let read = || {
-            let database = DatabaseOptions::from_settings(settings)?;
-            Ok(Options {
-                files: FileOptions::from_settings(settings)?,
-                database: match self {
-                    Self::Indexed => database.with_text(TABLE_OF_NAMES, "name"),
-                    Self::Split => database,
-                },
-                inline_limit: INLINE_LIMIT.read("inline_limit", settings)?,
-            })
-        };
-        read().map_err(|error| self.ours(error))
-    }
-
-    /// An error of one of the parts, under this store's name.
-    fn ours(self, error: StoreError) -> StoreError {
-        error.of(self.name())
+        let database = DatabaseOptions::from_settings(settings)?;
+        Ok(Options {
+            files: FileOptions::from_settings(settings)?,
+            database: match self {
+                Self::Indexed => database.with_text(TABLE_OF_NAMES, "name"),
+                Self::Split => database,
+            },
+            inline_limit: INLINE_LIMIT.read("inline_limit", settings)?,
+        })
     }
 
     /// What the weaker part keeps. An overwrite of `files-indexed` changes the file alone, and replaces it
@@ -133,8 +125,8 @@ pub(crate) const INDEXED: &Kind = &sqlite::of_sqlite(Kind::new(
         "one file per value, whose name is looked up in an SQLite database",
         OF_INDEXED,
     ),
-    |settings| Composite::Indexed.capabilities(settings),
-    |directory, settings, new| CompositeStore::open(Composite::Indexed, directory, settings, new),
+    &|settings| Composite::Indexed.capabilities(settings),
+    &|directory, settings, new| CompositeStore::open(Composite::Indexed, directory, settings, new),
 ));
 
 pub(crate) const SPLIT: &Kind = &sqlite::of_sqlite(Kind::new(
@@ -143,8 +135,8 @@ pub(crate) const SPLIT: &Kind = &sqlite::of_sqlite(Kind::new(
         "small values in an SQLite database, larger ones in files",
         OF_SPLIT,
     ),
-    |settings| Composite::Split.capabilities(settings),
-    |directory, settings, new| CompositeStore::open(Composite::Split, directory, settings, new),
+    &|settings| Composite::Split.capabilities(settings),
+    &|directory, settings, new| CompositeStore::open(Composite::Split, directory, settings, new),
 ));
 
 impl Composite {

@@ -10,13 +10,6 @@ use crate::files::named::NamedFiles;
 use crate::sqlite::{COMMITS_COUNTED, SqliteSession};
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 
-const STORE: &str = "split";
-
-/// An error of one of the parts, under this store's name.
-fn ours(error: StoreError) -> StoreError {
-    error.of(STORE)
-}
-
 pub(super) struct SplitSession<'s> {
     rows: SqliteSession<'s>,
     files: NamedFiles<'s>,
@@ -74,54 +67,50 @@ impl<'s> SplitSession<'s> {
         self.moved.retain(|moved| *moved != key);
         Ok(Found::Bytes(value.len()))
     }
-
-    fn insert_value(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let name = self.store.files.name(key);
-        if !self.lies_inside(value) {
-            return match self.rows.has(key)? {
-                true => Err(StoreError::key_exists(STORE, key)),
-                false => self.files.insert(key, &name, value),
-            };
-        }
-        match self.files.is_there(&name)? {
-            true => Err(StoreError::key_exists(STORE, key)),
-            false => self.rows.insert(key, value),
-        }
-    }
 }
 
 impl Session for SplitSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        self.rows.begin(access).map_err(ours)?;
+        self.rows.begin(access)?;
         self.begun = true;
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.rows.commit().map_err(ours)?;
+        self.rows.commit()?;
         self.begun = false;
         let moved = std::mem::take(&mut self.moved).into_iter();
         moved
-            .map(|key| self.remove_file(key).map(drop).map_err(ours))
+            .map(|key| self.remove_file(key).map(drop))
             .fold(Ok(()), Result::and)
     }
 
     fn rollback(&mut self) -> Result<()> {
-        Err(no_way_back(STORE))
+        Err(no_way_back())
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        match self.rows.read_into(key, buffer).map_err(ours)? {
+        match self.rows.read_into(key, buffer)? {
             Found::Missing => {
                 let name = self.store.files.name(key);
-                self.files.read(key, &name, buffer).map_err(ours)
+                self.files.read(key, &name, buffer)
             }
             found => Ok(found),
         }
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        self.insert_value(key, value).map_err(ours)
+        let name = self.store.files.name(key);
+        let inside = self.lies_inside(value);
+        let taken = match inside {
+            true => self.files.is_there(&name)?,
+            false => self.rows.has(key)?,
+        };
+        match inside {
+            _ if taken => Err(StoreError::key_exists(key)),
+            true => self.rows.insert(key, value),
+            false => self.files.insert(key, &name, value),
+        }
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -129,24 +118,23 @@ impl Session for SplitSession<'_> {
             true => self.overwrite_inside(key, value),
             false => self.overwrite_outside(key, value),
         }
-        .map_err(ours)
     }
 
     /// The file goes first: without its row, one that a crash left beside it would be the value again.
     fn delete(&mut self, key: Key) -> Result<bool> {
-        let file = self.remove_file(key).map_err(ours)?;
+        let file = self.remove_file(key)?;
         self.moved.retain(|moved| *moved != key);
-        Ok(self.rows.delete(key).map_err(ours)? || file)
+        Ok(self.rows.delete(key)? || file)
     }
 
     /// Without the commits that SQLite counts: a value in a file needs none.
     fn counters(&mut self) -> Result<Counters> {
-        let mut counters = self.rows.counters().map_err(ours)?;
+        let mut counters = self.rows.counters()?;
         counters.remove(COMMITS_COUNTED);
         Ok(counters)
     }
 
     fn check_integrity(&mut self) -> Result<()> {
-        self.rows.check_integrity().map_err(ours)
+        self.rows.check_integrity()
     }
 }

@@ -33,14 +33,14 @@ impl CompositeStore {
         new: bool,
     ) -> Result<Box<dyn Store>> {
         let options = kind.options(settings)?;
-        let [name, database_file, files_directory] = kind.names();
+        let [_, database_file, files_directory] = kind.names();
         let place = directory.join(files_directory);
         if new {
             fs::create_dir(&place).map_err(StoreError::io("make directory", &place))?;
         }
-        let names = Names::of(name, directory, options.files.names)?;
-        let files = FileStore::named_by(names.clone(), &place, options.files, settings.clone());
-        let mut files = files.map_err(|e| kind.ours(e))?;
+        let names = Names::of(directory, options.files.names)?;
+        let mut files =
+            FileStore::named_by(names.clone(), &place, options.files, settings.clone())?;
         // Where files are synced at all, so are new names: no row may outlive its file's name, nor go
         // before its file is there to stay.
         if options.files.fsync.syncs() > 0 {
@@ -48,13 +48,13 @@ impl CompositeStore {
         }
         let database = options.database.clone().with_names(names);
         let database = Base::new(directory.join(database_file), database);
-        database.open(new).map_err(|e| kind.ours(e))?;
+        database.open(new)?;
         Ok(Box::new(Self {
             kind,
             directory: directory.to_owned(),
             files,
             database,
-            turns: Turns::of(name, options.database.busy_timeout()),
+            turns: Turns::of(options.database.busy_timeout()),
             removed: AtomicU64::new(0),
             options,
             settings: settings.clone(),
@@ -64,11 +64,8 @@ impl CompositeStore {
 
 impl Store for CompositeStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        let link = self.database.link();
-        Ok(Box::new(CompositeConnection {
-            store: self,
-            link: link.map_err(|e| self.kind.ours(e))?,
-        }))
+        let link = self.database.link()?;
+        Ok(Box::new(CompositeConnection { store: self, link }))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -85,7 +82,7 @@ impl Store for CompositeStore {
     }
 
     fn checkpoint(&self) -> Result<()> {
-        self.database.checkpoint().map_err(|e| self.kind.ours(e))
+        self.database.checkpoint()
     }
 }
 
@@ -96,9 +93,8 @@ struct CompositeConnection<'s> {
 
 impl Connection for CompositeConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let kind = self.store.kind;
-        let rows = self.link.rows().map_err(|e| kind.ours(e))?;
-        Ok(match kind {
+        let rows = self.link.rows()?;
+        Ok(match self.store.kind {
             Composite::Indexed => Box::new(IndexedSession::new(rows, self.store)?),
             Composite::Split => Box::new(SplitSession::new(rows, self.store)?),
         })
@@ -107,11 +103,10 @@ impl Connection for CompositeConnection<'_> {
     /// What SQLite reports of the settings that this store has; the others are this program's
     /// own doing, so they are as asked.
     fn effective_settings(&self) -> Result<Settings> {
-        let effective = self.link.effective_settings_of(&self.store.settings);
-        effective.map_err(|e| self.store.kind.ours(e))
+        self.link.effective_settings_of(&self.store.settings)
     }
 
     fn close(self: Box<Self>) -> Result<()> {
-        self.link.close().map_err(|e| self.store.kind.ours(e))
+        self.link.close()
     }
 }

@@ -6,11 +6,11 @@ use crate::files::Fsync;
 use crate::kv::{Engine, Visit, capabilities, shown};
 use crate::options::OptionValue as _;
 use crate::{Access, Found, Key, Lent, Result, StoreError, disk};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use stowplan_model::{Capabilities, Settings};
 
 /// The directory below a store's: it is there as long as the store is, with a table or without.
@@ -52,22 +52,13 @@ impl Document {
         })
     }
 
-    /// Values change back where a transaction does not end, so that what a panic left is sound.
-    fn read_state(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write_state(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Puts the values of `state` in the place of what the file has; `renamed` is told once they are
     /// there, perhaps not to stay.
     fn publish(&self, state: &mut State, renamed: impl FnOnce(), fsync: Fsync) -> Result<()> {
         let State { rows, written } = state;
         let rows = rows.as_ref().ok_or_else(|| no_table("write it"))?;
         form::write(self.options.format, rows, written)
-            .map_err(|error| StoreError::engine(STORE, "write it down", error.to_string()))?;
+            .map_err(|error| StoreError::engine("write it down", error.to_string()))?;
         let temporary = self.place.join(TEMPORARY);
         let replaced = write_file(&temporary, written, fsync).and_then(|()| {
             fs::rename(&temporary, self.place.join(FILE))
@@ -107,7 +98,7 @@ fn sync(file: &File, path: &Path) -> Result<()> {
 
 #[cold]
 fn no_table(what: &str) -> StoreError {
-    StoreError::no_table(STORE, what)
+    StoreError::no_table(what)
 }
 
 impl Engine for Document {
@@ -136,7 +127,7 @@ impl Engine for Document {
             fs::create_dir(&place).map_err(StoreError::io("create", &place))?;
             let document = Self::at(place, *options, Some(Rows::new()))?;
             // That there is an empty one, every promise rests on.
-            document.publish(&mut document.write_state(), || (), Fsync::Directory)?;
+            document.publish(&mut document.state.write(), || (), Fsync::Directory)?;
             let above = File::open(directory).map_err(StoreError::io("open", directory))?;
             sync(&above, directory)?;
             return Ok(document);
@@ -144,24 +135,24 @@ impl Engine for Document {
         let path = place.join(FILE);
         let mut rows = None;
         if fs::symlink_metadata(&path).is_ok() {
-            disk::expect_file(STORE, &path)?;
+            disk::expect_file(&path)?;
             let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
-            let damaged = |why| StoreError::engine(STORE, format!("open {}", path.display()), why);
+            let damaged = |why| StoreError::engine(format!("open {}", path.display()), why);
             rows = Some(form::read(options.format, &bytes).map_err(damaged)?);
         }
         Self::at(place, *options, rows)
     }
 
     fn table(&self, _: &Options) -> Result<Option<()>> {
-        Ok(self.read_state().rows.as_ref().map(|_| ()))
+        Ok(self.state.read().rows.as_ref().map(|_| ()))
     }
 
     fn begin(&self, (): &mut (), access: Access) -> Result<Transaction<'_>> {
         let transaction = match access {
-            Access::Read => Transaction::Read(self.read_state()),
+            Access::Read => Transaction::Read(self.state.read()),
             Access::Write => Transaction::Write(Writing {
                 document: self,
-                state: self.write_state(),
+                state: self.state.write(),
                 undo: BTreeMap::new(),
             }),
         };
@@ -196,10 +187,10 @@ impl Engine for Document {
     }
 
     fn create_table(&self, _: &Options) -> Result<()> {
-        let mut state = self.write_state();
+        let mut state = self.state.write();
         if state.rows.is_some() {
             let why = "it has one already";
-            return Err(StoreError::engine(STORE, "create the table", why));
+            return Err(StoreError::engine("create the table", why));
         }
         state.rows = Some(Rows::new());
         let mut there = false;
@@ -212,7 +203,7 @@ impl Engine for Document {
 
     fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<()>) -> Result<()> {
         *table = None;
-        let mut state = engine.write_state();
+        let mut state = engine.state.write();
         if state.rows.is_none() {
             return Err(no_table("drop it"));
         }

@@ -12,15 +12,15 @@ mod engine;
 mod form;
 
 use crate::files::Fsync;
-use crate::store::{Kind, claim};
-use crate::{StoreKind, choice, options};
+use crate::store::claim;
+use crate::{Kind, choice, options};
 use engine::Document;
 use stowplan_model::{Durability, DurabilityClaim};
 
 const STORE: &str = "document";
 
 /// One document, rewritten whole. See the module.
-pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<Document>();
+pub(crate) const KIND: &Kind = &Kind::of_engine::<Document>();
 
 choice! {
     /// How the values are written down.

@@ -71,8 +71,9 @@ pub fn values(
     let options = Options::from_settings(&settings)?;
     // Whoever looks at a directory may name a link to it.
     let path = &fs::canonicalize(path).map_err(StoreError::io("open", path))?;
-    let store = FileStore::open(path, options, settings)?;
-    for key in store.keys(Key(0))? {
+    let ours = |error: StoreError| error.of(super::STORE);
+    let store = FileStore::open(path, options, settings).map_err(ours)?;
+    for key in store.keys(Key(0)).map_err(ours)? {
         let name = Name::of(options.layout, key);
         let file = || path.join(name.as_path());
         if key.0 == 0 {

@@ -2,7 +2,6 @@
 //! window; one that is added later is opened on first use. A file that another process replaces is not
 //! noticed.
 
-use super::STORE;
 use super::name::Name;
 use super::named::NamedFiles;
 use crate::{Key, Result, StoreError};
@@ -87,7 +86,6 @@ fn make_room_for(files: u64) -> Result<()> {
 fn too_many(files: u64, needed: u64, most: Option<u64>) -> StoreError {
     let most = most.map_or("fewer".to_owned(), |most| format!("at most {most}"));
     StoreError::unsupported(
-        STORE,
         format!("keep {files} files open (open=kept)"),
         format!(
             "this process may have {most} open at once, and needs {needed}; raise the limit \

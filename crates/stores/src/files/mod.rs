@@ -156,7 +156,7 @@ impl Options {
         let stream = self.read == ReadMode::Stdio;
         let renames = self.write == WriteMode::Rename;
         let (write, open) = (self.write.word(), self.open.word());
-        refuse! { STORE;
+        refuse! {
             self.names && self.layout == Layout::Tree => "combine names=on with layout=tree",
                 "the names say in which directories the files lie; use layout=dir";
             self.fsync == Fsync::Directory && !renames => format!("combine fsync=directory with write={write}"),
@@ -211,8 +211,8 @@ pub(crate) const KIND: &Kind = &Kind {
             "one file per value, in one directory or a tree, as kvtest lays them out",
             Options::SETTINGS,
         ),
-        capabilities,
-        |directory, settings, new| {
+        &capabilities,
+        &|directory, settings, new| {
             if new && store::entries(directory)?.next().is_some() {
                 let taken = io::Error::from(ErrorKind::DirectoryNotEmpty);
                 let refused = StoreError::io("create a store of files in", directory);

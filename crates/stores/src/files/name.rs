@@ -1,6 +1,7 @@
 //! From keys to file names and back, without allocating.
 
 use crate::{Key, names};
+use smallvec::SmallVec;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -22,20 +23,10 @@ const CAPACITY: usize = 64;
 /// How temporary names begin.
 const TEMPORARY: &[u8; 5] = b".tmp-";
 
-/// A path relative to the store's directory, ready for system calls.
-#[derive(Debug, Clone)]
-pub(crate) struct Name<'n>(Bytes<'n>);
-
-/// Where it lies.
-#[derive(Debug, Clone)]
-enum Bytes<'n> {
-    /// Made here, on the stack.
-    Made { bytes: [u8; CAPACITY], len: usize },
-    /// A value's own.
-    Own(&'n CStr),
-    /// Beside a value's own, or above it; ended by a NUL.
-    Long(Vec<u8>),
-}
+/// A path relative to the store's directory, ended by a NUL, ready for system calls. It lies on the stack but
+/// where a value's own is longer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Name(SmallVec<[u8; CAPACITY]>);
 
 /// The path of a directory, behind which names are put for calls that take a whole path.
 pub(crate) struct WholePath {
@@ -66,44 +57,50 @@ impl WholePath {
     }
 }
 
-impl PartialEq for Name<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_bytes() == other.as_bytes()
+/// Puts a number's digits behind a name, at least so many.
+fn push_number(name: &mut SmallVec<[u8; CAPACITY]>, number: u64, min_digits: usize) {
+    let mut digits = [b'0'; 20];
+    let mut start = digits.len();
+    let mut rest = number;
+    while rest > 0 {
+        start -= 1;
+        digits[start] += (rest % 10) as u8;
+        rest /= 10;
     }
+    name.extend_from_slice(&digits[start.min(digits.len() - min_digits)..]);
 }
 
-impl Eq for Name<'_> {}
-
-impl<'n> Name<'n> {
+impl Name {
     /// The name that a value had where it comes from.
-    pub(super) fn own(name: &'n CStr) -> Self {
-        Self(Bytes::Own(name))
+    pub(super) fn own(name: &CStr) -> Self {
+        Self(SmallVec::from_slice(name.to_bytes_with_nul()))
     }
-}
 
-impl Name<'static> {
     /// The file of a key that was added to values with names of their own.
     pub(super) fn added(key: Key) -> Self {
-        let mut name = Self::empty();
-        names::added(key).bytes().for_each(|byte| name.push(byte));
-        name
+        Self::ended(SmallVec::from_slice(names::added(key).as_bytes()))
     }
 
     /// The file of `key`, named as kvtest does (`%06d`, or `%02d/%02d/%02d`). Keys above 999,999
     /// only make the first number longer, so every key has a name of its own.
     pub(crate) fn of(layout: Layout, key: Key) -> Self {
-        let mut name = Self::empty();
+        let mut name = SmallVec::new();
         match layout {
-            Layout::Dir => name.push_number(key.0, 6),
+            Layout::Dir => push_number(&mut name, key.0, 6),
             Layout::Tree => {
-                name.push_number(key.0 / 10_000, 2);
-                name.push(b'/');
-                name.push_number(key.0 / 100 % 100, 2);
-                name.push(b'/');
-                name.push_number(key.0 % 100, 2);
+                push_number(&mut name, key.0 / 10_000, 2);
+                for number in [key.0 / 100 % 100, key.0 % 100] {
+                    name.push(b'/');
+                    push_number(&mut name, number, 2);
+                }
             }
         }
-        name
+        Self::ended(name)
+    }
+
+    fn ended(mut name: SmallVec<[u8; CAPACITY]>) -> Self {
+        name.push(0);
+        Self(name)
     }
 
     /// A name that was written down, if the layout gives it to any key. Nothing else becomes a
@@ -123,68 +120,25 @@ impl Name<'static> {
         Some(Self::of(layout, Key(key)))
     }
 
-    fn empty() -> Self {
-        Self(Bytes::Made {
-            bytes: [0; CAPACITY],
-            len: 0,
-        })
-    }
-
-    fn push(&mut self, byte: u8) {
-        match &mut self.0 {
-            Bytes::Made { bytes, len } if *len < CAPACITY - 1 => {
-                bytes[*len] = byte;
-                *len += 1;
-            }
-            Bytes::Long(bytes) => {
-                bytes.pop();
-                bytes.extend([byte, 0]);
-            }
-            Bytes::Made { .. } | Bytes::Own(_) => {
-                self.0 = Bytes::Long([self.as_bytes(), &[byte, 0]].concat());
-            }
-        }
-    }
-
-    fn push_number(&mut self, number: u64, min_digits: usize) {
-        let mut digits = [b'0'; 20];
-        let mut start = digits.len();
-        let mut rest = number;
-        while rest > 0 {
-            start -= 1;
-            digits[start] += (rest % 10) as u8;
-            rest /= 10;
-        }
-        for digit in &digits[start.min(digits.len() - min_digits)..] {
-            self.push(*digit);
-        }
-    }
-}
-
-impl Name<'_> {
     /// A temporary file in the directory of this one, where a rename stays within one directory.
-    pub(super) fn temporary(&self, process: u32, number: u64) -> Name<'static> {
-        let mut name = self.directory();
-        if !name.is_empty() {
-            name.push(b'/');
-        }
-        for byte in *TEMPORARY {
-            name.push(byte);
-        }
-        name.push_number(u64::from(process), 1);
+    pub(super) fn temporary(&self, process: u32, number: u64) -> Self {
+        let text = self.as_bytes();
+        let directory = text
+            .iter()
+            .rposition(|b| *b == b'/')
+            .map_or(0, |end| end + 1);
+        let mut name = SmallVec::from_slice(&text[..directory]);
+        name.extend_from_slice(TEMPORARY);
+        push_number(&mut name, u64::from(process), 1);
         name.push(b'-');
-        name.push_number(number, 1);
-        name
+        push_number(&mut name, number, 1);
+        Self::ended(name)
     }
 
     /// The directory this file lies in; empty for the store's own.
-    pub(super) fn directory(&self) -> Name<'static> {
+    pub(super) fn directory(&self) -> Self {
         let end = self.as_bytes().iter().rposition(|b| *b == b'/');
-        let mut name = Name::empty();
-        for byte in &self.as_bytes()[..end.unwrap_or(0)] {
-            name.push(*byte);
-        }
-        name
+        Self::ended(SmallVec::from_slice(&self.as_bytes()[..end.unwrap_or(0)]))
     }
 
     /// A number that differs for most names (FNV-1a).
@@ -199,12 +153,8 @@ impl Name<'_> {
 
     /// For system calls.
     pub(crate) fn as_c_str(&self) -> &CStr {
-        // `push` leaves at least one NUL, so the default is never taken.
-        match &self.0 {
-            Bytes::Made { bytes, .. } => CStr::from_bytes_until_nul(bytes).unwrap_or_default(),
-            Bytes::Own(name) => name,
-            Bytes::Long(bytes) => CStr::from_bytes_until_nul(bytes).unwrap_or_default(),
-        }
+        // It ends by its only NUL, so the default is never taken.
+        CStr::from_bytes_with_nul(&self.0).unwrap_or_default()
     }
 
     /// For messages and listings.
@@ -214,16 +164,12 @@ impl Name<'_> {
 
     /// To be written down; of names that are made of keys.
     pub(crate) fn as_str(&self) -> &str {
-        // `push` is only given ASCII for them, so the default is never taken.
+        // They are ASCII, so the default is never taken.
         str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
     fn as_bytes(&self) -> &[u8] {
-        match &self.0 {
-            Bytes::Made { bytes, len } => &bytes[..*len],
-            Bytes::Own(name) => name.to_bytes(),
-            Bytes::Long(bytes) => bytes.strip_suffix(b"\0").unwrap_or_default(),
-        }
+        self.0.strip_suffix(b"\0").unwrap_or_default()
     }
 }
 

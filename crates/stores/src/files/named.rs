@@ -7,7 +7,7 @@
 use super::name::{Name, WholePath};
 use super::stdio::Stream;
 use super::store::FileStore;
-use super::{Fsync, Opening, STORE, WriteMode};
+use super::{Fsync, Opening, WriteMode};
 use crate::kv::replaced;
 use crate::{Found, Key, Result, StoreError};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -234,10 +234,7 @@ impl<'s> NamedFiles<'s> {
         self.done("rename", from, renamed).map(|()| true)
     }
 
-    fn create_temporary(
-        &self,
-        beside: &Name,
-    ) -> std::result::Result<(Name<'static>, OwnedFd), Errno> {
+    fn create_temporary(&self, beside: &Name) -> std::result::Result<(Name, OwnedFd), Errno> {
         loop {
             let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
             let name = beside.temporary(std::process::id(), number);
@@ -287,7 +284,7 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Makes the directories of the file `name`, and makes them last if the settings say so.
-    fn make_directories(&self, name: &Name<'_>) -> Result<()> {
+    fn make_directories(&self, name: &Name) -> Result<()> {
         let directory = name.directory();
         if directory.is_empty() {
             return Ok(());
@@ -336,7 +333,7 @@ impl<'s> NamedFiles<'s> {
             self.make_directories(name)?;
             created = create();
         }
-        let taken = || StoreError::key_exists(STORE, key);
+        let taken = || StoreError::key_exists(key);
         let created = self.unless(Errno::EXIST, "create", name, created)?;
         let (made, file) = created.ok_or_else(taken)?;
         self.complete(file, &made, value)?;

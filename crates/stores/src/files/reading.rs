@@ -3,7 +3,7 @@
 use super::name::Name;
 use super::named::NamedFiles;
 use super::stdio::Stream;
-use super::{Memory, Opening, ReadMode, STORE, Sizing};
+use super::{Memory, Opening, ReadMode, Sizing};
 use crate::{Buffer, Found, Key, Result, StoreError};
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
@@ -159,7 +159,7 @@ fn whole(key: Key, read: usize, announced: usize) -> Result<Found> {
         return Ok(Found::Bytes(announced));
     }
     let detail = format!("its file changed size while it was read, {announced} bytes before");
-    Err(StoreError::damaged(STORE, key, detail))
+    Err(StoreError::damaged(key, detail))
 }
 
 #[cfg(test)]

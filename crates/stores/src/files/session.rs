@@ -28,7 +28,7 @@ impl<'s> FileSession<'s> {
         })
     }
 
-    fn name(&self, key: Key) -> Name<'s> {
+    fn name(&self, key: Key) -> Name {
         self.store.name(key)
     }
 }

@@ -2,17 +2,18 @@
 
 use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
-use super::{Fsync, Options, STORE};
+use super::{Fsync, Options};
 use crate::names::Names;
 use crate::options::refuse;
 use crate::store::Plain;
 use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, disk};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use stowplan_model::{Footprint, Settings};
 
 pub(crate) struct FileStore {
@@ -33,7 +34,7 @@ pub(crate) struct FileStore {
 
 impl FileStore {
     pub(crate) fn open(path: &Path, options: Options, settings: Settings) -> Result<Self> {
-        let own_names = Names::of(STORE, path, options.names)?;
+        let own_names = Names::of(path, options.names)?;
         Self::named_by(own_names, path, options, settings)
     }
 
@@ -61,7 +62,7 @@ impl FileStore {
     }
 
     /// The file of a key.
-    pub(crate) fn name(&self, key: Key) -> Name<'_> {
+    pub(crate) fn name(&self, key: Key) -> Name {
         match &self.own_names {
             None => Name::of(self.options.layout, key),
             Some(names) => names.name(key).map_or_else(|| Name::added(key), Name::own),
@@ -71,7 +72,7 @@ impl FileStore {
     /// Keeps other threads from replacing or removing a file.
     pub(super) fn lock_name(&self, name: &Name) -> MutexGuard<'_, ()> {
         let lock = &self.names[name.scatter() % self.names.len()];
-        lock.lock().unwrap_or_else(PoisonError::into_inner)
+        lock.lock()
     }
 
     /// The store's directory as it is now; as it was, if there is none.
@@ -103,7 +104,7 @@ impl FileStore {
 
     /// That files are named by numbers: of others it is not known which are ours.
     fn expect_numbers(&self, action: &str) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             self.own_names.is_some() => format!("{action} a table"),
                 "with names=on nobody says which directories are part of it";
         }
@@ -145,7 +146,7 @@ impl FileStore {
                 Layout::Dir => ("tree", is_directory(&entry)?),
                 Layout::Tree => ("dir", !is_directory(&entry)?),
             };
-            refuse! { STORE;
+            refuse! {
                 is_other => format!("open {}", self.path.display()),
                     format!("its files are laid out as layout={other}");
             }

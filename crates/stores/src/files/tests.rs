@@ -1,5 +1,4 @@
 use super::*;
-use crate::StoreKind as _;
 use crate::{Buffer, Connection, Found, Key, StoreError, sync_calls};
 use std::collections::BTreeMap;
 use std::fs;

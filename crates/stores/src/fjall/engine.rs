@@ -242,15 +242,15 @@ impl Engine for Database {
             let mut new: Vec<(UserKey, UserValue)> = Vec::new();
             for (key, value) in rows {
                 if alone.has(*key)? {
-                    return Err(StoreError::key_exists(STORE, *key));
+                    return Err(StoreError::key_exists(*key));
                 }
                 let bytes = table.options.key.bytes(*key);
                 new.push((bytes.as_ref().into(), (*value).into()));
             }
             new.sort_unstable_by(|one, other| one.0.cmp(&other.0));
             if let Some(twice) = new.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let key = table.options.key.key(STORE, &twice[0].0)?;
-                return Err(StoreError::key_exists(STORE, key));
+                let key = table.options.key.key(&twice[0].0)?;
+                return Err(StoreError::key_exists(key));
             }
             let mut ingestion = table.keyspace.inner().start_ingestion()?;
             for (key, value) in new {
@@ -266,13 +266,13 @@ impl Engine for Database {
             Inner::Write(Kind::SingleWriter((writing, _))) => Ok(writing.commit()?),
             Inner::Write(Kind::Optimistic((writing, _))) => writing.commit()?.map_err(|Conflict| {
                 let why = "another transaction has changed what this one read";
-                StoreError::conflict(STORE, "commit", why)
+                StoreError::conflict("commit", why)
             }),
         }
     }
 
     fn effective_settings(&self, options: &Options) -> Result<Settings> {
-        let none = || StoreError::no_table(STORE, "read settings");
+        let none = || StoreError::no_table("read settings");
         let keyspace = self.keyspace(options)?.ok_or_else(none)?;
         Ok(effective(self.inner(), keyspace.inner()))
     }
@@ -331,7 +331,7 @@ impl Rows for Transaction<'_> {
         let mut visited = 0;
         for item in items.take(limit) {
             let (key, value) = item.into_inner()?;
-            visit(form.key(STORE, &key)?, &value);
+            visit(form.key(&key)?, &value);
             visited += 1;
         }
         Ok(visited)

@@ -3,8 +3,7 @@
 mod engine;
 mod options;
 
-use crate::store::Kind;
-use crate::{StoreError, StoreKind};
+use crate::{Kind, StoreError};
 use engine::Database;
 
 const STORE: &str = "fjall";
@@ -13,7 +12,7 @@ const STORE: &str = "fjall";
 const DATABASE: &str = "db";
 
 /// One keyspace of a fjall database. See the module.
-pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<Database>();
+pub(crate) const KIND: &Kind = &Kind::of_engine::<Database>();
 
 impl From<::fjall::Error> for StoreError {
     /// What fjall says. Its own text is that of `Debug`.

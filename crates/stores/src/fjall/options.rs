@@ -1,6 +1,5 @@
 //! The settings of the store, and what they mean to fjall.
 
-use super::STORE;
 use crate::options::{OptionValue as _, bytes, flag, refuse};
 use crate::store::claim;
 use crate::{KEY_FORM, KeyForm, Result, choice, options};
@@ -100,7 +99,7 @@ options! {
 
 impl Options {
     fn go_together(&self) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             self.ingests() && self.transactions == Transactions::Optimistic =>
                 "combine bulk=ingest with transactions=optimistic",
                 "rows that are ingested conflict with nobody's; use transactions=single-writer";

@@ -1,7 +1,7 @@
 //! Commits of several threads that share a sync.
 
+use parking_lot::{Condvar, Mutex};
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Which commits wait for a sync, in the order in which they came.
 #[derive(Default)]
@@ -24,30 +24,25 @@ impl Commits {
     /// Returns when a `sync` has succeeded that began after this call; it is the caller's own, or that of
     /// another thread, for all that wait.
     pub(super) fn wait_for(&self, sync: impl Fn() -> io::Result<()>) -> io::Result<()> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.written += 1;
         let own = state.written;
         while state.synced < own {
             if state.syncing {
-                let waited = self.ended.wait(state);
-                state = waited.unwrap_or_else(PoisonError::into_inner);
+                self.ended.wait(&mut state);
                 continue;
             }
             state.syncing = true;
             let covered = state.written;
             drop(state);
             let synced = sync();
-            state = self.state();
+            state = self.state.lock();
             state.syncing = false;
             self.ended.notify_all();
             synced?;
             state.synced = covered;
         }
         Ok(())
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -95,7 +90,7 @@ mod tests {
         let failing = || Err(io::Error::from(io::ErrorKind::StorageFull));
         assert!(commits.wait_for(failing).is_err());
         commits.wait_for(|| Ok(())).unwrap();
-        let state = commits.state();
+        let state = commits.state.lock();
         assert_eq!((state.synced, state.syncing), (2, false));
     }
 }

@@ -117,7 +117,7 @@ impl Index {
         };
         read().ok_or_else(|| {
             let detail = "it is not an index of a flat store, or cut short";
-            StoreError::engine(super::STORE, format!("read {}", path.display()), detail)
+            StoreError::engine(format!("read {}", path.display()), detail)
         })
     }
 

@@ -19,11 +19,11 @@ pub(crate) use index::Span;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use index::hostile;
 use memmap2::{Mmap, MmapOptions};
+use parking_lot::{Mutex, RwLock};
 pub(crate) use session::FlatSession;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use stowplan_model::{Capabilities, Delivery, Footprint, Settings};
 
 const STORE: &str = "flat";
@@ -90,10 +90,10 @@ pub(crate) const KIND: &Kind = &Kind::new(
         "the floor: one open file of concatenated values, their places in memory",
         Options::SETTINGS,
     ),
-    capabilities,
-    |directory, settings, new| {
+    &capabilities,
+    &|directory, settings, new| {
         let options = Options::from_settings(settings)?;
-        let store = FlatStore::open(STORE, directory, settings, options, new)?;
+        let store = FlatStore::open(directory, settings, options, new)?;
         Ok(Box::new(store))
     },
 );
@@ -133,8 +133,6 @@ fn map(values: &File, path: &Path) -> Result<Mmap> {
 }
 
 pub(crate) struct FlatStore {
-    /// In messages.
-    name: &'static str,
     directory: PathBuf,
     values: File,
     options: Options,
@@ -157,7 +155,6 @@ struct Tail {
 impl FlatStore {
     /// One that is part of the store `name`, or is that store.
     pub(crate) fn open(
-        name: &'static str,
         directory: &Path,
         settings: &Settings,
         options: Options,
@@ -179,7 +176,6 @@ impl FlatStore {
             if end > bytes {
                 let detail = format!("it has {bytes} bytes, where its index knows of {end}");
                 return Err(StoreError::engine(
-                    name,
                     format!("open {}", path.display()),
                     detail,
                 ));
@@ -188,7 +184,6 @@ impl FlatStore {
         let end = index.end();
         let map = (options.read == ReadMode::Mmap).then(|| map(&values, &path));
         let store = Self {
-            name,
             directory: directory.to_owned(),
             values,
             options,
@@ -199,15 +194,6 @@ impl FlatStore {
             map: map.transpose()?,
         };
         Ok(store)
-    }
-
-    /// Every change of the index is a single step, so one that a panic interrupted is whole.
-    fn index(&self) -> RwLockReadGuard<'_, Index> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -221,19 +207,19 @@ impl FlatStore {
 
     /// Its bytes, as far as there are values.
     pub(crate) fn end(&self) -> u64 {
-        self.index().end()
+        self.index.read().end()
     }
 
     /// The place of a value.
     pub(crate) fn span(&self, key: Key) -> Option<Span> {
-        self.index().get(key)
+        self.index.read().get(key)
     }
 
     /// Writes bytes behind all others.
     fn append(&self, bytes: &[u8]) -> Result<Span> {
         let len = bytes.len() as u64;
         let offset = {
-            let mut tail = self.tail();
+            let mut tail = self.tail.lock();
             let offset = tail.end;
             tail.end += len;
             if tail.end > tail.written {
@@ -243,10 +229,6 @@ impl FlatStore {
         };
         self.write(bytes, offset)?;
         Ok(Span { offset, len })
-    }
-
-    fn tail(&self) -> MutexGuard<'_, Tail> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes ahead of the end, where commits are synced.
@@ -279,7 +261,7 @@ impl FlatStore {
 
 impl Store for FlatStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        self.make_room(&mut self.tail())?;
+        self.make_room(&mut self.tail.lock())?;
         Ok(Box::new(Plain {
             store: self,
             settings: &self.settings,
@@ -296,7 +278,7 @@ impl Store for FlatStore {
     }
 
     fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
-        let index = self.index();
+        let index = self.index.read();
         let piece = |key| {
             let span = index.get(key)?;
             Some(Pieces::one(self.path(), span.offset..span.end()))
@@ -306,7 +288,7 @@ impl Store for FlatStore {
 
     /// Writes the index beside the values, if it changed since.
     fn checkpoint(&self) -> Result<()> {
-        self.index_mut().save(&self.directory.join(INDEX_FILE))
+        self.index.write().save(&self.directory.join(INDEX_FILE))
     }
 }
 

@@ -78,12 +78,12 @@ impl<'s> FlatSession<'s> {
     }
 
     fn span(&self, key: Key) -> Option<Span> {
-        self.store.index().get(key)
+        self.store.index.read().get(key)
     }
 
     fn short(&self, key: Key, span: Span, present: usize) -> StoreError {
         let detail = format!("the file ends after {present} of its {} bytes", span.len);
-        StoreError::damaged(self.store.name, key, detail)
+        StoreError::damaged(key, detail)
     }
 }
 
@@ -117,7 +117,7 @@ impl Session for FlatSession<'_> {
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        refuse! { self.store.name;
+        refuse! {
             self.mode == ReadMode::Pread => "deliver in place",
                 "pread copies; use read=mmap, or delivery \"copy\"";
         }
@@ -129,14 +129,13 @@ impl Session for FlatSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let name = self.store.name;
-        refuse! { name;
+        refuse! {
             key.0 >= MOST_KEYS => format!("insert key {key}"),
                 "where its values lie is looked up by position, for keys below 2^28";
         }
         let span = self.store.append(value)?;
-        if !self.store.index_mut().add(key, span) {
-            return Err(StoreError::key_exists(name, key));
+        if !self.store.index.write().add(key, span) {
+            return Err(StoreError::key_exists(key));
         }
         self.written()
     }
@@ -145,7 +144,7 @@ impl Session for FlatSession<'_> {
         let Some(span) = self.span(key) else {
             return Ok(Found::Missing);
         };
-        refuse! { self.store.name;
+        refuse! {
             span.len != value.len() as u64 => format!("overwrite {} bytes by {}", span.len, value.len()),
                 "a flat file has no room to grow into; overwrite with the same size";
         }
@@ -159,7 +158,7 @@ impl Session for FlatSession<'_> {
             return Ok(false);
         }
         self.store.append(&key.0.to_le_bytes())?;
-        if !self.store.index_mut().remove(key) {
+        if !self.store.index.write().remove(key) {
             return Ok(false);
         }
         self.written()?;
@@ -169,7 +168,7 @@ impl Session for FlatSession<'_> {
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let mut visited = std::mem::take(&mut self.visited);
         visited.clear();
-        visited.extend(self.store.index().from(from).take(limit));
+        visited.extend(self.store.index.read().from(from).take(limit));
         let mut buffer = std::mem::replace(&mut self.scanned, Buffer::with_capacity(0)?);
         for (key, span) in &visited {
             match self.mode {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Buffer, Found, StoreKind as _};
+use crate::{Buffer, Found};
 use stowplan_model::Value;
 
 fn settings(read: &str) -> Settings {

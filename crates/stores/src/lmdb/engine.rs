@@ -11,10 +11,10 @@ use ::heed::{
     CommitOrAbort, DatabaseFlags, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags,
     EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithTls,
 };
+use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use stowplan_model::{Capabilities, Settings, Workload};
 
 /// The name of the database, if it has one, as in the other stores.
@@ -45,11 +45,6 @@ pub(crate) struct Table {
 }
 
 impl Environment {
-    /// A handle is replaced in one step, so one that a panic left is sound.
-    fn database(&self) -> MutexGuard<'_, Option<Database>> {
-        self.database.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     #[expect(deprecated, reason = "which comparator it is, a setting says")]
     fn named<'e, 'n>(
         &self,
@@ -73,7 +68,7 @@ impl Environment {
     }
 
     fn must_be_named(&self, what: &str) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             !self.options.is_named() => format!("{what} the unnamed database"),
                 "it is there as long as its environment; use database=named";
         }
@@ -85,7 +80,7 @@ impl Environment {
     fn drop_database(&self, table: &mut Option<Table>) -> Result<()> {
         let mut transaction = self.env.write_txn()?;
         // Gone with the call, whether it succeeds or not.
-        *self.database() = None;
+        *self.database.lock() = None;
         if let Some(Table { database, .. }) = table.take() {
             // SAFETY: the copies of this handle were those of the engine and of this session, the only
             // one of the only connection, and both are forgotten; another connection has to wait. The
@@ -159,8 +154,8 @@ impl Engine for Environment {
                     opened.map(CommitOrAbort::<_, ()>::Commit)
                 })?;
         let database = opened.commit().flatten();
-        let none = || StoreError::no_table(STORE, "use the database");
-        *environment.database() = Some(database.ok_or_else(none)?);
+        let none = || StoreError::no_table("use the database");
+        *environment.database.lock() = Some(database.ok_or_else(none)?);
         Ok(environment)
     }
 
@@ -183,7 +178,7 @@ impl Engine for Environment {
     }
 
     fn table(&self, options: &Options) -> Result<Option<Table>> {
-        Ok(self.database().map(|database| Table {
+        Ok(self.database.lock().map(|database| Table {
             database,
             form: options.key,
             append: options.append,
@@ -228,7 +223,7 @@ impl Engine for Environment {
     }
 
     fn create_table(&self, _: &Options) -> Result<()> {
-        if self.database().is_some() {
+        if self.database.lock().is_some() {
             self.must_be_named("create")?;
         }
         let transaction = self.env.write_txn()?;
@@ -238,7 +233,7 @@ impl Engine for Environment {
                     let created = self.named(opener).create(transaction);
                     created.map(CommitOrAbort::<_, ()>::Commit)
                 })?;
-        *self.database() = created.commit();
+        *self.database.lock() = created.commit();
         Ok(())
     }
 
@@ -247,7 +242,6 @@ impl Engine for Environment {
         let dropped = engine.alone(|| engine.drop_database(table));
         dropped.unwrap_or_else(|| {
             Err(StoreError::unsupported(
-                STORE,
                 "drop the database",
                 "another connection may use it; close that first",
             ))
@@ -307,7 +301,7 @@ impl Rows for Transaction<'_> {
         let items = self.table.database.range(self.reading(), &range)?;
         for entry in items.take(limit) {
             let (key, value) = entry?;
-            visit(form.native_key(STORE, key)?, value);
+            visit(form.native_key(key)?, value);
             visited += 1;
         }
         Ok(visited)

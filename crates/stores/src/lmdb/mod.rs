@@ -4,8 +4,7 @@
 mod engine;
 mod options;
 
-use crate::store::Kind;
-use crate::{StoreError, StoreKind};
+use crate::{Kind, StoreError};
 use ::heed::MdbError;
 use engine::Environment;
 
@@ -15,7 +14,7 @@ const STORE: &str = "lmdb";
 const DATA: &str = "data.mdb";
 
 /// One database in an LMDB environment. See the module.
-pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<Environment>();
+pub(crate) const KIND: &Kind = &Kind::of_engine::<Environment>();
 
 impl From<::heed::Error> for StoreError {
     /// What LMDB says, with the next step where there is one.

@@ -1,6 +1,5 @@
 //! The settings of LMDB, typed, and what they promise.
 
-use super::STORE;
 use crate::options::{OptionValue as _, bytes, flag, refuse};
 use crate::store::claim;
 use crate::{KEY_FORM, KeyForm, Result, choice, options};
@@ -60,7 +59,7 @@ options! {
 
 impl Options {
     fn go_together(&self) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             self.sync == Sync::MapAsync && !self.write_map => "sync the map without writing to it",
                 "with sync=map-async, set write_map=on";
         }

@@ -1,6 +1,5 @@
 //! Memory to copy from, and memory whose pages are touched for the first time.
 
-use super::primitive::STORE;
 use crate::{Key, Result, StoreError};
 use memmap2::{Mmap, MmapMut};
 use std::fs::File;
@@ -44,7 +43,6 @@ impl Copies {
         let Some(room) = memory.len().checked_sub(len) else {
             let what = format!("copy the {len} bytes of value {key}");
             return Err(StoreError::unsupported(
-                STORE,
                 what,
                 format!("it copies at most {MOST} at once; take smaller values"),
             ));

@@ -27,7 +27,7 @@ pub(crate) const NULL: &Kind = &Kind::new(
         "does nothing; measures the harness itself",
         NullOptions::SETTINGS,
     ),
-    |_| {
+    &|_| {
         Ok(Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
@@ -37,7 +37,7 @@ pub(crate) const NULL: &Kind = &Kind::new(
             ..Capabilities::default()
         })
     },
-    |directory, settings, _| {
+    &|directory, settings, _| {
         let options = NullOptions::from_settings(settings)?;
         ProbeStore::boxed(directory, settings, None, Probe::Null(options))
     },
@@ -45,18 +45,18 @@ pub(crate) const NULL: &Kind = &Kind::new(
 
 pub(crate) const SPIN: &Kind = &Kind::new(
     (
-        spin::STORE,
+        "spin",
         "the flat store, made to last a known time; calibrates the harness and tests searches",
         spin::Options::SETTINGS,
     ),
-    |settings| match spin::Options::from_settings(settings)?.is_flat() {
+    &|settings| match spin::Options::from_settings(settings)?.is_flat() {
         true => flat::capabilities(&Settings::default()),
-        false => (NULL.capabilities)(settings),
+        false => NULL.capabilities(settings),
     },
-    |directory, settings, new| {
+    &|directory, settings, new| {
         let options = spin::Options::from_settings(settings)?;
         let to_read = flat::Options::to_read(false);
-        let flat = || FlatStore::open(spin::STORE, directory, settings, to_read, new);
+        let flat = || FlatStore::open(directory, settings, to_read, new);
         let flat = options.is_flat().then(flat).transpose()?;
         ProbeStore::boxed(directory, settings, flat, Probe::Spin(options))
     },
@@ -66,11 +66,11 @@ pub(crate) const PRIMITIVE: &Kind = &Kind {
     keeps_values: false,
     ..Kind::new(
         (
-            primitive::STORE,
+            "primitive",
             "one step of what stores do, by itself: a part of a ladder",
             primitive::Options::SETTINGS,
         ),
-        |settings| {
+        &|settings| {
             let call = primitive::Options::from_settings(settings)?.call;
             Ok(Capabilities {
                 operations: call.operations().to_vec(),
@@ -85,14 +85,14 @@ pub(crate) const PRIMITIVE: &Kind = &Kind {
                 ..Capabilities::default()
             })
         },
-        |directory, settings, new| {
+        &|directory, settings, new| {
             let call = primitive::Options::from_settings(settings)?.call;
             let files = directory.join(FILES);
             if new {
                 fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
             }
             let options = flat::Options::to_read(call.syncs());
-            let flat = FlatStore::open(primitive::STORE, directory, settings, options, new)?;
+            let flat = FlatStore::open(directory, settings, options, new)?;
             ProbeStore::boxed(directory, settings, Some(flat), Probe::Primitive(call))
         },
     )
@@ -213,7 +213,6 @@ impl Session for NullSession {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::StoreKind as _;
 
     #[test]
     fn every_key_has_a_value_of_the_claimed_size_and_nothing_is_kept() {

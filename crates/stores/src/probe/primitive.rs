@@ -24,8 +24,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use stowplan_model::Operation;
 
-pub(super) const STORE: &str = "primitive";
-
 /// The directory below a store's directory that holds the files of the keys.
 pub(super) const FILES: &str = "files";
 
@@ -143,7 +141,7 @@ pub(super) struct PrimitiveSession<'s> {
 
 impl<'s> PrimitiveSession<'s> {
     pub(super) fn new(store: &'s ProbeStore, call: Call) -> Result<Self> {
-        let nothing = || StoreError::unsupported(STORE, "do without values", "it is made of them");
+        let nothing = || StoreError::unsupported("do without values", "it is made of them");
         let flat = store.flat.as_ref().ok_or_else(nothing)?;
         let path = store.directory.join(FILES);
         let copies = matches!(call, Call::Memcpy | Call::MemcpyCached)
@@ -179,7 +177,6 @@ impl<'s> PrimitiveSession<'s> {
     fn refused(&self, what: &str) -> StoreError {
         let call = self.call.word();
         StoreError::unsupported(
-            STORE,
             what,
             format!("call={call} is no part of that; see 'stowplan list stores primitive'"),
         )

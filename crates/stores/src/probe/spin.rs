@@ -26,8 +26,6 @@ use std::hint::{black_box, spin_loop};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-pub(super) const STORE: &str = "spin";
-
 /// Up to a second: what is longer was meant as another unit.
 const fn nanoseconds(help: &'static str) -> Described<u64> {
     number(0, 1_000_000_000, "0", help)
@@ -69,7 +67,7 @@ impl Options {
     }
 
     fn go_together(&self) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             self.opens > 0 && !self.is_flat() => "combine opens with on=null",
                 "there is no file to open; use on=flat";
         }
@@ -265,7 +263,7 @@ impl Session for SpinSession<'_> {
 mod tests {
     use super::*;
     use crate::probe::SPIN;
-    use crate::{StoreKind as _, registry};
+    use crate::registry;
     use std::path::Path;
 
     /// Runs `test` on a session of a store of `spec`, with 10,240 bytes under key 1.
@@ -424,12 +422,12 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_of_the_flat_store_and_errors_bear_the_own_name() {
+    fn values_are_those_of_the_flat_store_and_errors_take_the_name_of_whoever_opened_it() {
         with_session("spin:base=10", |session| {
             let mut buffer = Buffer::with_capacity(10_240).unwrap();
             session.read_into(Key(1), &mut buffer).unwrap();
             assert_eq!(buffer.bytes(), [1; 10_240]);
-            let error = session.overwrite(Key(1), b"short").unwrap_err();
+            let error = session.overwrite(Key(1), b"short").unwrap_err().of("spin");
             assert!(error.to_string().starts_with("spin cannot"), "{error}");
         });
     }

@@ -1,5 +1,4 @@
 use super::*;
-use crate::StoreKind as _;
 use crate::options::{OptionValue as _, StoreOptions as _};
 use crate::probe::PRIMITIVE;
 use crate::{Access, Buffer, Found, registry, sync_calls};

@@ -4,8 +4,7 @@ mod options;
 mod rows;
 
 use crate::kv::{Engine, capabilities};
-use crate::store::Kind;
-use crate::{Access, Lent, Result, StoreError, StoreKind};
+use crate::{Access, Kind, Lent, Result, StoreError};
 use ::redb::{Database, ReadableDatabase as _, WriteTransaction};
 use options::Options;
 use rows::{ReadTable, Transaction, WriteTable, Writing};
@@ -21,7 +20,7 @@ const DATABASE: &str = "kv.redb";
 const ENGINE_VERSION: &str = "4.5.0";
 
 /// One table in a redb database. See the module.
-pub(crate) const KIND: &dyn StoreKind = &Kind::of_engine::<OpenDatabase>();
+pub(crate) const KIND: &Kind = &Kind::of_engine::<OpenDatabase>();
 
 /// What redb says.
 macro_rules! said {
@@ -45,7 +44,7 @@ said!(
 impl From<::redb::TableError> for StoreError {
     fn from(error: ::redb::TableError) -> Self {
         match error {
-            ::redb::TableError::TableDoesNotExist(_) => Self::no_table(STORE, "use it"),
+            ::redb::TableError::TableDoesNotExist(_) => Self::no_table("use it"),
             error => Self::said(error),
         }
     }

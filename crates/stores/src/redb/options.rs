@@ -1,6 +1,5 @@
 //! The settings of redb, typed, and what they promise.
 
-use super::STORE;
 use crate::options::{bytes, flag, refuse};
 use crate::{KEY_FORM, KeyForm, Result, choice, options};
 use ::redb::{Builder, WriteTransaction};
@@ -41,7 +40,7 @@ options! {
 
 impl Options {
     fn go_together(&self) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             !self.is_immediate() && (self.two_phase || self.quick_repair) =>
                 "commit in two phases what it does not write",
                 "with durability=none, leave two_phase and quick_repair off";

@@ -1,6 +1,5 @@
 //! The table, whose type in redb is that of its keys.
 
-use super::STORE;
 use crate::kv::{Rows, Visit, shown};
 use crate::{Found, Key, KeyForm, Result};
 use ::redb::{
@@ -102,7 +101,7 @@ impl Stored for u64 {
 
 impl Stored for &[u8] {
     fn key(self) -> Result<Key> {
-        KeyForm::Text.key(STORE, self)
+        KeyForm::Text.key(self)
     }
 }
 

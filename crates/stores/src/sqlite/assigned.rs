@@ -1,6 +1,5 @@
 //! Rows whose keys SQLite assigns.
 
-use super::STORE;
 use super::options::{Options, Statements};
 use super::statement::{Parameters, Sql};
 use crate::error::at;
@@ -44,7 +43,7 @@ impl<'c> AssignedIds<'c> {
         let largest = self
             .largest
             .run(|statement| Ok(statement.query_row([], |row| row.get(0))?));
-        let largest: Option<i64> = largest.map_err(at(STORE, "look for the largest key"))?;
+        let largest: Option<i64> = largest.map_err(at("look for the largest key"))?;
         let next = largest.map_or(1, after);
         self.next = Some(next);
         Ok(next)
@@ -70,7 +69,6 @@ impl<'c> AssignedIds<'c> {
             return Ok(());
         }
         Err(StoreError::engine(
-            STORE,
             format!("have key {key} assigned"),
             format!("the row got {assigned}; with ids=assigned nobody else may write"),
         ))

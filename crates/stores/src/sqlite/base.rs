@@ -3,12 +3,13 @@
 use super::options::{Journal, Location, Options};
 use super::pages::Pages;
 use super::table::row_id;
-use super::{DATABASE_FILE, STORE, SqliteSession, counters, database, failed};
+use super::{DATABASE_FILE, SqliteSession, counters, database, failed};
 use crate::options::refuse;
 use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, StoreError, disk};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use stowplan_model::{Footprint, Settings};
 
 /// A database of these options, at this path if it is on disk.
@@ -17,8 +18,8 @@ pub(crate) struct Base {
     directory: Option<PathBuf>,
     path: PathBuf,
     options: Options,
-    /// Connections that exist now.
-    live: AtomicUsize,
+    /// As many copies as there are connections now.
+    live: Arc<()>,
     /// Of a database that is not on disk: whether it was made, by its first connection.
     made: Mutex<bool>,
 }
@@ -30,7 +31,7 @@ impl Base {
             directory: None,
             path,
             options,
-            live: AtomicUsize::new(0),
+            live: Arc::new(()),
             made: Mutex::new(false),
         }
     }
@@ -73,13 +74,13 @@ impl Base {
 
     /// Makes the database, or shares it where it can be shared and still exists.
     fn link_in_memory(&self) -> Result<Link<'_>> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         if !*made {
             let connection = database::create(&self.path, &self.options)?;
             *made = true;
             return self.linked(connection);
         }
-        if self.options.pragmas.location == Location::Shared && self.live.load(SeqCst) > 0 {
+        if self.options.pragmas.location == Location::Shared && self.has_connections() {
             return self.linked(database::join_shared(&self.path, &self.options)?);
         }
         Err(self.not_on_disk("have a second connection"))
@@ -87,19 +88,21 @@ impl Base {
 
     fn linked(&self, mut connection: rusqlite::Connection) -> Result<Link<'_>> {
         let commits = counters::count_commits(&mut connection)?;
-        self.live.fetch_add(1, SeqCst);
         Ok(Link {
             connection,
             options: &self.options,
             commits,
-            _live: Live(&self.live),
+            _live: Arc::clone(&self.live),
         })
+    }
+
+    fn has_connections(&self) -> bool {
+        Arc::strong_count(&self.live) > 1
     }
 
     fn not_on_disk(&self, what: &str) -> StoreError {
         let location = self.options.pragmas.location.word();
         StoreError::unsupported(
-            STORE,
             what,
             format!("with location={location} the data ends with its connection"),
         )
@@ -158,8 +161,8 @@ impl Store for Base {
         if !self.options.on_disk() || self.options.journal() != Journal::Wal {
             return Ok(());
         }
-        refuse! { STORE;
-            self.options.locks_exclusively() && self.live.load(SeqCst) > 0 => "checkpoint beside a connection",
+        refuse! {
+            self.options.locks_exclusively() && self.has_connections() => "checkpoint beside a connection",
                 "with locking=exclusive it holds the lock; closing it checkpoints";
         }
         // The last connection to close has done it, and took the log along.
@@ -177,22 +180,13 @@ fn close(connection: rusqlite::Connection) -> Result<()> {
     connection.close().map_err(|(_, e)| failed("close", &e))
 }
 
-/// Counts a connection for as long as it lives.
-struct Live<'s>(&'s AtomicUsize);
-
-impl Drop for Live<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, SeqCst);
-    }
-}
-
 /// One thread's connection to a [`Base`].
 pub(crate) struct Link<'s> {
     connection: rusqlite::Connection,
     options: &'s Options,
     /// Transactions that changed something and were committed.
     commits: Arc<AtomicU64>,
-    _live: Live<'s>,
+    _live: Arc<()>,
 }
 
 impl Link<'_> {

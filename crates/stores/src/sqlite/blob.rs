@@ -3,8 +3,8 @@
 //! An open handle is a running statement: it keeps its transaction open. Outside `begin` …
 //! `commit` it is therefore closed after each operation, and before a commit always.
 
+use super::failed;
 use super::options::Statements;
-use super::{STORE, failed};
 use crate::{Buffer, Found, Key, Result, StoreError};
 use rusqlite::blob::Blob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
@@ -51,7 +51,7 @@ impl<'c> BlobHandle<'c> {
             .map_err(|e| io_failed("read", key, &e))?;
         if read < size {
             let detail = format!("{read} of {size} bytes were delivered");
-            return Err(StoreError::damaged(STORE, Key(key.unsigned_abs()), detail));
+            return Err(StoreError::damaged(Key(key.unsigned_abs()), detail));
         }
         self.end_operation()?;
         Ok(Found::Bytes(size))
@@ -65,7 +65,6 @@ impl<'c> BlobHandle<'c> {
         if size != value.len() {
             self.end_operation()?;
             return Err(StoreError::unsupported(
-                STORE,
                 format!("overwrite {size} bytes by {}", value.len()),
                 "with api=blob a value keeps its size; use api=sql",
             ));
@@ -131,6 +130,6 @@ fn io_failed(action: &str, key: i64, error: &std::io::Error) -> StoreError {
     let action = format!("{action} the blob of key {key}");
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(error) => failed(action, error),
-        None => StoreError::engine(STORE, action, error.to_string()),
+        None => StoreError::engine(action, error.to_string()),
     }
 }

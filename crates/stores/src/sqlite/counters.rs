@@ -1,7 +1,7 @@
 //! What SQLite tells about itself: what it counts, under the labels of kvtest's `--stats` where that has one,
 //! how full its pages are, and what is damaged.
 
-use super::{STORE, failed};
+use super::failed;
 use crate::{Counters, PageFill, Result, StoreError};
 use rusqlite::{Connection, ffi};
 use std::ffi::c_int;
@@ -142,7 +142,6 @@ pub(super) fn check_integrity(connection: &Connection) -> Result<()> {
     match said.map_err(|e| failed("check the database", &e))?.as_str() {
         "ok" => Ok(()),
         damage => Err(StoreError::engine(
-            STORE,
             "check the database",
             damage.lines().collect::<Vec<_>>().join("; "),
         )),

@@ -1,8 +1,8 @@
 //! Opening a database with its pragmas, and asking what became of them.
 
+use super::failed;
 use super::options::{Location, Options};
 use super::table::Table;
-use super::{STORE, failed};
 use crate::hexadecimal::hexadecimal;
 use crate::{Result, StoreError, disk};
 use rusqlite::{Connection, OpenFlags, ffi};
@@ -105,7 +105,7 @@ fn keep_temporary_files_below(connection: &Connection, directory: &Path) -> Resu
 
 /// An existing database on disk.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
-    disk::expect_file(STORE, path)?;
+    disk::expect_file(path)?;
     let action = || format!("open {}", path.display());
     let connection =
         connect(path, options, OpenFlags::empty()).map_err(|error| failed(action(), &error))?;
@@ -113,7 +113,6 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
     wait_for_locks(&connection, options)?;
     if !has_table(&connection, options).map_err(|error| failed(action(), &error))? {
         return Err(StoreError::engine(
-            STORE,
             action(),
             format!("it has no table {}", options.definition),
         ));
@@ -150,7 +149,6 @@ fn configure(connection: &Connection, options: &Options) -> Result<()> {
     let journal = word(connection, "journal_mode")?;
     if options.on_disk() && journal != options.journal().word() {
         return Err(StoreError::engine(
-            STORE,
             format!("set journal={}", options.journal().word()),
             format!("it stays {journal} (another connection may be using the database)"),
         ));
@@ -216,7 +214,6 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
         return Ok(());
     }
     Err(StoreError::conflict(
-        STORE,
         "checkpoint",
         "another connection still uses the write-ahead log",
     ))

@@ -56,7 +56,7 @@ fn said(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(DatabaseBusy | DatabaseLocked) => {
             let detail = format!("{error} (another connection holds the lock)");
-            StoreError::conflict("", "", detail)
+            StoreError::conflict("", detail)
         }
         Some(NotADatabase) => StoreError::said("the file is not an SQLite database"),
         // SQLite calls it an I/O error that there is no room for the index of its log.
@@ -71,7 +71,7 @@ fn said(error: &rusqlite::Error) -> StoreError {
 /// What SQLite said about an action.
 #[must_use]
 pub fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
-    said(error).during(STORE, || action.into())
+    said(error).during(|| action.into())
 }
 
 /// What SQLite said about an action on a key.
@@ -96,10 +96,10 @@ pub(crate) const KIND: &Kind = &Kind {
             "one table in an SQLite database, readable by kvtest",
             Pragmas::SETTINGS,
         ),
-        capabilities,
-        |directory, settings, new| {
+        &capabilities,
+        &|directory, settings, new| {
             let options = Options::from_settings(settings)?;
-            let names = Names::of(STORE, directory, options.pragmas.names)?;
+            let names = Names::of(directory, options.pragmas.names)?;
             let store = Base::of_store(directory, options.with_names(names));
             store.open(new)?;
             Ok(Box::new(store))

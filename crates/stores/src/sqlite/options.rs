@@ -1,6 +1,5 @@
 //! The settings of SQLite, typed, and what they promise.
 
-use super::STORE;
 use super::table::Table;
 use crate::names::{NAMES, Names};
 use crate::options::{Described, StoreOptions as _, bytes, flag, number, refuse};
@@ -240,7 +239,7 @@ impl Options {
                 "a blob handle is for the bytes of one column in a row that has a number; use api=sql or {instead}"
             )
         };
-        refuse! { STORE;
+        refuse! {
             blob && table.columns > 1 => "combine api=blob with columns above 1", of_blob("columns=1");
             blob && table.text => "combine api=blob with column_type=text", of_blob("column_type=blob");
             blob && text => "combine api=blob with key=text", of_blob("key=integer");

@@ -4,7 +4,7 @@
 //! Read from the file itself (SQLite's documentation, "Database File Format", sections 1.5 and 1.6),
 //! because SQLite tells it only for the whole database at once (`dbstat`), which reads all of it.
 
-use super::{STORE, failed};
+use super::failed;
 use crate::{Pieces, Result, StoreError};
 use std::fs::File;
 use std::ops::Range;
@@ -111,7 +111,7 @@ impl Pages {
     fn whole<T>(&self, said: Option<T>) -> Result<T> {
         said.ok_or_else(|| {
             let action = format!("follow a row in {}", self.path.display());
-            StoreError::engine(STORE, action, "a page is none of its b-tree, or damaged")
+            StoreError::engine(action, "a page is none of its b-tree, or damaged")
         })
     }
 }

@@ -5,7 +5,7 @@ use super::blob::BlobHandle;
 use super::options::{Api, Options};
 use super::statement::{Parameters, Sql, Transaction};
 use super::table::{RowKey, Table, row_id};
-use super::{STORE, counters, database, is_key_taken};
+use super::{counters, database, is_key_taken};
 use crate::error::{at, at_key};
 use crate::options::refuse;
 use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError, Visit};
@@ -97,7 +97,7 @@ impl<'c> SqliteSession<'c> {
                 Some(row) => visit(row).map(Found::Bytes),
             }
         });
-        read.map_err(at_key(STORE, "read", key))
+        read.map_err(at_key("read", key))
     }
 
     /// What SQLite assigns next is to be looked up.
@@ -134,7 +134,6 @@ impl<'c> SqliteSession<'c> {
         self.table.check(key, value)?;
         self.table.key(key).ok_or_else(|| {
             StoreError::unsupported(
-                STORE,
                 format!("insert key {key}"),
                 "its keys are signed 64-bit numbers",
             )
@@ -151,7 +150,7 @@ impl<'c> SqliteSession<'c> {
         let changed = self
             .overwrite
             .run_with(bind, |statement| Ok(statement.raw_execute()?));
-        Ok(match changed.map_err(at_key(STORE, "overwrite", key))? {
+        Ok(match changed.map_err(at_key("overwrite", key))? {
             1 => Found::Bytes(value.len()),
             _ => Found::Missing,
         })
@@ -174,7 +173,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn rollback(&mut self) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             !self.options.undoes() => "roll back", "with journal=off nothing is kept to go back to";
         }
         // Whatever it says, undoing goes on.
@@ -196,7 +195,7 @@ impl Session for SqliteSession<'_> {
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
         let table = self.table;
-        let refused = |why| Err(StoreError::unsupported(STORE, "deliver in place", why));
+        let refused = |why| Err(StoreError::unsupported("deliver in place", why));
         match self.options.pragmas.api {
             Api::Sql if table.columns == 1 => self.visit(key, |row| {
                 let value = table.lend(row, key)?;
@@ -217,17 +216,17 @@ impl Session for SqliteSession<'_> {
             let bind =
                 |parameters: &mut Parameters<'_, '_>| Ok(table.bind_value(parameters, 1, value)?);
             let inserted = assigned.insert(*number, key, bind);
-            return inserted.map_err(at_key(STORE, "insert", key));
+            return inserted.map_err(at_key("insert", key));
         }
         let bind = |parameters: &mut Parameters<'_, '_>| Ok(table.bind(parameters, 0, &k, value)?);
         let inserted = self
             .insert
             .run_with(bind, |statement| match statement.raw_execute() {
-                Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(STORE, key)),
+                Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(key)),
                 inserted => Ok(inserted.map(drop)?),
             });
         self.renumber_after(&inserted, [key], AssignedIds::added);
-        inserted.map_err(at_key(STORE, "insert", key))
+        inserted.map_err(at_key("insert", key))
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -247,7 +246,7 @@ impl Session for SqliteSession<'_> {
         let delete = &mut self.delete;
         let deleted = delete.run_with(by_key(&k), |statement| Ok(statement.raw_execute()? > 0));
         self.renumber_after(&deleted, [key], AssignedIds::removed);
-        deleted.map_err(at_key(STORE, "delete", key))
+        deleted.map_err(at_key("delete", key))
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
@@ -275,7 +274,7 @@ impl Session for SqliteSession<'_> {
             }
             Ok(visited)
         });
-        scanned.map_err(at(STORE, "scan"))
+        scanned.map_err(at("scan"))
     }
 
     fn create_table(&mut self) -> Result<()> {
@@ -331,7 +330,7 @@ impl Session for SqliteSession<'_> {
         };
         let inserted = insert.run_with(bind, |statement| Ok(statement.raw_execute().map(drop)?));
         let many = || format!("insert {} rows from key {first} on", rows.len());
-        let inserted = inserted.map_err(|error| error.during(STORE, many));
+        let inserted = inserted.map_err(|error| error.during(many));
         self.insert_many = Some((rows.len(), insert));
         self.renumber_after(
             &inserted,

@@ -1,8 +1,8 @@
 //! The table of values: how a key and a value become a row, and a row a value again.
 
+use super::key_failed;
 use super::options::{ColumnType, Pragmas};
 use super::statement::Parameters;
-use super::{STORE, key_failed};
 use crate::names::{Names, added};
 use crate::options::refuse;
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
@@ -47,7 +47,7 @@ impl Table {
             names: None,
         };
         let number = table.key == KeyForm::Integer;
-        refuse! { STORE;
+        refuse! {
             number && pragmas.names => "combine names=on with key=integer",
                 "a name is text; use key=text";
             number && !table.rowid => "combine rowid=off with key=integer",
@@ -163,10 +163,9 @@ impl Table {
         let k = row.get_ref(self.columns).map_err(scan_failed)?;
         let k = k.as_bytes().unwrap_or_default();
         match &self.names {
-            None => self.key.key(STORE, k),
+            None => self.key.key(k),
             Some(names) => names.key(k).ok_or_else(|| {
                 StoreError::engine(
-                    STORE,
                     "read a key",
                     format!("'{}' is none of ours", k.escape_ascii()),
                 )
@@ -219,7 +218,7 @@ impl Table {
 
     /// Whether there can be a row of this key.
     pub(super) fn check_key(&self, key: Key) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             self.names.is_some() && key.0 == 0 => "keep a value of key 0",
                 "with names=on the first key is 1, as names begin there";
         }
@@ -228,7 +227,7 @@ impl Table {
 
     /// Whether the columns can keep a value.
     pub(super) fn check(&self, key: Key, value: &[u8]) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             self.text && std::str::from_utf8(value).is_err() => format!("keep the value of key {key}"),
                 "with column_type=text a value is UTF-8, and this is not; use column_type=blob, or a dataset with content = \"guid\"";
         }
@@ -296,7 +295,7 @@ pub(crate) fn value<'r>(row: &'r Row<'_>, column: usize, key: Key) -> Result<&'r
         Ok(ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => Ok(bytes),
         Ok(other) => {
             let detail = format!("it is of type {}, not a blob", other.data_type());
-            Err(StoreError::damaged(STORE, key, detail))
+            Err(StoreError::damaged(key, detail))
         }
         Err(error) => Err(key_failed("read", key, &error)),
     }
@@ -330,7 +329,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let store = place.path().join("store");
         names::write(&names::beside(&store), [&b"a"[..]].into_iter()).unwrap();
-        let names = Names::of(STORE, &store, true).unwrap();
+        let names = Names::of(&store, true).unwrap();
         let table = TEXT.with_names(names);
         assert!(table.check_key(Key(0)).is_err());
         table.check_key(Key(1)).unwrap();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Access, Buffer, Found, Key, Session, Store, StoreKind as _};
+use crate::{Access, Buffer, Found, Key, Session, Store};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

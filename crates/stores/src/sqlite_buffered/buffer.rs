@@ -1,17 +1,16 @@
 //! What is in memory, what the connections and the carrier share of it, and the carrier itself.
 
-use super::{Options, STORE, Window, ours};
+use super::{Options, STORE, Window};
 use crate::sqlite::base::{Base, Link};
 use crate::sqlite::failed;
 use crate::turns::{Turn, Turns};
 use crate::{Result, StoreError};
+use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard};
 use std::collections::BTreeMap;
 use std::iter;
 use std::mem::take;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
 use std::time::{Duration, Instant};
 
 /// How long a transaction that is open keeps others waiting.
@@ -48,7 +47,6 @@ impl Layer {
 
 /// Why an attempt to carry a layer over failed.
 struct Fault {
-    attempt: u64,
     reason: String,
     retry: Instant,
 }
@@ -65,13 +63,9 @@ struct State {
     carried: u64,
     /// How often a layer was carried over.
     carry_overs: u64,
-    /// Attempts to carry a layer over, counted when they begin.
-    attempts: u64,
     /// Why the last one failed, if it did.
     fault: Option<Fault>,
-    /// Whether someone waits for what is in memory to be on disk.
-    pressed: bool,
-    /// Whether the store is going: the carrier makes a last attempt and ends.
+    /// Whether the store is going, and the carrier with it.
     stopping: bool,
 }
 
@@ -83,7 +77,7 @@ impl State {
             n => format!("{n} changes are"),
         };
         let detail = format!("{changes} in memory only, as {}", fault.reason);
-        StoreError::engine(STORE, action, detail)
+        StoreError::engine(action, detail)
     }
 
     /// While the disk refuses, nothing more is acknowledged.
@@ -94,15 +88,15 @@ impl State {
         }
     }
 
-    /// How long a layer need not be carried over yet; nothing where none will ever be. After a failed
-    /// attempt, the next one is later, unless someone waits for it.
+    /// How long a layer need not be carried over yet; nothing where the store goes. After a failed attempt, the
+    /// next one is later.
     fn left(&self, window: &Window) -> Option<Duration> {
-        let due = match (&self.other, &self.fault, self.active.since) {
-            (None, _, None) => return (!self.stopping).then_some(Duration::MAX),
-            _ if self.pressed || self.stopping => return Some(Duration::ZERO),
-            (Some(_), Some(fault), _) => fault.retry,
-            (None, _, Some(since)) if !self.active.is_full(window) => since + window.age,
-            (Some(_), None, _) | (None, _, Some(_)) => return Some(Duration::ZERO),
+        let due = match (&self.fault, self.active.since) {
+            _ if self.stopping => return None,
+            (Some(fault), _) => fault.retry,
+            (None, None) => return Some(Duration::MAX),
+            (None, Some(_)) if self.active.is_full(window) => return Some(Duration::ZERO),
+            (None, Some(since)) => since + window.age,
         };
         Some(due.saturating_duration_since(Instant::now()))
     }
@@ -118,11 +112,13 @@ pub(super) struct Shared {
     work: Condvar,
     /// An attempt to carry over has begun, which makes room, or ended.
     freed: Condvar,
+    /// One carries over at a time: the carrier, or whoever wants everything on disk.
+    carrying: Mutex<()>,
     /// Committed changes that are in a layer: while there are none, reads need no lock.
     buffered: AtomicU64,
     /// Whose turn it is at the database on disk. SQLite's own locks would have to be polled for,
     /// and whoever is held up for long enough would be refused.
-    disk: RwLock<()>,
+    pub(super) disk: RwLock<()>,
 }
 
 impl Shared {
@@ -130,10 +126,11 @@ impl Shared {
         Self {
             base,
             options,
-            turns: Turns::of(STORE, TURN_WAIT),
+            turns: Turns::of(TURN_WAIT),
             state: Mutex::default(),
             work: Condvar::new(),
             freed: Condvar::new(),
+            carrying: Mutex::new(()),
             buffered: AtomicU64::new(0),
             disk: RwLock::new(()),
         }
@@ -142,13 +139,8 @@ impl Shared {
     /// Keeps the carrier from the database on disk where it would be in the way. Nobody may wait
     /// for a turn meanwhile: its holder may wait for the disk.
     pub(super) fn reading_disk(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        let guard = || self.disk.read().unwrap_or_else(PoisonError::into_inner);
+        let guard = || self.disk.read();
         (!self.options.readers_apart()).then(guard)
-    }
-
-    /// Keeps everybody who would be in the way, and the carrier, from the database on disk.
-    pub(super) fn alone_on_disk(&self) -> RwLockWriteGuard<'_, ()> {
-        self.disk.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Committed changes that are in memory only.
@@ -158,12 +150,7 @@ impl Shared {
 
     /// How often a layer was carried over.
     pub(super) fn carry_overs(&self) -> u64 {
-        self.lock().carry_overs
-    }
-
-    /// Nothing panics between two changes that belong together, so a poisoned state is whole.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().carry_overs
     }
 
     /// Waits for the turn to write, and for room.
@@ -173,14 +160,14 @@ impl Shared {
     pub(super) fn take_turn(&self) -> Result<Turn<'_>> {
         loop {
             let turn = self.turns.take()?;
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.refuse_after_fault()?;
             if !state.active.is_full(&self.options.window) {
                 return Ok(turn);
             }
             // Others wait for room too, however long a carry-over takes, and not for whoever waits.
             drop(turn);
-            state = wait(&self.freed, state, TURN_WAIT);
+            self.freed.wait_for(&mut state, TURN_WAIT);
             state.refuse_after_fault()?;
         }
     }
@@ -190,7 +177,7 @@ impl Shared {
         if self.buffered() == 0 {
             return None;
         }
-        let state = self.lock();
+        let state = self.state.lock();
         let below = || state.other.as_ref()?.rows.get(&key);
         state.active.rows.get(&key).or_else(below).cloned()
     }
@@ -203,7 +190,7 @@ impl Shared {
         from: i64,
         limit: usize,
     ) -> Vec<(i64, Change)> {
-        let state = self.lock();
+        let state = self.state.lock();
         let layers = own
             .into_iter()
             .chain(iter::once(&state.active))
@@ -234,7 +221,7 @@ impl Shared {
     /// # Errors
     /// The last carry-over failed.
     pub(super) fn commit(&self, changed: Layer) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.refuse_after_fault()?;
         if changed.changes == 0 {
             return Ok(());
@@ -254,85 +241,88 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until every change that is committed now is on disk.
+    /// Brings every change that is committed now to the disk.
     ///
     /// # Errors
-    /// An attempt that began after the call failed. The message says how many changes are in
-    /// memory only; they stay there.
+    /// An attempt failed. The message says how many changes are in memory only; they stay there.
     pub(super) fn drain(&self, action: &str) -> Result<()> {
-        let mut state = self.lock();
-        let (target, earlier) = (state.accepted, state.attempts);
-        while state.carried < target {
-            if let Some(fault) = state.fault.as_ref().filter(|f| f.attempt > earlier) {
+        let target = self.state.lock().accepted;
+        while self.state.lock().carried < target {
+            self.carry_layer(&mut None);
+            let state = self.state.lock();
+            if let Some(fault) = &state.fault {
                 let action = format!("{action} with everything on disk");
                 return Err(state.in_memory_only(&action, fault));
             }
-            state.pressed = true;
-            self.work.notify_one();
-            state = wait(&self.freed, state, TURN_WAIT);
         }
-        state.pressed = false;
         Ok(())
     }
 
-    /// Has the carrier make a last attempt and end.
+    /// Has the carrier end.
     pub(super) fn stop(&self) {
-        self.lock().stopping = true;
+        self.state.lock().stopping = true;
         self.work.notify_one();
     }
 
     /// The carrier: carries one layer after the other to the disk until the store goes.
     pub(super) fn carry(&self) {
         let mut link = None;
-        let mut state = self.lock();
-        while let Some(left) = state.left(&self.options.window) {
+        loop {
+            let mut state = self.state.lock();
+            let Some(left) = state.left(&self.options.window) else {
+                return;
+            };
             if left > Duration::ZERO {
-                state = wait(&self.work, state, left);
+                self.work.wait_for(&mut state, left);
                 continue;
             }
-            let last = state.stopping;
-            state.attempts += 1;
-            state.pressed = false;
-            let before = state.other.take();
-            let layer = before.unwrap_or_else(|| Arc::new(take(&mut state.active)));
-            state.other = Some(Arc::clone(&layer));
-            self.freed.notify_all();
             drop(state);
-            let carried = self.carry_over(&layer, &mut link);
-            state = self.lock();
-            if let Err(error) = carried {
-                // Closing undoes the transaction, and the next attempt finds the file anew.
-                link = None;
-                state.fault = Some(Fault {
-                    attempt: state.attempts,
-                    reason: error.to_string(),
-                    retry: Instant::now() + RETRY,
-                });
-            } else {
-                state.carried += layer.changes;
-                state.carry_overs += 1;
-                self.buffered.store(state.accepted - state.carried, SeqCst);
-                (state.other, state.fault) = (None, None);
-            }
-            self.freed.notify_all();
-            if last && state.fault.is_some() {
-                return;
-            }
+            self.carry_layer(&mut link);
         }
+    }
+
+    /// Carries the layer over that an attempt before did not, or else the one that takes the writes, if there
+    /// is anything in it. What becomes of it is in the state.
+    fn carry_layer<'h>(&'h self, link: &mut Option<Link<'h>>) {
+        let _alone = self.carrying.lock();
+        let mut state = self.state.lock();
+        let State { active, other, .. } = &mut *state;
+        if other.is_none() && active.changes == 0 {
+            return;
+        }
+        let layer = Arc::clone(other.get_or_insert_with(|| Arc::new(take(active))));
+        self.freed.notify_all();
+        drop(state);
+        let carried = self.carry_over(&layer, link);
+        state = self.state.lock();
+        if let Err(error) = carried {
+            // Closing undoes the transaction, and the next attempt finds the file anew.
+            *link = None;
+            state.fault = Some(Fault {
+                reason: error.of(STORE).to_string(),
+                retry: Instant::now() + RETRY,
+            });
+        } else {
+            state.carried += layer.changes;
+            state.carry_overs += 1;
+            self.buffered.store(state.accepted - state.carried, SeqCst);
+            (state.other, state.fault) = (None, None);
+        }
+        self.freed.notify_all();
     }
 
     /// Makes every change of a layer on disk in one transaction, by rising key: neighbours share
     /// pages.
     fn carry_over<'h>(&'h self, layer: &Layer, link: &mut Option<Link<'h>>) -> Result<()> {
-        let _alone = self.alone_on_disk();
+        let _alone = self.disk.write();
         let link = match link {
             Some(link) => link,
-            None => link.insert(self.base.link().map_err(ours)?),
+            None => link.insert(self.base.link()?),
         };
-        let connection = link.connection().map_err(ours)?;
+        let connection = link.connection()?;
         let run = |text: &str| {
             let ran = connection.execute_batch(text);
-            ran.map_err(|e| ours(failed(format!("{text} in a carry-over"), &e)))
+            ran.map_err(|e| failed(format!("{text} in a carry-over"), &e))
         };
         run("BEGIN IMMEDIATE")?;
         for (key, change) in &layer.rows {
@@ -344,18 +334,8 @@ impl Shared {
                 Some(value) => statement.execute((key, &value[..])),
                 None => statement.execute([key]),
             });
-            changed.map_err(|e| ours(failed(format!("carry over key {key}"), &e)))?;
+            changed.map_err(|e| failed(format!("carry over key {key}"), &e))?;
         }
         run("COMMIT")
     }
-}
-
-/// Waits for a sign, or for `limit`.
-fn wait<'s>(
-    sign: &Condvar,
-    state: MutexGuard<'s, State>,
-    limit: Duration,
-) -> MutexGuard<'s, State> {
-    let waited = sign.wait_timeout(state, limit);
-    waited.unwrap_or_else(PoisonError::into_inner).0
 }

@@ -59,10 +59,10 @@ mod buffer;
 mod session;
 mod store;
 
+use crate::Result;
 use crate::options::{Described, OptionValue as _, bytes, number};
 use crate::sqlite::{self, options as database};
 use crate::store::{Kind, OPERATIONS};
-use crate::{Result, StoreError};
 use database::{Journal, Options as DatabaseOptions};
 use std::time::Duration;
 use store::BufferedStore;
@@ -135,19 +135,16 @@ struct Options {
 
 impl Options {
     fn of(settings: &Settings) -> Result<Self> {
-        let read = || {
-            let mut of_database = settings.clone();
-            of_database.set("journal", JOURNAL.read("journal", settings)?.value());
-            Ok(Self {
-                window: Window {
-                    changes: WINDOW_ROWS.read("window_rows", settings)?,
-                    bytes: WINDOW_BYTES.read("window_bytes", settings)?,
-                    age: Duration::from_millis(WINDOW_MS.read("window_ms", settings)?),
-                },
-                database: DatabaseOptions::from_settings(&of_database)?,
-            })
-        };
-        read().map_err(ours)
+        let mut of_database = settings.clone();
+        of_database.set("journal", JOURNAL.read("journal", settings)?.value());
+        Ok(Self {
+            window: Window {
+                changes: WINDOW_ROWS.read("window_rows", settings)?,
+                bytes: WINDOW_BYTES.read("window_bytes", settings)?,
+                age: Duration::from_millis(WINDOW_MS.read("window_ms", settings)?),
+            },
+            database: DatabaseOptions::from_settings(&of_database)?,
+        })
     }
 
     /// Whether readers of the database on disk leave its writer alone, and it them.
@@ -184,11 +181,6 @@ impl Options {
     }
 }
 
-/// An error of the database on disk or in memory, under this store's name.
-fn ours(error: StoreError) -> StoreError {
-    error.of(STORE)
-}
-
 /// An SQLite database behind two layers in memory. See the module. Its `parallel_writers` is false: any
 /// number of connections may write, but they take turns.
 pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::new(
@@ -197,7 +189,7 @@ pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::new(
         "one table in an SQLite database, written in memory first: a kill loses a window of commits",
         SETTINGS,
     ),
-    |settings| {
+    &|settings| {
         Ok(Capabilities {
             operations: OPERATIONS.to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
@@ -208,5 +200,5 @@ pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::new(
             ..Capabilities::default()
         })
     },
-    |directory, settings, new| Ok(Box::new(BufferedStore::start(directory, settings, new)?)),
+    &|directory, settings, new| Ok(Box::new(BufferedStore::start(directory, settings, new)?)),
 ));

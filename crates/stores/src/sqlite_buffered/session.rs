@@ -1,7 +1,6 @@
 //! Operations: what is in memory first, then the disk.
 
 use super::buffer::{Change, Layer, Shared};
-use super::{STORE, ours};
 use crate::kv::{replaced, shown};
 use crate::options::refuse;
 use crate::sqlite::table::row_id;
@@ -51,7 +50,7 @@ impl<'c> BufferedSession<'c> {
     /// Asks the disk, after memory: in a transaction of its own, which shows what has left memory by then.
     fn on_disk<T>(&mut self, ask: impl FnOnce(&mut SqliteSession<'c>) -> Result<T>) -> Result<T> {
         let _undisturbed = self.shared.reading_disk();
-        ask(&mut self.disk).map_err(ours)
+        ask(&mut self.disk)
     }
 
     /// Sets the value of a key, or deletes it, if the key is there or not as `wanted`; returns
@@ -90,7 +89,7 @@ impl<'c> BufferedSession<'c> {
 }
 
 fn misused(what: &str) -> StoreError {
-    StoreError::engine(STORE, what, "transactions come in pairs of begin and end")
+    StoreError::engine(what, "transactions come in pairs of begin and end")
 }
 
 impl Session for BufferedSession<'_> {
@@ -140,12 +139,12 @@ impl Session for BufferedSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        refuse! { STORE;
+        refuse! {
             row_id(key).is_none() => format!("insert key {key}"), "its keys are signed 64-bit numbers";
         }
         match self.change(key, Some(value), false)? {
             true => Ok(()),
-            false => Err(StoreError::key_exists(STORE, key)),
+            false => Err(StoreError::key_exists(key)),
         }
     }
 
@@ -214,7 +213,7 @@ impl Session for BufferedSession<'_> {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        let mut counters = self.disk.counters().map_err(ours)?;
+        let mut counters = self.disk.counters()?;
         // Those of the carrier's connection are meant to be the disk's, not this one's.
         counters.remove(COMMITS_COUNTED);
         let ours = [

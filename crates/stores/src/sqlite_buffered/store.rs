@@ -1,8 +1,8 @@
 //! Memory, the database on disk and the carrier as one store.
 
+use super::Options;
 use super::buffer::Shared;
 use super::session::BufferedSession;
-use super::{Options, STORE, ours};
 use crate::sqlite::base::{Base, Link};
 use crate::{Connection, Key, Result, Session, Store, StoreError};
 use std::path::{Path, PathBuf};
@@ -23,15 +23,14 @@ impl BufferedStore {
         let options = Options::of(settings)?;
         let database = options.database.clone();
         let base = Base::of_store(directory, database);
-        base.open(new).map_err(ours)?;
+        base.open(new)?;
         let shared = Arc::new(Shared::new(base, options));
         let carrying = Arc::clone(&shared);
         let carrier = thread::Builder::new()
             .name("carrier".to_owned())
             .spawn(move || carrying.carry())
             .map_err(|error| {
-                let detail = error.to_string();
-                StoreError::engine(STORE, "start the thread that carries over", detail)
+                StoreError::engine("start the thread that carries over", error.to_string())
             })?;
         Ok(Self {
             settings: settings.clone(),
@@ -48,21 +47,23 @@ impl Drop for BufferedStore {
             // It returns nothing, and a panic of its has been printed.
             let _ = carrier.join();
         }
+        // A last attempt, which nobody is left to hear of.
+        let _ = self.shared.drain("close");
     }
 }
 
 impl Store for BufferedStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
         let _undisturbed = self.shared.reading_disk();
-        let link = self.shared.base.link().map_err(ours)?;
+        let link = self.shared.base.link()?;
         Ok(Box::new(BufferedConnection { store: self, link }))
     }
 
     /// What is on disk by now: changes in memory take no space there.
     fn footprint(&self) -> Result<Footprint> {
         // A carry-over may make and remove a journal.
-        let _alone = self.shared.alone_on_disk();
-        self.shared.base.footprint().map_err(ours)
+        let _alone = self.shared.disk.write();
+        self.shared.base.footprint()
     }
 
     fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
@@ -72,8 +73,8 @@ impl Store for BufferedStore {
     /// Carries everything over first.
     fn checkpoint(&self) -> Result<()> {
         self.shared.drain("checkpoint")?;
-        let _alone = self.shared.alone_on_disk();
-        self.shared.base.checkpoint().map_err(ours)
+        let _alone = self.shared.disk.write();
+        self.shared.base.checkpoint()
     }
 }
 
@@ -86,7 +87,7 @@ impl Connection for BufferedConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let shared = &*self.store.shared;
         let _undisturbed = shared.reading_disk();
-        let disk = self.link.rows().map_err(ours)?;
+        let disk = self.link.rows()?;
         Ok(Box::new(BufferedSession::new(shared, disk)))
     }
 
@@ -94,14 +95,13 @@ impl Connection for BufferedConnection<'_> {
     /// it is as asked.
     fn effective_settings(&self) -> Result<Settings> {
         let _undisturbed = self.store.shared.reading_disk();
-        let effective = self.link.effective_settings_of(&self.store.settings);
-        effective.map_err(ours)
+        self.link.effective_settings_of(&self.store.settings)
     }
 
     /// Carries everything over, also what other connections have committed.
     fn close(self: Box<Self>) -> Result<()> {
         let drained = self.store.shared.drain("close");
         let _undisturbed = self.store.shared.reading_disk();
-        drained.and(self.link.close().map_err(ours))
+        drained.and(self.link.close())
     }
 }

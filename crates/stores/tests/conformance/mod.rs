@@ -12,7 +12,7 @@ pub(crate) mod threads;
 
 pub use syncs::fewest_syncs;
 
-use crate::StoreKind;
+use crate::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// A store with each of its settings in turn at each of its values (choices all, ranges at their
 /// ends, sizes at no more than 64 MiB), the others at their defaults; and with none. What the store
 /// refuses is among them.
-pub fn each_setting(kind: &dyn StoreKind) -> BTreeSet<StoreSpec> {
+pub fn each_setting(kind: &Kind) -> BTreeSet<StoreSpec> {
     let spec = |settings| StoreSpec {
         kind: kind.name().to_owned(),
         settings,
@@ -71,7 +71,7 @@ pub fn each_setting(kind: &dyn StoreKind) -> BTreeSet<StoreSpec> {
 /// Sync calls are counted for the whole process, so a check of durability means something only
 /// while no other thread syncs.
 #[must_use]
-pub fn check(kind: &dyn StoreKind, settings: &Settings, directory: &Path) -> Vec<Failure> {
+pub fn check(kind: &Kind, settings: &Settings, directory: &Path) -> Vec<Failure> {
     checks::ALL
         .iter()
         .filter_map(|(name, run)| {

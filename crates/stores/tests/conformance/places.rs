@@ -1,7 +1,7 @@
 //! Checks of what a store finds where it is made or opened.
 
 use super::subject::{Outcome, Subject, ensure, expect_missing, expect_value, fill, value};
-use crate::StoreKind;
+use crate::Kind;
 use stowplan_model::{SettingKind, Settings, Value};
 
 const KEYS: u64 = 2;
@@ -56,7 +56,7 @@ pub(super) fn key_forms(subject: &Subject<'_>) -> Outcome {
 }
 
 /// The same settings with keys of another form, if the store has several and can do with that.
-fn with_another_key_form(kind: &dyn StoreKind, settings: &Settings) -> Option<Settings> {
+fn with_another_key_form(kind: &Kind, settings: &Settings) -> Option<Settings> {
     let key = kind
         .settings()
         .iter()

@@ -1,6 +1,6 @@
 //! The store under test, and the values it is given.
 
-use crate::{Access, Buffer, Found, Key, KeyForm, Session, Store, StoreError, StoreKind};
+use crate::{Access, Buffer, Found, Key, KeyForm, Kind, Session, Store, StoreError};
 use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) fn ensure(condition: bool, message: impl FnOnce() -> String) -> Outco
 
 /// A kind of store with settings, and a directory for one check.
 pub(super) struct Subject<'a> {
-    pub(super) kind: &'a dyn StoreKind,
+    pub(super) kind: &'a Kind,
     pub(super) settings: &'a Settings,
     pub(super) capabilities: Capabilities,
     pub(super) key: KeyForm,
@@ -44,11 +44,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn new(
-        kind: &'a dyn StoreKind,
-        settings: &'a Settings,
-        directory: &Path,
-    ) -> Outcome<Self> {
+    pub(super) fn new(kind: &'a Kind, settings: &'a Settings, directory: &Path) -> Outcome<Self> {
         fs::create_dir(directory)?;
         let named = settings.flag("names");
         if named {

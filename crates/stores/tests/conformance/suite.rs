@@ -13,7 +13,7 @@ use crate::conformance::subject::{
 use crate::conformance::threads::{in_thread, joined};
 use crate::registry::{Resolved, resolve_kind};
 use crate::{
-    Access, Buffer, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, StoreError, StoreKind,
+    Access, Buffer, Found, Key, KeyForm, Kind, SYNC_CALLS_COUNTED, Session, Store, StoreError,
     conformance,
 };
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const SECOND: &[u8] = b"second";
 /// [`behaviour`] with the other.
 #[must_use]
 pub fn conforms_and_behaves(
-    kind: &'static dyn StoreKind,
+    kind: &'static Kind,
     combinations: &[&str],
     behaving: &[&str],
     directory: &Path,
@@ -49,11 +49,7 @@ pub fn conforms_and_behaves(
 /// (`key=text,sync=on`), and whether commits sync as often as declared. Stores are made below
 /// `directory`, which must exist and be empty.
 #[must_use]
-pub fn every_setting(
-    kind: &'static dyn StoreKind,
-    combinations: &[&str],
-    directory: &Path,
-) -> Vec<String> {
+pub fn every_setting(kind: &'static Kind, combinations: &[&str], directory: &Path) -> Vec<String> {
     let each = conformance::each_setting(kind).into_iter();
     // What excludes another setting's default is refused.
     let each = each.filter_map(|spec| resolve_kind(kind, &spec, MEMORY_BUDGET).ok());
@@ -73,11 +69,7 @@ pub fn every_setting(
 /// What holds of every engine with transactions, with each of these combinations of settings (``""``
 /// for none).
 #[must_use]
-pub fn behaviour(
-    kind: &'static dyn StoreKind,
-    combinations: &[&str],
-    directory: &Path,
-) -> Vec<String> {
+pub fn behaviour(kind: &'static Kind, combinations: &[&str], directory: &Path) -> Vec<String> {
     type Check = fn(&dyn Store) -> Outcome;
     let checks: [(&str, Check); 4] = [
         ("a table that was dropped", a_dropped_table_says_so),
@@ -101,7 +93,7 @@ pub fn behaviour(
 /// [`KeyForm::bytes`] makes it, with its value.
 #[must_use]
 pub fn read_by_the_engine_itself(
-    kind: &'static dyn StoreKind,
+    kind: &'static Kind,
     combinations: &[&str],
     directory: &Path,
     read: impl Fn(&Path, KeyForm) -> Vec<(Vec<u8>, Vec<u8>)>,
@@ -130,12 +122,12 @@ pub fn read_by_the_engine_itself(
 ///
 /// # Errors
 /// An unknown setting, a value that is not accepted, or settings that exclude each other: which.
-pub fn settings(kind: &'static dyn StoreKind, given: &str) -> Result<Settings, String> {
+pub fn settings(kind: &'static Kind, given: &str) -> Result<Settings, String> {
     let resolved = resolved(kind, given).map_err(|complaint| complaint.0)?;
     Ok(resolved.settings)
 }
 
-fn resolved(kind: &'static dyn StoreKind, settings: &str) -> Outcome<Resolved> {
+fn resolved(kind: &'static Kind, settings: &str) -> Outcome<Resolved> {
     let spec: StoreSpec = match settings {
         "" => kind.name().parse(),
         settings => format!("{}:{settings}", kind.name()).parse(),
@@ -167,7 +159,7 @@ impl Below {
 }
 
 fn with_store(
-    kind: &'static dyn StoreKind,
+    kind: &'static Kind,
     settings: &str,
     directory: &Path,
     check: impl FnOnce(&dyn Store, &Path, KeyForm) -> Outcome,
@@ -188,13 +180,13 @@ fn conforms(resolved: &Resolved, below: &Below, wrong: &mut Vec<String>) -> Outc
         settings,
         capabilities,
     } = resolved;
-    let failures = conformance::check(*kind, settings, &below.part("checks")?);
+    let failures = conformance::check(kind, settings, &below.part("checks")?);
     let failures = failures
         .iter()
         .map(|failure| format!("{resolved:?}: {failure}"));
     wrong.extend(failures);
     let declared = u64::from(capabilities.syncs_per_commit);
-    let fewest = conformance::fewest_syncs(*kind, settings, &below.part("syncs")?)?;
+    let fewest = conformance::fewest_syncs(kind, settings, &below.part("syncs")?)?;
     ensure(!SYNC_CALLS_COUNTED || declared == fewest, || {
         format!("{resolved:?}: {declared} syncs declared, {fewest} seen")
     })

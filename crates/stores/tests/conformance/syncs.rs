@@ -1,6 +1,6 @@
 //! How often a store syncs: measured commit by commit.
 
-use crate::{Access, Found, Key, Result, Session, StoreError, StoreKind, sync_calls};
+use crate::{Access, Found, Key, Kind, Result, Session, StoreError, sync_calls};
 use std::path::Path;
 use stowplan_model::Settings;
 
@@ -23,7 +23,7 @@ const COMMITS: u8 = 6;
 ///
 /// [`Capabilities::syncs_per_commit`]: stowplan_model::Capabilities::syncs_per_commit
 /// [`SYNC_CALLS_COUNTED`]: crate::SYNC_CALLS_COUNTED
-pub fn fewest_syncs(kind: &dyn StoreKind, settings: &Settings, directory: &Path) -> Result<u64> {
+pub fn fewest_syncs(kind: &Kind, settings: &Settings, directory: &Path) -> Result<u64> {
     let resizes = kind.capabilities(settings)?.resizes;
     let store = kind.create(directory, settings)?;
     let mut connection = store.connect()?;

@@ -4,9 +4,9 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, EnvOpenOptions};
 use redb::{ReadableDatabase as _, ReadableTable as _, TableDefinition};
 use std::path::Path;
-use stowplan_stores::{KeyForm, StoreKind, registry, suite};
+use stowplan_stores::{KeyForm, Kind, registry, suite};
 
-fn kind(name: &str) -> &'static dyn StoreKind {
+fn kind(name: &str) -> &'static Kind {
     registry::find(name).unwrap()
 }
 

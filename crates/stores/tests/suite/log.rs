@@ -16,9 +16,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use stowplan_model::{Capabilities, Durability, DurabilityClaim, Operation, Settings};
 use stowplan_stores::kv::{Engine, Rows, Visit, capabilities, shown};
 use stowplan_stores::options::OptionValue;
-use stowplan_stores::{
-    Access, Found, Key, Kind, Result, StoreError, StoreKind, choice, options, suite,
-};
+use stowplan_stores::{Access, Found, Key, Kind, Result, StoreError, choice, options, suite};
 
 const STORE: &str = "log";
 const FILE: &str = "log.bin";
@@ -44,7 +42,7 @@ options! {
 }
 
 /// The kind: what the registry lists.
-const KIND: &dyn StoreKind = &Kind::of_engine::<OpenLog>();
+const KIND: &Kind = &Kind::of_engine::<OpenLog>();
 
 /// The engine, which the connections of a store share: many may read it, or one write.
 struct OpenLog(RwLock<Log>);

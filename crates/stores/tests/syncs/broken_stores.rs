@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
-use stowplan_model::{Capabilities, Durability, Footprint, Setting, Settings, Value};
+use stowplan_model::{Capabilities, Durability, Footprint, Settings, Value};
 use stowplan_stores::{
-    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreKind, Visit, conformance,
+    Access, Buffer, Connection, Found, Key, Kind, Result, Session, Store, Visit, conformance,
     registry,
 };
 
@@ -79,21 +79,26 @@ enum Fault {
 }
 
 struct Broken {
-    inner: &'static dyn StoreKind,
+    inner: &'static Kind,
     fault: Fault,
 }
 
-impl StoreKind for Broken {
-    fn name(&self) -> &'static str {
-        "broken"
-    }
-
-    fn about(&self) -> &'static str {
-        "broken on purpose"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        self.inner.settings()
+impl Broken {
+    /// The kind, for as long as the test runs.
+    fn kind(self) -> Kind {
+        let (broken, about) = (&*Box::leak(Box::new(self)), "broken on purpose");
+        Kind::new(
+            ("broken", about, broken.inner.settings()),
+            Box::leak(Box::new(|settings: &Settings| {
+                broken.capabilities(settings)
+            })),
+            Box::leak(Box::new(
+                |directory: &Path, settings: &Settings, new| match new {
+                    true => broken.create(directory, settings),
+                    false => broken.open(directory, settings),
+                },
+            )),
+        )
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
@@ -131,9 +136,7 @@ impl StoreKind for Broken {
         };
         Ok(Box::new(self.store(inner, settings)))
     }
-}
 
-impl Broken {
     /// The settings that the inner store is really given.
     fn inner_settings(&self, asked: &Settings) -> Settings {
         let mut settings = asked.clone();
@@ -392,7 +395,7 @@ impl Session for BrokenSession<'_> {
 fn assert_caught(fault: Fault, spec: &str, expected: &str) {
     let _alone = crate::alone();
     let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
-    let failures_of = |kind: &dyn StoreKind| {
+    let failures_of = |kind: &Kind| {
         let directory = crate::place::in_memory();
         conformance::check(kind, &resolved.settings, directory.path())
     };
@@ -401,7 +404,7 @@ fn assert_caught(fault: Fault, spec: &str, expected: &str) {
         inner: resolved.kind,
         fault,
     };
-    let failures = failures_of(&broken);
+    let failures = failures_of(&broken.kind());
     let caught = failures.iter().any(|failure| failure.check == expected);
     assert!(caught, "{fault:?} in {spec} failed only {failures:#?}");
 }

@@ -5,7 +5,7 @@
 
 use stowplan_model::{Operation, Settings};
 use stowplan_stores::registry::{self, Resolved};
-use stowplan_stores::{Key, SYNC_CALLS_COUNTED, StoreKind, conformance, sync_calls};
+use stowplan_stores::{Key, Kind, SYNC_CALLS_COUNTED, conformance, sync_calls};
 
 #[test]
 fn the_fewest_syncs_of_a_commit_are_those_declared() {
@@ -160,7 +160,7 @@ fn declared_and_fewest(spec: &str) -> (u64, u64) {
     (u64::from(resolved.capabilities.syncs_per_commit), fewest)
 }
 
-fn fewest_of_inserts(kind: &dyn StoreKind, settings: &Settings) -> u64 {
+fn fewest_of_inserts(kind: &Kind, settings: &Settings) -> u64 {
     let directory = crate::place::in_memory();
     let store = kind.create(directory.path(), settings).unwrap();
     let mut connection = store.connect().unwrap();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use stowplan_model::StoreSpec;
-use stowplan_stores::{StoreKind, conformance, registry};
+use stowplan_stores::{Kind, conformance, registry};
 use tempfile::TempDir;
 
 /// What the conformance suite has to say about a store spec in this directory.
@@ -51,7 +51,7 @@ fn on_disk() -> Vec<String> {
 }
 
 /// Each setting in turn; combinations that the store refuses are left out.
-fn one_setting_at_a_time(kind: &dyn StoreKind) -> BTreeSet<String> {
+fn one_setting_at_a_time(kind: &Kind) -> BTreeSet<String> {
     let specs = conformance::each_setting(kind).into_iter();
     let mut specs: BTreeSet<String> = specs
         .filter(|spec| registry::resolve(spec, 4 << 20).is_ok())

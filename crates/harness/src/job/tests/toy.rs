@@ -11,8 +11,8 @@ use stowplan_model::{
 };
 use stowplan_stores::registry::{self, Kinds, ResolveError, Resolved};
 use stowplan_stores::{
-    Access, Buffer, COMMITS_COUNTED, Connection, Counters, Found, Key, Result, Session, Store,
-    StoreError, StoreKind, Visit,
+    Access, Buffer, COMMITS_COUNTED, Connection, Counters, Found, Key, Kind, Result, Session,
+    Store, StoreError, Visit,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,17 +65,14 @@ fn serves() {
 }
 
 /// The stores of the tests' driver: those that are built in, and the toy.
-fn kinds() -> Vec<&'static dyn StoreKind> {
-    let toy: &'static dyn StoreKind = &Toy;
-    registry::BUILT_IN.every().chain([toy]).collect()
+fn kinds() -> Vec<&'static Kind> {
+    registry::BUILT_IN.every().chain([&TOY]).collect()
 }
 
 /// A store of the tests' driver.
 pub(super) fn resolve(spec: &StoreSpec) -> std::result::Result<Resolved, ResolveError> {
     Kinds::of(&kinds()).resolve(spec, 1 << 20)
 }
-
-struct Toy;
 
 const FLAW: &str = "flaw";
 
@@ -142,20 +139,9 @@ fn write_values(directory: &Path, values: &Values) {
     let _ = std::fs::write(file_in(directory), bytes);
 }
 
-impl StoreKind for Toy {
-    fn name(&self) -> &'static str {
-        "toy"
-    }
-
-    fn about(&self) -> &'static str {
-        "for tests"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    fn capabilities(&self, _: &Settings) -> Result<Capabilities> {
+static TOY: Kind = Kind::new(
+    ("toy", "for tests", SETTINGS),
+    &|_| {
         Ok(Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite],
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
@@ -174,14 +160,11 @@ impl StoreKind for Toy {
             syncs_per_commit: 0,
             largest_value: None,
         })
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        write_values(directory, &Values::new());
-        self.open(directory, settings)
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+    },
+    &|directory, settings, new| {
+        if new {
+            write_values(directory, &Values::new());
+        }
         Ok(Box::new(Memory {
             flaw: Flaw::of(settings),
             directory: directory.to_owned(),
@@ -190,8 +173,8 @@ impl StoreKind for Toy {
             writer: AtomicBool::new(false),
             commits: AtomicU64::new(0),
         }))
-    }
-}
+    },
+);
 
 impl Drop for Memory {
     fn drop(&mut self) {
@@ -288,7 +271,7 @@ impl Talk<'_> {
 
     fn trip(&self, key: Key) -> Result<()> {
         match self.store.flaw {
-            Flaw::Fails(bad) if bad == key.0 => Err(StoreError::damaged("toy", key, "by design")),
+            Flaw::Fails(bad) if bad == key.0 => Err(StoreError::damaged(key, "by design")),
             Flaw::Panics(bad) if bad == key.0 => panic!("by design"),
             _ => Ok(()),
         }
@@ -338,8 +321,8 @@ impl Session for Talk<'_> {
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         if self.store.without_table.load(Ordering::SeqCst) {
             return Err(match self.store.flaw {
-                Flaw::BreaksWithoutTable => StoreError::damaged("toy", key, "by design"),
-                _ => StoreError::no_table("toy", "read"),
+                Flaw::BreaksWithoutTable => StoreError::damaged(key, "by design"),
+                _ => StoreError::no_table("read"),
             });
         }
         let values = self.store.values();
@@ -362,7 +345,7 @@ impl Session for Talk<'_> {
         self.trip(key)?;
         match self.put(key, Some(value))? {
             None => Ok(()),
-            Some(_) => Err(StoreError::key_exists("toy", key)),
+            Some(_) => Err(StoreError::key_exists(key)),
         }
     }
 
