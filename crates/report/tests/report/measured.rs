@@ -2,7 +2,7 @@
 
 use crate::measured_run::{analysis, records};
 use crate::support::{PLAIN, VERBOSE, between, html, markdown, terminal};
-use stowplan_analysis::{Analysis, analyse};
+use stowplan_analysis::{Analysis, Finding, analyse};
 use stowplan_model::Record;
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::{csv, json};
@@ -57,7 +57,7 @@ fn the_page_draws_each_figure_once_and_says_it_in_words() {
             .figures
             .iter()
             .filter(move |f| f.x.is_some() == is_plane);
-        figures.flat_map(|figure| figure.rows())
+        figures.flat_map(Finding::rows)
     };
     let bars = drawn(false).count();
     assert_eq!(charts.matches("<rect").count(), bars);
