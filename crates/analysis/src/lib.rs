@@ -78,7 +78,7 @@ pub use ledger::{
 };
 pub use machines::{
     CellAcross, ClaimAcross, ComparisonAcross, Ledger, Machine, MachinesError, MachinesOutcome,
-    MeasuredOtherwise, OnMachine, claims_across, ledger, machines,
+    MeasuredOtherwise, OnMachine, ledger, machines,
 };
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
