@@ -32,7 +32,8 @@ pub(crate) fn wrong(error: &clap::Error, verb: &Command) -> String {
         }
         ErrorKind::UnknownArgument if argument.starts_with('-') => {
             let near = near_option(&argument, verb);
-            format!("'{whose}' has no option '{argument}'{near} '{whose} --help' lists them")
+            let all = whose.replacen("stowplan", "stowplan help", 1);
+            format!("'{whose}' has no option '{argument}'{near} '{all}' lists them")
         }
         ErrorKind::UnknownArgument => {
             format!("unexpected argument '{argument}'; '{whose} --help' says what there can be")
