@@ -154,6 +154,8 @@ struct Runner<'a> {
     open: BTreeMap<String, bool>,
     /// How long rounds take, over what was thought of them.
     rounds_pace: f64,
+    /// Seconds that comparisons without an interval need, once the time is over.
+    needs: Option<f64>,
     /// Seconds of a round beyond what is typical, by what pilots took, of each comparison that had some.
     beyond: BTreeMap<String, f64>,
     /// Where its time goes.
@@ -251,6 +253,7 @@ impl<'a> Runner<'a> {
             started: Instant::now(),
             open: BTreeMap::new(),
             rounds_pace: 1.0,
+            needs: None,
             beyond: BTreeMap::new(),
             clock: PhaseClock::start(),
         }
@@ -317,6 +320,7 @@ impl<'a> Runner<'a> {
             outcome,
             seconds: self.started.elapsed().as_secs_f64(),
             phases: Some(self.clock.spent()),
+            needs: self.needs,
         };
         self.log.append(&Record::End(end.clone()))?;
         self.log.settle()?;
@@ -468,7 +472,11 @@ impl<'a> Runner<'a> {
             format!("{} ({})", comparison.id, crate::plan::duration(seconds))
         });
         let needed = Vec::from_iter(needed).join(", ");
-        let all = crate::plan::duration(self.seconds_of(&unanswered, LOOKS[0]) * 1.5);
+        /// What estimates are short of.
+        const SLACK: f64 = 1.5;
+        let all = self.seconds_of(&unanswered, LOOKS[0]) * SLACK;
+        self.needs = Some(all);
+        let all = crate::plan::duration(all);
         self.remark(
             format!("The time was over before these comparisons had an answer, for which they need about as long as is said: {needed}."),
             &format!("Go on with 'stowplan resume' and a --budget of about {all}."),

@@ -201,6 +201,8 @@ data! {
         pub seconds: f64,
         /// Where they went; not told by earlier versions.
         pub phases: Option<Phases> = default,
+        /// Seconds that comparisons without an interval are likely to need, where the time was over before.
+        pub needs: Option<f64> = default,
     }
 
     /// Where the seconds of a session went. What is in none of these is the rest: looking at the
@@ -365,6 +367,7 @@ mod tests {
             outcome: RunOutcome::Complete,
             seconds: 1.5,
             phases: None,
+            needs: None,
         };
         serde_json::to_string(&Record::End(end)).unwrap()
     }

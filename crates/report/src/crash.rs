@@ -23,7 +23,7 @@ pub fn json(run: &CrashRun) -> Result<String, serde_json::Error> {
 /// What a run found.
 #[must_use]
 pub fn document(run: &CrashRun) -> Document {
-    let mut blocks = vec![remark(rate(run)).at(Detail::Answer)];
+    let mut blocks = vec![remark(judged(run)).at(Detail::Answer)];
     blocks.extend(run.interrupted.then(|| {
         notice("The run ended before everything was tested; what is missing is not in the table.")
     }));
@@ -33,7 +33,7 @@ pub fn document(run: &CrashRun) -> Document {
             .into_iter()
             .map(|block| block.at(Detail::Answer)),
     );
-    blocks.push(paragraph(controls(run)).at(Detail::Answer));
+    blocks.extend(controls(run).map(|text| paragraph(text).at(Detail::Answer)));
     for kind in [Found::Broken, Found::AsPromised, Found::Unclaimed] {
         blocks.extend(findings(run, kind));
     }
@@ -65,14 +65,9 @@ pub fn verdict(run: &CrashRun) -> String {
     }
 }
 
-fn rate(run: &CrashRun) -> String {
-    let seconds = float(run.judging_ns) / 1e9;
-    let rate = match seconds > 0.0 {
-        true => float(run.judged) / seconds * 60.0,
-        false => 0.0,
-    };
+fn judged(run: &CrashRun) -> String {
     format!(
-        "{} crash states judged in {}: {rate:.0} a minute. Seed {}.",
+        "{} crash states judged in {}. Seed {}.",
         count(run.judged),
         time(float(run.judging_ns)),
         run.seed
@@ -267,7 +262,8 @@ fn commits(number: u64) -> String {
     counted(number, "commit")
 }
 
-fn controls(run: &CrashRun) -> Text {
+/// Nothing where no setting could be tested.
+fn controls(run: &CrashRun) -> Option<Text> {
     let settings = || {
         run.settings
             .iter()
@@ -282,10 +278,10 @@ fn controls(run: &CrashRun) -> Text {
     let wrong: u64 = settings()
         .map(|setting| setting.all_synced.not_kept())
         .sum();
-    let share = |part: u64| match all {
-        0 => 0.0,
-        all => 100.0 * float(part) / float(all),
-    };
+    if all == 0 {
+        return None;
+    }
+    let share = |part: u64| 100.0 * float(part) / float(all);
     let text = plain(format!(
         "Controls: with no syncs {:.0}% of {} states fail, {:.0}% by more than losses; with everything synced \
          {} of {}.",
@@ -300,13 +296,13 @@ fn controls(run: &CrashRun) -> Text {
         let undamaged = found.no_syncs.damaged() + found.tally.damaged() == 0;
         setting.claims(found) && durable && undamaged
     });
-    match blind.is_empty() {
+    Some(match blind.is_empty() {
         true => text,
         false => text.then(strong(format!(
             " Only of losses something is claimed of {}: no control shows that its judge would see damage.",
             blind.join(", ")
         ))),
-    }
+    })
 }
 
 /// Beside a setting of which nothing is claimed, what its controls did; and beside one that broke its promise and
@@ -677,7 +673,6 @@ mod tests {
         let text = terminal::render(&found, &options);
         for said in [
             "1 of 2 settings broke what they promise",
-            "120 a minute",
             "sqlite wal full",
             "kept 60",
             "kept 50, lost 10",

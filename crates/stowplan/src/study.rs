@@ -12,6 +12,7 @@ use crate::{drivers, listing, places, screen, studies};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 use stowplan_analysis::{LOOKS, StoppingRule};
 use stowplan_harness::HarnessError;
 use stowplan_harness::crossover::Refining;
@@ -309,7 +310,8 @@ fn shown(output: &Output, options: &RunOptions, end: &RunEnd) -> Result<Exit, Cl
             }
         };
         if let Some(left) = left {
-            note_with_command(left, &command_to_go_on(output.directory(), options));
+            let needs = end.needs.map(Duration::from_secs_f64);
+            note_with_command(left, &command_to_go_on(output.directory(), options, needs));
         }
     }
     Ok(match end.outcome {
@@ -322,8 +324,8 @@ fn shown(output: &Output, options: &RunOptions, end: &RunEnd) -> Result<Exit, Cl
 }
 
 /// What to type to go on with a run, as this program was called; with those options that the result
-/// does not tell.
-fn command_to_go_on(directory: &Path, options: &RunOptions) -> String {
+/// does not tell, and at least the time that it is known to need.
+fn command_to_go_on(directory: &Path, options: &RunOptions, needs: Option<Duration>) -> String {
     let program = std::env::args().next();
     let program = program.unwrap_or_else(|| "stowplan".to_owned());
     let mut command = format!(
@@ -331,8 +333,8 @@ fn command_to_go_on(directory: &Path, options: &RunOptions) -> String {
         quoted(&program),
         quoted(&directory.to_string_lossy())
     );
-    if let Some(budget) = options.budget {
-        command.push_str(&format!(" --budget {}s", budget.as_secs_f64()));
+    if let Some(budget) = options.budget.max(needs) {
+        command.push_str(&format!(" --budget {}s", budget.as_secs_f64().ceil()));
     }
     if options.keep {
         command.push_str(" --keep");
@@ -421,7 +423,7 @@ fn measure(
         go_on: run
             .result
             .parent()
-            .map(|directory| command_to_go_on(directory, options))
+            .map(|directory| command_to_go_on(directory, options, None))
             .unwrap_or_default(),
     })
 }
@@ -464,14 +466,17 @@ mod tests {
 
     #[test]
     fn a_command_can_be_pasted_into_a_shell() {
-        let command = command_to_go_on(Path::new("a b"), &typed(&[]));
+        let command = command_to_go_on(Path::new("a b"), &typed(&[]), None);
         assert!(command.ends_with(" resume 'a b'"), "{command}");
         let options = typed(&["--budget", "1.5m", "--keep", "--ignore-space"]);
-        let command = command_to_go_on(Path::new("a"), &options);
+        let command = command_to_go_on(Path::new("a"), &options, None);
         assert!(
             command.ends_with(" a --budget 90s --keep --ignore-space"),
             "{command}"
         );
+        let needs = Some(Duration::from_millis(300_500));
+        let command = command_to_go_on(Path::new("a"), &typed(&["--budget", "90s"]), needs);
+        assert!(command.ends_with(" a --budget 301s"), "what it needs: {command}");
     }
 
     /// What measuring is told by these arguments of `study`.
@@ -522,6 +527,7 @@ mod tests {
             outcome: RunOutcome::Interrupted,
             seconds: 1.0,
             phases: None,
+            needs: None,
         };
         let ended = measure(&options, &work, &run, |_| Ok(end));
         assert_eq!(ended.unwrap().outcome, RunOutcome::Interrupted);

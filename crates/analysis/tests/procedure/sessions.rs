@@ -26,6 +26,7 @@ fn end(outcome: RunOutcome, seconds: f64) -> Record {
         outcome,
         seconds,
         phases: None,
+        needs: None,
     })
 }
 

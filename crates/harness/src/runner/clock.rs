@@ -70,7 +70,9 @@ impl Runner<'_> {
     pub(super) fn time_left(&self) -> Option<f64> {
         /// Of the time of building: assumed, between databases, which go at once, and files one by one.
         const REMOVAL: f64 = 0.4;
-        let budget = self.options.budget?.as_secs_f64();
+        /// Of the budget: the block that was begun when it ends, and the report.
+        const END: f64 = 0.03;
+        let budget = self.options.budget?.as_secs_f64() * (1.0 - END);
         let removal = self.pool.there_bytes() * self.building_pace() * REMOVAL;
         Some(budget - self.started.elapsed().as_secs_f64() - removal)
     }

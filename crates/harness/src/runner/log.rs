@@ -210,6 +210,7 @@ mod tests {
             outcome: RunOutcome::Complete,
             seconds: 1.5,
             phases: None,
+            needs: None,
         })
     }
 

@@ -769,6 +769,7 @@ pub(crate) fn analysis() -> Analysis {
             outcome: RunOutcome::Complete,
             seconds: 187.4,
             phases: None,
+            needs: None,
         }),
     })
 }

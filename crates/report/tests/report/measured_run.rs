@@ -292,6 +292,7 @@ pub(crate) fn records() -> Vec<Record> {
         outcome: RunOutcome::Complete,
         seconds: 42.0,
         phases: None,
+        needs: None,
     }));
     records
 }

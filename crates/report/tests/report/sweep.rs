@@ -293,6 +293,7 @@ fn a_budget_is_said_to_have_done_what_it_did() {
             outcome: stowplan_model::RunOutcome::Budget,
             seconds: 5.87,
             phases: None,
+            needs: None,
         });
         terminal(&analysis, &WIDE)
             .lines()
