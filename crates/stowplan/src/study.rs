@@ -476,7 +476,10 @@ mod tests {
         );
         let needs = Some(Duration::from_millis(300_500));
         let command = command_to_go_on(Path::new("a"), &typed(&["--budget", "90s"]), needs);
-        assert!(command.ends_with(" a --budget 301s"), "what it needs: {command}");
+        assert!(
+            command.ends_with(" a --budget 301s"),
+            "what it needs: {command}"
+        );
     }
 
     /// What measuring is told by these arguments of `study`.
