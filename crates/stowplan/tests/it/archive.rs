@@ -117,7 +117,7 @@ fn what_cannot_be_done_is_one_line_and_what_was_left_out_a_line_each() {
         ("pack from nowhere/y.sqlar", "there is no directory nowhere"),
         (
             "-q pack from y.sqlar",
-            "-q belongs behind the verb: stowplan pack -q",
+            "unexpected argument '-q' found; 'stowplan pack --help'",
         ),
     ] {
         let words: Vec<&str> = typed.split(' ').collect();
