@@ -28,17 +28,6 @@ use stowplan_model::{
     format_count, format_size,
 };
 
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan advise pictures            files, or one SQLite database?
-  stowplan advise pictures --reads sequential --overwrites 0%
-                                      read in order, never replaced
-  stowplan advise app.db --table files --column body
-                                      would these be better off as files?
-  stowplan advise pictures --save-study mine.toml --dry-run
-                                      the study, to be changed and run by
-                                      'stowplan study mine.toml'";
-
 /// By which values are drawn: that of a dataset in a study file that names none.
 const SEED: u64 = 1;
 /// Time for measuring, unless given: with building, an answer takes about a minute.
@@ -101,8 +90,10 @@ pub(crate) struct AdviseOptions {
     /// In which order values are read.
     #[arg(long, value_enum, value_name = "ORDER", default_value = "random")]
     reads: Reads,
-    /// How much of what is done replaces values: reads in memory and replacements are weighed by it. 0%
-    /// leaves replacements out, 100% leaves reads out; otherwise both are measured, and each decides for itself.
+    /// How much of what is done replaces values.
+    ///
+    /// Reads in memory and replacements are weighed by it. 0% leaves replacements out, 100% leaves reads out;
+    /// otherwise both are measured, and each decides for itself.
     #[arg(long, value_name = "PERCENT", value_parser = share)]
     overwrites: Option<f64>,
     /// Measure reads from storage also where they are left out otherwise (file systems in memory).

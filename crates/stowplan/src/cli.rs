@@ -4,7 +4,7 @@ use crate::drivers::DriverArgument;
 use crate::form::Format;
 use crate::values::{duration, named_directory, one_of, percent};
 use anstream::ColorChoice;
-use clap::{Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,8 @@ use stowplan_report::document::Detail;
     about,
     max_term_width = 80,
     subcommand_value_name = "VERB",
-    subcommand_help_heading = "Verbs"
+    subcommand_help_heading = "Verbs",
+    disable_help_flag = true
 )]
 pub(crate) struct Arguments {
     /// What to do.
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// Whether to use colour; NO_COLOR is respected.
     #[arg(long = "color", value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Printing")]
     pub(crate) colour: Colour,
+    /// Print this; 'stowplan help VERB' prints everything.
+    #[arg(long, short, global = true, action = ArgAction::HelpShort)]
+    help: Option<bool>,
 }
 
 /// What `--help` teaches each verb by: command lines that work as they stand, or with a name replaced. Lines fit
@@ -47,9 +51,36 @@ fn with_examples(mut command: Command, name: &str) -> Command {
     }
     let (_, found) = EXAMPLES.split_once(&format!("[{name}]\n")).unzip();
     match found.and_then(|found| found.split("\n\n[").next()) {
-        Some(examples) => command.after_help(examples.trim_end()),
+        Some(examples) => taught(command, examples.trim_end()),
         None => command,
     }
+}
+
+/// One screen for `--help`, with the first examples; all of them for `help`.
+fn taught(command: Command, examples: &str) -> Command {
+    /// Lines of examples on the one screen.
+    const FIRST: usize = 5;
+    let lines = || examples.lines().take_while(|line| !line.is_empty());
+    let mut first: Vec<&str> = lines().take(FIRST).collect();
+    // No example without what explains it.
+    if lines()
+        .nth(FIRST)
+        .is_some_and(|next| next.starts_with("   "))
+    {
+        first.pop();
+    }
+    let first = first.join("\n");
+    // Arguments that are left to `help`, for few type them.
+    let minor = EXAMPLES.lines().next().unwrap_or_default();
+    let command = command.mut_args(|argument| {
+        let is_minor = minor
+            .split_whitespace()
+            .any(|minor| minor == argument.get_id().as_str());
+        argument.hide_short_help(is_minor)
+    });
+    command
+        .after_help(first)
+        .after_long_help(examples.to_owned())
 }
 
 /// Cells whose whole interval is within this are called equivalent, unless it is typed.
@@ -58,30 +89,28 @@ const EQUIVALENCE: &str = "5%";
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measure your own files or database: where they belong, what is given up, and how to do it.
-    #[command(after_help = crate::advise::EXAMPLES)]
+    /// Measure your own files or database: where do they belong?
     Advise(Box<crate::advise::AdviseOptions>),
-    /// Run a study: one that is built in, or a file of yours.
+    /// Run a study: built in, or a file of yours.
     #[command(visible_alias = "run")]
     Study(Box<StudyOptions>),
-    /// Go on with a run that was broken off or ran out of time, whatever it measures.
+    /// Go on with a run that was broken off or ran out of time.
     Resume(Box<ResumeOptions>),
-    /// Find the size of values at which the order of two stores changes.
+    /// Find the size at which the order of two stores changes.
     Crossover(Box<crate::crossover::CrossoverOptions>),
-    /// Render a result again, in any format, or one study from several machines together.
+    /// Render a result again, or one study from several machines.
     Report(crate::report::ReportOptions),
-    /// Compare results of different sessions: versions, settings, machines; exit 1 on a regression.
+    /// Compare results of two versions, settings, machines: regressions?
     Compare(crate::compare::CompareOptions),
-    /// What published studies claim, what would decide it, and whether it holds here.
+    /// What published studies claim, and whether it holds here.
     Claims(Box<crate::claims::ClaimsOptions>),
-    /// Cut the power, many times: what does each setting lose, and does it keep its promise?
-    #[command(after_help = crate::crash::EXAMPLES)]
+    /// Cut the power, many times: what does each setting lose?
     Crash(Box<crate::crash::CrashOptions>),
-    /// Look at this machine: what would spoil a measurement, and how to mend it.
+    /// What here would spoil a measurement, and how is it mended?
     Doctor(crate::doctor::DoctorOptions),
-    /// Calibrate: how truly does this program measure on this machine?
+    /// How truly does this program measure on this machine?
     Calibrate(Box<crate::calibrate::CalibrateOptions>),
-    /// List what there is: studies, stores with their settings, drivers.
+    /// What there is: studies, stores with their settings, drivers.
     List(ListOptions),
     /// Check a driver of stores.
     Drivers(crate::drivers::DriversOptions),
@@ -93,15 +122,15 @@ pub(crate) enum Verb {
     Ls(crate::archive::LsOptions),
     /// Print files of an SQLite Archive.
     Cat(crate::archive::CatOptions),
-    /// Look whether an SQLite Archive is whole: its database, every name, every value.
+    /// Is an SQLite Archive whole: its database, names, and values?
     Verify(crate::archive::VerifyOptions),
-    /// Put files into an SQLite Archive that is there, or replace them.
+    /// Put files into an SQLite Archive, or replace them.
     Add(crate::archive::AddOptions),
     /// Take files out of an SQLite Archive.
     Rm(crate::archive::RmOptions),
     /// Show an SQLite Archive as a directory, read-only.
     Mount(crate::archive::MountOptions),
-    /// Show what is in a directory of files, or in a database: sizes, and what is odd.
+    /// What is in a directory, or a database: sizes, and what is odd.
     Stat(crate::kvtest::StatOptions),
     /// SQLite's kvtest, verb for verb: init, stat, export and run.
     Kvtest {
@@ -111,7 +140,7 @@ pub(crate) enum Verb {
     },
     /// Print the manual, or write it as man pages.
     Man(crate::manual::ManOptions),
-    /// Print what completes verbs, options and names in your shell.
+    /// What completes verbs, options and names in your shell.
     Completions(crate::manual::CompletionsOptions),
 }
 
@@ -198,8 +227,10 @@ pub(crate) struct RunOptions {
     /// fit for measuring.
     #[arg(long, value_name = "DIR")]
     pub(crate) work: Option<PathBuf>,
-    /// The most rounds per comparison, 1 to 40; fewer than 10 give no interval, and no crossover. With
-    /// 'resume', more than before: what is undecided is measured further.
+    /// The most rounds per comparison, 1 to 40.
+    ///
+    /// Fewer than 10 give no interval, and no crossover. With 'resume', more than before: what is undecided is
+    /// measured further.
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
     /// Time for all of it, such as 90s or 10m, instead of the scale's; comparisons share it.
@@ -276,7 +307,7 @@ pub(crate) struct PrintOptions {
     /// Print what was found only, and no progress.
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Print all that was found: each comparison, claims, method, machine.
+    /// Print all that was found, not its summary.
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }

@@ -29,20 +29,6 @@ use stowplan_model::{CrashFinding, CrashModel, CrashRun, CrashSetting, Durabilit
 use stowplan_report::crash::{document, json};
 use stowplan_report::document::Document;
 
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  stowplan crash                      every store at its settings, some minutes
-  stowplan crash sqlite:journal=wal,synchronous=normal --states 1000
-                                      what one setting loses
-  stowplan crash --program ./mine --check ./check
-                                      a program of yours: it works in
-                                      $STOWPLAN_DIR, and says 'ack N' on stdout
-                                      as commit N returns; the check finds the
-                                      last N in $STOWPLAN_ACKED, and exits 0 for
-                                      kept, 1 for lost, 2 for corrupt
-  stowplan crash --replay 8841 --from stowplan-results/DIR --output state
-                                      the state in which something was lost";
-
 /// What was found, for programs, below the output directory.
 const FOUND: &str = "crash.json";
 const PAGE: &str = "report.html";
@@ -61,7 +47,9 @@ pub(crate) struct CrashOptions {
     #[arg(value_name = "STORE")]
     stores: Vec<String>,
     /// A program instead, run by the shell in the directory $STOWPLAN_DIR; a line 'ack N' on its stdout
-    /// tells of commit N, and a line 'base' that what is there by then has been there for long.
+    /// tells of commit N.
+    ///
+    /// A line 'base' tells that what is there by then has been there for long.
     #[arg(
         long,
         value_name = "CMD",
@@ -114,7 +102,7 @@ pub(crate) struct CrashOptions {
     /// Directory for crash states while they are judged [default: in memory].
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
-    /// Write the state of a finding into the directory --output, as it was found and with the fewest
+    /// Write the state of a finding into the directory --output, as found and with the fewest
     /// losses that do the same.
     #[arg(long, value_name = "SEED", requires_all = ["from", "output"], conflicts_with_all = ["stores", "program"])]
     replay: Option<u64>,

@@ -236,7 +236,7 @@ fn page(command: &Command) -> io::Result<String> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    if let Some(examples) = command.get_after_help() {
+    if let Some(examples) = command.get_after_long_help() {
         let text = examples.to_string();
         section(
             &mut page,
@@ -312,7 +312,7 @@ mod tests {
                 }
             }
             assert!(
-                verb.get_after_help().is_none() || page.contains(".SH EXAMPLES"),
+                verb.get_after_long_help().is_none() || page.contains(".SH EXAMPLES"),
                 "{page}"
             );
         }
@@ -323,7 +323,7 @@ mod tests {
     fn no_line_of_an_example_is_broken_in_a_terminal() {
         let root = command();
         for command in std::iter::once(&root).chain(pages(&root)) {
-            let text = command.get_after_help().map(ToString::to_string);
+            let text = command.get_after_long_help().map(ToString::to_string);
             for line in text.unwrap_or_default().lines() {
                 assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
             }

@@ -38,7 +38,8 @@ pub(crate) fn wrong(error: &clap::Error, verb: &Command) -> String {
     let said = said.strip_prefix("error: ").unwrap_or(&said);
     let said = said.replace("subcommand", "verb");
     let whose = verb.get_bin_name().unwrap_or("stowplan");
-    let next = now(error, verb).unwrap_or_else(|| format!("'{whose} --help' says more"));
+    let help = whose.replacen("stowplan", "stowplan help", 1);
+    let next = now(error, verb).unwrap_or_else(|| format!("'{help}' says more"));
     format!("{said}; {next}")
 }
 

@@ -44,7 +44,7 @@ fn is_long(line: &str) -> bool {
 
 /// The options of `all` that a verb has; the first is none.
 fn options_of(verb: &str, all: &[&'static str]) -> Vec<&'static str> {
-    let help = Bench::new().run(&[verb, "--help"]).stdout();
+    let help = Bench::new().run(&["help", verb]).stdout();
     let has = |option: &&str| help.contains(option.split(' ').next().unwrap_or_default());
     std::iter::once("")
         .chain(all.iter().copied().filter(has))
@@ -99,11 +99,7 @@ fn no_verb_that_has_json_is_forgotten_here() {
     for verb in verbs() {
         // Of kvtest's own verbs two have it.
         let own = (verb == "kvtest").then_some("run");
-        let words: Vec<&str> = [verb.as_str()]
-            .into_iter()
-            .chain(own)
-            .chain(["--help"])
-            .collect();
+        let words: Vec<&str> = ["help", verb.as_str()].into_iter().chain(own).collect();
         let help = Bench::new().run(&words).stdout();
         let tried = DOCUMENTS
             .iter()
@@ -266,10 +262,7 @@ fn without_utf_8_everything_is_ascii() {
         "study smal.toml",
         "study small.toml --budget 3x",
     ];
-    let help: Vec<String> = verbs()
-        .iter()
-        .map(|verb| format!("{verb} --help"))
-        .collect();
+    let help: Vec<String> = verbs().iter().map(|verb| format!("help {verb}")).collect();
     let dry: Vec<String> = [
         "crud",
         "neighbours",
