@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn those_that_stream_have_more_memory_than_the_caches() {
         let mut work = Work::of(true).unwrap();
-        let bytes = work.memory.len() * size_of::<u64>();
+        let bytes = (work.memory.len() * size_of::<u64>()) as u64;
         let cache = last_level_cache_bytes(Path::new("/")).unwrap_or(0);
         assert!(bytes >= 64 << 20 && (bytes >= cache || bytes == 512 << 20));
         let batches = work.memory.len().div_ceil(BATCH);
