@@ -3,13 +3,13 @@
 use crate::advice::{Asked, advise};
 use crate::answers::{MoreSpace, more_space, of_comparison, of_matrix, of_sweep};
 use crate::{
-    Advice, Answer, BarsOutcome, CellSummary, ChartOutcome, ClaimOutcome, ColdOutcome,
-    ComparisonOutcome, ContrastOutcome, Kind, LadderOutcome, LinesOutcome, MatrixOutcome,
-    PublishedOutcome, Recommendation, RunWarning, SpaceRow, StoppingRule, SweepOutcome, bars,
+    Advice, Answer, CellSummary, ClaimOutcome, ColdOutcome, ComparisonOutcome, ContrastOutcome,
+    Finding, Kind, LadderOutcome, MatrixOutcome, PublishedOutcome, Recommendation, RunWarning,
+    SpaceRow, StoppingRule, SweepOutcome,
     blocks::Blocks,
-    charts, cold,
+    cold,
     decide::recommend,
-    driver_cost,
+    driver_cost, figures,
     gathered::{AnalysisError, Gathered},
     judge::Judge,
     ladder, ledger, lines, matrix, published, run_warning, sessions, space, stopping,
@@ -35,12 +35,8 @@ pub struct Analysis {
     pub advice: Option<Advice>,
     /// One outcome per comparison, in running order.
     pub comparisons: Vec<ComparisonOutcome>,
-    /// One outcome per chart of the study that has data, in reading order.
-    pub charts: Vec<ChartOutcome>,
-    /// One outcome per chart of bars that has data, in reading order.
-    pub bars: Vec<BarsOutcome>,
-    /// One outcome per chart of lines that has data, in reading order.
-    pub lines: Vec<LinesOutcome>,
+    /// The figures of the study that have data: those of ratios, then bars, then lines, in reading order.
+    pub figures: Vec<Finding>,
     /// Sweeps over the size of values.
     pub sweeps: Vec<SweepOutcome>,
     /// One outcome per matrix of the study that has data, in reading order.
@@ -181,9 +177,7 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
         answers: Vec::new(),
         advice: None,
         comparisons: Vec::new(),
-        charts: Vec::new(),
-        bars: Vec::new(),
-        lines: Vec::new(),
+        figures: Vec::new(),
         sweeps: Vec::new(),
         matrices: Vec::new(),
         claims: Vec::new(),
@@ -221,8 +215,8 @@ fn explain(
         })
     };
     let charts = study.charts.iter();
-    analysis.charts = charts
-        .filter_map(|spec| charts::chart(spec, study, judged))
+    analysis.figures = charts
+        .filter_map(|spec| figures::ratios(spec, study, judged))
         .collect();
     let ladders = study.ladders.iter();
     analysis.ladders = ladders
@@ -248,12 +242,9 @@ fn put_together(analysis: &mut Analysis, gathered: &Gathered<'_>, rule: &Stoppin
     analysis.published = published::tables(study, comparisons);
     analysis.sweeps = sweeps::outcomes(plan, comparisons, failures);
     analysis.cold = comparisons.iter().filter_map(cold).collect();
-    analysis.bars = bars
-        .filter_map(|spec| bars::bars(spec, study, comparisons, space))
-        .collect();
-    analysis.lines = lines
-        .filter_map(|spec| lines::lines(spec, comparisons, space))
-        .collect();
+    let bars = bars.filter_map(|spec| figures::bars(spec, study, comparisons, space));
+    let lines = lines.filter_map(|spec| lines::lines(spec, comparisons, space));
+    analysis.figures.extend(bars.chain(lines));
     analysis.matrices = matrices
         .filter_map(|spec| matrix::matrix(spec, comparisons, failures, rule.equivalence))
         .collect();

@@ -6,8 +6,6 @@
 
 mod cost;
 
-pub use cost::Cost;
-
 pub(crate) use cost::Terms;
 
 use crate::blocks::{location, logs};
@@ -40,9 +38,6 @@ pub struct LadderOutcome {
     /// The whole less that sum. Its interval is that of the whole, widened by the noise floor. That 0
     /// is in it proves nothing: steps are differences of neighbours, which add up by themselves.
     pub remainder: Option<Interval>,
-    /// The whole less what its steps cost by themselves; nothing where no step says what it should
-    /// be made of.
-    pub isolated: Option<IsolatedSum>,
     /// Rungs that were not measured, from the bottom up.
     pub missing: Vec<MissingRung>,
 }
@@ -66,51 +61,17 @@ pub struct Step {
     /// told apart.
     pub steps: Vec<String>,
     /// What it costs: of the base, the time of its cell; of a step, the Hodges–Lehmann estimate of
-    /// the differences per round, with its interval widened by the noise floor.
-    pub cost: Cost,
+    /// the differences per round, with its interval widened by the noise floor. Below 0 it saves time.
+    pub cost: Interval,
     /// Its share of the whole; less than 0 for a step that saves time.
     pub share: f64,
-    /// What it should cost by what its primitives take alone; nothing where the study does not say
-    /// what it is made of, or where a primitive was not measured.
-    pub isolated: Option<Isolated>,
+    /// What it should cost by what its primitives take alone: the sum of how often an operation needs each, times
+    /// its time, with the ends that are farthest away; nothing where the study does not say what it is made of, or
+    /// where a primitive was not measured.
+    pub isolated: Option<Interval>,
     /// System calls per operation that the step adds, by name, where both cells were counted;
     /// less than 0: that it saves. Changes of less than a hundredth of a call are left out.
     pub calls: Option<BTreeMap<String, f64>>,
-}
-
-/// What a step costs by what its primitives take alone.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Isolated {
-    /// The sum over primitives of how often an operation needs each, times its time. The interval
-    /// is conservative: it adds the ends that are farthest away.
-    pub cost: Interval,
-    /// The primitives: cell and how often.
-    pub parts: BTreeMap<CellId, f64>,
-    /// How the step as it was ablated compares.
-    pub agreement: Agreement,
-}
-
-/// How a step's cost within the operation compares with that of its primitives alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Agreement {
-    /// The intervals overlap.
-    Agrees,
-    /// Within the operation it costs less: other steps warm caches for it.
-    Less,
-    /// Within the operation it costs more: it does something else besides, or disturbs others.
-    More,
-}
-
-/// The sum of what the steps cost by themselves.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct IsolatedSum {
-    /// The base and the isolated figures; the ends add up as well.
-    pub sum: Interval,
-    /// The whole less that sum: what the isolated figures do not explain.
-    pub remainder: Interval,
-    /// Steps that no primitive stands for, in words: their cost is in the remainder.
-    pub without: Vec<String>,
 }
 
 /// A rung that was not measured.
@@ -172,13 +133,13 @@ impl<'a> Measured<'a> {
         )
     }
 
-    pub(crate) fn cost(&self, terms: &Terms<'_>) -> Option<Cost> {
+    pub(crate) fn cost(&self, terms: &Terms<'_>) -> Option<Interval> {
         let noise = &self.judge.noise;
         cost::cost(&self.judge.blocks, terms, noise.metric, noise.floor)
     }
 
     /// The same by the time that stands beside that of the headline, where there is one.
-    pub(crate) fn cost_beside(&self, terms: &Terms<'_>) -> Option<Cost> {
+    pub(crate) fn cost_beside(&self, terms: &Terms<'_>) -> Option<Interval> {
         let beside = self.judge.noise.beside?;
         cost::cost(&self.judge.blocks, terms, beside.metric, beside.floor)
     }
@@ -207,7 +168,6 @@ pub(crate) fn ladder(spec: &LadderSpec, measured: Measured<'_>) -> Option<Ladder
         whole: None,
         sum: None,
         remainder: None,
-        isolated: None,
         missing,
     };
     let [base, .., top] = rungs.as_slice() else {
@@ -222,11 +182,10 @@ pub(crate) fn ladder(spec: &LadderSpec, measured: Measured<'_>) -> Option<Ladder
             None => return Some(without_steps(outcome, &pair[1])),
         }
     }
-    let sum: f64 = outcome.steps.iter().map(|step| step.cost.ns).sum();
+    let sum: f64 = outcome.steps.iter().map(|step| step.cost.estimate).sum();
     let widening = measured.judge.noise.floor.exp_m1() * whole.estimate;
     outcome.remainder = Some(whole.plus(Interval::around(-sum, 0.0)).widened(widening));
     outcome.sum = Some(sum);
-    outcome.isolated = isolated_sum(&outcome.steps, whole, widening);
     outcome.whole = Some(whole);
     Some(outcome)
 }
@@ -269,21 +228,13 @@ fn rungs<'a>(spec: &'a LadderSpec, measured: &Measured<'a>) -> (Vec<Rung<'a>>, V
 }
 
 fn base_step(rung: &Rung<'_>, whole: Interval, measured: &Measured<'_>) -> Option<Step> {
-    let time = measured.time(rung.cell)?;
-    let cost = Cost {
-        ns: time.estimate,
-        raw_low: time.low,
-        raw_high: time.high,
-        low: time.low,
-        high: time.high,
-        rounds: rung.cell.rounds,
-    };
+    let cost = measured.time(rung.cell)?;
     Some(Step {
         cell: rung.cell.cell.id.clone(),
         below: None,
         steps: words(rung),
-        share: cost.ns / whole.estimate,
-        isolated: isolated(rung, &cost, measured),
+        share: cost.estimate / whole.estimate,
+        isolated: isolated(rung, measured),
         calls: calls(rung.cell),
         cost,
     })
@@ -301,8 +252,8 @@ fn step(
         cell: cell.clone(),
         below: Some(without.clone()),
         steps: words(rung),
-        share: cost.ns / whole.estimate,
-        isolated: isolated(rung, &cost, measured),
+        share: cost.estimate / whole.estimate,
+        isolated: isolated(rung, measured),
         calls: added_calls(rung.cell, below.cell),
         cost,
     })
@@ -313,50 +264,14 @@ fn words(rung: &Rung<'_>) -> Vec<String> {
 }
 
 /// What the primitives of all steps that a rung stands for cost alone.
-fn isolated(rung: &Rung<'_>, cost: &Cost, measured: &Measured<'_>) -> Option<Isolated> {
+fn isolated(rung: &Rung<'_>, measured: &Measured<'_>) -> Option<Interval> {
     if rung.specs.iter().any(|spec| spec.isolated.is_empty()) {
         return None;
     }
-    let mut sum = Interval::around(0.0, 0.0);
-    let mut parts: BTreeMap<CellId, f64> = BTreeMap::new();
-    for (key, often) in rung.specs.iter().flat_map(|spec| &spec.isolated) {
+    let mut parts = rung.specs.iter().flat_map(|spec| &spec.isolated);
+    parts.try_fold(Interval::around(0.0, 0.0), |sum, (key, often)| {
         let cell = measured.measured(key).ok()?;
-        sum = sum.plus(measured.time(cell)?.times(*often));
-        *parts.entry(cell.cell.id.clone()).or_default() += often;
-    }
-    let agreement = match () {
-        () if cost.high < sum.low => Agreement::Less,
-        () if cost.low > sum.high => Agreement::More,
-        () => Agreement::Agrees,
-    };
-    Some(Isolated {
-        cost: sum,
-        parts,
-        agreement,
-    })
-}
-
-/// The isolated figures of all steps. The base is no difference but was measured by itself, so
-/// its own time counts where the study names no primitive for it.
-fn isolated_sum(steps: &[Step], whole: Interval, widening: f64) -> Option<IsolatedSum> {
-    let (base, steps) = steps.split_first()?;
-    if base.isolated.is_none() && steps.iter().all(|step| step.isolated.is_none()) {
-        return None;
-    }
-    let alone = base.isolated.as_ref().map(|isolated| isolated.cost);
-    let base_cost = Interval::new(base.cost.ns, base.cost.low, base.cost.high);
-    let mut sum = alone.unwrap_or(base_cost);
-    let mut without = Vec::new();
-    for step in steps {
-        match &step.isolated {
-            Some(isolated) => sum = sum.plus(isolated.cost),
-            None => without.extend(step.steps.iter().cloned()),
-        }
-    }
-    Some(IsolatedSum {
-        remainder: whole.plus(sum.times(-1.0)).widened(widening),
-        sum,
-        without,
+        Some(sum.plus(measured.time(cell)?.times(*often)))
     })
 }
 

@@ -6,11 +6,9 @@
 mod advice;
 mod analyse;
 mod answers;
-mod bars;
 mod block_time;
 mod blocks;
 pub mod calibration;
-mod charts;
 mod claims;
 mod cold;
 pub mod compare;
@@ -20,6 +18,7 @@ mod crossover;
 mod decide;
 mod driver_cost;
 mod estimate;
+mod figures;
 mod gathered;
 mod interim;
 mod interval;
@@ -57,7 +56,6 @@ mod work;
 pub use advice::{Advice, Aspect, Choice, SpaceTaken, Split, What, deciding};
 pub use analyse::{Analysis, analyse};
 pub use answers::{Answer, MoreSpace};
-pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};
 pub use block_time::BlockTime;
 pub use blocks::Metric;
 pub use claims::{Claims, ERROR_OF_A_RATIO};
@@ -68,25 +66,25 @@ pub use crossover::{
     SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
+pub use figures::{Finding, FindingGroup, FindingRow, Shown, Source};
 pub use gathered::AnalysisError;
 pub use interim::{Interim, interim};
 pub use interval::{Interval, RatioEstimate};
-pub use ladder::{Agreement, Cost, Isolated, IsolatedSum, LadderOutcome, MissingRung, Step};
+pub use ladder::{LadderOutcome, MissingRung, Step};
 pub use latency::LatencySummary;
 pub use ledger::{
     ClaimOutcome, ClaimVerdict, CostsOutcome, DifferenceOutcome, FigureCell, FigureOutcome, Held,
     MissingCell, hold, untested,
 };
-pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{
     CellAcross, ClaimAcross, ComparisonAcross, Ledger, Machine, MachinesError, MachinesOutcome,
-    MeasuredOtherwise, OnMachine, claims_across, ledger, machines,
+    MeasuredOtherwise, OnMachine, ledger, machines,
 };
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
-    Basis, CellDriverCost, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome,
-    ContrastDriverCost, ContrastOutcome, ControlOutcome, CorrectedRatio, PublishedRatio,
-    ServerCost, SpaceRow, TotalOutcome, same_work, work_differences,
+    Basis, CellDriverCost, CellSummary, ComparisonOutcome, ContrastDriverCost, ContrastOutcome,
+    ControlOutcome, CorrectedRatio, ServerCost, SpaceRow, TotalOutcome, same_work,
+    work_differences,
 };
 pub use percentiles::PercentileInterval;
 pub use published::{PublishedOutcome, PublishedTime};

@@ -1,112 +1,48 @@
-//! Lines of measured quantities against what cells differ in: a plane per class of durability.
+//! Lines of measured quantities against what cells differ in.
 
-use crate::{CellSummary, ComparisonOutcome, Quantity, SpaceRow, bars::chosen, quantity};
-use serde::Serialize;
+use crate::figures::{Finding, FindingGroup, FindingRow, Shown, chosen, of_ids, unreliable};
+use crate::{CellSummary, ComparisonOutcome, SpaceRow, quantity};
 use stowplan_model::{
-    Across, CellId, DurabilityClaim, LinesSpec, Measure, PerTransaction, StoreSpec, Value, Workload,
+    Across, DurabilityClaim, LinesSpec, PerTransaction, StoreSpec, Value, Workload,
 };
 
-/// A chart of lines with its numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LinesOutcome {
-    /// Its name in the study file.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// What lies across.
-    pub x: Across,
-    /// What is shown upwards.
-    pub measure: Measure,
-    /// Lines that promise the same together: weakest promise first, then those that promise nothing
-    /// (reads, floors). Lines are to be compared within a plane only.
-    pub planes: Vec<LinePlane>,
-    /// Cells that have nothing across.
-    pub levels: Vec<LineLevel>,
-    /// The comparisons that failed their A/A gate.
-    pub unreliable: Vec<String>,
-}
-
-/// Lines that promise the same.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LinePlane {
-    /// What they promise for what they write.
-    pub durability: Option<DurabilityClaim>,
-    /// In the order of the study.
-    pub lines: Vec<MeasuredLine>,
-}
-
-/// Cells that are the same but for what lies across.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MeasuredLine {
-    /// What their labels have in common.
-    pub label: String,
-    /// By rising place; at least one.
-    pub points: Vec<LinePoint>,
-}
-
-/// One cell of a line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LinePoint {
-    /// Where it lies across; at least 1.
-    pub x: u64,
-    /// The cell.
-    pub cell: CellId,
-    /// Whether the figure is extrapolated from a sample.
-    pub sample: bool,
-    /// How high it lies.
-    pub quantity: Quantity,
-}
-
-/// A cell without what lies across.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LineLevel {
-    /// The cell.
-    pub cell: CellId,
-    /// Its label.
-    pub label: String,
-    /// What it promises for what it writes.
-    pub durability: Option<DurabilityClaim>,
-    /// How high it lies.
-    pub quantity: Quantity,
-}
-
-/// The chart, unless it has no point.
+/// A figure of lines, unless it has no point. Cells that have nothing across are one group, the last.
 pub(crate) fn lines(
     spec: &LinesSpec,
     comparisons: &[ComparisonOutcome],
     space: &[SpaceRow],
-) -> Option<LinesOutcome> {
-    let outcomes = spec.comparisons.iter();
-    let outcomes: Vec<&ComparisonOutcome> = outcomes
-        .filter_map(|id| comparisons.iter().find(|known| known.id == *id))
-        .collect();
+) -> Option<Finding> {
+    let outcomes = of_ids(&spec.comparisons, comparisons);
     let mut bundles: Vec<Bundle<'_>> = Vec::new();
     let mut levels = Vec::new();
-    for outcome in &outcomes {
+    for outcome in outcomes.clone() {
         for cell in chosen(&spec.cells, outcome) {
             let Some(quantity) = quantity::of(cell, spec.measure, space) else {
                 continue;
             };
-            match across(cell, &spec.x) {
-                Some(x) => add(&mut bundles, &spec.x, x, cell, quantity, outcome),
-                None => levels.push(LineLevel {
-                    cell: cell.cell.id.clone(),
-                    label: cell.cell.label.clone(),
-                    durability: cell.promise(),
-                    quantity,
-                }),
+            let row = FindingRow {
+                x: across(cell, &spec.x),
+                ..FindingRow::of(cell, Some(quantity))
+            };
+            match row.x {
+                Some(x) => add(&mut bundles, Identity::of(cell, &spec.x), x, row, outcome),
+                None => levels.push(row),
             }
         }
     }
-    let unreliable = outcomes.iter().filter(|outcome| !outcome.reliable);
-    (!bundles.is_empty()).then(|| LinesOutcome {
+    let mut groups = groups(&bundles);
+    groups.extend((!levels.is_empty()).then(|| FindingGroup {
+        rows: levels,
+        ..FindingGroup::default()
+    }));
+    (!bundles.is_empty()).then(|| Finding {
         id: spec.id.clone(),
         title: spec.title.clone(),
-        x: spec.x.clone(),
-        measure: spec.measure,
-        planes: planes(&bundles),
-        levels,
-        unreliable: unreliable.map(|outcome| outcome.title.clone()).collect(),
+        shown: Shown::Measured(spec.measure),
+        x: Some(spec.x.clone()),
+        axis: None,
+        groups,
+        unreliable: unreliable(outcomes),
     })
 }
 
@@ -131,8 +67,8 @@ fn across(cell: &CellSummary, x: &Across) -> Option<u64> {
 /// A line in the making.
 struct Bundle<'a> {
     identity: Identity<'a>,
-    title: &'a str,
-    points: Vec<(u64, &'a CellSummary, Quantity)>,
+    outcome: &'a ComparisonOutcome,
+    rows: Vec<FindingRow>,
 }
 
 /// What the cells of a line agree in.
@@ -175,79 +111,55 @@ impl<'a> Identity<'a> {
 /// hide the first.
 fn add<'a>(
     bundles: &mut Vec<Bundle<'a>>,
-    across: &Across,
+    identity: Identity<'a>,
     x: u64,
-    cell: &'a CellSummary,
-    quantity: Quantity,
+    row: FindingRow,
     outcome: &'a ComparisonOutcome,
 ) {
-    let identity = Identity::of(cell, across);
-    let free = |bundle: &&mut Bundle<'_>| bundle.points.iter().all(|(taken, ..)| *taken != x);
+    let free = |bundle: &&mut Bundle<'_>| bundle.rows.iter().all(|row| row.x != Some(x));
     let mut same = bundles
         .iter_mut()
         .filter(|known| known.identity == identity);
     match same.find(free) {
-        Some(bundle) => bundle.points.push((x, cell, quantity)),
+        Some(bundle) => bundle.rows.push(row),
         None => bundles.push(Bundle {
             identity,
-            title: &outcome.title,
-            points: vec![(x, cell, quantity)],
+            outcome,
+            rows: vec![row],
         }),
     }
 }
 
-fn planes(bundles: &[Bundle<'_>]) -> Vec<LinePlane> {
+/// A group for each line: weakest promise first, then those that promise nothing.
+fn groups(bundles: &[Bundle<'_>]) -> Vec<FindingGroup> {
     let labels: Vec<String> = bundles.iter().map(Bundle::label).collect();
-    let mut planes: Vec<LinePlane> = Vec::new();
-    for (bundle, label) in bundles.iter().zip(&labels) {
-        let durability = bundle.identity.durability;
-        let ambiguous = labels.iter().filter(|other| *other == label).count() > 1;
-        let line = bundle.line(if ambiguous {
-            format!("{label} ({})", bundle.title)
-        } else {
-            label.clone()
-        });
-        match planes
-            .iter_mut()
-            .find(|plane| plane.durability == durability)
-        {
-            Some(plane) => plane.lines.push(line),
-            None => planes.push(LinePlane {
-                durability,
-                lines: vec![line],
-            }),
+    let groups = bundles.iter().zip(&labels).map(|(bundle, label)| {
+        let mut rows = bundle.rows.clone();
+        rows.sort_by_key(|row| row.x);
+        let alike = labels.iter().filter(|other| *other == label).count();
+        FindingGroup {
+            title: match alike {
+                1 => label.clone(),
+                _ => format!("{label} ({})", bundle.outcome.title),
+            },
+            comparison: bundle.outcome.id.clone(),
+            rows,
+            ..FindingGroup::default()
         }
-    }
-    planes.sort_by_key(|plane| quantity::rank(plane.durability));
-    planes
+    });
+    let mut groups: Vec<FindingGroup> = groups.collect();
+    groups.sort_by_key(|group| quantity::rank(group.rows[0].durability));
+    groups
 }
 
 impl Bundle<'_> {
     fn label(&self) -> String {
-        let labels: Vec<&str> = self
-            .points
-            .iter()
-            .map(|(_, c, _)| c.cell.label.as_str())
-            .collect();
+        let labels: Vec<&str> = self.rows.iter().map(|row| row.label.as_str()).collect();
         let common = in_common(&labels);
-        match self.points.first() {
-            Some((_, cell, _)) if common.is_empty() => cell.cell.store.kind.clone(),
-            _ => common,
+        match common.is_empty() {
+            true => self.identity.store.kind.clone(),
+            false => common,
         }
-    }
-
-    fn line(&self, label: String) -> MeasuredLine {
-        let points = self.points.iter();
-        let mut points: Vec<LinePoint> = points
-            .map(|(x, cell, quantity)| LinePoint {
-                x: *x,
-                cell: cell.cell.id.clone(),
-                sample: cell.cell.workload.sample_of.is_some(),
-                quantity: *quantity,
-            })
-            .collect();
-        points.sort_by_key(|point| point.x);
-        MeasuredLine { label, points }
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod across;
 
-pub use across::{ClaimAcross, Ledger, claims_across, ledger};
+pub use across::{ClaimAcross, Ledger, ledger};
 
 use crate::{
     Analysis, CellSummary, ComparisonOutcome, Interval, RatioEstimate, Verdict, WorkDifference,
@@ -185,11 +185,13 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
         let mut differences = differences.iter();
         differences.any(|found| found.machine == place && found.cell == *cell)
     };
-    let comparisons = first_seen(
-        analyses,
-        |analysis| analysis.comparisons.as_slice(),
-        |c| &c.id,
-    );
+    let comparisons = analyses.iter().flat_map(|analysis| &analysis.comparisons);
+    let mut ids: Vec<&String> = Vec::new();
+    for comparison in comparisons {
+        if !ids.contains(&&comparison.id) {
+            ids.push(&comparison.id);
+        }
+    }
     Ok(MachinesOutcome {
         study: study.name.clone(),
         title: study.title.clone(),
@@ -197,30 +199,15 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
         source: study.source.clone(),
         scale: first.run.plan.scale.clone(),
         distinct: numbers.len(),
-        comparisons: comparisons
+        comparisons: ids
             .into_iter()
             .filter_map(|id| comparison(id, analyses, &left_out))
             .collect(),
-        claims: claims_across(analyses),
+        // Of one study each result has a column of its own.
+        claims: ledger(analyses, &[]).claims,
         machines,
         differences,
     })
-}
-
-/// Names in the order in which they are first seen.
-fn first_seen<'a, T: 'a>(
-    analyses: &[&'a Analysis],
-    things: impl Fn(&'a Analysis) -> &'a [T],
-    name: impl Fn(&'a T) -> &'a String,
-) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for thing in analyses.iter().flat_map(|analysis| things(analysis)) {
-        let name = name(thing).as_str();
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 fn one_study(analyses: &[&Analysis]) -> Result<(), MachinesError> {

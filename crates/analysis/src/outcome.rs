@@ -350,13 +350,6 @@ impl ServerCost {
 }
 
 impl CellSummary {
-    /// The time of one operation, or of what is compared of a block, in nanoseconds.
-    #[must_use]
-    pub fn headline_ns(&self) -> Option<f64> {
-        let told = self.statistic_ns.or(self.time_ns);
-        told.map(|time| time.estimate)
-    }
-
     /// What it promises for what it writes; nothing if it only reads, is a floor, which is no store, or
     /// was never measured: its driver may have told nothing.
     #[must_use]
@@ -374,53 +367,6 @@ impl CellSummary {
         ours.filter(|(round, _)| theirs().any(|known| known == round))
             .count()
     }
-}
-
-/// A chart of the study with its numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChartOutcome {
-    /// Its name in the study file.
-    pub id: String,
-    /// Title for people.
-    pub title: String,
-    /// Label of the cell that is 1.0.
-    pub reference: String,
-    /// This machine's bars.
-    pub bars: Vec<ChartBar>,
-    /// The published ratios, by rising ratio.
-    pub published: Vec<PublishedRatio>,
-    /// What the published ratios compare, in words.
-    pub published_label: Option<String>,
-    /// How precisely the published bars could be read.
-    pub published_precision: Option<f64>,
-    /// Whether the comparison passed its A/A gate.
-    pub reliable: bool,
-}
-
-/// One bar of this machine.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChartBar {
-    /// The cell.
-    pub cell: CellId,
-    /// Its label.
-    pub label: String,
-    /// Time over the reference's time; nothing where there is no data.
-    pub estimate: Option<RatioEstimate>,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The durability promise, where the bar is of writes.
-    pub durability: Option<String>,
-}
-
-/// One published ratio.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PublishedRatio {
-    /// Key of the system.
-    pub system: String,
-    /// What it was.
-    pub description: String,
-    /// Ratio to the reference.
-    pub ratio: f64,
 }
 
 /// What one built store takes on disk.

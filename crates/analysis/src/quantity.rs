@@ -10,22 +10,29 @@ use stowplan_model::{DurabilityClaim, Measure, built_alike};
 pub struct Quantity {
     /// The value.
     pub value: f64,
-    /// Ends of the interval; of a block time, the mean less and plus its standard error.
+    /// Ends of the interval.
     pub ends: Option<(f64, f64)>,
+    /// Its standard error, or how precisely it could be read.
+    pub error: Option<f64>,
 }
 
 impl Quantity {
-    /// A value that was given with a standard error, if it was.
+    /// A value that was given with an error, if it was.
     #[must_use]
     pub fn with_error(value: f64, error: Option<f64>) -> Self {
+        let ends = None;
+        Self { value, ends, error }
+    }
+
+    pub(crate) fn between(value: f64, low: f64, high: f64) -> Self {
         Self {
-            value,
-            ends: error.map(|error| ((value - error).max(0.0), value + error)),
+            ends: Some((low, high)),
+            ..Self::with_error(value, None)
         }
     }
 
     fn plain(value: f64) -> Option<Self> {
-        value.is_finite().then_some(Self { value, ends: None })
+        value.is_finite().then(|| Self::with_error(value, None))
     }
 }
 
@@ -33,14 +40,12 @@ impl Quantity {
 #[expect(clippy::cast_precision_loss, reason = "bytes below 2^53")]
 pub(crate) fn of(cell: &CellSummary, measure: Measure, space: &[SpaceRow]) -> Option<Quantity> {
     match measure {
-        Measure::Time => cell.time_ns.map(|time| Quantity {
-            value: time.estimate,
-            ends: Some((time.low, time.high)),
-        }),
-        Measure::Throughput => cell.time_ns.map(|time| Quantity {
-            value: 1e9 / time.estimate,
-            ends: Some((1e9 / time.high, 1e9 / time.low)),
-        }),
+        Measure::Time => cell
+            .time_ns
+            .map(|time| Quantity::between(time.estimate, time.low, time.high)),
+        Measure::Throughput => cell
+            .time_ns
+            .map(|time| Quantity::between(1e9 / time.estimate, 1e9 / time.high, 1e9 / time.low)),
         Measure::BlockTime => cell
             .block_time
             .map(|time| Quantity::with_error(time.mean_ns, time.standard_error_ns)),

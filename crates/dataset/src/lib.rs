@@ -14,6 +14,7 @@ mod generator;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 mod import;
+pub mod machine;
 pub mod names;
 pub mod namespace;
 #[cfg(test)]

@@ -33,7 +33,11 @@ pub fn own_processes() -> io::Result<()> {
     unshare(UnshareFlags::NEWPID)
 }
 
-fn unshare(flags: UnshareFlags) -> io::Result<()> {
+/// Has this thread leave what it shares with others, as far as that is no descriptors.
+///
+/// # Errors
+/// The system refuses.
+pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
     #[expect(
         unsafe_code,
         reason = "rustix cannot rule out file descriptors for all flags"

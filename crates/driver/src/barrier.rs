@@ -1,6 +1,6 @@
 //! Where the threads of a block wait for each other.
 
-use crate::DriverError;
+use crate::{DriverError, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -35,7 +35,7 @@ impl Barrier {
     ///
     /// # Errors
     /// One of them has failed.
-    pub(crate) fn wait(&self) -> Result<(), DriverError> {
+    pub(crate) fn wait(&self) -> Result<()> {
         let mut state = self.state();
         let round = state.met;
         state.arrived += 1;

@@ -11,23 +11,19 @@ mod run;
 pub(crate) use clock::{Latencies, Schedule, Timing};
 pub(crate) use payloads::Payloads;
 
-use crate::DriverError;
+use crate::{DriverError, Result};
 use clock::{Clock, NoClock};
 use run::Loop;
 pub(crate) use run::writing_transactions;
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 use stowplan_dataset::sequence::{Step, len, slices};
 pub(crate) use stowplan_dataset::sequence::{Window, steps};
 use stowplan_model::{Action, Delivery, Operation, Workload};
 use stowplan_stores::{Access, Buffer, Found, Key, Session, StoreError};
 
 /// A window cut into parts of so many steps each; none given: it is one part.
-pub(crate) fn parts<'a>(
-    window: &Window<'a>,
-    lengths: &[u64],
-) -> Result<Vec<Window<'a>>, DriverError> {
+pub(crate) fn parts<'a>(window: &Window<'a>, lengths: &[u64]) -> Result<Vec<Window<'a>>> {
     if lengths.is_empty() {
         return Ok(vec![*window]);
     }
@@ -96,7 +92,7 @@ impl<'a> Block<'a> {
         payloads: &mut Payloads,
         timing: &mut Timing<'_>,
         last: bool,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         self.run.last = last;
         match timing {
             Timing::Ends => self.with(window, payloads, &mut NoClock)?,
@@ -123,7 +119,7 @@ impl<'a> Block<'a> {
         window: &Window<'_>,
         payloads: &mut Payloads,
         clock: &mut C,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let Self {
             run,
             workload,
@@ -313,10 +309,6 @@ fn touch(bytes: &[u8]) {
         .step_by(64)
         .fold(0u8, |sum, byte| sum.wrapping_add(*byte));
     black_box(sum);
-}
-
-fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

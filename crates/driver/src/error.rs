@@ -7,6 +7,9 @@ use stowplan_stores::StoreError;
 use stowplan_stores::registry::ResolveError;
 use thiserror::Error;
 
+/// What may fail in a driver.
+pub type Result<T, E = DriverError> = std::result::Result<T, E>;
+
 /// One clear line: what, which one, and where it helps the next step. It goes to the parent.
 #[derive(Debug, Error)]
 pub enum DriverError {

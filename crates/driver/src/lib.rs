@@ -31,7 +31,7 @@ pub use accounting::Accounting;
 pub use crash::{CrashTask, judge, workload};
 pub use describe::describe;
 use describe::describe_with;
-pub use error::DriverError;
+pub use error::{DriverError, Result};
 pub use neighbours::keep_busy;
 pub use program::{built_in, program, survive_large_files};
 
@@ -51,7 +51,7 @@ pub fn serve(
     output: &mut dyn Write,
     tool: &str,
     kinds: Kinds<'_>,
-) -> Result<(), DriverError> {
+) -> Result<()> {
     let mut wire = Wire { input, output };
     wire.say(&FromDriver::Hello {
         protocol: PROTOCOL_NAME.to_owned(),

@@ -1,7 +1,7 @@
 //! Loading a dataset into a store.
 
-use crate::DriverError;
 use crate::wire::Wire;
+use crate::{DriverError, Result};
 use std::ops::RangeInclusive;
 use std::thread;
 use stowplan_dataset::Dataset;
@@ -34,7 +34,7 @@ pub(crate) fn load_in_parallel(
     keys: &RangeInclusive<u64>,
     threads: u64,
     wire: &mut Wire<'_>,
-) -> Result<(), DriverError> {
+) -> Result<()> {
     let total = keys.clone().count() as u64;
     let before = keys.start() - 1;
     let (progress, reports) = std::sync::mpsc::channel::<u64>();
@@ -44,7 +44,7 @@ pub(crate) fn load_in_parallel(
                 let progress = progress.clone();
                 let keys =
                     before + part * total / threads + 1..=before + (part + 1) * total / threads;
-                let work = move || -> Result<(), DriverError> {
+                let work = move || -> Result<()> {
                     let mut connection = store.connect()?;
                     load(&mut *connection, dataset, keys, &mut |more| {
                         let _ = progress.send(more);
@@ -80,8 +80,8 @@ pub(crate) fn load(
     connection: &mut dyn Connection,
     dataset: &Dataset,
     keys: RangeInclusive<u64>,
-    progress: &mut dyn FnMut(u64) -> Result<(), DriverError>,
-) -> Result<(), DriverError> {
+    progress: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<()> {
     let mut session = connection.session()?;
     session.begin(Access::Write)?;
     let (mut done, mut reported) = (0, 0);

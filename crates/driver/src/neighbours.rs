@@ -1,12 +1,14 @@
 //! Busy neighbours: threads that want the processor, and memory, beside a block. Those of a worker's own
 //! process run here; a process of its own that is a neighbour does the same work ([`keep_busy`]).
 
-use crate::{DriverError, platform};
+use crate::{DriverError, Result};
 use std::hint::black_box;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
+use stowplan_dataset::machine::last_level_cache_bytes;
 use stowplan_model::{NeighbourKind, Neighbours};
 
 /// Words between two looks at whether to go on: 32 KiB.
@@ -31,7 +33,7 @@ struct Turn {
 
 impl Beside {
     /// Starts those that a workload has in the process of the worker; each has its memory and waits.
-    pub(crate) fn of(neighbours: Option<Neighbours>) -> Result<Self, DriverError> {
+    pub(crate) fn of(neighbours: Option<Neighbours>) -> Result<Self> {
         let own = neighbours.filter(|neighbours| neighbours.kind == NeighbourKind::Threads);
         let (count, memory) = own.map_or((0, false), |own| (own.compute_threads, own.memory));
         let turn = Turn {
@@ -103,10 +105,10 @@ struct Work {
 }
 
 impl Work {
-    fn of(memory: bool) -> Result<Self, DriverError> {
+    fn of(memory: bool) -> Result<Self> {
         let mut words = Vec::new();
         if memory {
-            let cache = platform::largest_cache_bytes().map(|bytes| bytes as u64);
+            let cache = last_level_cache_bytes(Path::new("/"));
             let bytes = Neighbours::streamed_bytes(cache);
             let count = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<u64>();
             words.try_reserve_exact(count).map_err(|_| {
@@ -154,7 +156,7 @@ pub fn keep_busy(
     mut input: impl Read + Send + 'static,
     output: &mut impl Write,
     memory: bool,
-) -> Result<(), DriverError> {
+) -> Result<()> {
     let mut work = Work::of(memory)?;
     let waiting = move || {
         let mut ignored = [0; 64];
@@ -235,8 +237,8 @@ mod tests {
     #[test]
     fn those_that_stream_have_more_memory_than_the_caches() {
         let mut work = Work::of(true).unwrap();
-        let bytes = work.memory.len() * size_of::<u64>();
-        let cache = platform::largest_cache_bytes().unwrap_or(0);
+        let bytes = (work.memory.len() * size_of::<u64>()) as u64;
+        let cache = last_level_cache_bytes(Path::new("/")).unwrap_or(0);
         assert!(bytes >= 64 << 20 && (bytes >= cache || bytes == 512 << 20));
         let batches = work.memory.len().div_ceil(BATCH);
         for _ in 0..batches {

@@ -1,7 +1,7 @@
 //! What a connection has done before a block, where the study says so.
 
-use crate::DriverError;
 use crate::timing::Operator;
+use crate::{DriverError, Result};
 use stowplan_model::Operation;
 use stowplan_stores::{Access, Found, Key, StoreError};
 
@@ -14,7 +14,7 @@ type Row = (Key, Box<[u8]>);
 /// Does it, each kind in a transaction of its own, to all keys in their order. What is overwritten keeps
 /// its bytes, and a table that is made anew gets what the one before it had, so that the store holds what
 /// it must.
-pub(crate) fn before(operator: &mut Operator<'_>) -> Result<(), DriverError> {
+pub(crate) fn before(operator: &mut Operator<'_>) -> Result<()> {
     if operator.workload.after.is_none() {
         return Ok(());
     }
@@ -39,7 +39,7 @@ pub(crate) fn before(operator: &mut Operator<'_>) -> Result<(), DriverError> {
 }
 
 /// What is there.
-fn rows(operator: &mut Operator<'_>) -> Result<Vec<Row>, DriverError> {
+fn rows(operator: &mut Operator<'_>) -> Result<Vec<Row>> {
     let again = operator.workload.after.has(Operation::Insert);
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let mut note = |key: Key, value: &[u8]| {

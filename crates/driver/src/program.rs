@@ -1,6 +1,6 @@
 //! Drivers as programs: the one that the built-in stores run in, and those that host other stores.
 
-use crate::{DriverError, platform, serve};
+use crate::{DriverError, Result, platform, serve};
 use std::io::{BufReader, Write, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const USAGE: u8 = 2;
 ///
 /// # Errors
 /// Those of [`serve`].
-pub fn built_in() -> Result<(), DriverError> {
+pub fn built_in() -> Result<()> {
     platform::name_process(c"stowplan");
     let tool = concat!("stowplan ", env!("CARGO_PKG_VERSION"));
     on_standard_streams(tool, BUILT_IN)
@@ -47,7 +47,7 @@ pub fn program(tool: &str, kinds: &[&'static Kind]) -> ExitCode {
     }
 }
 
-fn hosted(tool: &str, kinds: &[&'static Kind]) -> Result<(), DriverError> {
+fn hosted(tool: &str, kinds: &[&'static Kind]) -> Result<()> {
     if std::env::args_os().nth(1).is_some() {
         return Err(DriverError::invalid(format!(
             "{tool} takes no arguments: it hosts stores for stowplan, which starts it \
@@ -70,7 +70,7 @@ pub fn survive_large_files() -> std::io::Result<()> {
     Ok(())
 }
 
-fn on_standard_streams(tool: &str, kinds: Kinds<'_>) -> Result<(), DriverError> {
+fn on_standard_streams(tool: &str, kinds: Kinds<'_>) -> Result<()> {
     platform::die_with_parent();
     let mut input = BufReader::new(stdin());
     serve(&mut input, &mut stdout().lock(), tool, kinds)

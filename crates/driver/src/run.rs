@@ -2,23 +2,22 @@
 
 use crate::block::Window;
 use crate::neighbours::Beside;
-use crate::session::{Session, connected};
+use crate::session::{Open, Session};
 use crate::threads::Threads;
 use crate::timing::{Operator, Steps, nanoseconds};
 use crate::wire::Wire;
-use crate::{DriverError, phases, platform};
+use crate::{DriverError, Result, phases, platform};
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{CacheState, FromDriver, Measured, Operation, Run};
-use stowplan_stores::{Buffer, Connection, Store};
+use stowplan_stores::{Buffer, Connection};
 
-pub(crate) fn run<'s>(
+pub(crate) fn run(
     session: &Session,
     run: &Run,
-    store: &'s dyn Store,
-    connection: &mut Option<Box<dyn Connection + 's>>,
+    open: &mut Open<'_>,
     wire: &mut Wire<'_>,
-) -> Result<Measured, DriverError> {
+) -> Result<Measured> {
     let sequences = run
         .threads
         .iter()
@@ -29,18 +28,12 @@ pub(crate) fn run<'s>(
         .map(|(number, sequence)| Steps::of(run, number, sequence))
         .collect::<Result<Vec<_>, _>>()?;
     let opening = Instant::now();
-    connected(store, connection)?;
+    open.connection()?;
     let open_ns = nanoseconds(opening);
     let mut measured = match &mut steps[..] {
         [] => return Err(DriverError::invalid("the block has no thread")),
-        [steps] => by_one(
-            session,
-            run,
-            steps,
-            &mut **connected(store, connection)?,
-            wire,
-        )?,
-        steps => by_several(session, run, steps, store, connection, wire)?,
+        [steps] => by_one(session, run, steps, &mut **open.connection()?, wire)?,
+        steps => by_several(session, run, steps, open, wire)?,
     };
     measured.outside.open_ns = open_ns;
     if session.resolved.kind.lies_elsewhere() {
@@ -57,7 +50,7 @@ fn by_one(
     steps: &mut Steps<'_>,
     connection: &mut dyn Connection,
     wire: &mut Wire<'_>,
-) -> Result<Measured, DriverError> {
+) -> Result<Measured> {
     let effective = connection.effective_settings()?;
     let mut operator = Operator {
         session: connection.session()?,
@@ -84,17 +77,16 @@ fn by_one(
     Ok(measured)
 }
 
-fn by_several<'s>(
+fn by_several(
     session: &Session,
     run: &Run,
     steps: &mut [Steps<'_>],
-    store: &'s dyn Store,
-    connection: &mut Option<Box<dyn Connection + 's>>,
+    open: &mut Open<'_>,
     wire: &mut Wire<'_>,
-) -> Result<Measured, DriverError> {
-    let effective = connected(store, connection)?.effective_settings()?;
+) -> Result<Measured> {
+    let effective = open.connection()?.effective_settings()?;
     // What forgets on closing lives by it.
-    if let Some(connection) = connection.take_if(|_| session.lasts()) {
+    if let Some(connection) = open.connection.take_if(|_| session.lasts()) {
         connection.close()?;
     }
     if reads_warm(session, run) {
@@ -102,7 +94,7 @@ fn by_several<'s>(
     }
     let capacity = steps.iter().map(|steps| capacity(run, steps)).max();
     let threads = Threads {
-        store,
+        store: open.store,
         workload: &run.workload,
         windows: steps
             .iter()

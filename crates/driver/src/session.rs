@@ -2,7 +2,7 @@
 
 use crate::load::{PROGRESS_EVERY, load, load_in_parallel, threads};
 use crate::wire::Wire;
-use crate::{DriverError, run};
+use crate::{DriverError, Result, run};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -28,7 +28,7 @@ enum Ended {
 }
 
 impl Session {
-    pub(crate) fn of(task: &ToDriver, kinds: Kinds<'_>) -> Result<Self, DriverError> {
+    pub(crate) fn of(task: &ToDriver, kinds: Kinds<'_>) -> Result<Self> {
         let at = match task {
             ToDriver::Create(at) | ToDriver::Remove(at) => at,
             ToDriver::Load(load) => &load.at,
@@ -48,12 +48,12 @@ impl Session {
 
     /// Does a task and those that follow it, until the store is at rest or the parent is gone; whether
     /// the parent is still there.
-    pub(crate) fn serve(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool, DriverError> {
+    pub(crate) fn serve(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool> {
         let served = self.served(first, wire);
         served.map_err(|error| error.of(self.resolved.kind.name()))
     }
 
-    fn served(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool, DriverError> {
+    fn served(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool> {
         let Self { at, resolved } = self;
         if let ToDriver::Remove(_) = first {
             resolved.kind.remove_below(&at.place, &resolved.settings)?;
@@ -89,31 +89,27 @@ impl Session {
         self.resolved.capabilities.persistent
     }
 
-    fn tasks(
-        &self,
-        store: &dyn Store,
-        first: ToDriver,
-        wire: &mut Wire<'_>,
-    ) -> Result<Ended, DriverError> {
-        let mut connection: Option<Box<dyn Connection + '_>> = None;
+    fn tasks(&self, store: &dyn Store, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
+        let open = &mut Open {
+            store,
+            connection: None,
+        };
         let mut next = Some(first);
         let ended = loop {
             let answer = match next {
                 Some(ToDriver::Create(_)) => FromDriver::Done,
                 Some(ToDriver::Load(asked)) => {
-                    self.load(&asked, store, &mut connection, wire)?;
+                    self.load(&asked, open, wire)?;
                     FromDriver::Done
                 }
                 Some(ToDriver::Run(asked)) => {
-                    FromDriver::Measured(run::run(self, &asked, store, &mut connection, wire)?)
+                    FromDriver::Measured(run::run(self, &asked, open, wire)?)
                 }
                 Some(ToDriver::Dump(asked)) => {
-                    dump(&asked, &mut **connected(store, &mut connection)?, wire)?;
+                    dump(&asked, &mut **open.connection()?, wire)?;
                     FromDriver::Done
                 }
-                Some(ToDriver::Inspect(asked)) => {
-                    FromDriver::Inspected(inspect(&asked, store, &mut connection)?)
-                }
+                Some(ToDriver::Inspect(asked)) => FromDriver::Inspected(inspect(&asked, open)?),
                 Some(ToDriver::Rest(rest)) => break Ended::Rest(rest),
                 Some(ToDriver::Bye) | None => break Ended::Bye,
                 Some(ToDriver::Go | ToDriver::Describe(_) | ToDriver::Remove(_)) => {
@@ -125,19 +121,13 @@ impl Session {
             wire.say(&answer)?;
             next = wire.hear()?;
         };
-        if let Some(connection) = connection {
+        if let Some(connection) = open.connection.take() {
             connection.close()?;
         }
         Ok(ended)
     }
 
-    fn load<'s>(
-        &self,
-        asked: &Load,
-        store: &'s dyn Store,
-        connection: &mut Option<Box<dyn Connection + 's>>,
-        wire: &mut Wire<'_>,
-    ) -> Result<(), DriverError> {
+    fn load(&self, asked: &Load, open: &mut Open<'_>, wire: &mut Wire<'_>) -> Result<()> {
         let dataset = Dataset::open(&asked.dataset)?;
         let last = asked.first.saturating_add(asked.count).saturating_sub(1);
         if asked.first == 0 || last > dataset.count() {
@@ -151,12 +141,11 @@ impl Session {
             let resolved = &self.resolved;
             let parallel = resolved.capabilities.parallel_writers;
             let threads = threads(parallel, resolved.kind.lies_elsewhere());
-            return load_in_parallel(store, &dataset, &keys, threads, wire);
+            return load_in_parallel(open.store, &dataset, &keys, threads, wire);
         }
         // Nothing of it is left without a connection.
         let mut done = 0;
-        let connection = connected(store, connection)?;
-        load(&mut **connection, &dataset, keys, &mut |more| {
+        load(&mut **open.connection()?, &dataset, keys, &mut |more| {
             done += more;
             wire.say(&FromDriver::Progress {
                 done,
@@ -166,23 +155,25 @@ impl Session {
     }
 }
 
-/// The connection of a session, opened when it is first needed.
-pub(crate) fn connected<'c, 's>(
-    store: &'s dyn Store,
-    connection: &'c mut Option<Box<dyn Connection + 's>>,
-) -> Result<&'c mut Box<dyn Connection + 's>, DriverError> {
-    Ok(match connection {
-        Some(connection) => connection,
-        None => connection.insert(store.connect()?),
-    })
+/// The store of a session, which is open.
+pub(crate) struct Open<'s> {
+    pub(crate) store: &'s dyn Store,
+    pub(crate) connection: Option<Box<dyn Connection + 's>>,
+}
+
+impl<'s> Open<'s> {
+    /// The connection to it, opened when it is first needed.
+    pub(crate) fn connection(&mut self) -> Result<&mut Box<dyn Connection + 's>> {
+        let connection = &mut self.connection;
+        Ok(match connection {
+            Some(connection) => connection,
+            None => connection.insert(self.store.connect()?),
+        })
+    }
 }
 
 /// Writes the values of keys to a file.
-fn dump(
-    asked: &Dump,
-    connection: &mut dyn Connection,
-    wire: &mut Wire<'_>,
-) -> Result<(), DriverError> {
+fn dump(asked: &Dump, connection: &mut dyn Connection, wire: &mut Wire<'_>) -> Result<()> {
     let keys = keys_in(&asked.keys)?;
     let failed = || DriverError::io("write", &asked.to);
     let file = File::create(&asked.to).map_err(failed())?;
@@ -230,7 +221,7 @@ fn dump(
 }
 
 /// Whether there is no such value; where the table was dropped there is none.
-fn missing(found: Result<Found, StoreError>) -> Result<bool, DriverError> {
+fn missing(found: Result<Found, StoreError>) -> Result<bool> {
     match found {
         Ok(found) => Ok(found == Found::Missing),
         Err(error) if error.is_no_table() => Ok(true),
@@ -238,11 +229,7 @@ fn missing(found: Result<Found, StoreError>) -> Result<bool, DriverError> {
     }
 }
 
-fn inspect<'s>(
-    asked: &Inspect,
-    store: &'s dyn Store,
-    connection: &mut Option<Box<dyn Connection + 's>>,
-) -> Result<Inspected, DriverError> {
+fn inspect(asked: &Inspect, open: &mut Open<'_>) -> Result<Inspected> {
     let keys = match &asked.keys {
         Some(path) => keys_in(path)?,
         None => Vec::new(),
@@ -251,12 +238,11 @@ fn inspect<'s>(
     let mut found = Inspected::default();
     for want in &asked.want {
         match want {
-            Want::Footprint => found.footprint = Some(store.footprint()?),
-            Want::Files => found.files = Some(store.data_files(&mut keys())),
-            Want::Pieces => found.pieces = store.pieces(&mut keys())?,
+            Want::Footprint => found.footprint = Some(open.store.footprint()?),
+            Want::Files => found.files = Some(open.store.data_files(&mut keys())),
+            Want::Pieces => found.pieces = open.store.pieces(&mut keys())?,
             Want::PageFill => {
-                let connection = connected(store, connection)?;
-                let fill = connection.session()?.page_fill()?;
+                let fill = open.connection()?.session()?.page_fill()?;
                 (found.page_fill, found.index_fill) = (fill.table, fill.index);
             }
         }
@@ -265,7 +251,7 @@ fn inspect<'s>(
 }
 
 /// The keys in a file.
-fn keys_in(path: &Path) -> Result<Vec<u64>, DriverError> {
+fn keys_in(path: &Path) -> Result<Vec<u64>> {
     let bytes = fs::read(path).map_err(DriverError::io("read", path))?;
     let (keys, _) = bytes.as_chunks();
     Ok(keys.iter().map(|key| u64::from_le_bytes(*key)).collect())

@@ -7,7 +7,7 @@ use stowplan_model::{
 use stowplan_stores::registry::BUILT_IN;
 
 /// What the driver says when it hears these lines and then nothing more.
-fn talk(lines: &str) -> (Result<(), DriverError>, Vec<FromDriver>) {
+fn talk(lines: &str) -> (Result<()>, Vec<FromDriver>) {
     let mut output = Vec::new();
     let ended = serve(&mut lines.as_bytes(), &mut output, "test", BUILT_IN);
     let text = String::from_utf8(output).unwrap();

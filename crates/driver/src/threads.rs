@@ -1,12 +1,12 @@
 //! Timing the operations of several threads, each with its own connection.
 
-use crate::DriverError;
 use crate::accounting::{Accounting, Cost};
 use crate::barrier::Barrier;
 use crate::block::{Block, Done, Timing, Window};
 use crate::platform::{self, CpuClock, monotonic_ns};
 use crate::timing::{Operator, Steps, check_commits, growth_of, measured, nanoseconds};
 use crate::traffic::Traffic;
+use crate::{DriverError, Result};
 use std::thread;
 use std::time::Instant;
 use stowplan_model::{IoCounters, Measured, SyncCalls, Usage, Workload};
@@ -73,8 +73,8 @@ impl Threads<'_> {
     pub(crate) fn run(
         &self,
         steps: &mut [Steps<'_>],
-        go: &mut dyn FnMut(bool) -> Result<(), DriverError>,
-    ) -> Result<Measured, DriverError> {
+        go: &mut dyn FnMut(bool) -> Result<()>,
+    ) -> Result<Measured> {
         let barrier = Barrier::of(steps.len() + 1);
         let rounds = steps
             .iter()
@@ -139,7 +139,7 @@ impl Threads<'_> {
         steps: &mut Steps<'_>,
         rounds: usize,
         barrier: &Barrier,
-    ) -> Result<ThreadResult, DriverError> {
+    ) -> Result<ThreadResult> {
         let mut connection = self.store.connect()?;
         let operator = Operator {
             session: connection.session()?,
@@ -157,11 +157,7 @@ impl Threads<'_> {
     }
 
     /// One measurement of those of all threads.
-    fn together(
-        &self,
-        process: ProcessResult,
-        results: &[ThreadResult],
-    ) -> Result<Measured, DriverError> {
+    fn together(&self, process: ProcessResult, results: &[ThreadResult]) -> Result<Measured> {
         let mut done = Done::default();
         let mut counters = Counters::new();
         let mut counted = Some(0);
@@ -200,7 +196,7 @@ fn operate(
     steps: &mut Steps<'_>,
     rounds: usize,
     barrier: &Barrier,
-) -> Result<ThreadResult, DriverError> {
+) -> Result<ThreadResult> {
     let lead_in_ns = operator.lead_in(steps)?;
     let before = operator.session.counters()?;
     let mut latencies = steps.latencies.take();
@@ -249,8 +245,8 @@ fn operate(
 fn watch(
     rounds: usize,
     barrier: &Barrier,
-    go: &mut dyn FnMut(bool) -> Result<(), DriverError>,
-) -> Result<ProcessResult, DriverError> {
+    go: &mut dyn FnMut(bool) -> Result<()>,
+) -> Result<ProcessResult> {
     barrier.wait()?;
     go(true)?;
     let accounting = Accounting::of_this_thread();

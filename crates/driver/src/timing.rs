@@ -1,10 +1,10 @@
 //! Timing the operations of one thread, and what lies around them.
 
-use crate::DriverError;
 use crate::accounting::{Accounting, Cost};
 use crate::block::{Block, Done, Latencies, Payloads, Schedule, Timing, Window, parts, steps};
 use crate::counting;
 use crate::traffic::Traffic;
+use crate::{DriverError, Result};
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{Measured, NeighbourKind, PayloadSource, Run, Share, WallBreakdown, Workload};
@@ -25,11 +25,7 @@ pub(crate) struct Steps<'q> {
 }
 
 impl<'q> Steps<'q> {
-    pub(crate) fn of(
-        run: &'q Run,
-        number: usize,
-        sequence: &'q Sequence,
-    ) -> Result<Self, DriverError> {
+    pub(crate) fn of(run: &'q Run, number: usize, sequence: &'q Sequence) -> Result<Self> {
         let share = &run.threads[number];
         let lead_in = sequence.window(share.first, share.lead_in)?;
         let first = share.first.saturating_add(share.lead_in);
@@ -88,7 +84,7 @@ impl<'q> Steps<'q> {
     }
 
     /// Writes the latencies where the parent wants them.
-    pub(crate) fn write_latencies(&self) -> Result<(), DriverError> {
+    pub(crate) fn write_latencies(&self) -> Result<()> {
         let Some((latencies, path)) = self.latencies.as_ref().zip(self.share.latencies.as_ref())
         else {
             return Ok(());
@@ -106,7 +102,7 @@ pub(crate) struct Operator<'a> {
 
 impl Operator<'_> {
     /// Runs the lead-in; returns the nanoseconds that it took.
-    pub(crate) fn lead_in(&mut self, steps: &mut Steps<'_>) -> Result<u64, DriverError> {
+    pub(crate) fn lead_in(&mut self, steps: &mut Steps<'_>) -> Result<u64> {
         let leading = Instant::now();
         let window = steps.lead_in;
         steps.payloads.begin(0);
@@ -115,13 +111,13 @@ impl Operator<'_> {
     }
 
     /// One read, so that the engine has mapped its file if it maps it at all.
-    pub(crate) fn first_step(&mut self, steps: &mut Steps<'_>) -> Result<(), DriverError> {
+    pub(crate) fn first_step(&mut self, steps: &mut Steps<'_>) -> Result<()> {
         let [window, _] = steps.lead_in;
         let one = &window[..window.len().min(1)];
         self.untimed(&[one, &[]], &mut steps.payloads)
     }
 
-    fn untimed(&mut self, window: &Window<'_>, payloads: &mut Payloads) -> Result<(), DriverError> {
+    fn untimed(&mut self, window: &Window<'_>, payloads: &mut Payloads) -> Result<()> {
         let mut block = Block::new(&mut *self.session, self.workload, &mut self.buffer, None);
         block.part(window, payloads, &mut Timing::Ends, true)
     }
@@ -132,8 +128,8 @@ impl Operator<'_> {
         &mut self,
         steps: &mut Steps<'_>,
         counting: bool,
-        next: &mut dyn FnMut() -> Result<(), DriverError>,
-    ) -> Result<Measured, DriverError> {
+        next: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Measured> {
         let before = self.session.counters()?;
         let beside = self.workload.beside;
         let accounting = match beside.map(|neighbours| neighbours.kind) {
@@ -219,7 +215,7 @@ pub(crate) fn check_commits(
     windows: &[Window<'_>],
     done: &Done,
     counted: Option<u64>,
-) -> Result<(), DriverError> {
+) -> Result<()> {
     let Some(counted) = counted.filter(|_| workload.changes_keys() && !workload.is_about_tables())
     else {
         return Ok(());

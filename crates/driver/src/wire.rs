@@ -1,6 +1,6 @@
 //! The driver's end of the protocol.
 
-use crate::DriverError;
+use crate::{DriverError, Result};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use stowplan_model::{FromDriver, ToDriver, decode, encode};
@@ -12,7 +12,7 @@ pub(crate) struct Wire<'a> {
 }
 
 impl Wire<'_> {
-    pub(crate) fn say(&mut self, message: &FromDriver) -> Result<(), DriverError> {
+    pub(crate) fn say(&mut self, message: &FromDriver) -> Result<()> {
         let mut line = encode(message);
         line.push('\n');
         self.output
@@ -22,7 +22,7 @@ impl Wire<'_> {
     }
 
     /// The next message; nothing if the parent is gone.
-    pub(crate) fn hear(&mut self) -> Result<Option<ToDriver>, DriverError> {
+    pub(crate) fn hear(&mut self) -> Result<Option<ToDriver>> {
         let mut line = String::new();
         let read = self
             .input
@@ -36,7 +36,7 @@ impl Wire<'_> {
     }
 
     /// Says something and waits for `go`.
-    pub(crate) fn until_go(&mut self, said: &FromDriver) -> Result<(), DriverError> {
+    pub(crate) fn until_go(&mut self, said: &FromDriver) -> Result<()> {
         self.say(said)?;
         match self.hear()? {
             Some(ToDriver::Go) => Ok(()),

@@ -56,19 +56,12 @@ impl BlockSize {
     /// The size where the workload fixes it.
     pub(crate) fn given(cell: &Cell, count: u64) -> Option<Self> {
         let operations = u64::from(cell.workload.operations?);
-        let lead_in = match (cell.workload.cache, waits_for_disk(cell)) {
-            // The block has a store of its own, from its first operation on.
-            _ if cell.workload.changes_keys() => 0,
-            (CacheState::Warm, true) => LEAD_IN / 25,
-            (CacheState::Warm, false) if cell.workload.operation.writes() => LEAD_IN_OF_WRITES,
-            (CacheState::Warm, false) => LEAD_IN,
-            (
-                CacheState::Cold
-                | CacheState::MetadataCold
-                | CacheState::AllCold
-                | CacheState::AsFound,
-                _,
-            ) => 0,
+        let lead_in = match waits_for_disk(cell) {
+            // The block has a store of its own, from its first operation on; or what is cold is read once.
+            _ if cell.workload.changes_keys() || cell.workload.cache != CacheState::Warm => 0,
+            true => LEAD_IN / 25,
+            false if cell.workload.operation.writes() => LEAD_IN_OF_WRITES,
+            false => LEAD_IN,
         };
         // No longer than two blocks: of large values few make one, and 500 would take more
         // of the disk's time than the block itself.
@@ -95,19 +88,15 @@ impl BlockSize {
         let time = trial.corrected_ns().unwrap_or(trial.wall_ns).max(1) as f64;
         let each = time / trial.operations.max(1) as f64;
         let fitting = (BLOCK_NS / each) as u64;
-        let least = if waits_for_disk(cell) {
-            SYNCED_OPERATIONS
-        } else {
-            OPERATIONS.0
+        let least = match waits_for_disk(cell) {
+            true => SYNCED_OPERATIONS,
+            false => OPERATIONS.0,
         };
         let operations = fitting.clamp(least, OPERATIONS.1);
-        let lead_in = match cell.workload.cache {
+        let lead_in = match cell.workload.cache == CacheState::Warm {
             // Lasts no longer than two blocks.
-            CacheState::Warm => filling_all(cell, cache_bytes).min((2 * fitting).max(20)),
-            CacheState::Cold
-            | CacheState::MetadataCold
-            | CacheState::AllCold
-            | CacheState::AsFound => 0,
+            true => filling_all(cell, cache_bytes).min((2 * fitting).max(20)),
+            false => 0,
         };
         Self::within(cell, lead_in, operations, count)
     }
@@ -121,15 +110,11 @@ impl BlockSize {
 
     /// A latency block: the same, but overwrites are fewer.
     pub(crate) fn for_latency(self) -> Self {
-        let most = if self.writes {
+        self.at_most(if self.writes {
             LATENCY_WRITES
         } else {
             u64::MAX
-        };
-        Self {
-            operations: self.operations.min(most),
-            ..self
-        }
+        })
     }
 
     /// The same with no more operations than this.

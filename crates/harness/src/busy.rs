@@ -1,6 +1,6 @@
 //! Processes that keep CPUs busy.
 
-use crate::HarnessError;
+use crate::Result;
 use crate::interrupt::Interrupt;
 use crate::worker_process::{Server, WorkerCommand};
 use std::ops::ControlFlow::Break;
@@ -21,7 +21,7 @@ pub struct Busy {
 ///
 /// # Errors
 /// The system does not tell where this executable lies.
-pub fn command(memory: bool) -> Result<WorkerCommand, HarnessError> {
+pub fn command(memory: bool) -> Result<WorkerCommand> {
     let memory = memory.then_some("--memory");
     let arguments = [VERB].into_iter().chain(memory);
     Ok(WorkerCommand {
@@ -35,7 +35,7 @@ impl Busy {
     ///
     /// # Errors
     /// One of them cannot be started, or ends at once; those before it are ended.
-    pub fn start(command: &WorkerCommand, processes: u32) -> Result<Self, HarnessError> {
+    pub fn start(command: &WorkerCommand, processes: u32) -> Result<Self> {
         let program = command.program.display();
         let what = format!("the busy process {program} {}", command.arguments.join(" "));
         let start = |_| {
@@ -45,7 +45,7 @@ impl Busy {
         };
         let children = (0..processes).map(|number| Ok(start(number)?.0));
         Ok(Self {
-            children: children.collect::<Result<_, HarnessError>>()?,
+            children: children.collect::<Result<_>>()?,
         })
     }
 

@@ -1,12 +1,12 @@
 //! What `stowplan calibrate` measures: comparisons whose answers are known, by the way of any other
 //! study.
 
-use crate::HarnessError;
 use crate::busy::{self, Busy};
 use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};
 use crate::runner::Extender;
 use crate::worker_process::WorkerCommand;
+use crate::{HarnessError, Result};
 use stowplan_model::{ComparisonSpec, Extension, Plan, Study};
 
 const STUDY: &str = include_str!("calibrate.toml");
@@ -39,7 +39,7 @@ pub fn plans(
     options: &PlanOptions,
     series: &Series,
     drivers: &Drivers,
-) -> Result<(Plan, Option<Extension>), HarnessError> {
+) -> Result<(Plan, Option<Extension>)> {
     let study = Study::parse(STUDY, "calibrate.toml")
         .map_err(|error| HarnessError::invalid(error.to_string()))?;
     let busy = match series.busy {
@@ -64,11 +64,7 @@ impl BesideBusy {
     ///
     /// # Errors
     /// The program of this process cannot be told.
-    pub fn new(
-        extension: Option<Extension>,
-        processes: u32,
-        ended_early: fn(),
-    ) -> Result<Self, HarnessError> {
+    pub fn new(extension: Option<Extension>, processes: u32, ended_early: fn()) -> Result<Self> {
         Ok(Self {
             extension,
             processes,
@@ -80,7 +76,7 @@ impl BesideBusy {
 }
 
 impl Extender for BesideBusy {
-    fn extend(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
+    fn extend(&mut self, _: &Plan) -> Result<Option<Extension>> {
         if self.running.take().is_some_and(|mut busy| !busy.all_run()) {
             (self.ended_early)();
         }
@@ -146,7 +142,7 @@ fn beside(
     options: &PlanOptions,
     processes: u32,
     drivers: &Drivers,
-) -> Result<Extension, HarnessError> {
+) -> Result<Extension> {
     let mut study = study.clone();
     study.comparisons.retain(|spec| spec.id == BUSY);
     for spec in &mut study.comparisons {

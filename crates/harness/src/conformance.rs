@@ -1,11 +1,11 @@
 //! Whether a driver does what the protocol asks for: the same tasks that a run gives it, on a small
 //! dataset, with every answer checked.
 
-use crate::HarnessError;
 use crate::drivers::{Drivers, Resolved};
 use crate::interrupt::Interrupt;
 use crate::job::{BlockTask, CellPaths, Extent, Job, bytes_of};
 use crate::worker_process::{Servers, WorkerCommand, asked};
+use crate::{HarnessError, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -216,11 +216,7 @@ struct Bench {
 /// # Errors
 /// There is no such driver or store, it cannot be asked, its server does not come up, or the machine refuses; what the driver does
 /// wrong is an outcome.
-pub fn check(
-    drivers: &Drivers,
-    spec: &StoreSpec,
-    work: &Path,
-) -> Result<Vec<Outcome>, HarnessError> {
+pub fn check(drivers: &Drivers, spec: &StoreSpec, work: &Path) -> Result<Vec<Outcome>> {
     let resolved = drivers.resolve(spec, 1 << 20)?;
     let mut servers = Servers::of(drivers.environment());
     for variable in asked(std::iter::once(&resolved.settings)) {
@@ -249,7 +245,7 @@ impl Built {
 }
 
 impl Bench {
-    fn outcome(&self, (check, run): Check) -> Result<Outcome, HarnessError> {
+    fn outcome(&self, (check, run): Check) -> Result<Outcome> {
         let verdict = match run(self) {
             Ok(()) => Verdict::Passed,
             Err(Trouble::LeftOut(why)) => Verdict::LeftOut(why),
@@ -531,12 +527,7 @@ fn said_failed<T>(answer: Result<T, Trouble>, otherwise: &str) -> Result<(), Tro
 }
 
 /// Bytes that a block delivers or writes, by its steps. What it scans is the dataset.
-fn bytes_by_steps(
-    dataset: &Dataset,
-    path: &Path,
-    first: u64,
-    operations: u64,
-) -> Result<u64, HarnessError> {
+fn bytes_by_steps(dataset: &Dataset, path: &Path, first: u64, operations: u64) -> Result<u64> {
     let sequence = Sequence::open(path)?;
     let timed = sequence.window(first, operations)?;
     let visited = steps(&timed).flat_map(|step| {

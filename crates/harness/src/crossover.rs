@@ -7,14 +7,14 @@ mod refining;
 
 pub use refining::Refining;
 
-use crate::HarnessError;
 use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};
+use crate::{HarnessError, Result};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use stowplan_model::{
     CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Operation, PerTransaction, Plan,
-    SizeDistribution, Sought, Statistic, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
+    SizeDistribution, Sought, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
 };
 
 /// The setting that sweeps can differ in.
@@ -57,7 +57,7 @@ impl Question {
     ///
     /// # Errors
     /// Page sizes are given, and neither store has such a setting, or they have it twice.
-    pub fn sweeps(&self) -> Result<Vec<Sweep>, HarnessError> {
+    pub fn sweeps(&self) -> Result<Vec<Sweep>> {
         let sweep = |id: String, setting| Sweep {
             id,
             setting,
@@ -93,7 +93,7 @@ impl Question {
     ///
     /// # Errors
     /// Stores, settings or a combination that do not exist; values too large to be kept.
-    pub fn plan(&self, sizes: &[u64]) -> Result<Plan, HarnessError> {
+    pub fn plan(&self, sizes: &[u64]) -> Result<Plan> {
         let sweeps = self.sweeps()?;
         let count = sweeps.len();
         let points: Vec<SweepSize> = ends_first(sizes)
@@ -116,7 +116,7 @@ impl Question {
     ///
     /// # Errors
     /// As [`Self::plan`].
-    pub fn extension(&self, points: &[SweepSize]) -> Result<Extension, HarnessError> {
+    pub fn extension(&self, points: &[SweepSize]) -> Result<Extension> {
         let plan = self.plan_of(&self.sweeps()?, points)?;
         Ok(Extension {
             datasets: plan.datasets,
@@ -130,7 +130,7 @@ impl Question {
         (self.sought.bytes / size.max(1)).clamp(FEWEST_VALUES, MOST_VALUES)
     }
 
-    fn plan_of(&self, sweeps: &[Sweep], points: &[SweepSize]) -> Result<Plan, HarnessError> {
+    fn plan_of(&self, sweeps: &[Sweep], points: &[SweepSize]) -> Result<Plan> {
         // The largest alone: an error should name the size that was typed.
         if let Some(size) = points.iter().map(|point| point.size).max() {
             self.check_size(size)?;
@@ -143,7 +143,7 @@ impl Question {
     }
 
     /// Refuses values that a store cannot keep, before anything is built.
-    fn check_size(&self, size: u64) -> Result<(), HarnessError> {
+    fn check_size(&self, size: u64) -> Result<()> {
         for spec in [&self.sought.a, &self.sought.b] {
             let resolved = self.drivers.resolve(spec, self.sought.memory_budget)?;
             let largest = resolved.capabilities.largest_value;
@@ -168,7 +168,6 @@ impl Question {
             .map(|point| (dataset_name(point.size), self.dataset(point.size)))
             .collect();
         Study {
-            drivers: BTreeMap::new(),
             name: "crossover".to_owned(),
             title: format!("{} or {}?", self.sought.a, self.sought.b),
             question: "At which size of values does the order of these two stores change?"
@@ -183,18 +182,9 @@ impl Question {
     fn comparison(&self, sweep: &Sweep, point: SweepSize) -> ComparisonSpec {
         let setting = sweep.setting.as_ref();
         let cell = |spec: &StoreSpec| CellSpec {
-            driver: None,
-            server: None,
             store: self.with_setting(spec, setting),
             label: Some(spec.to_string()),
-            on: None,
-            floor: false,
-            part: false,
-            scanned: None,
-            optional: false,
-            workload: WorkloadSpec::default(),
-            published_seconds: None,
-            published_error_seconds: None,
+            ..CellSpec::default()
         };
         let title = format!("Values of {}", format_size(point.size));
         ComparisonSpec {
@@ -207,16 +197,11 @@ impl Question {
             dataset: dataset_name(point.size),
             workload: self.workload_of(point.size),
             baseline: "a".to_owned(),
-            max_rounds: None,
-            rebuild_every: None,
-            measure: Statistic::Time,
-            on: None,
-            published_label: None,
-            scanned: None,
             cells: BTreeMap::from([
                 ("a".to_owned(), cell(&self.sought.a)),
                 ("b".to_owned(), cell(&self.sought.b)),
             ]),
+            ..ComparisonSpec::default()
         }
     }
 
@@ -258,7 +243,7 @@ impl Question {
         spec
     }
 
-    fn takes_page_size(&self, spec: &StoreSpec) -> Result<bool, HarnessError> {
+    fn takes_page_size(&self, spec: &StoreSpec) -> Result<bool> {
         let kind = self.drivers.kind(spec)?;
         Ok(kind
             .settings

@@ -1,14 +1,14 @@
 //! Room on the disk, and what a run may remove.
 
-use crate::HarnessError;
 use crate::environment::mounted_in;
 pub(crate) use crate::walk::below;
 use crate::walk::each_by;
-use rustix::fs::{AtFlags, Mode, OFlags, fchmod, openat, unlinkat};
+use crate::{HarnessError, Result};
+use rustix::fs::{AtFlags, Mode, OFlags, open, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{DirBuilder, DirEntry, File, Permissions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
@@ -58,7 +58,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// Something stands there, whoever made it, or the file system refuses.
-    pub fn create(path: &Path) -> Result<Self, HarnessError> {
+    pub fn create(path: &Path) -> Result<Self> {
         DirBuilder::new()
             .mode(OWNER)
             .create(path)
@@ -71,7 +71,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn create_below(parent: &Path) -> Result<Self, HarnessError> {
+    pub fn create_below(parent: &Path) -> Result<Self> {
         let made = tempfile::Builder::new()
             .prefix(NAME)
             .permissions(Permissions::from_mode(OWNER))
@@ -92,7 +92,7 @@ impl WorkDirectory {
     /// # Errors
     /// No run made it (it has no marker, or is itself a link), a run still works in it, or the file
     /// system refuses.
-    pub fn left_behind(path: &Path) -> Result<Self, HarnessError> {
+    pub fn left_behind(path: &Path) -> Result<Self> {
         let directory = open_directory(path).map_err(|_| not_ours(path))?;
         // Not to wait for the other end of a pipe.
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -107,7 +107,7 @@ impl WorkDirectory {
         Self::locked(path, directory, marker)
     }
 
-    fn marked(path: &Path) -> Result<Self, HarnessError> {
+    fn marked(path: &Path) -> Result<Self> {
         let directory = open_directory(path).map_err(HarnessError::io("open", path))?;
         // Somebody may have put another one there, in a place where others may write.
         let held = entries(&directory).map_err(HarnessError::io("read", path))?;
@@ -125,7 +125,7 @@ impl WorkDirectory {
         }
     }
 
-    fn locked(path: &Path, directory: File, marker: File) -> Result<Self, HarnessError> {
+    fn locked(path: &Path, directory: File, marker: File) -> Result<Self> {
         match lock(&marker) {
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Self {
                 path: path.to_owned(),
@@ -144,7 +144,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn keep(&self) -> Result<(), HarnessError> {
+    pub fn keep(&self) -> Result<()> {
         (&self.marker)
             .write_all(KEPT)
             .map_err(HarnessError::io("write the marker in", &self.path))
@@ -182,7 +182,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// It is no longer there, something is mounted in it, or the file system refuses.
-    pub fn remove(&self) -> Result<(), HarnessError> {
+    pub fn remove(&self) -> Result<()> {
         self.require_name()?;
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.clear();
@@ -194,7 +194,7 @@ impl WorkDirectory {
             .filter(|name| name != marker)
             .collect();
         remove_trees(&self.directory, &self.path, &held)?;
-        unlink(&self.directory, marker, AtFlags::empty())
+        unlinkat(&self.directory, marker, AtFlags::empty())
             .map_err(HarnessError::io("remove the marker in", &self.path))?;
         // This fails at whatever else may have the name by now: a link, or a directory with
         // something in it.
@@ -202,7 +202,7 @@ impl WorkDirectory {
     }
 
     /// The directory still has its name.
-    fn require_name(&self) -> Result<(), HarnessError> {
+    fn require_name(&self) -> Result<()> {
         let named = self.path.symlink_metadata();
         let named = named.map_err(HarnessError::io("remove", &self.path))?;
         let ours = self.directory.metadata();
@@ -226,7 +226,7 @@ fn copies(directory: &File) -> Vec<File> {
 }
 
 /// Writes the marker of a new directory.
-fn mark(directory: &File, path: &Path) -> Result<File, HarnessError> {
+fn mark(directory: &File, path: &Path) -> Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
         .map_err(HarnessError::io("create the marker in", path))?;
@@ -247,7 +247,7 @@ fn not_ours(path: &Path) -> HarnessError {
 }
 
 fn open_directory(path: &Path) -> Result<File, Errno> {
-    rustix::fs::open(path, DIRECTORY, Mode::empty()).map(File::from)
+    open(path, DIRECTORY, Mode::empty()).map(File::from)
 }
 
 /// A path to what is below an open directory, whatever has its name by now.
@@ -270,7 +270,7 @@ fn entries(directory: &File) -> Result<Vec<(OsString, bool)>, Errno> {
 ///
 /// # Errors
 /// The file system refuses, or something is mounted in one of them.
-pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<(), HarnessError> {
+pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<()> {
     let names = paths.iter().filter_map(|path| path.file_name());
     let names: Vec<OsString> = names.map(OsString::from).collect();
     let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
@@ -281,7 +281,7 @@ pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<(),
 ///
 /// # Errors
 /// The file system refuses, or something is mounted in it.
-pub fn remove_directory(path: &Path) -> Result<(), HarnessError> {
+pub fn remove_directory(path: &Path) -> Result<()> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
@@ -290,8 +290,9 @@ pub fn remove_directory(path: &Path) -> Result<(), HarnessError> {
 }
 
 /// Removes what has these names in `directory`, whose path is this, with all that is in it. Links are removed, not
-/// followed, and whoever puts one in the place of a directory meanwhile leads nowhere.
-fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<(), HarnessError> {
+/// followed, and whoever puts one in the place of a directory meanwhile leads nowhere: what holds others is known by
+/// its descriptor.
+fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<()> {
     if let Some(mounted) = names.iter().find_map(|name| mounted_in(&path.join(name))) {
         return Err(HarnessError::invalid(format!(
             "{} is mounted, and what is in it is somebody's data: unmount it, and remove {} by hand",
@@ -299,94 +300,67 @@ fn remove_trees(directory: &File, path: &Path, names: &[OsString]) -> Result<(),
             path.display()
         )));
     }
-    match remove_by(REMOVERS, directory, path, names) {
+    let by = |threads| remove_by(threads, directory, path, names);
+    match by(REMOVERS) {
         // One at a time needs the fewest descriptors.
-        Err(error) if error.errno() == Some(Errno::MFILE) => remove_by(1, directory, path, names),
+        Err(error) if error.errno() == Some(Errno::MFILE) => by(1),
+        // A program took the right from its own directories, and whoever owns them may give it back.
+        Err(error) if error.errno() == Some(Errno::ACCESS) => {
+            let trees = names.iter().map(|name| within(directory).join(name));
+            trees.for_each(|tree| _ = permit(&tree));
+            by(REMOVERS)
+        }
         ended => ended,
     }
 }
 
 /// By so many threads: a hundred thousand files take seconds, and there are several such stores.
-fn remove_by(
-    threads: usize,
-    directory: &File,
-    path: &Path,
-    names: &[OsString],
-) -> Result<(), HarnessError> {
+fn remove_by(threads: usize, directory: &File, path: &Path, names: &[OsString]) -> Result<()> {
     let refused = |name: &OsString| {
         let path = path.join(name);
-        move |errno: Errno| HarnessError::io("remove", &path)(errno)
+        move |error: std::io::Error| HarnessError::io("remove", &path)(error)
     };
-    let (mut trees, mut ends) = (Vec::new(), Vec::new());
+    let (mut trees, mut parts) = (Vec::new(), Vec::new());
     for name in names {
-        match opened_for_removal(directory, name).map_err(refused(name)) {
-            Ok(tree) => trees.extend(tree.map(|tree| (name, tree))),
-            Err(error) => ends.push(Err(error)),
-        }
+        let opened = openat(directory, name, DIRECTORY, Mode::empty());
+        trees.extend(opened.map(|tree| (name, File::from(tree))));
     }
-    let mut parts = Vec::new();
     for (name, tree) in &trees {
-        let held = entries(tree).map_err(refused(name))?.into_iter();
-        parts.extend(held.map(|(entry, is_directory)| (*name, tree, entry, is_directory)));
+        let held = entries(tree).map_err(HarnessError::io("read", &path.join(name)))?;
+        parts.extend(
+            held.into_iter()
+                .map(|(entry, _)| (*name, within(tree).join(entry))),
+        );
     }
-    ends.push(each_by(
-        threads,
-        &parts,
-        |(name, tree, entry, is_directory)| {
-            remove(tree, entry, *is_directory).map_err(refused(name))
-        },
-    ));
-    for (name, _) in &trees {
-        ends.push(unlink(directory, name, AtFlags::REMOVEDIR).map_err(refused(name)));
-    }
-    ends.into_iter().collect()
+    let emptied = each_by(threads, &parts, |(name, part)| {
+        remove(part).map_err(refused(name))
+    });
+    let removed = names
+        .iter()
+        .map(|name| remove(&within(directory).join(name)).map_err(refused(name)));
+    removed.fold(emptied, Result::and)
 }
 
-/// Removes what has a name in a directory that goes itself, with all that is in it.
-fn remove(directory: &File, name: &OsStr, is_directory: bool) -> Result<(), Errno> {
-    let mut how = AtFlags::empty();
-    if is_directory {
-        let Some(tree) = opened_for_removal(directory, name)? else {
-            return Ok(());
-        };
-        for (entry, is_directory) in entries(&tree)? {
-            remove(&tree, &entry, is_directory)?;
-        }
-        how = AtFlags::REMOVEDIR;
-    }
-    match unlink(directory, name, how) {
-        // A program took the right from its own directory, and whoever owns it may give it back.
-        Err(Errno::ACCESS) if fchmod(directory, Mode::RWXU).is_ok() => unlink(directory, name, how),
-        removed => removed,
-    }
+/// Removes what lies at a path, if anything does, with all that is in it.
+fn remove(path: &Path) -> std::io::Result<()> {
+    let removed = std::fs::remove_file(path).or_else(|error| match error.kind() {
+        ErrorKind::IsADirectory => std::fs::remove_dir_all(path),
+        _ => Err(error),
+    });
+    removed.or_else(|error| match error.kind() {
+        ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
 }
 
-/// A directory, which may be read again where a program took that right; nothing where there is none: what has its
-/// name is removed.
-fn opened_for_removal(parent: &File, name: &OsStr) -> Result<Option<File>, Errno> {
-    let open = |flags| openat(parent, name, DIRECTORY | flags, Mode::empty()).map(File::from);
-    let opened = match open(OFlags::empty()) {
-        Err(Errno::ACCESS) => {
-            // A descriptor that only names a directory changes its mode by this link.
-            rustix::fs::chmod(within(&open(OFlags::PATH)?), Mode::RWXU)?;
-            open(OFlags::empty())
-        }
-        opened => opened,
-    };
-    match opened {
-        Ok(tree) => Ok(Some(tree)),
-        Err(Errno::NOTDIR | Errno::LOOP) => unlink(parent, name, AtFlags::empty()).map(|()| None),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno),
-    }
-}
-
-/// What is no longer there needs no removing.
-fn unlink(directory: &File, name: &OsStr, how: AtFlags) -> Result<(), Errno> {
-    match unlinkat(directory, name, how) {
-        Err(Errno::NOENT) => Ok(()),
-        removed => removed,
-    }
+/// Gives its owner all rights to a directory and to those in it. No link is followed.
+fn permit(path: &Path) -> Result<(), Errno> {
+    let directory = open(path, DIRECTORY | OFlags::PATH, Mode::empty()).map(File::from)?;
+    // A descriptor that only names a directory changes its mode by this link.
+    rustix::fs::chmod(within(&directory), Mode::RWXU)?;
+    let held = entries(&directory)?.into_iter();
+    let mut directories = held.filter(|(_, is_directory)| *is_directory);
+    directories.try_for_each(|(name, _)| permit(&within(&directory).join(name)))
 }
 
 /// What lies at a path, which is no link: to tell whether it is still that.
@@ -399,7 +373,7 @@ pub(crate) struct Identity<'p> {
 impl<'p> Identity<'p> {
     /// # Errors
     /// There is nothing, or a link, which no run makes and none follows.
-    pub(crate) fn of(path: &'p Path) -> Result<Self, HarnessError> {
+    pub(crate) fn of(path: &'p Path) -> Result<Self> {
         let found = path.symlink_metadata();
         let found = found.map_err(HarnessError::io("open", path))?;
         if found.is_symlink() {
@@ -417,7 +391,7 @@ impl<'p> Identity<'p> {
 
     /// # Errors
     /// Something else lies there by now.
-    pub(crate) fn require_unchanged(&self) -> Result<(), HarnessError> {
+    pub(crate) fn require_unchanged(&self) -> Result<()> {
         if Self::of(self.path)?.identity == self.identity {
             return Ok(());
         }
@@ -435,7 +409,7 @@ impl<'p> Identity<'p> {
 /// It is a link, or the file system refuses.
 pub fn open_plain(path: &Path) -> std::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+    Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
 /// Locks a file, unless another has it locked for longer than a moment: a run that is killed while it

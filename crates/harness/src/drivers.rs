@@ -6,10 +6,10 @@ mod known;
 pub use found::{Found, Search, find};
 pub use known::{KNOWN, KnownDriver};
 
-use crate::HarnessError;
 use crate::interrupt::Interrupt;
 use crate::worker_process::{Environment, WorkerCommand, WorkerProcess};
-use std::cell::RefCell;
+use crate::{HarnessError, Result};
+use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -38,18 +38,12 @@ pub struct Resolved {
     pub capabilities: Capabilities,
 }
 
-/// What answers for the stores that are built in.
-enum BuiltIn {
-    /// A worker, as for any other driver.
-    Worker(WorkerCommand),
-    /// This process itself: for plans that are never run.
-    Function(fn(&Describe) -> Described),
-}
-
 /// The drivers of a run: the program itself, and those with a name. Each is asked by one process, which
 /// is started when the first question comes.
 pub struct Drivers {
-    built_in: BuiltIn,
+    built_in: WorkerCommand,
+    /// Answers in place of a worker for the stores that are built in: of plans that are never run.
+    describes: Option<fn(&Describe) -> Described>,
     named: BTreeMap<String, WorkerCommand>,
     interrupt: Interrupt,
     /// The servers of a run, which all drivers are told of.
@@ -82,23 +76,24 @@ impl Drivers {
     /// The program's own stores, which a worker describes and serves.
     #[must_use]
     pub fn new(built_in: WorkerCommand, interrupt: Interrupt) -> Self {
-        Self::with(BuiltIn::Worker(built_in), interrupt)
-    }
-
-    /// The program's own stores, which this process describes: for plans that are never run.
-    #[must_use]
-    pub fn described_by(describe: fn(&Describe) -> Described) -> Self {
-        Self::with(BuiltIn::Function(describe), Interrupt::never())
-    }
-
-    fn with(built_in: BuiltIn, interrupt: Interrupt) -> Self {
         Self {
             built_in,
+            describes: None,
             named: BTreeMap::new(),
             interrupt,
             environment: Environment::default(),
             hosts: RefCell::default(),
             failures: RefCell::default(),
+        }
+    }
+
+    /// The program's own stores, which this process describes: for plans that are never run.
+    #[must_use]
+    pub fn described_by(describe: fn(&Describe) -> Described) -> Self {
+        let nobody = WorkerCommand::new("", &[]);
+        Self {
+            describes: Some(describe),
+            ..Self::new(nobody, Interrupt::never())
         }
     }
 
@@ -118,17 +113,14 @@ impl Drivers {
     ///
     /// # Errors
     /// There is no such driver.
-    pub(crate) fn command(&self, spec: &StoreSpec) -> Result<&WorkerCommand, HarnessError> {
+    pub(crate) fn command(&self, spec: &StoreSpec) -> Result<&WorkerCommand> {
         self.command_of(self.host(spec))
     }
 
     /// How workers of a driver are started; the name is empty for the program itself.
-    pub(crate) fn command_of(&self, driver: &str) -> Result<&WorkerCommand, HarnessError> {
-        match (&self.built_in, driver) {
-            (BuiltIn::Worker(command), "") => Ok(command),
-            (BuiltIn::Function(_), "") => Err(HarnessError::invalid(
-                "this plan was made to be looked at, not to be run",
-            )),
+    pub(crate) fn command_of(&self, driver: &str) -> Result<&WorkerCommand> {
+        match driver {
+            "" => Ok(&self.built_in),
             _ => self.named.get(driver).ok_or_else(|| self.unknown(driver)),
         }
     }
@@ -172,7 +164,7 @@ impl Drivers {
     ///
     /// # Errors
     /// There is no such driver or kind, or the driver fails.
-    pub fn kind(&self, spec: &StoreSpec) -> Result<Rc<Kind>, HarnessError> {
+    pub fn kind(&self, spec: &StoreSpec) -> Result<Rc<Kind>> {
         let (driver, name) = (self.host(spec), spec.name());
         let kinds = self.kinds(driver)?;
         match (kinds.get(name), driver) {
@@ -262,7 +254,7 @@ impl Drivers {
     ///
     /// # Errors
     /// There is no such driver, or it fails.
-    pub fn kinds(&self, driver: &str) -> Result<BTreeMap<String, Rc<Kind>>, HarnessError> {
+    pub fn kinds(&self, driver: &str) -> Result<BTreeMap<String, Rc<Kind>>> {
         if let Some(host) = self.hosts.borrow().get(driver) {
             if let Some((message, stderr)) = &host.failure {
                 return Err(HarnessError::worker(message, stderr));
@@ -273,8 +265,7 @@ impl Drivers {
         }
         let described = self.ask(driver, &Describe::default())?;
         let kinds = kinds_of(described);
-        let mut hosts = self.hosts.borrow_mut();
-        hosts.entry(driver.to_owned()).or_default().kinds = kinds.clone();
+        self.host_of(driver).kinds = kinds.clone();
         Ok(kinds)
     }
 
@@ -294,11 +285,13 @@ impl Drivers {
             let told = told.filter_map(|(name, asked)| Some((name, asked.ok()?.join().ok()?)));
             told.collect::<Vec<_>>()
         });
-        let mut hosts = self.hosts.borrow_mut();
         for (name, told) in told {
-            let host = hosts.entry(name.clone()).or_default();
+            let mut host = self.host_of(name);
             match told {
-                Ok((tool, described)) => (host.tool, host.kinds) = (tool, kinds_of(described)),
+                Ok((tool, described)) => {
+                    host.tool = tool;
+                    host.kinds = kinds_of(described);
+                }
                 Err(error) => host.failure = Some(error.split()),
             }
         }
@@ -310,7 +303,7 @@ impl Drivers {
     /// # Errors
     /// An unknown driver, store or setting, a value that is not accepted, settings that exclude each
     /// other, or a driver that fails.
-    pub fn resolve(&self, spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, HarnessError> {
+    pub fn resolve(&self, spec: &StoreSpec, memory_budget: u64) -> Result<Resolved> {
         let kind = self.kind(spec)?;
         let mut given = spec.settings.clone();
         if let Some(budget) = budget_for(&kind.settings, memory_budget) {
@@ -324,7 +317,7 @@ impl Drivers {
     ///
     /// # Errors
     /// As [`Self::resolve`].
-    pub fn resolve_alone(&self, spec: &StoreSpec) -> Result<Resolved, HarnessError> {
+    pub fn resolve_alone(&self, spec: &StoreSpec) -> Result<Resolved> {
         self.resolve_given(spec, self.kind(spec)?, &spec.settings)
     }
 
@@ -333,17 +326,17 @@ impl Drivers {
         spec: &StoreSpec,
         kind: Rc<Kind>,
         given: &BTreeMap<String, String>,
-    ) -> Result<Resolved, HarnessError> {
+    ) -> Result<Resolved> {
         let wrong = |why: String| HarnessError::invalid(format!("store spec '{spec}': {why}"));
-        let settings =
-            Settings::resolve(&kind.settings, given).map_err(|error| wrong(error.to_string()))?;
+        let settings = Settings::resolve(&kind.settings, given);
+        let settings = settings.map_err(|error| wrong(error.to_string()))?;
         let described = self.describe(spec, &settings, None)?;
-        match (described.refused, described.capabilities) {
-            (Some(why), _) => Err(wrong(why)),
-            (None, capabilities) => Ok(Resolved {
+        match described.refused {
+            Some(why) => Err(wrong(why)),
+            None => Ok(Resolved {
                 kind,
                 settings,
-                capabilities: capabilities.unwrap_or_default(),
+                capabilities: described.capabilities.unwrap_or_default(),
             }),
         }
     }
@@ -357,24 +350,18 @@ impl Drivers {
         &self,
         spec: &StoreSpec,
         memory_budget: u64,
-    ) -> Result<Resolved, HarnessError> {
+    ) -> Result<Resolved> {
         match self.resolve(spec, memory_budget) {
             Err(error @ HarnessError::Worker { .. }) if !self.host(spec).is_empty() => {
-                self.failures
-                    .borrow_mut()
-                    .insert(spec.to_string(), error.split());
+                self.fails(spec, error.split());
                 Ok(unknown_store(spec))
             }
             resolved => resolved,
         }
     }
 
-    /// Has a store fail where it is to be built, for a reason.
-    pub(crate) fn fails(&self, spec: &StoreSpec, error: &HarnessError) {
-        let why = match error {
-            HarnessError::Worker { message, stderr } => (message.clone(), stderr.clone()),
-            other => (other.to_string(), String::new()),
-        };
+    /// Has a store fail where it is to be built, for a reason: what was said, and the end of stderr.
+    pub(crate) fn fails(&self, spec: &StoreSpec, why: (String, String)) {
         self.failures.borrow_mut().insert(spec.to_string(), why);
     }
 
@@ -400,9 +387,7 @@ impl Drivers {
         workload: &Workload,
     ) -> Vec<Rung> {
         let described = self.describe(spec, settings, Some(workload));
-        let rungs = described
-            .map(|described| described.ladder)
-            .unwrap_or_default();
+        let rungs = described.map_or(Vec::new(), |described| described.ladder);
         let hosted = |rung: Rung| Rung {
             store: rung.store.of_driver(self.host(spec)),
             ..rung
@@ -415,14 +400,16 @@ impl Drivers {
         spec: &StoreSpec,
         settings: &Settings,
         workload: Option<&Workload>,
-    ) -> Result<Described, HarnessError> {
+    ) -> Result<Described> {
         let store = StoreSpec::spelled_out(spec.name(), settings);
         let (text, driver) = (store.to_string(), self.host(spec));
-        if workload.is_none()
-            && let Some(told) = self.hosts.borrow().get(driver)
-            && let Some(told) = told.told.get(&text)
-        {
-            return Ok(told.clone());
+        let known = self
+            .hosts
+            .borrow()
+            .get(driver)
+            .and_then(|host| host.told.get(&text).cloned());
+        if let Some(known) = known.filter(|_| workload.is_none()) {
+            return Ok(known);
         }
         let asked = Describe {
             store: Some(store),
@@ -430,26 +417,29 @@ impl Drivers {
         };
         let told = self.ask(driver, &asked)?;
         if workload.is_none() {
-            let mut hosts = self.hosts.borrow_mut();
-            let host = hosts.entry(driver.to_owned()).or_default();
-            host.told.insert(text, told.clone());
+            self.host_of(driver).told.insert(text, told.clone());
         }
         Ok(told)
     }
 
+    fn host_of(&self, driver: &str) -> RefMut<'_, Host> {
+        RefMut::map(self.hosts.borrow_mut(), |hosts| {
+            hosts.entry(driver.to_owned()).or_default()
+        })
+    }
+
     /// Asks a driver, whose process is started for the first question.
-    fn ask(&self, driver: &str, asked: &Describe) -> Result<Described, HarnessError> {
-        if let (BuiltIn::Function(describe), "") = (&self.built_in, driver) {
+    fn ask(&self, driver: &str, asked: &Describe) -> Result<Described> {
+        if let Some(describe) = self.describes.filter(|_| driver.is_empty()) {
             return Ok(describe(asked));
         }
         let command = self.command_of(driver)?;
-        let mut hosts = self.hosts.borrow_mut();
-        let host = hosts.entry(driver.to_owned()).or_default();
+        let mut host = self.host_of(driver);
         let mut process = match host.process.take() {
             Some(process) => process,
             None => WorkerProcess::start(command, &self.interrupt)?,
         };
-        let described = process.describe(asked, command.patience)?;
+        let described = process.describe(asked)?;
         process.tool().clone_into(&mut host.tool);
         host.process = Some(process);
         Ok(described)
@@ -459,12 +449,9 @@ impl Drivers {
     ///
     /// # Errors
     /// It cannot be started, or does not greet as it should.
-    pub fn tool(&self, driver: &str) -> Result<String, HarnessError> {
+    pub fn tool(&self, driver: &str) -> Result<String> {
         self.kinds(driver)?;
-        let hosts = self.hosts.borrow();
-        Ok(hosts
-            .get(driver)
-            .map_or(String::new(), |host| host.tool.clone()))
+        Ok(self.host_of(driver).tool.clone())
     }
 
     /// Ends the processes that answer questions: nothing shall run beside a measurement. What they said
@@ -485,12 +472,9 @@ impl Drivers {
 }
 
 /// Asks a driver for its kinds; with what its greeting says of its program.
-fn ask_for_kinds(
-    command: &WorkerCommand,
-    interrupt: &Interrupt,
-) -> Result<(String, Described), HarnessError> {
+fn ask_for_kinds(command: &WorkerCommand, interrupt: &Interrupt) -> Result<(String, Described)> {
     let mut process = WorkerProcess::start(command, interrupt)?;
-    let described = process.describe(&Describe::default(), command.patience)?;
+    let described = process.describe(&Describe::default())?;
     Ok((process.tool().to_owned(), described))
 }
 

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use stowplan_dataset::DatasetError;
 use thiserror::Error;
 
+/// What may fail in the harness.
+pub type Result<T, E = HarnessError> = std::result::Result<T, E>;
+
 /// One clear line: what, which one, and where it helps the next step.
 #[derive(Debug, Error)]
 pub enum HarnessError {

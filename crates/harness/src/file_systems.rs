@@ -6,7 +6,7 @@ use crate::disk::WorkDirectory;
 use crate::environment::{cache_and_memory, image_below, mount_of};
 use crate::interrupt::Interrupt;
 use crate::worker_process::Server;
-use crate::{HarnessError, platform};
+use crate::{HarnessError, Progress, Result, platform};
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow::{Break, Continue};
@@ -158,8 +158,8 @@ impl FileSystems {
         wanted: &[(&str, u64)],
         work: &Path,
         interrupt: &Interrupt,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<BTreeMap<String, String>, HarnessError> {
+        progress: Progress<'_>,
+    ) -> Result<BTreeMap<String, String>> {
         let others = wanted.iter();
         let others: Vec<_> = others
             .filter(|(on, _)| !self.places.contains_key(*on))
@@ -187,7 +187,7 @@ impl FileSystems {
         Ok(made.collect())
     }
 
-    fn note(&mut self, on: &str, place: Result<Place, HarnessError>) {
+    fn note(&mut self, on: &str, place: Result<Place>) {
         let place = place.map_err(|error| format!("on {on}: {error}"));
         self.places.insert(on.to_owned(), place);
     }
@@ -196,7 +196,7 @@ impl FileSystems {
     ///
     /// # Errors
     /// It could not be made.
-    pub(crate) fn root(&self, on: &str) -> Result<&Path, HarnessError> {
+    pub(crate) fn root(&self, on: &str) -> Result<&Path> {
         match self.places.get(on) {
             Some(Ok(place)) => Ok(place.root()),
             Some(Err(why)) => Err(HarnessError::worker(why, "")),
@@ -221,7 +221,7 @@ impl FileSystems {
     ///
     /// # Errors
     /// The system refuses.
-    pub(crate) fn end(&mut self, keep: bool) -> Result<(), HarnessError> {
+    pub(crate) fn end(&mut self, keep: bool) -> Result<()> {
         let ended = std::mem::take(&mut self.places)
             .into_values()
             .flatten()
@@ -251,8 +251,8 @@ fn make(
     work: &Path,
     bytes: u64,
     interrupt: &Interrupt,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<Place, HarnessError> {
+    progress: Progress<'_>,
+) -> Result<Place> {
     let Some(name) = in_paths(on).filter(|_| KNOWN.contains(&on)) else {
         return Err(HarnessError::invalid("stowplan does not make it"));
     };

@@ -18,13 +18,14 @@ use crate::drivers::Resolved;
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, place};
+use crate::{HarnessError, Progress, Result, place};
+use block::Block;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_dataset::{Dataset, Generator};
 use stowplan_model::{
-    At, BlockKind, CellId, Content, DatasetSpec, Delivery, Inspected, Measurement, PayloadSource,
-    Scanned, Settings, SizeDistribution, StoreSpec, Verification, Want, Workload,
+    BlockKind, CellId, Content, DatasetSpec, Delivery, Inspected, Measurement, PayloadSource,
+    Scanned, Settings, SizeDistribution, StoreSpec, ToDriver, Verification, Want, Workload,
 };
 use worker::Worker;
 
@@ -162,19 +163,19 @@ impl Job {
     }
 
     /// Asks what lies where of the store at rest.
-    pub(crate) fn inspect(&self, keys: &[u64], want: Want) -> Result<Inspected, HarnessError> {
-        self.serve(&self.paths.instance, None, |worker| {
+    pub(crate) fn inspect(&self, keys: &[u64], want: Want) -> Result<Inspected> {
+        self.serve(&self.paths.instance, &Values::foreign()?, None, |worker| {
             let keys = SharedFile::of_numbers(keys.iter().copied())?;
-            worker.inspect(Some(&keys), vec![want])
+            worker.inspect(Some(&keys), want)
         })
     }
 
     /// Whether keys are there, by what the driver dumps; they come with the sizes that they are thought to
     /// have.
-    pub(crate) fn there(&self, keys: &[(u64, u32)]) -> Result<Vec<bool>, HarnessError> {
+    pub(crate) fn there(&self, keys: &[(u64, u32)]) -> Result<Vec<bool>> {
         let mut there = Vec::new();
-        self.serve(&self.paths.instance, None, |worker| {
-            worker.values(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
+        self.serve(&self.paths.instance, &Values::foreign()?, None, |worker| {
+            worker.show(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
                 there.push(value.is_some());
             })
         })?;
@@ -182,40 +183,33 @@ impl Job {
     }
 
     /// Has the driver remove what lies elsewhere of the stores that were made below the place.
-    pub(crate) fn remove_below(&self) -> Result<(), HarnessError> {
-        self.serve(&self.paths.instance, None, Worker::remove_below)
+    pub(crate) fn remove_below(&self) -> Result<()> {
+        let nothing = Values::foreign()?;
+        self.serve(&self.paths.instance, &nothing, None, |worker| {
+            worker.does(ToDriver::Remove)
+        })
     }
 
     /// Builds the store in its directory, which exists and is empty: loads the whole dataset into it. Returns
     /// values and their bytes.
-    pub(crate) fn build(
-        &self,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(u64, u64), HarnessError> {
+    pub(crate) fn build(&self, progress: Progress<'_>) -> Result<(u64, u64)> {
         self.at(&self.paths.instance, false, |worker, _| {
-            build::build(self, worker, progress)
+            worker.build(progress)
         })
     }
 
     /// Reads values untimed and compares them with what they must be.
-    pub(crate) fn verify(
-        &self,
-        extent: Extent,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Verification, HarnessError> {
+    pub(crate) fn verify(&self, extent: Extent, progress: Progress<'_>) -> Result<Verification> {
         self.at(&self.paths.instance, false, |worker, _| {
-            verify::verify(self, extent, worker, progress)
+            worker.verify(extent, progress)
         })
     }
 
     /// Times one block. One that changes which keys there are has a store of its own.
-    pub(crate) fn measure(
-        &self,
-        task: &BlockTask,
-    ) -> Result<(Measurement, Reported), HarnessError> {
+    pub(crate) fn measure(&self, task: &BlockTask) -> Result<(Measurement, Reported)> {
         let apart = !self.scanned.is_no();
-        let block = |worker: &mut Worker, guard: Option<&Identity<'_>>| {
-            block::measure(self, task, worker, guard)
+        let block = |worker: &mut Worker<'_>, guard: Option<&Identity<'_>>| {
+            Block::of(worker, task)?.measure(guard)
         };
         if !self.workload.changes_keys() {
             return self.at(&self.paths.instance, apart, block);
@@ -232,13 +226,14 @@ impl Job {
         &self,
         place: &Path,
         apart: bool,
-        tasks: impl FnOnce(&mut Worker, Option<&Identity<'_>>) -> Result<T, HarnessError>,
-    ) -> Result<T, HarnessError> {
+        tasks: impl FnOnce(&mut Worker<'_>, Option<&Identity<'_>>) -> Result<T>,
+    ) -> Result<T> {
         // Engines follow links; what a run made is none.
         let is_ours = self.paths.dataset.is_some() && place == self.paths.instance;
         let guard = is_ours.then(|| Identity::of(place)).transpose()?;
         let mount = apart.then(|| place.to_owned());
-        self.serve(place, mount, |worker| {
+        let values = Values::of(self).map_err(HarnessError::of_a_store)?;
+        self.serve(place, &values, mount, |worker| {
             tasks(worker, guard.as_ref()).map_err(HarnessError::of_a_store)
         })
     }
@@ -247,36 +242,18 @@ impl Job {
     fn serve<T>(
         &self,
         place: &Path,
+        values: &Values,
         mount: Option<PathBuf>,
-        tasks: impl FnOnce(&mut Worker) -> Result<T, HarnessError>,
-    ) -> Result<T, HarnessError> {
-        let at = At {
-            store: self.store.clone(),
-            place: place.to_owned(),
-        };
+        tasks: impl FnOnce(&mut Worker<'_>) -> Result<T>,
+    ) -> Result<T> {
         let command = WorkerCommand {
             mount,
             ..self.command.clone()
         };
-        let mut worker = Worker::start(&command, &self.interrupt, at)?;
+        let mut worker = Worker::start(self, values, place, &command)?;
         let done = tasks(&mut worker)?;
         worker.process.end()?;
         Ok(done)
-    }
-
-    /// What is known of the values of its store.
-    fn values(&self) -> Result<Values, HarnessError> {
-        if let Some(directory) = &self.paths.dataset {
-            return Ok(Values::Dataset(Box::new(Dataset::open(directory)?)));
-        }
-        let spec = DatasetSpec {
-            count: 1,
-            size: SizeDistribution::Fixed { bytes: 0 },
-            content: Content::Random,
-            seed: 0,
-            from: None,
-        };
-        Ok(Values::Foreign(Generator::new(&spec)?))
     }
 }
 
@@ -287,7 +264,7 @@ struct BlockDirectory {
 }
 
 impl BlockDirectory {
-    fn make(store: &Path) -> Result<Self, HarnessError> {
+    fn make(store: &Path) -> Result<Self> {
         let path = store.join(format!("block-{}", std::process::id()));
         // On the file system of the store, which need not be that of the work directory.
         place::make_directory(store.parent().unwrap_or(Path::new(".")), &path)?;
@@ -295,7 +272,7 @@ impl BlockDirectory {
     }
 
     /// A store whose table is a directory has removed it when it dropped its table.
-    fn remove(&mut self) -> Result<(), HarnessError> {
+    fn remove(&mut self) -> Result<()> {
         self.there = false;
         place::remove(&self.path)
     }
@@ -310,50 +287,65 @@ impl Drop for BlockDirectory {
     }
 }
 
-fn no_dataset() -> HarnessError {
-    HarnessError::invalid("this task needs a dataset, and the job names none")
-}
-
 /// What is known of the values of a job's store.
-enum Values {
-    /// Everything.
-    Dataset(Box<Dataset>),
-    /// Someone brought them along: only what is written here is known.
-    Foreign(Generator),
+struct Values {
+    /// Everything; nothing of what someone brought along but what is written here.
+    dataset: Option<Dataset>,
+    generator: Generator,
 }
 
 impl Values {
-    fn dataset(&self) -> Option<&Dataset> {
-        match self {
-            Self::Dataset(dataset) => Some(dataset),
-            Self::Foreign(_) => None,
-        }
+    fn of(job: &Job) -> Result<Self> {
+        let Some(directory) = &job.paths.dataset else {
+            return Self::foreign();
+        };
+        let dataset = Dataset::open(directory)?;
+        Ok(Self {
+            generator: dataset.generator().clone(),
+            dataset: Some(dataset),
+        })
     }
 
-    fn generator(&self) -> &Generator {
-        match self {
-            Self::Dataset(dataset) => dataset.generator(),
-            Self::Foreign(generator) => generator,
-        }
+    fn foreign() -> Result<Self> {
+        let spec = DatasetSpec {
+            count: 1,
+            size: SizeDistribution::Fixed { bytes: 0 },
+            content: Content::Random,
+            seed: 0,
+            from: None,
+        };
+        Ok(Self {
+            dataset: None,
+            generator: Generator::new(&spec)?,
+        })
+    }
+
+    /// # Errors
+    /// Someone brought them along.
+    fn whole(&self) -> Result<&Dataset> {
+        let none = || HarnessError::invalid("this task needs a dataset, and the job names none");
+        self.dataset.as_ref().ok_or_else(none)
+    }
+
+    /// The bytes of a value as they came, if this is the version of them.
+    fn as_loaded(&self, key: u64, version: u32) -> Option<&[u8]> {
+        let dataset = self.dataset.as_ref().filter(|_| version == 0)?;
+        (key <= dataset.count()).then(|| dataset.value(key))
     }
 
     /// Whether these are the bytes of a version of a value.
     fn right(&self, key: u64, version: u32, bytes: &[u8]) -> bool {
-        match (self, version) {
-            (Self::Dataset(dataset), 0) if key <= dataset.count() => bytes == dataset.value(key),
-            _ => self.generator().filled(key, version, bytes),
+        match self.as_loaded(key, version) {
+            Some(value) => bytes == value,
+            None => self.generator.filled(key, version, bytes),
         }
     }
 
     /// Puts the bytes of a version of a value into `out`.
     fn fill(&self, key: u64, version: u32, out: &mut [u8]) {
-        match (self, version) {
-            (Self::Dataset(dataset), 0)
-                if key <= dataset.count() && dataset.size(key) == out.len() =>
-            {
-                out.copy_from_slice(dataset.value(key));
-            }
-            _ => self.generator().fill(key, version, out),
+        match self.as_loaded(key, version) {
+            Some(value) if value.len() == out.len() => out.copy_from_slice(value),
+            _ => self.generator.fill(key, version, out),
         }
     }
 }

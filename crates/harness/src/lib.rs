@@ -33,6 +33,9 @@ mod shared_file;
 mod walk;
 pub mod worker_process;
 
-pub use error::HarnessError;
+pub use error::{HarnessError, Result};
+
+/// Hears how much of a task is done, and of how much.
+pub(crate) type Progress<'p> = &'p mut dyn FnMut(u64, u64);
 
 use stowplan_dataset::{self as dataset, random, sequence};

@@ -4,8 +4,8 @@
 //! study asks for names that are not in memory there is no other way.
 
 use crate::walk::{below, each_by};
-use crate::{HarnessError, platform};
-use rustix::fs::OFlags;
+use crate::{HarnessError, Result, platform};
+use rustix::fs::{Access, Advice, OFlags, access, fadvise};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -29,11 +29,11 @@ const READERS_MAX: usize = 4;
 ///
 /// # Errors
 /// A file cannot be opened, is a link, or the file system refuses.
-pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
+pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<()> {
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
         let forget = || {
-            platform::forget_pages(&file)
+            fadvise(&file, 0, None, Advice::DontNeed)
                 .map_err(HarnessError::io("take out of the page cache", path))
         };
         platform::write_pages(&file).map_err(HarnessError::io("write out", path))?;
@@ -52,11 +52,11 @@ pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
 ///
 /// # Errors
 /// It stays, or the system does not tell.
-pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency, HarnessError> {
+pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency> {
     make_cold_with(files, &mut || thread::sleep(EVICTION_PAUSE))
 }
 
-fn make_cold_with(files: &[PathBuf], pause: &mut dyn FnMut()) -> Result<Residency, HarnessError> {
+fn make_cold_with(files: &[PathBuf], pause: &mut dyn FnMut()) -> Result<Residency> {
     let before = residency(files)?;
     evict(files)?;
     let mut left = residency(files)?;
@@ -106,13 +106,12 @@ fn not_cold(files: &[PathBuf], left: Residency) -> HarnessError {
 fn may_see_residency(file: &Path) -> bool {
     let owner = file.metadata().map(|found| found.uid());
     owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
-        || rustix::fs::access(file, rustix::fs::Access::WRITE_OK).is_ok()
+        || access(file, Access::WRITE_OK).is_ok()
 }
 
 /// Whether this process may have everything dropped that is in memory of files.
 pub(crate) fn may_drop_everything() -> bool {
-    platform::DROP_CACHES
-        .is_some_and(|path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok())
+    access(platform::DROP_CACHES, Access::WRITE_OK).is_ok()
 }
 
 /// Drops the page cache, inodes and directory entries of the whole machine, as far as nothing uses
@@ -121,24 +120,18 @@ pub(crate) fn may_drop_everything() -> bool {
 ///
 /// # Errors
 /// The system does not let this process do so: it takes root.
-pub(crate) fn drop_everything() -> Result<(), HarnessError> {
+pub(crate) fn drop_everything() -> Result<()> {
     /// "To free slab objects and pagecache" (the kernel's Documentation/admin-guide/sysctl/vm.rst).
     const ALL: &str = "3\n";
     /// Pages go before slab objects do, and some of those hold pages: a journal's notes of blocks that
     /// were written since. These go the second time.
     const TIMES: u32 = 2;
-    let Some(path) = platform::DROP_CACHES else {
-        return Err(HarnessError::invalid(
-            "what is in memory of files cannot be dropped on this system; measure cold reads of data \
-             alone (--cache-state cold)",
-        ));
-    };
     // What is to be written stays until it is.
     rustix::fs::sync();
     (0..TIMES).try_for_each(|_| {
-        std::fs::write(path, ALL).map_err(HarnessError::io(
+        std::fs::write(platform::DROP_CACHES, ALL).map_err(HarnessError::io(
             "empty memory of files, which takes root (--cache-state cold does not), by",
-            Path::new(path),
+            Path::new(platform::DROP_CACHES),
         ))
     })
 }
@@ -147,7 +140,7 @@ pub(crate) fn drop_everything() -> Result<(), HarnessError> {
 ///
 /// # Errors
 /// A file cannot be opened, or is a link.
-pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, HarnessError> {
+pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>> {
     let mut sum = Residency::default();
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
@@ -166,12 +159,12 @@ pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>
     Ok(Some(sum))
 }
 
-/// How [`residency`] finds out here: `cachestat`, `mincore`, or not at all.
-pub(crate) fn how() -> Option<&'static str> {
-    Some(match platform::has_cachestat() {
+/// How [`residency`] finds out here: by `cachestat`, or by `mincore`.
+pub(crate) fn how() -> &'static str {
+    match platform::has_cachestat() {
         true => "cachestat",
         false => "mincore",
-    })
+    }
 }
 
 /// Has these files, and everything in these directories, in the page cache: reads those once of which a
@@ -179,7 +172,7 @@ pub(crate) fn how() -> Option<&'static str> {
 ///
 /// # Errors
 /// A file cannot be read.
-pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
+pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64> {
     let mut files = Vec::new();
     for path in paths {
         files.extend(below(path.as_ref())?.1);
@@ -193,7 +186,7 @@ pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
     Ok(bytes.into_inner())
 }
 
-fn read_whole(path: &Path) -> Result<u64, HarnessError> {
+fn read_whole(path: &Path) -> Result<u64> {
     let mut file = open(path)?;
     if is_resident(&file) {
         return Ok(0);
@@ -217,7 +210,7 @@ fn is_resident(file: &File) -> bool {
     pages.is_some() && platform::cachestat_resident_pages(file) >= pages
 }
 
-fn open(path: &Path) -> Result<File, HarnessError> {
+fn open(path: &Path) -> Result<File> {
     OpenOptions::new()
         .read(true)
         .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
@@ -262,7 +255,7 @@ mod tests {
     #[test]
     fn pages_that_are_in_use_for_a_moment_are_evicted_after_it_and_others_are_an_error() {
         let directory = directory_on_disk();
-        if in_memory(directory.path()) || how().is_none() {
+        if in_memory(directory.path()) {
             return;
         }
         let path = directory.path().join("f");
@@ -296,10 +289,7 @@ mod tests {
             assert_eq!(Some(by_cachestat), by_mincore);
         }
         std::fs::write(&path, "").unwrap();
-        assert_eq!(
-            residency(&[&path]).unwrap(),
-            how().map(|_| Residency::default())
-        );
+        assert_eq!(residency(&[&path]).unwrap(), Some(Residency::default()));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! each store that is built gets a place of its own, drawn anew, and none where the run itself has just
 //! deleted files.
 
-use crate::{HarnessError, disk, platform};
+use crate::{HarnessError, Result, disk, platform};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -38,7 +38,7 @@ const DRAWS: u32 = 8;
 ///
 /// # Errors
 /// Something stands there, or the file system refuses.
-pub(crate) fn make_directory(work: &Path, path: &Path) -> Result<(), HarnessError> {
+pub(crate) fn make_directory(work: &Path, path: &Path) -> Result<()> {
     let refused = HarnessError::io("create directory", path);
     if let Ok(work) = File::open(work) {
         platform::scatter_directories(&work);
@@ -59,7 +59,7 @@ pub(crate) fn make_directory(work: &Path, path: &Path) -> Result<(), HarnessErro
     })
 }
 
-fn draw(work: &Path) -> Result<std::path::PathBuf, HarnessError> {
+fn draw(work: &Path) -> Result<std::path::PathBuf> {
     let drawn = work.join(name());
     fs::create_dir(&drawn).map_err(HarnessError::io("create directory", &drawn))?;
     Ok(drawn)
@@ -69,7 +69,7 @@ fn draw(work: &Path) -> Result<std::path::PathBuf, HarnessError> {
 ///
 /// # Errors
 /// The file system refuses.
-pub(crate) fn remove(path: &Path) -> Result<(), HarnessError> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     note_removal(path);
     disk::remove_directory(path)
 }

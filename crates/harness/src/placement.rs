@@ -1,7 +1,7 @@
 //! Where values lie: within their files, and on the device below.
 
 use crate::platform::Extent;
-use crate::{HarnessError, platform};
+use crate::{HarnessError, Result, platform};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -23,10 +23,7 @@ pub(crate) fn sample(count: u64) -> Vec<u64> {
 ///
 /// # Errors
 /// The file system refuses.
-pub(crate) fn of(
-    pieces: &[Pieces],
-    instance: &str,
-) -> Result<Option<PlacementRecord>, HarnessError> {
+pub(crate) fn of(pieces: &[Pieces], instance: &str) -> Result<Option<PlacementRecord>> {
     let mut extents: BTreeMap<&Path, Option<Vec<Extent>>> = BTreeMap::new();
     for piece in pieces {
         if !extents.contains_key(piece.file.as_path()) {

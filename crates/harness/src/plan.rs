@@ -17,7 +17,7 @@ use crate::drivers::{Drivers, Resolved};
 use crate::environment::checks::Demand;
 use crate::file_systems;
 use crate::random::scatter_all;
-use crate::{HarnessError, environment, page_cache, scanner, sequence};
+use crate::{HarnessError, Result, environment, page_cache, scanner, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ pub struct Needs {
 ///
 /// # Errors
 /// A scale, cell, store, setting or combination that does not exist; the message names it.
-pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Plan, HarnessError> {
+pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Plan> {
     let scale = options.scale.as_deref().unwrap_or(STANDARD_SCALE);
     // A directory may be named though the scale leaves out what it is for.
     check_on(&study.clone().expanded(), &options.on)?;
@@ -110,8 +110,10 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
     check_only(&study, &options.only)?;
     let mut comparisons = Vec::new();
     for spec in &study.comparisons {
-        let expanded = expand(&study, spec, options, drivers);
-        comparisons.extend(expanded.map_err(first_of)?);
+        match expand(&study, spec, options, drivers) {
+            Ok(expanded) => comparisons.extend(expanded),
+            Err(mistakes) => mistakes.into_iter().try_for_each(|(_, error)| Err(error))?,
+        }
     }
     if comparisons.is_empty() {
         return Err(nothing_left(&study, options));
@@ -131,11 +133,6 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
     })
 }
 
-fn first_of(mistakes: Vec<Mistake>) -> HarnessError {
-    let first = mistakes.into_iter().next();
-    first.map_or(HarnessError::Interrupted, |(_, error)| error)
-}
-
 /// The file systems that cells of a plan are on, but for that of the work directory.
 pub(crate) fn file_systems_of(plan: &Plan) -> BTreeSet<&str> {
     let on = plan.cells().map(|cell| cell.on.as_str());
@@ -143,7 +140,7 @@ pub(crate) fn file_systems_of(plan: &Plan) -> BTreeSet<&str> {
 }
 
 /// Refuses directories for file systems that no cell is on.
-fn check_on(study: &Study, named: &BTreeMap<String, PathBuf>) -> Result<(), HarnessError> {
+fn check_on(study: &Study, named: &BTreeMap<String, PathBuf>) -> Result<()> {
     let comparisons = study.comparisons.iter();
     let used = comparisons.flat_map(|c| c.cells.values().map(|cell| &cell.on).chain([&c.on]));
     let used: BTreeSet<&str> = used.flatten().map(String::as_str).collect();
@@ -172,7 +169,7 @@ fn most_open_files() -> Option<u64> {
 ///
 /// # Errors
 /// There is no such scale; the message names those that there are.
-pub fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
+pub fn at_scale(mut study: Study, scale: &str) -> Result<Study> {
     let changes = changes_of(&study, scale)?;
     for (name, count) in &changes.count {
         if let Some(dataset) = study.datasets.get_mut(name) {
@@ -218,7 +215,7 @@ pub fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
 }
 
 /// What a scale changes; those that every study has change nothing unless it says so.
-fn changes_of(study: &Study, scale: &str) -> Result<ScaleSpec, HarnessError> {
+fn changes_of(study: &Study, scale: &str) -> Result<ScaleSpec> {
     if let Some(changes) = study.scales.get(scale) {
         return Ok(changes.clone());
     }
@@ -252,80 +249,58 @@ fn without_matrices(study: &Study, only: &[String]) -> Vec<String> {
     only.iter().flat_map(comparisons).collect()
 }
 
-/// Refuses names in `only` that are none, and tells those that are near.
-fn check_only(study: &Study, only: &[String]) -> Result<(), HarnessError> {
-    let cells = study.comparisons.iter().flat_map(cell_names);
-    let matrices = study.matrices.iter().map(|matrix| matrix.id.clone());
-    let comparisons: Vec<String> = study.comparisons.iter().map(|c| c.id.clone()).collect();
-    let known: Vec<String> = matrices.chain(comparisons).chain(cells).collect();
+/// Refuses names in `only` that are none, with those that are near, and others to choose from.
+fn check_only(study: &Study, only: &[String]) -> Result<()> {
+    let comparisons = &study.comparisons;
+    let matrices = || study.matrices.iter().map(|matrix| matrix.id.clone());
+    let cells = || comparisons.iter().flat_map(|c| c.cells.keys());
+    let of_cells = comparisons.iter().flat_map(|spec| {
+        let names = spec.cells.keys();
+        names.map(|cell| format!("{}/{cell}", spec.id))
+    });
+    let known = matrices().chain(comparisons.iter().map(|c| c.id.clone()));
+    let known: Vec<String> = known.chain(of_cells).collect();
     let Some(name) = only.iter().find(|name| !known.contains(name)) else {
         return Ok(());
     };
-    let cell = last_part(study, &known, name);
-    let hint = match &cell {
-        Some(cell) => full_name_hint(&study.comparisons, cell),
-        None => suggestion(name, known.iter().map(String::as_str)),
+    let near = |names: &mut dyn Iterator<Item = &String>| {
+        near_miss(name, names.map(String::as_str)).map(str::to_owned)
+    };
+    // The cell of which only the last part was given, perhaps mistyped.
+    let cell = match cells().find(|cell| *cell == name) {
+        None if near(&mut known.iter()).is_none() => near(&mut cells()),
+        exactly => exactly.cloned(),
+    };
+    let having = comparisons
+        .iter()
+        .filter(|c| cell.as_ref().is_some_and(|cell| c.cells.contains_key(cell)));
+    let having: Vec<String> = having.map(|c| c.id.clone()).collect();
+    let hint = match (&cell, &having[..]) {
+        (Some(cell), [one]) => format!("; did you mean '{one}/{cell}'?"),
+        (Some(cell), [first, ..]) => {
+            format!("; a cell is called COMPARISON/{cell}, such as '{first}/{cell}'")
+        }
+        _ => suggestion(name, known.iter().map(String::as_str)),
+    };
+    let given = comparisons
+        .iter()
+        .find(|c| name.split('/').next() == Some(&c.id));
+    let near = match given {
+        Some(spec) => {
+            let cells: Vec<String> = spec.cells.keys().cloned().collect();
+            format!("cells of '{}': {}", spec.id, briefly(&cells))
+        }
+        None if cell.is_some() => format!("comparisons with it: {}", briefly(&having)),
+        None => {
+            let others = comparisons.iter().filter(|c| !study.is_of_matrix(c));
+            let all = matrices().chain(others.map(|c| c.id.clone()));
+            format!("comparisons: {}", briefly(&Vec::from_iter(all)))
+        }
     };
     Err(HarnessError::invalid(format!(
-        "--only '{name}' names no comparison or cell of study '{}'; {}{hint}",
-        study.name,
-        names_near(study, name, cell.as_deref())
+        "--only '{name}' names no comparison or cell of study '{}'; {near}{hint}",
+        study.name
     )))
-}
-
-/// The names of a comparison's cells as `--only` takes them.
-fn cell_names(spec: &ComparisonSpec) -> impl Iterator<Item = String> {
-    let names = spec.cells.keys();
-    names.map(|cell| format!("{}/{cell}", spec.id))
-}
-
-/// The cell of which only the last part was given, perhaps mistyped; nothing where what was given
-/// is near to a name.
-fn last_part(study: &Study, known: &[String], name: &str) -> Option<String> {
-    let cells = || study.comparisons.iter().flat_map(|c| c.cells.keys());
-    if cells().any(|cell| cell == name) {
-        return Some(name.to_owned());
-    }
-    match near_miss(name, known.iter().map(String::as_str)) {
-        Some(_) => None,
-        None => near_miss(name, cells().map(String::as_str)).map(str::to_owned),
-    }
-}
-
-/// The whole name of a cell that some comparisons have.
-fn full_name_hint(comparisons: &[ComparisonSpec], cell: &str) -> String {
-    let having: Vec<&ComparisonSpec> = comparisons
-        .iter()
-        .filter(|c| c.cells.contains_key(cell))
-        .collect();
-    match having[..] {
-        [] => String::new(),
-        [one] => format!("; did you mean '{}/{cell}'?", one.id),
-        [first, ..] => {
-            let id = &first.id;
-            format!("; a cell is called COMPARISON/{cell}, such as '{id}/{cell}'")
-        }
-    }
-}
-
-/// Names to choose from: the cells of the comparison that was given, the comparisons that have the
-/// cell, or all comparisons, with a matrix in place of its own.
-fn names_near(study: &Study, name: &str, cell: Option<&str>) -> String {
-    let given = |c: &&ComparisonSpec| name.split('/').next() == Some(&c.id);
-    if let Some(spec) = study.comparisons.iter().find(given) {
-        let cells: Vec<String> = spec.cells.keys().cloned().collect();
-        return format!("cells of '{}': {}", spec.id, briefly(&cells));
-    }
-    if let Some(cell) = cell {
-        let having = |c: &&ComparisonSpec| c.cells.contains_key(cell);
-        let having = study.comparisons.iter().filter(having);
-        let having: Vec<String> = having.map(|c| c.id.clone()).collect();
-        return format!("comparisons with it: {}", briefly(&having));
-    }
-    let matrices = study.matrices.iter().map(|matrix| matrix.id.clone());
-    let others = study.comparisons.iter().filter(|c| !study.is_of_matrix(c));
-    let all: Vec<String> = matrices.chain(others.map(|c| c.id.clone())).collect();
-    format!("comparisons: {}", briefly(&all))
 }
 
 /// The first ten of some names, and where the others are found.
@@ -404,16 +379,21 @@ fn expand(
             false => Err(mistakes),
         };
     };
-    let baseline = cells.remove(position);
+    cells[..=position].rotate_right(1);
+    let baseline = cells[0].clone();
     let others = cells
         .iter()
-        .filter(|cell| Question::of(cell) != Question::of(&baseline));
+        .filter(|cell| question(cell) != question(&baseline));
     mistakes.extend(others.map(|cell| other_question(spec, cell, &baseline)));
     let whole = [
-        unequal_transactions(spec, &cells, &baseline),
-        unfit_measure(study, spec, &cells, &baseline),
+        unequal_transactions(&cells),
+        unfit_measure(spec, &cells, count(&study.datasets, &spec.dataset)),
     ];
-    mistakes.extend(whole.into_iter().flatten().map(|error| (None, error)));
+    let whole = whole.into_iter().flatten().map(|why| {
+        let place = format!("comparison '{}'", spec.id);
+        (None, HarnessError::invalid(place + &why))
+    });
+    mistakes.extend(whole);
     let max_rounds = max_rounds(spec, options).map_err(|error| vec![(None, error)])?;
     if !mistakes.is_empty() {
         return Err(mistakes);
@@ -422,9 +402,9 @@ fn expand(
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
         role: Role::Control,
-        ..baseline.clone()
+        ..baseline
     };
-    cells.splice(0..0, [baseline, control]);
+    cells.insert(1, control);
     keep_writers_apart(study, &mut cells);
     let contrasts = contrasts(study, spec, &cells);
     Ok(Some(Comparison {
@@ -475,13 +455,17 @@ fn no_baseline(spec: &ComparisonSpec, not_applicable: BTreeMap<String, String>) 
 
 /// The refusal of a cell that does other work than the baseline.
 fn other_question(spec: &ComparisonSpec, cell: &Cell, baseline: &Cell) -> Mistake {
+    let (work, usual) = (&cell.workload, &baseline.workload);
+    let differs = match work.cache == usual.cache {
+        true => "different kinds of work".to_owned(),
+        false => format!("{} and {}", work.cache, usual.cache),
+    };
     let why = format!(
-        "it does {} and the baseline '{}' {}; {} cannot share a comparison: put this cell into its own \
+        "it does {} and the baseline '{}' {}; {differs} cannot share a comparison: put this cell into its own \
          [[comparison]]",
-        describe_work(&cell.workload),
+        describe_work(work),
         baseline.key,
-        describe_work(&baseline.workload),
-        what_differs(&cell.workload, &baseline.workload),
+        describe_work(usual),
     );
     (Some(cell.key.clone()), in_cell(spec, &cell.key, &why))
 }
@@ -493,70 +477,52 @@ fn in_cell(spec: &ComparisonSpec, key: &str, why: &str) -> HarnessError {
 
 /// The refusal of cells that are told to commit other numbers of operations at once, each block being one
 /// transaction: what a commit costs would be shared by other numbers.
-fn unequal_transactions(
-    spec: &ComparisonSpec,
-    cells: &[Cell],
-    baseline: &Cell,
-) -> Option<HarnessError> {
-    let committed_at_once = |cell: &Cell| {
+fn unequal_transactions(cells: &[Cell]) -> Option<String> {
+    let committed_at_once = |cell: &&Cell| {
         let workload = &cell.workload;
-        let shared = workload.operation.writes()
+        workload.operations.is_some()
+            && workload.operation.writes()
             && workload.per_transaction == PerTransaction::All
-            && workload.sample_of.is_none();
-        workload.operations.filter(|_| shared)
+            && workload.sample_of.is_none()
     };
-    let given: Vec<(&str, u32)> = std::iter::once(baseline)
-        .chain(cells)
-        .filter_map(|cell| Some((cell.key.as_str(), committed_at_once(cell)?)))
-        .collect();
-    let (first, number) = given.first()?;
-    let (other, different) = given.iter().find(|(_, other)| other != number)?;
-    Some(HarnessError::invalid(format!(
-        "comparison '{}': one commit ends {number} operations of cell '{first}' and {different} of \
-         '{other}', so each bears another share of it: set the same 'operations' for both, or how \
-         many operations share a transaction ('per_transaction', a number)",
-        spec.id
-    )))
+    let mut given = cells.iter().filter(committed_at_once);
+    let given = given.next().zip(Some(given));
+    let (first, mut others) = given?;
+    let number = first.workload.operations;
+    let other = others.find(|other| other.workload.operations != number)?;
+    Some(format!(
+        ": one commit ends {} operations of cell '{}' and {} of '{}', so each bears another share of it: set the \
+         same 'operations' for both, or how many operations share a transaction ('per_transaction', a number)",
+        number.unwrap_or(0),
+        first.key,
+        other.workload.operations.unwrap_or(0),
+        other.key
+    ))
 }
 
 /// The refusal of cells whose blocks are told to have other numbers of operations than the baseline's, or which have
 /// too few, where single operations are compared: of more operations the slowest is slower.
-fn unfit_measure(
-    study: &Study,
-    spec: &ComparisonSpec,
-    cells: &[Cell],
-    baseline: &Cell,
-) -> Option<HarnessError> {
-    let measure = spec.measure;
-    let least = measure.least_operations();
-    let needed = || format!("{}, which takes {least} at least", measure.in_words());
-    let count = study.datasets.get(&spec.dataset).map_or(0, |d| d.count);
-    let wrong = |cell: &Cell| {
-        let (key, operations) = (&cell.key, cell.workload.operations);
-        match operations.map(u64::from) {
-            Some(few) if few < least => Some(format!(
-                "cell '{key}': {few} operations a block have no {}; give the workload more operations",
-                needed()
-            )),
-            None if most_operations(cell, count) < least => Some(format!(
-                "cell '{key}': a block visits each of {count} values once, and so few operations have no \
-                 {}; give the dataset more values, or the workload an order in which keys come again",
-                needed()
-            )),
-            _ if operations != baseline.workload.operations => Some(format!(
-                "cell '{key}' has blocks of another number of operations than the baseline '{}', and of \
-                 more of them the slowest is slower: set the same 'operations' for both",
-                baseline.key
-            )),
-            _ => None,
-        }
+fn unfit_measure(spec: &ComparisonSpec, cells: &[Cell], count: u64) -> Option<String> {
+    let baseline = &cells[0];
+    let least = spec.measure.least_operations();
+    let needed = format!("{}, which takes {least} at least", spec.measure.in_words());
+    let wrong = |cell: &Cell| match (cell.workload.operations, &cell.key) {
+        (Some(few), key) if u64::from(few) < least => Some(format!(
+            ", cell '{key}': {few} operations a block have no {needed}; give the workload more operations"
+        )),
+        (None, key) if most_operations(cell, count) < least => Some(format!(
+            ", cell '{key}': a block visits each of {count} values once, and so few operations have no {needed}; give \
+             the dataset more values, or the workload an order in which keys come again"
+        )),
+        (operations, key) if operations != baseline.workload.operations => Some(format!(
+            ", cell '{key}' has blocks of another number of operations than the baseline '{}', and of more of them the \
+             slowest is slower: set the same 'operations' for both",
+            baseline.key
+        )),
+        _ => None,
     };
-    let mut all = std::iter::once(baseline).chain(cells);
-    let why = all.find_map(|cell| wrong(cell).filter(|_| !measure.is_time()))?;
-    Some(HarnessError::invalid(format!(
-        "comparison '{}', {why}",
-        spec.id
-    )))
+    let mut cells = cells.iter().filter(|_| !spec.measure.is_time());
+    cells.find_map(wrong)
 }
 
 /// Whether a comparison can only be measured by root, which this process is not.
@@ -577,32 +543,19 @@ pub(crate) fn left_to_root(plan: &Plan) -> Vec<&ComparisonSpec> {
 }
 
 /// What cells have in common whose ratio compares one kind of work: the same steps. Orders in which
-/// every key comes once visit the same keys, so the order may be what is compared.
-#[derive(Debug, PartialEq)]
-struct Question {
-    operation: Operation,
-    mix: Option<Mix>,
-    /// Of an order in which keys come again, with how many keys are never drawn.
-    order: Option<(AccessOrder, u32)>,
-    longest_scan: Option<u16>,
-    cache: CacheState,
+/// every key comes once visit the same keys, so the order may be what is compared; of one in which keys come again, with
+/// how many keys are never drawn.
+fn question(cell: &Cell) -> impl PartialEq + use<> {
+    let workload = &cell.workload;
+    let order = (workload.order, workload.omit_last);
+    (
+        (workload.operation, workload.mix, workload.cache),
+        Some(order).filter(|(order, _)| order.repeats()),
+        workload.scans().then(|| workload.longest_scan()),
+    )
 }
 
-impl Question {
-    fn of(cell: &Cell) -> Self {
-        let workload = &cell.workload;
-        let order = (workload.order, workload.omit_last);
-        Self {
-            operation: workload.operation,
-            mix: workload.mix,
-            order: Some(order).filter(|(order, _)| order.repeats()),
-            longest_scan: workload.scans().then(|| workload.longest_scan()),
-            cache: workload.cache,
-        }
-    }
-}
-
-/// A [`Question`] in words: `a warm mix of read 90, overwrite 10, zipfian`.
+/// What a cell does, in words: `a warm mix of read 90, overwrite 10, zipfian`.
 fn describe_work(workload: &Workload) -> String {
     let mix = workload.mix.map(|mix| format!(" of {}", proportions(&mix)));
     let scans = workload
@@ -618,13 +571,9 @@ fn describe_work(workload: &Workload) -> String {
     )
 }
 
-/// What cannot share a comparison: `cold and warm`.
-fn what_differs(a: &Workload, b: &Workload) -> String {
-    if a.cache == b.cache {
-        "different kinds of work".to_owned()
-    } else {
-        format!("{} and {}", a.cache, b.cache)
-    }
+/// How many values a dataset has.
+fn count(datasets: &BTreeMap<String, DatasetSpec>, name: &str) -> u64 {
+    datasets.get(name).map_or(0, |dataset| dataset.count)
 }
 
 /// `read 90, overwrite 10`.
@@ -633,7 +582,7 @@ fn proportions(mix: &Mix) -> String {
     mix.actions().map(part).collect::<Vec<_>>().join(", ")
 }
 
-fn max_rounds(spec: &ComparisonSpec, options: &PlanOptions) -> Result<u32, HarnessError> {
+fn max_rounds(spec: &ComparisonSpec, options: &PlanOptions) -> Result<u32> {
     let cap = LOOKS[LOOKS.len() - 1];
     let rounds = options.rounds.or(spec.max_rounds).unwrap_or(cap);
     if !(1..=cap).contains(&rounds) {
@@ -651,7 +600,7 @@ fn build_cell(
     key: &str,
     spec: &CellSpec,
     drivers: &Drivers,
-) -> Result<Cell, HarnessError> {
+) -> Result<Cell> {
     let place = |message: String| in_cell(comparison, key, &message);
     let mut workload = spec.workload.over(&comparison.workload).complete();
     let on = spec
@@ -690,8 +639,13 @@ fn build_cell(
         )));
     }
     if workload.changes_keys() && workload.operations.is_none() {
-        let dataset = study.datasets.get(&comparison.dataset);
-        let all = operations_of_all(&workload, dataset.map_or(0, |dataset| dataset.count));
+        // As many as go with the dataset.
+        let values = count(&study.datasets, &comparison.dataset);
+        let all = match workload.order {
+            _ if workload.is_about_tables() => 1,
+            AccessOrder::Lifecycle => values.saturating_mul(workload.pattern().len() as u64),
+            _ => values,
+        };
         workload.operations = Some(u32::try_from(all).unwrap_or(u32::MAX));
     }
     let role = match () {
@@ -708,20 +662,12 @@ fn build_cell(
         )));
     }
     let layout = resolved.settings.layout(&resolved.kind.settings);
-    Ok(Cell {
+    let mut cell = Cell {
         id: CellId(format!("{}/{key}", comparison.id)),
         key: key.to_owned(),
         label: spec.name(),
         role,
-        instance: instance_on(
-            instance_name(
-                &comparison.dataset,
-                &spec.store.kind_in_paths(),
-                &layout.to_string(),
-                distinction(&workload, &resolved.settings),
-            ),
-            &on_in_paths,
-        ),
+        instance: String::new(),
         store: spec.store.clone(),
         driver: drivers.host(&spec.store).to_owned(),
         settings: resolved.settings,
@@ -731,27 +677,14 @@ fn build_cell(
         dataset: comparison.dataset.clone(),
         on,
         published_seconds: spec.published_seconds,
-    })
-}
-
-/// How many operations a block has that changes which keys there are, and need not have fewer: as
-/// many as go with a dataset of `count` values.
-fn operations_of_all(workload: &Workload, count: u64) -> u64 {
-    match workload.order {
-        _ if workload.is_about_tables() => 1,
-        AccessOrder::Lifecycle => count.saturating_mul(workload.pattern().len() as u64),
-        _ => count,
-    }
+    };
+    cell.instance = instance_name(&cell, &spec.store.kind_in_paths(), &layout, &on_in_paths);
+    Ok(cell)
 }
 
 /// The store of a cell. Where each connection has a cache of its own, those of all threads share the
 /// memory budget: a cell with more threads gets no more memory.
-fn resolve(
-    drivers: &Drivers,
-    spec: &StoreSpec,
-    budget: u64,
-    threads: u32,
-) -> Result<Resolved, HarnessError> {
+fn resolve(drivers: &Drivers, spec: &StoreSpec, budget: u64, threads: u32) -> Result<Resolved> {
     let each = drivers
         .kind(spec)
         .is_ok_and(|kind| kind.cache_per_connection);
@@ -759,31 +692,26 @@ fn resolve(
     drivers.resolve_or_fail_later(spec, budget / shares)
 }
 
-/// What tells a store from those built alike: how a store aged depends on all its settings, and
-/// where keys come and go each block makes one of its own.
-fn distinction(workload: &Workload, settings: &Settings) -> Option<String> {
-    match workload {
-        _ if workload.changes_keys() => Some("own".to_owned()),
-        _ if workload.age > 0 => Some(short(&format!("{settings}.age{}", workload.age))),
-        _ => None,
-    }
-}
-
-/// A directory name that is the same for cells which can share a built store.
-fn instance_name(dataset: &str, kind: &str, layout: &str, distinction: Option<String>) -> String {
-    let name = match (layout, distinction) {
-        (_, Some(distinction)) => format!("{dataset}.{kind}.{distinction}"),
-        ("", None) => format!("{dataset}.{kind}"),
-        (layout, None) => format!("{dataset}.{kind}.{layout}"),
+/// A directory name that is the same for cells which can share a built store: how one aged depends on all its
+/// settings, and where keys come and go each block makes one of its own. Cells on different file systems share nothing.
+fn instance_name(cell: &Cell, kind: &str, layout: &Settings, on: &str) -> String {
+    let Cell {
+        dataset,
+        workload,
+        settings,
+        ..
+    } = cell;
+    let built = match workload.age {
+        _ if workload.changes_keys() => "own".to_owned(),
+        0 => layout.to_string(),
+        age => short(&format!("{settings}.age{age}")),
     };
-    safe(&name)
-}
-
-/// The same on a file system of its own: cells on different ones share nothing.
-fn instance_on(instance: String, on: &str) -> String {
+    let parts = [dataset.as_str(), kind, &built];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let name = safe(&Vec::from_iter(parts).join("."));
     match on {
-        "" => instance,
-        on => format!("{instance}-on+{on}"),
+        "" => name,
+        on => format!("{name}-on+{on}"),
     }
 }
 
@@ -791,16 +719,12 @@ fn instance_on(instance: String, on: &str) -> String {
 /// (METHOD "Writers share a build"): those whose keys come again, those whose connection visits every value before,
 /// and those for which there are too few keys.
 fn keep_writers_apart(study: &Study, cells: &mut [Cell]) {
-    let sharing = |one: &Cell| {
-        let alike = cells.iter().filter(|cell| cell.instance == one.instance);
-        alike.collect::<Vec<_>>()
-    };
     let apart = |cell: &Cell| {
-        let sharing = sharing(cell);
-        let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
+        let sharing = cells.iter().filter(|other| other.instance == cell.instance);
+        let count = count(&study.datasets, &cell.dataset);
         let needed = BlockSize::most_steps(cell, count, study.memory_budget);
         // Keys are drawn for each: some have a few less than others.
-        let all = needed.saturating_mul(sharing.len() as u64);
+        let all = needed.saturating_mul(sharing.count() as u64);
         cell.workload.order.repeats() || !cell.workload.after.is_none() || all > count / 8 * 7
     };
     let writes = |cell: &&Cell| cell.workload.writes() && !cell.workload.changes_keys();
@@ -848,77 +772,88 @@ fn short(text: &str) -> String {
 
 /// Why this cell cannot run, if it cannot.
 fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String> {
-    let can = &cell.capabilities;
-    let workload = &cell.workload;
-    let store = &cell.store;
+    let Cell {
+        store,
+        workload,
+        dataset,
+        capabilities: can,
+        ..
+    } = cell;
     let made = !cell.on.is_empty() && !options.on.contains_key(&cell.on);
-    let cannot_be_made = || file_systems::objection(&cell.on, workload.cache.is_cold());
-    if let Some(why) = made.then(cannot_be_made).flatten() {
-        return Some(why);
-    }
-    if let Some(operation) = can.missing(workload) {
-        return Some(format!("{store} has no {operation} workload"));
-    }
-    if !workload.after.is_none() && !cell.driver.is_empty() {
-        return Some(format!(
-            "{store} comes from a driver, and 'after' is known to the built-in stores only"
-        ));
-    }
-    if workload.threads > 1 && !can.threads {
-        return Some(format!(
-            "{store} is used by one thread at a time; it can run with threads = 1"
-        ));
-    }
-    if reads_single_values(workload) && !can.deliveries.contains(&workload.delivery) {
-        let known: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
-        return Some(format!(
-            "{store} cannot deliver '{}', only {}",
-            workload.delivery,
-            known.join(", ")
-        ));
-    }
-    if workload.cache.is_cold() && !(can.evictable && can.persistent) {
-        return Some(format!(
-            "{store} has no cold state: its data is not in files of its own"
-        ));
-    }
-    if workload.cache == CacheState::MetadataCold {
-        return Some(METADATA_COLD.to_owned());
-    }
-    if workload.cache == CacheState::AllCold && !page_cache::may_drop_everything() {
-        return Some(ROOT_ONLY.to_owned());
-    }
-    if workload.age > 0 && !can.persistent {
-        return Some(format!(
-            "{store} does not grow old: each worker loads it anew"
-        ));
-    }
+    let cold = workload.cache.is_cold();
+    let deliveries: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
+    let values = study.datasets.get(dataset);
+    // Values from a directory have names, as far as it is known; those of a table have none.
+    let origin = values.and_then(|values| values.from.as_ref());
+    let named = origin.is_some_and(|origin| origin.table.is_none());
     // A part only explains what others do.
-    if workload.operation.writes()
-        && cell.role != Role::Part
-        && options
-            .durability
-            .is_some_and(|least| !can.durability.keeps(least))
-    {
-        return Some(format!("{store} promises only {}", can.durability));
-    }
-    let dataset = study.datasets.get(&cell.dataset);
-    if cell.settings.flag("names") && !dataset.is_some_and(may_have_names) {
-        return Some(format!(
-            "{store} keeps values under their names, and those of dataset '{}' have none; they have where they come \
-             from a directory (from = \"DIR\")",
-            cell.dataset
-        ));
-    }
-    too_few_values(workload, dataset.map_or(0, |d| d.count))
+    let promises = workload.operation.writes() && cell.role != Role::Part;
+    let least = options.durability.filter(|_| promises);
+    // Scans lend what they visit, whatever the store.
+    let reads = !workload.is_about_tables() && workload.pattern().contains(&Action::Read);
+    let missing = || {
+        let operation = can.missing(workload)?;
+        Some(format!("{store} has no {operation} workload"))
+    };
+    let cannot_be_made = || file_systems::objection(&cell.on, cold);
+    let simple = [
+        (
+            !workload.after.is_none() && !cell.driver.is_empty(),
+            format!(
+                "{store} comes from a driver, and 'after' is known to the built-in stores only"
+            ),
+        ),
+        (
+            workload.threads > 1 && !can.threads,
+            format!("{store} is used by one thread at a time; it can run with threads = 1"),
+        ),
+        (
+            reads && !can.deliveries.contains(&workload.delivery),
+            format!(
+                "{store} cannot deliver '{}', only {}",
+                workload.delivery,
+                deliveries.join(", ")
+            ),
+        ),
+        (
+            cold && !(can.evictable && can.persistent),
+            format!("{store} has no cold state: its data is not in files of its own"),
+        ),
+        (
+            workload.cache == CacheState::MetadataCold,
+            METADATA_COLD.to_owned(),
+        ),
+        (
+            workload.cache == CacheState::AllCold && !page_cache::may_drop_everything(),
+            ROOT_ONLY.to_owned(),
+        ),
+        (
+            workload.age > 0 && !can.persistent,
+            format!("{store} does not grow old: each worker loads it anew"),
+        ),
+        (
+            least.is_some_and(|least| !can.durability.keeps(least)),
+            format!("{store} promises only {}", can.durability),
+        ),
+        (
+            cell.settings.flag("names") && !named,
+            format!(
+                "{store} keeps values under their names, and those of dataset '{dataset}' have none; they have where \
+                 they come from a directory (from = \"DIR\")"
+            ),
+        ),
+    ];
+    let simple = || {
+        simple
+            .into_iter()
+            .find_map(|(holds, why)| holds.then_some(why))
+    };
+    (made.then(cannot_be_made).flatten())
+        .or_else(missing)
+        .or_else(simple)
+        .or_else(|| too_few_values(workload, values.map_or(0, |d| d.count)))
         .or_else(|| too_little_memory(workload, environment::cache_and_memory))
         .or_else(|| scanner::objection(cell))
-}
-
-/// Whether values come from a directory, as far as it is known; those of a table have no names.
-fn may_have_names(dataset: &DatasetSpec) -> bool {
-    let from = dataset.from.as_ref();
-    from.is_some_and(|origin| origin.table.is_none())
 }
 
 /// Why the memory that is free is not enough for what streams through it beside a block, if it is not.
@@ -939,11 +874,6 @@ fn too_little_memory(
             format_bytes(free)
         )
     })
-}
-
-/// Whether values are read one by one: scans lend what they visit, whatever the store.
-fn reads_single_values(workload: &Workload) -> bool {
-    !workload.is_about_tables() && workload.pattern().contains(&Action::Read)
 }
 
 /// Why `count` values are not enough for a block, if they are not.
@@ -977,43 +907,37 @@ fn too_few_values(workload: &Workload, count: u64) -> Option<String> {
 /// Each cell over the baseline, and each pair that a chart shows; where the baseline is alone,
 /// its control over it, so that it is measured at all.
 fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contrast> {
-    let id = |key: &str| {
-        cells
-            .iter()
-            .find(|c| c.key == key && c.role != Role::Control)
+    let contrast = |cell: &Cell, reference: &Cell| Contrast {
+        cell: cell.id.clone(),
+        reference: reference.id.clone(),
     };
-    let mut pairs = BTreeSet::new();
-    let baseline = &cells[0];
-    for cell in cells
-        .iter()
-        .filter(|c| !matches!(c.role, Role::Baseline | Role::Control | Role::Part))
-    {
-        pairs.insert((cell.id.clone(), baseline.id.clone()));
-    }
+    let of = |roles: [Role; 2]| cells.iter().filter(move |cell| roles.contains(&cell.role));
+    let compared = of([Role::Candidate, Role::Floor]).map(|cell| contrast(cell, &cells[0]));
+    let mut contrasts: BTreeSet<Contrast> = compared.collect();
+    let mut called = |key: &String| {
+        let mut called = cells.iter().filter(|cell| cell.key == *key);
+        called.find(|cell| cell.role != Role::Control)
+    };
     for chart in study
         .charts
         .iter()
         .filter(|chart| chart.comparison == spec.id)
     {
-        let Some(reference) = id(&chart.reference) else {
+        let Some(reference) = called(&chart.reference) else {
             continue;
         };
-        for bar in chart.bars.iter().filter_map(|key| id(key)) {
-            let pair = (bar.id.clone(), reference.id.clone());
-            let opposite = (reference.id.clone(), bar.id.clone());
-            if bar.id != reference.id && !pairs.contains(&opposite) {
-                pairs.insert(pair);
+        for bar in chart.bars.iter().filter_map(&mut called) {
+            let (shown, opposite) = (contrast(bar, reference), contrast(reference, bar));
+            if bar.id != reference.id && !contrasts.contains(&opposite) {
+                contrasts.insert(shown);
             }
         }
     }
-    if pairs.is_empty() {
-        let controls = cells.iter().filter(|c| c.role == Role::Control);
-        pairs.extend(controls.map(|c| (c.id.clone(), baseline.id.clone())));
+    if contrasts.is_empty() {
+        let controls = of([Role::Control; 2]);
+        contrasts.extend(controls.map(|control| contrast(control, &cells[0])));
     }
-    pairs
-        .into_iter()
-        .map(|(cell, reference)| Contrast { cell, reference })
-        .collect()
+    contrasts.into_iter().collect()
 }
 
 /// What the plan needs of the machine, with two builds of each store; `keep`: nothing is removed before
@@ -1026,18 +950,15 @@ pub fn needs(plan: &Plan, keep: bool) -> Needs {
 /// The same with so many builds of each store at a time.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
-    let all = file_systems_of(plan);
-    let in_image = |on: &&&str| !plan.on.contains_key(**on) && file_systems::is_in_image(on);
-    let images = all.iter().filter(in_image);
-    let images = images.map(|on| file_systems::image_bytes(bytes_on(plan, keep, builds, on)));
-    let images = images.fold(0, u64::saturating_add);
-    let everything = all
-        .iter()
-        .copied()
-        .chain([""])
-        .map(|on| bytes_on(plan, true, builds, on));
-    let everything = everything.fold(images, u64::saturating_add);
-    let preparing = everything as f64 / 250e6;
+    let (mut images, mut everything) = (0, bytes_on(plan, true, builds, ""));
+    for on in file_systems_of(plan) {
+        if !plan.on.contains_key(on) && file_systems::is_in_image(on) {
+            let image = file_systems::image_bytes(bytes_on(plan, keep, builds, on));
+            images = image.saturating_add(images);
+        }
+        everything = bytes_on(plan, true, builds, on).saturating_add(everything);
+    }
+    let preparing = everything.saturating_add(images) as f64 / 250e6;
     Needs {
         disk_bytes: bytes_on(plan, keep, builds, "").saturating_add(images),
         least_seconds: preparing + rounds_seconds(&plan.comparisons, LOOKS[0]),
@@ -1050,18 +971,30 @@ fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
 /// sequences, too.
 pub(crate) fn bytes_on(plan: &Plan, keep: bool, builds: u64, on: &str) -> u64 {
     let (datasets, instances) = uses(&plan.comparisons);
-    let works = on.is_empty();
-    let during = |(index, comparison)| {
-        let stores = room(
-            plan,
-            builds,
-            |name| works && (keep || datasets.get(name).is_some_and(|all| all.contains(&index))),
-            |cell| cell.on == on && (keep || exists(&instances, cell, index)),
-        );
-        stores.saturating_add(if works {
-            sequences_bytes(plan, comparison)
-        } else {
-            0
+    let during = |(index, running): (usize, &Comparison)| {
+        let mut there: BTreeMap<&str, u64> = BTreeMap::new();
+        for comparison in &plan.comparisons {
+            let exists = |cell: &&Cell| {
+                cell.capabilities.persistent
+                    && cell.on == on
+                    && (keep || exists(&instances, &cell.instance, index))
+            };
+            for cell in comparison.cells.iter().filter(exists) {
+                let builds = if has_builds(cell) { builds } else { 1 };
+                let bytes = space::store_bytes(plan, comparison, cell).saturating_mul(builds);
+                let most = there.entry(&cell.instance).or_default();
+                *most = bytes.max(*most);
+            }
+        }
+        let stores = there.into_values().fold(0, u64::saturating_add);
+        if !on.is_empty() {
+            return stores;
+        }
+        let names = plan.datasets.keys();
+        let names = names.filter(|name| keep || exists(&datasets, name, index));
+        let begun = stores.saturating_add(sequences_bytes(plan, running));
+        names.fold(begun, |sum, name| {
+            sum.saturating_add(plan.dataset_bytes(name))
         })
     };
     let during = plan.comparisons.iter().enumerate().map(during);
@@ -1085,10 +1018,9 @@ pub(crate) fn uses(comparisons: &[Comparison]) -> (Spans<'_>, Spans<'_>) {
     used
 }
 
-/// Whether a cell's built store is there while the comparison at a place runs.
-fn exists(instances: &Spans<'_>, cell: &Cell, index: usize) -> bool {
-    let span = instances.get(&*cell.instance);
-    span.is_some_and(|span| span.contains(&index))
+/// Whether something is there while the comparison at a place runs.
+fn exists(spans: &Spans<'_>, name: &str, index: usize) -> bool {
+    spans.get(name).is_some_and(|span| span.contains(&index))
 }
 
 /// What a plan asks of the machine, and the same study at its smallest scale.
@@ -1103,49 +1035,21 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
             .collect()
     };
     let at_a_time = (0..plan.comparisons.len()).map(|index| {
-        let there = instances(&|cell| exists(&instances_used, cell, index));
+        let there = instances(&|cell| exists(&instances_used, &cell.instance, index));
         there.values().copied().fold(0, u64::saturating_add)
     });
+    let made_up = |cell: &Cell| {
+        let spec = plan.datasets.get(&cell.dataset);
+        spec.is_none_or(|spec| spec.from.is_none())
+    };
     Demand {
         what: format!("study {}", plan.study.name),
         disk_bytes: needs(plan, false).disk_bytes,
         least_disk_bytes: needs_with(smallest, false, 1).disk_bytes,
         cached_bytes: at_a_time.max().unwrap_or(0),
         // What somebody brought along is as large as it is.
-        working_set_bytes: instances(&|cell| is_made_up(plan, &cell.dataset))
-            .values()
-            .copied()
-            .min(),
+        working_set_bytes: instances(&made_up).into_values().min(),
     }
-}
-
-fn is_made_up(plan: &Plan, dataset: &str) -> bool {
-    let spec = plan.datasets.get(dataset);
-    spec.is_none_or(|spec| spec.from.is_none())
-}
-
-/// Room for the datasets and built stores that exist.
-fn room(
-    plan: &Plan,
-    builds: u64,
-    dataset_exists: impl Fn(&str) -> bool,
-    instance_exists: impl Fn(&Cell) -> bool,
-) -> u64 {
-    let mut instances: BTreeMap<&str, u64> = BTreeMap::new();
-    for comparison in &plan.comparisons {
-        let cells = comparison.cells.iter();
-        for cell in cells.filter(|cell| cell.capabilities.persistent && instance_exists(cell)) {
-            let builds = if has_builds(cell) { builds } else { 1 };
-            let bytes = space::store_bytes(plan, comparison, cell).saturating_mul(builds);
-            let most = instances.entry(&cell.instance).or_default();
-            *most = bytes.max(*most);
-        }
-    }
-    let datasets = plan.datasets.keys().filter(|name| dataset_exists(name));
-    datasets
-        .map(|name| plan.dataset_bytes(name))
-        .chain(instances.into_values())
-        .fold(0, u64::saturating_add)
 }
 
 /// Bytes of the sequences of a comparison, one for each order, and of one that is being written while
@@ -1154,14 +1058,10 @@ fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
     let mut largest: BTreeMap<&str, u64> = BTreeMap::new();
     for cell in &comparison.cells {
         let workload = &cell.workload;
-        let count = plan
-            .datasets
-            .get(&cell.dataset)
-            .map_or(0, |spec| spec.count);
-        let steps = if workload.order.repeats() || workload.changes_keys() {
-            BlockSize::most_steps(cell, count, plan.study.memory_budget)
-        } else {
-            count
+        let count = count(&plan.datasets, &cell.dataset);
+        let steps = match workload.order.repeats() || workload.changes_keys() {
+            true => BlockSize::most_steps(cell, count, plan.study.memory_budget),
+            false => count,
         };
         let bytes = steps.saturating_mul(sequence::RECORD_BYTES as u64);
         let of_order = largest.entry(workload.order.name()).or_default();
@@ -1186,26 +1086,18 @@ pub(crate) fn has_builds(cell: &Cell) -> bool {
 ///
 /// # Errors
 /// Too little space; the message says how much is needed and how much there is.
-pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), HarnessError> {
+pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<()> {
     for (on, directory) in &plan.on {
         room::require_free(directory, bytes_on(plan, keep, 1, on))?;
     }
     let existing = environment::nearest_existing(place);
     let room = room::require_free(existing, needs_with(plan, keep, 1).disk_bytes);
-    Ok(room.map_err(|error| match error {
+    Ok(room.map_err(|mut error| {
         // The place that was asked for says more than the directory above it that exists.
-        DatasetError::Space {
-            needed,
-            free,
-            mount,
-            ..
-        } => DatasetError::Space {
-            path: std::path::absolute(place).unwrap_or_else(|_| place.to_owned()),
-            needed,
-            free,
-            mount,
-        },
-        other => other,
+        if let DatasetError::Space { path, .. } = &mut error {
+            *path = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+        }
+        error
     })?)
 }
 

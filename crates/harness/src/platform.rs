@@ -44,16 +44,6 @@ pub(crate) fn boot_id() -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Drops the clean pages of a file from the page cache.
-pub(crate) fn forget_pages(file: &File) -> std::io::Result<()> {
-    Ok(rustix::fs::fadvise(
-        file,
-        0,
-        None,
-        rustix::fs::Advice::DontNeed,
-    )?)
-}
-
 /// Writes the dirty pages of a file and waits for it; neither its metadata nor the disk's own
 /// cache.
 pub(crate) fn write_pages(file: &File) -> std::io::Result<()> {
@@ -179,7 +169,7 @@ pub(crate) fn extents(file: &File) -> Option<Vec<Extent>> {
 }
 
 /// What is written here is dropped from memory.
-pub(crate) const DROP_CACHES: Option<&str> = Some("/proc/sys/vm/drop_caches");
+pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// The file that this process runs, for starting it again. Not by its name: that may by now belong
 /// to another version, or to nothing.

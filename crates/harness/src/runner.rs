@@ -26,14 +26,14 @@ pub use pool::dataset_directory;
 pub use repeat::{Repeated, Repetition, WriteSequence, repeat};
 pub use resumption::Resumption;
 
-use crate::HarnessError;
 pub(crate) use crate::block_size::BlockSize;
 use crate::drivers::Drivers;
 use crate::file_systems::FileSystems;
 use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, bytes_on, file_systems_of, left_out_cells, left_to_root, needs};
+use crate::{HarnessError, Result};
 use blocks::Blocks;
-use builds::on_second;
+use builds::on_both;
 use clock::{PhaseClock, REMOVAL, STORES};
 use log::ResultLog;
 use pool::Pool;
@@ -84,7 +84,7 @@ pub trait Extender {
     ///
     /// # Errors
     /// The result cannot be read, or what follows cannot be planned.
-    fn extend(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError>;
+    fn extend(&mut self, plan: &Plan) -> Result<Option<Extension>>;
 
     /// How many comparisons may still follow: they get their share of a time budget.
     fn expected(&self) -> usize;
@@ -95,7 +95,7 @@ pub trait Extender {
 pub struct AsPlanned;
 
 impl Extender for AsPlanned {
-    fn extend(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
+    fn extend(&mut self, _: &Plan) -> Result<Option<Extension>> {
         Ok(None)
     }
 
@@ -114,7 +114,7 @@ pub fn run(
     options: &RunOptions,
     observer: &mut dyn Observer,
     extender: &mut dyn Extender,
-) -> Result<RunEnd, HarnessError> {
+) -> Result<RunEnd> {
     Runner::start(plan, options, observer)?.finished(extender)
 }
 
@@ -127,7 +127,7 @@ pub fn resume(
     options: &RunOptions,
     observer: &mut dyn Observer,
     extender: &mut dyn Extender,
-) -> Result<RunEnd, HarnessError> {
+) -> Result<RunEnd> {
     Runner::go_on(resumption, options, observer)?.finished(extender)
 }
 
@@ -139,7 +139,7 @@ struct Runner<'a> {
     observer: &'a mut dyn Observer,
     log: ResultLog,
     blocks: Blocks<'a>,
-    pool: Pool,
+    pool: Pool<'a>,
     /// The program `strace`, if there is one; nothing before it was looked for.
     strace: Option<Option<PathBuf>>,
     /// What was recorded so far, by earlier sessions of this run too.
@@ -170,11 +170,7 @@ enum Ended {
 }
 
 impl<'a> Runner<'a> {
-    fn start(
-        plan: &Plan,
-        options: &'a RunOptions,
-        observer: &'a mut dyn Observer,
-    ) -> Result<Self, HarnessError> {
+    fn start(plan: &Plan, options: &'a RunOptions, observer: &'a mut dyn Observer) -> Result<Self> {
         let environment = machine::examine(plan, &options.drivers, &options.work);
         let header = Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
@@ -198,8 +194,8 @@ impl<'a> Runner<'a> {
         resumption: Resumption,
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
-    ) -> Result<Self, HarnessError> {
-        let plan = resumption.plan().clone();
+    ) -> Result<Self> {
+        let plan = resumption.header.plan.clone();
         let environment = machine::examine(&plan, &options.drivers, &options.work);
         let Resumption {
             mut log,
@@ -233,14 +229,15 @@ impl<'a> Runner<'a> {
         let named: Vec<_> = named
             .filter_map(|on| Some((on, plan.on.get(on)?)))
             .collect();
+        let blocks = Blocks::new(&options.drivers, &options.interrupt, &options.work);
         Self {
             expected: 0,
             options,
             observer,
             log,
-            blocks: Blocks::new(&options.drivers, &options.interrupt, &options.work),
+            blocks,
             pool: Pool::new(
-                &options.work,
+                blocks,
                 FileSystems::named(named.into_iter()),
                 std::mem::take(&mut earlier.weighed),
                 earlier.builds,
@@ -279,7 +276,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Records what about the machine spoils a session that begins.
-    fn warn_of_machine(&mut self, environment: &Environment) -> Result<(), HarnessError> {
+    fn warn_of_machine(&mut self, environment: &Environment) -> Result<()> {
         self.memory_bytes = environment.memory_available_bytes;
         machine::warnings(&self.plan, environment)
             .into_iter()
@@ -287,7 +284,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Records which comparisons are not measured because they need root, and how many cells for want of what.
-    fn warn_of_what_is_left_out(&mut self) -> Result<(), HarnessError> {
+    fn warn_of_what_is_left_out(&mut self) -> Result<()> {
         let whole = left_to_root(&self.plan).into_iter().map(|spec| {
             let left = format!("Comparison {} is not measured: {ROOT_ONLY}.", spec.id);
             (left, "All others are.")
@@ -302,7 +299,7 @@ impl<'a> Runner<'a> {
         left.try_for_each(|(left, advice)| self.remark(left, advice))
     }
 
-    fn finished(mut self, extender: &mut dyn Extender) -> Result<RunEnd, HarnessError> {
+    fn finished(mut self, extender: &mut dyn Extender) -> Result<RunEnd> {
         let measured = self.measure_with_servers(extender);
         let left = self.pool.file_systems.end(self.options.keep);
         let outcome = match measured {
@@ -327,10 +324,7 @@ impl<'a> Runner<'a> {
         Ok(end)
     }
 
-    fn measure_with_servers(
-        &mut self,
-        extender: &mut dyn Extender,
-    ) -> Result<RunOutcome, HarnessError> {
+    fn measure_with_servers(&mut self, extender: &mut dyn Extender) -> Result<RunOutcome> {
         self.options.drivers.hang_up();
         self.during(STORES, Self::make_file_systems)?;
         let servers = self.start_servers()?;
@@ -344,7 +338,7 @@ impl<'a> Runner<'a> {
 
     /// Makes the file systems that cells are on. It takes long, and who kills the run meanwhile finds in the
     /// result what is to be removed.
-    fn make_file_systems(&mut self) -> Result<(), HarnessError> {
+    fn make_file_systems(&mut self) -> Result<()> {
         let progress = &mut preparing(self.observer, "making file systems".to_owned());
         let RunOptions {
             work,
@@ -366,10 +360,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn measure_everything(
-        &mut self,
-        extender: &mut dyn Extender,
-    ) -> Result<RunOutcome, HarnessError> {
+    fn measure_everything(&mut self, extender: &mut dyn Extender) -> Result<RunOutcome> {
         self.warn_of_what_is_left_out()?;
         self.measure_harness_cost()?;
         let mut index = 0;
@@ -396,11 +387,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Measures a comparison if the time suffices for more than what has to be built for it.
-    fn measure_in_time(
-        &mut self,
-        comparison: &Comparison,
-        index: usize,
-    ) -> Result<(), HarnessError> {
+    fn measure_in_time(&mut self, comparison: &Comparison, index: usize) -> Result<()> {
         let builds = self.building_seconds(std::slice::from_ref(comparison));
         let fits = self.time_left().is_none_or(|left| left > builds);
         let ended = match fits {
@@ -417,7 +404,7 @@ impl<'a> Runner<'a> {
 
     /// Spends the time that is left on what is not decided, those first that have no interval; says what the
     /// time did not suffice for.
-    fn go_back_to_what_is_open(&mut self) -> Result<RunOutcome, HarnessError> {
+    fn go_back_to_what_is_open(&mut self) -> Result<RunOutcome> {
         let mut tried = BTreeSet::new();
         while let Some(index) = self.most_open(&tried) {
             tried.insert(index);
@@ -458,7 +445,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Names the comparisons that have no interval, with the time that they need.
-    fn warn_of_unanswered(&mut self) -> Result<(), HarnessError> {
+    fn warn_of_unanswered(&mut self) -> Result<()> {
         let unanswered = self.plan.comparisons.iter();
         let unanswered: Vec<Comparison> = unanswered
             .filter(|comparison| self.open.get(&comparison.id) == Some(&false))
@@ -489,7 +476,7 @@ impl<'a> Runner<'a> {
     }
 
     /// What was built for a comparison is gone with the session that measured it.
-    fn warn_of_missing_check(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+    fn warn_of_missing_check(&mut self, comparison: &Comparison) -> Result<()> {
         if !self.earlier.lacks_check(comparison) {
             return Ok(());
         }
@@ -499,11 +486,7 @@ impl<'a> Runner<'a> {
             ), "Its times stand; for the check run it again (--only).")
     }
 
-    fn measure_comparison(
-        &mut self,
-        comparison: &Comparison,
-        index: usize,
-    ) -> Result<Ended, HarnessError> {
+    fn measure_comparison(&mut self, comparison: &Comparison, index: usize) -> Result<Ended> {
         self.look_for_room(index)?;
         let placed = &self.with_roles(comparison);
         self.prepare(placed)?;
@@ -521,7 +504,7 @@ impl<'a> Runner<'a> {
     /// The harness itself, through the whole worker path, with a store that does nothing; and what the
     /// loops of other drivers cost, each with such a store of its own: an interpreter's work is no
     /// store's.
-    fn measure_harness_cost(&mut self) -> Result<(), HarnessError> {
+    fn measure_harness_cost(&mut self) -> Result<()> {
         let drivers = &self.options.drivers;
         let hosts_null = |driver: &str| drivers.kinds(driver).is_ok_and(|k| k.contains_key("null"));
         let used = self.plan.cells().map(|cell| cell.driver.as_str());
@@ -558,7 +541,7 @@ impl<'a> Runner<'a> {
     }
 
     /// A worker that failed here need not fail with a store.
-    fn warn_of_missing_costs(&mut self, errors: &[String]) -> Result<(), HarnessError> {
+    fn warn_of_missing_costs(&mut self, errors: &[String]) -> Result<()> {
         if errors.is_empty() {
             return Ok(());
         }
@@ -579,7 +562,7 @@ impl<'a> Runner<'a> {
 
     /// Notes a failed cell and goes on; what is no store's doing ends the run. (After the result
     /// could not be written to, a failure would be appended to half a line.)
-    fn cell_failed(&mut self, cell: &Cell, error: HarnessError) -> Result<(), HarnessError> {
+    fn cell_failed(&mut self, cell: &Cell, error: HarnessError) -> Result<()> {
         if !error.is_of_a_store() {
             return Err(error);
         }
@@ -609,23 +592,22 @@ impl<'a> Runner<'a> {
         self.log.append(&failure)?;
         self.earlier.note(failure);
         // Nobody knows what a failed writer left behind; others may share the built store.
-        let second = on_second(cell);
-        if cell.workload.writes() && self.pool.forget(cell)? {
-            self.prepare_again(cell)?;
-            if self.pool.forget(&second)? {
-                self.prepare_again(&second)?;
+        let both = on_both(cell).into_iter();
+        for on in both.filter(|on| on.workload.writes()) {
+            if self.pool.forget(&on)? {
+                self.prepare_again(&on)?;
             }
         }
         Ok(())
     }
 
-    fn warn(&mut self, warning: Warning) -> Result<(), HarnessError> {
+    fn warn(&mut self, warning: Warning) -> Result<()> {
         self.observer.event(Event::Warning(&warning));
         self.log.append(&Record::Warning(warning))
     }
 
     /// Warns of what has no kind of its own.
-    fn remark(&mut self, message: String, advice: &str) -> Result<(), HarnessError> {
+    fn remark(&mut self, message: String, advice: &str) -> Result<()> {
         self.warn(Warning {
             kind: WarningKind::Other,
             message,

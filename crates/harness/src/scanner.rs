@@ -10,14 +10,13 @@
 //!
 //! A scanner that does not answer is killed, stopped or not: the kernel permits what it held up.
 
-use crate::HarnessError;
 use crate::platform;
-use crate::worker_process::{WorkerCommand, lines};
+use crate::worker_process::{Group, Program, WorkerCommand};
+use crate::{HarnessError, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
@@ -65,7 +64,7 @@ pub(crate) fn objection(cell: &Cell) -> Option<String> {
 
 /// The scanner of a block, which is asked until it is ended.
 pub(crate) struct Scanner {
-    child: Child,
+    group: Group,
     /// It ends when this is closed.
     stdin: Option<ChildStdin>,
     watch: Option<JoinHandle<Result<ScannerCounts, String>>>,
@@ -73,7 +72,7 @@ pub(crate) struct Scanner {
 
 impl Scanner {
     /// Starts that of what a worker opens below `place`, which is a mount of its own to it.
-    pub(crate) fn start(scanned: Scanned, worker: u32, place: &Path) -> Result<Self, HarnessError> {
+    pub(crate) fn start(scanned: Scanned, worker: u32, place: &Path) -> Result<Self> {
         let program = WorkerCommand::this_executable()?.program;
         let mut command = Command::new(program);
         let reads = (scanned == Scanned::Read).then(|| OsString::from("--read"));
@@ -82,36 +81,35 @@ impl Scanner {
     }
 
     /// Starts a program as a scanner, and waits until it hears of openings.
-    fn of(mut command: Command) -> Result<Self, HarnessError> {
+    fn of(mut command: Command) -> Result<Self> {
         let program = PathBuf::from(command.get_program());
         let refused = || HarnessError::io("start a scanner of", &program);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // As workers: Ctrl-C in the terminal is for the parent.
-        let child = command.stderr(Stdio::null()).process_group(0).spawn();
-        let mut child = child.map_err(refused())?;
-        let (id, stdout) = (Pid::from_child(&child), child.stdout.take());
-        let mut scanner = Self {
-            stdin: child.stdin.take(),
-            child,
-            watch: None,
-        };
-        let stdout = stdout.ok_or_else(|| failed("it has no stdout"))?;
-        let lines = lines(stdout).map_err(refused())?;
+        let started = Program::start(&mut command).map_err(refused())?;
+        let Program {
+            group,
+            stdin,
+            lines,
+            ..
+        } = started;
         match lines.recv_timeout(SILENCE) {
             Ok(Ok(line)) if line.trim() == "ready" => {}
             Ok(Ok(line)) => return Err(failed(line.trim())),
             _ => return Err(failed("it does not begin")),
         }
+        let id = group.id();
         let watch = thread::Builder::new().spawn(move || heard(&lines, id));
-        scanner.watch = Some(watch.map_err(refused())?);
-        Ok(scanner)
+        Ok(Self {
+            watch: Some(watch.map_err(refused())?),
+            group,
+            stdin,
+        })
     }
 
     /// Ends it, and says what it did.
     ///
     /// # Errors
     /// It ended before, was late, or heard of nothing.
-    pub(crate) fn end(mut self) -> Result<ScannerCounts, HarnessError> {
+    pub(crate) fn end(mut self) -> Result<ScannerCounts> {
         drop(self.stdin.take());
         let heard = self.watch.take().map(JoinHandle::join);
         let lost = || Err("it is lost".to_owned());
@@ -127,16 +125,14 @@ impl Scanner {
 
 impl Drop for Scanner {
     fn drop(&mut self) {
-        // One that has ended by itself cannot be ended again, and that is all the same.
-        let _ = self.child.kill();
-        let watched = self.watch.take().map(JoinHandle::join);
-        drop(watched);
-        let _ = self.child.wait();
+        self.group.kill();
+        // Before it is reaped, with its number.
+        let _ = self.watch.take().map(JoinHandle::join);
     }
 }
 
 /// A place as another process sees it.
-fn seen_by(process: u32, place: &Path) -> Result<OsString, HarnessError> {
+fn seen_by(process: u32, place: &Path) -> Result<OsString> {
     let place = place
         .canonicalize()
         .map_err(HarnessError::io("find", place))?;
@@ -177,7 +173,7 @@ mod tests {
     use stowplan_model::encode;
 
     /// A scanner that is a script.
-    fn script(text: &str) -> Result<Scanner, HarnessError> {
+    fn script(text: &str) -> Result<Scanner> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", text]);
         Scanner::of(command)

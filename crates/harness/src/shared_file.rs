@@ -1,7 +1,7 @@
 //! Files that this process shares with a worker for a moment: values to write, keys, latencies. They
 //! lie in memory, so that no disk is busy with them while a block is timed.
 
-use crate::HarnessError;
+use crate::{HarnessError, Result};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::Write;
@@ -17,7 +17,7 @@ pub(crate) struct SharedFile {
 
 impl SharedFile {
     /// An empty one.
-    pub(crate) fn create() -> Result<Self, HarnessError> {
+    pub(crate) fn create() -> Result<Self> {
         let made = memfd_create(c"stowplan", MemfdFlags::CLOEXEC);
         let refused = HarnessError::io("create a file in memory by", Path::new("memfd_create"));
         let file = File::from(made.map_err(refused)?);
@@ -29,7 +29,7 @@ impl SharedFile {
     }
 
     /// One that holds these numbers, little-endian.
-    pub(crate) fn of_numbers(mut numbers: impl Iterator<Item = u64>) -> Result<Self, HarnessError> {
+    pub(crate) fn of_numbers(mut numbers: impl Iterator<Item = u64>) -> Result<Self> {
         let mut shared = Self::create()?;
         let mut out = std::io::BufWriter::with_capacity(1 << 16, &shared.file);
         let written = numbers
@@ -50,7 +50,7 @@ impl SharedFile {
     }
 
     /// What became of writing to it or reading from it, with its name.
-    pub(crate) fn checked<T>(&mut self, done: std::io::Result<T>) -> Result<T, HarnessError> {
+    pub(crate) fn checked<T>(&mut self, done: std::io::Result<T>) -> Result<T> {
         done.map_err(HarnessError::io("use the shared file", &self.path))
     }
 }

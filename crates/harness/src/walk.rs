@@ -1,6 +1,6 @@
 //! What lies below a directory, and doing something to each of many things by several threads.
 
-use crate::HarnessError;
+use crate::{HarnessError, Result};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use stowplan_model::Footprint;
 pub(crate) fn each_by<T: Sync>(
     threads: usize,
     things: &[T],
-    act: impl Fn(&T) -> Result<(), HarnessError> + Sync,
-) -> Result<(), HarnessError> {
+    act: impl Fn(&T) -> Result<()> + Sync,
+) -> Result<()> {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(thing) = things.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -38,7 +38,7 @@ pub(crate) fn each_by<T: Sync>(
 
 /// What lies at `root` and below it: what it takes, and its regular files that are not empty. Links
 /// count as themselves and are not followed; what vanishes meanwhile is passed over.
-pub(crate) fn below(root: &Path) -> Result<(Footprint, Vec<PathBuf>), HarnessError> {
+pub(crate) fn below(root: &Path) -> Result<(Footprint, Vec<PathBuf>)> {
     let (mut sum, mut files) = (Footprint::default(), Vec::new());
     let mut pending = vec![root.to_owned()];
     while let Some(path) = pending.pop() {

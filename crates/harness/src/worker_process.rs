@@ -8,23 +8,22 @@ mod group;
 mod server;
 mod streams;
 
+pub(crate) use group::{Group, Program};
 pub(crate) use server::{Environment, Server, Servers, asked};
 
 use crate::interrupt::Interrupt;
-use crate::{HarnessError, platform};
-use group::{Group, cause};
+use crate::{HarnessError, Progress, Result, platform};
+use group::cause;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::process::{ChildStdin, Command};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
     Describe, Described, FromDriver, PROTOCOL_NAME, PROTOCOL_VERSION, ToDriver, decode, encode,
 };
-use streams::Stderr;
-pub(crate) use streams::lines;
 
 /// How often the wait for a worker looks for Ctrl-C, and whether the worker still lives.
 const TICK: Duration = Duration::from_millis(50);
@@ -80,7 +79,7 @@ impl WorkerCommand {
     ///
     /// # Errors
     /// The system does not tell where this executable lies.
-    pub fn this_executable() -> Result<Self, HarnessError> {
+    pub fn this_executable() -> Result<Self> {
         let program = platform::own_program().map_err(|error| {
             HarnessError::invalid(format!(
                 "cannot find this program's own file, which is started again as worker: {error}"
@@ -172,11 +171,8 @@ impl Patience {
 
 /// A worker that was started and has greeted.
 pub(crate) struct WorkerProcess {
-    group: Group,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<std::io::Result<String>>,
-    stderr: Stderr,
-    patience: Patience,
+    program: Program,
+    pub(crate) patience: Patience,
     interrupt: Interrupt,
     tool: String,
     /// Who it is in messages.
@@ -186,38 +182,20 @@ pub(crate) struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    pub(crate) fn start(
-        command: &WorkerCommand,
-        interrupt: &Interrupt,
-    ) -> Result<Self, HarnessError> {
+    pub(crate) fn start(command: &WorkerCommand, interrupt: &Interrupt) -> Result<Self> {
         let refused = || command.not_started();
         let mut process = Command::new(&command.program);
-        process
-            .args(&command.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        process.args(&command.arguments);
         if let Some(directory) = &command.mount {
             platform::mount_for_itself(&mut process, directory).map_err(refused())?;
         }
         command.environment.tell(&mut process);
         platform::ends_with_this(&mut process);
-        let mut group = Group::start(&mut process).map_err(refused())?;
-        let child = &mut group.child;
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(HarnessError::worker(
-                "the worker has no standard streams",
-                "",
-            ));
-        };
-        never_block(&stdin).map_err(refused())?;
+        let program = Program::start(&mut process).map_err(refused())?;
+        let unblocked = program.stdin.as_ref().map_or(Ok(()), never_block);
+        unblocked.map_err(refused())?;
         let mut worker = Self {
-            lines: streams::lines(stdout).map_err(refused())?,
-            stderr: Stderr::read(stderr).map_err(refused())?,
-            group,
-            stdin: Some(stdin),
+            program,
             patience: command.patience,
             interrupt: interrupt.clone(),
             tool: String::new(),
@@ -231,32 +209,31 @@ impl WorkerProcess {
         Ok(worker)
     }
 
-    fn greet(&mut self) -> Result<(), HarnessError> {
-        match self.answer(self.patience.manners)? {
+    fn greet(&mut self) -> Result<()> {
+        let greeting = self.hear(self.patience.manners)?;
+        match greeting.ok_or_else(|| self.silent(self.patience.manners))? {
             FromDriver::Hello {
                 protocol,
                 version,
                 tool,
-            } if protocol == PROTOCOL_NAME && version == PROTOCOL_VERSION => {
-                self.tool = one_line(&tool);
-                Ok(())
+            } => {
+                if (&*protocol, version) == (PROTOCOL_NAME, PROTOCOL_VERSION) {
+                    self.tool = one_line(&tool);
+                    return Ok(());
+                }
+                Err(self.failed(&format!(
+                    "{} speaks {protocol} version {version} (program {tool}), this program \
+                     {PROTOCOL_NAME} version {PROTOCOL_VERSION}: use a driver of the same version",
+                    self.who
+                )))
             }
-            FromDriver::Hello {
-                protocol,
-                version,
-                tool,
-            } => Err(self.failed(&format!(
-                "{} speaks {protocol} version {version} (program {tool}), this program \
-                 {PROTOCOL_NAME} version {PROTOCOL_VERSION}: use a driver of the same version",
-                self.who
-            ))),
             other => Err(self.unexpected(&other)),
         }
     }
 
     /// The worker's process.
     pub(crate) fn id(&self) -> u32 {
-        self.group.child.id()
+        self.program.group.number()
     }
 
     /// What the greeting said of the program.
@@ -266,12 +243,16 @@ impl WorkerProcess {
 
     /// Has the worker do a task, and returns its answer. One that says nothing new for the silence that
     /// is granted is ended, and so is one that does not answer in time, whatever it says.
-    pub(crate) fn ask(
+    pub(crate) fn ask(&mut self, task: &ToDriver, limits: Limits) -> Result<FromDriver> {
+        self.ask_telling(task, limits, &mut |_, _| ())
+    }
+
+    fn ask_telling(
         &mut self,
         task: &ToDriver,
         limits: Limits,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<FromDriver, HarnessError> {
+        progress: Progress<'_>,
+    ) -> Result<FromDriver> {
         self.say(task)?;
         let end = Instant::now() + limits.most;
         let mut until = Instant::now() + limits.silence;
@@ -304,13 +285,9 @@ impl WorkerProcess {
     }
 
     /// Asks it what there is, or what a store can do.
-    pub(crate) fn describe(
-        &mut self,
-        asked: &Describe,
-        patience: Patience,
-    ) -> Result<Described, HarnessError> {
+    pub(crate) fn describe(&mut self, asked: &Describe) -> Result<Described> {
         let question = ToDriver::Describe(asked.clone());
-        match self.ask(&question, patience.polite(), &mut |_, _| ())? {
+        match self.ask(&question, self.patience.polite())? {
             FromDriver::Described(described) => Ok(described),
             other => Err(self.unexpected(&other)),
         }
@@ -321,15 +298,15 @@ impl WorkerProcess {
         &mut self,
         task: &ToDriver,
         limits: Limits,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), HarnessError> {
-        match self.ask(task, limits, progress)? {
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        match self.ask_telling(task, limits, progress)? {
             FromDriver::Done => Ok(()),
             other => Err(self.unexpected(&other)),
         }
     }
 
-    fn say(&mut self, message: &ToDriver) -> Result<(), HarnessError> {
+    fn say(&mut self, message: &ToDriver) -> Result<()> {
         let mut line = encode(message);
         line.split('"')
             .nth(1)
@@ -349,7 +326,7 @@ impl WorkerProcess {
 
     /// Writes to the worker's stdin, which takes no more than a pipe does until the worker reads.
     fn send(&mut self, mut bytes: &[u8]) -> std::io::Result<()> {
-        let Some(stdin) = self.stdin.as_mut() else {
+        let Some(stdin) = self.program.stdin.as_mut() else {
             return Ok(());
         };
         let deadline = Instant::now() + self.patience.manners;
@@ -373,31 +350,23 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// The next message, which must come within a time.
-    fn answer(&mut self, within: Duration) -> Result<FromDriver, HarnessError> {
-        match self.hear(within)? {
-            Some(message) => Ok(message),
-            None => Err(self.silent(within)),
-        }
-    }
-
     /// The next message, if one comes within a time. A worker that reports a failure, dies, or says
     /// what is no message, is an error; so is Ctrl-C.
-    fn hear(&mut self, within: Duration) -> Result<Option<FromDriver>, HarnessError> {
+    fn hear(&mut self, within: Duration) -> Result<Option<FromDriver>> {
         let deadline = Instant::now() + within;
         loop {
             if self.interrupt.raised() {
                 return Err(HarnessError::Interrupted);
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left.min(TICK)) {
+            match self.program.lines.recv_timeout(left.min(TICK)) {
                 Ok(line) => return self.understand(line).map(Some),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
                 // Whoever it has started may hold its stdout open. What it said before it ended may
                 // still be on its way.
                 Err(RecvTimeoutError::Timeout) if self.has_ended() => {
-                    let _ = self.group.end();
-                    return match self.lines.recv_timeout(LAST_MOMENTS) {
+                    let _ = self.program.group.end();
+                    return match self.program.lines.recv_timeout(LAST_MOMENTS) {
                         Ok(line) => self.understand(line).map(Some),
                         Err(_) => Err(self.died()),
                     };
@@ -408,7 +377,7 @@ impl WorkerProcess {
         }
     }
 
-    fn understand(&mut self, line: std::io::Result<String>) -> Result<FromDriver, HarnessError> {
+    fn understand(&mut self, line: std::io::Result<String>) -> Result<FromDriver> {
         let line = line.map_err(|error| {
             self.failed(&format!("cannot take what {} says: {error}", self.who))
         })?;
@@ -421,7 +390,7 @@ impl WorkerProcess {
 
     /// Whether the worker itself has ended, whatever became of those that it started.
     fn has_ended(&self) -> bool {
-        self.group.has_ended().unwrap_or(true)
+        self.program.group.has_ended().unwrap_or(true)
     }
 
     /// Waits for the worker to end; whether it has within a time.
@@ -444,10 +413,10 @@ impl WorkerProcess {
     }
 
     /// Tells the worker to end and waits until it has.
-    pub(crate) fn end(mut self) -> Result<(), HarnessError> {
+    pub(crate) fn end(mut self) -> Result<()> {
         // One that has ended before takes no messages, and need not.
         let _ = self.send(format!("{}\n", encode(&ToDriver::Bye)).as_bytes());
-        drop(self.stdin.take());
+        drop(self.program.stdin.take());
         if !self.ends_within(self.patience.manners) {
             if self.interrupt.raised() {
                 return Err(HarnessError::Interrupted);
@@ -457,7 +426,7 @@ impl WorkerProcess {
                 self.who
             )));
         }
-        match self.group.end() {
+        match self.program.group.end() {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => {
                 let how = format!("{} ended badly: {}", self.who, cause(status));
@@ -473,7 +442,7 @@ impl WorkerProcess {
             let how = format!("{} closed its stdout and lived on, and was ended", self.who);
             return self.failed(&how);
         }
-        let how = match self.group.end() {
+        let how = match self.program.group.end() {
             Ok(status) => format!("{} died{}: {}", self.who, self.with_task(), cause(status)),
             Err(error) => format!("cannot wait for {}: {error}", self.who),
         };
@@ -507,8 +476,8 @@ impl WorkerProcess {
 
     /// Ends the worker and makes the error, with the end of its stderr.
     pub(crate) fn failed(&mut self, message: &str) -> HarnessError {
-        let _ = self.group.end();
-        HarnessError::worker(&one_line(message), &self.stderr.last_part())
+        let _ = self.program.group.end();
+        HarnessError::worker(&one_line(message), &self.program.stderr.last_part())
     }
 }
 

@@ -145,7 +145,10 @@ impl Setting {
             }
             SettingKind::Choice(words) => {
                 let word = words.iter().find(|word| word.eq_ignore_ascii_case(text));
-                let near = suggestion(text, words.iter().copied());
+                let near = match word {
+                    Some(_) => String::new(),
+                    None => suggestion(text, words.iter().copied()),
+                };
                 (word.map(|word| Value::Word((*word).to_owned())), near)
             }
             SettingKind::Bytes {

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// A store's kind and the settings that someone gave for it, not yet checked against what the
 /// kind accepts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StoreSpec {
     /// The kind of store: `sqlite`, `files`, `flat`, … Behind the name of a driver and a slash

@@ -136,6 +136,7 @@ data! {
     }
 
     /// Cells that are measured in the same rounds.
+    #[derive(Default)]
     pub struct ComparisonSpec {
         /// Name, unique in the study.
         pub id: String,
@@ -167,6 +168,7 @@ data! {
     }
 
     /// One cell as a study file gives it.
+    #[derive(Default)]
     pub struct CellSpec {
         /// The store.
         pub store: StoreSpec,

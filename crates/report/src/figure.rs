@@ -1,57 +1,10 @@
-//! Figures: a drawing of rows or a plane, what must be known of it, and the same as a table.
+//! What every drawing of rows has: the same as a table, the extent of its values, marks of its axis.
 
 use crate::columns::Columns;
-use crate::document::{
-    Axis, Block, ChartRow, Fill, RowGroup, Rows, Scale, Section, Unit, Value, folded, notice,
-    paragraph,
-};
-use crate::document::{Cell, Plane, Table};
-use crate::render::as_rows;
-use stowplan_analysis::PublishedRatio;
-
-/// A figure before it is put together.
-pub(crate) struct Figure {
-    /// Its name within the page.
-    pub(crate) id: String,
-    /// Its heading.
-    pub(crate) title: String,
-    /// How to read it.
-    pub(crate) about: String,
-    /// What must not be overlooked.
-    pub(crate) notices: Vec<String>,
-    /// What stands below; may be empty.
-    pub(crate) below: String,
-}
-
-impl Figure {
-    /// The figure of rows.
-    pub(crate) fn of_rows(self, rows: Rows) -> Block {
-        let logarithmic = match rows.axis.scale.is_logarithmic() {
-            true => " Logarithmic axis: equal distances are equal factors.",
-            false => "",
-        };
-        let about = format!("{}{logarithmic}", self.about);
-        let table = table(&rows);
-        self.drawn(about, rows.into(), table)
-    }
-
-    /// The figure of a plane.
-    pub(crate) fn of_plane(self, plane: Plane) -> Block {
-        let table = table(&as_rows(&plane));
-        self.drawn(self.about.clone(), plane.into(), table)
-    }
-
-    fn drawn(&self, about: String, drawing: Block, table: Table) -> Block {
-        let mut blocks = vec![paragraph(about)];
-        blocks.extend(self.notices.iter().map(notice));
-        blocks.extend([drawing, folded("All figures", table)]);
-        blocks.push(paragraph(&self.below));
-        Section::figure(&self.id, &self.title, blocks).into()
-    }
-}
+use crate::document::{Cell, ChartRow, RowGroup, Rows, Scale, Table, Unit};
 
 /// Every value that is drawn, in the order of the drawing.
-fn table(rows: &Rows) -> Table {
+pub(crate) fn table(rows: &Rows) -> Table {
     type Line<'a> = (&'a str, &'a str, &'a ChartRow);
     let mut heading = "";
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -80,14 +33,6 @@ fn table(rows: &Rows) -> Table {
     Table::of(&rows.summary, columns, &lines)
 }
 
-/// Rows of ratios to a reference, which is 1.
-pub(crate) fn axis_of_ratios(title: String, groups: &[RowGroup], more: Option<f64>) -> Axis {
-    let (values, mut ends) = extent(groups);
-    ends.extend(more);
-    let scale = Scale::for_bars(&values, &ends);
-    Axis::new(title, scale, scale.ticks(), |at| Unit::Ratio.tick(at))
-}
-
 /// The values of rows, and the ends of their intervals.
 pub(crate) fn extent(groups: &[RowGroup]) -> (Vec<f64>, Vec<f64>) {
     let values = || {
@@ -107,23 +52,6 @@ pub(crate) fn extent(groups: &[RowGroup]) -> (Vec<f64>, Vec<f64>) {
 pub(crate) fn published(label: Option<&str>, rows: Vec<ChartRow>) -> Option<RowGroup> {
     let label = label.map_or_else(String::new, |label| format!(": {label}"));
     (!rows.is_empty()).then(|| RowGroup::of(format!("Published{label}"), rows))
-}
-
-/// Published ratios, which could be read to so much.
-pub(crate) fn published_ratios(
-    label: Option<&str>,
-    ratios: &[PublishedRatio],
-    precision: Option<f64>,
-) -> Option<RowGroup> {
-    let rows = ratios.iter().map(|found| {
-        let value = Value::new(found.ratio, Unit::Ratio).give_or_take(precision);
-        ChartRow {
-            detail: found.description.clone(),
-            help: "as published".to_owned(),
-            ..ChartRow::bar(&found.system, Some(value), Fill::Published)
-        }
-    });
-    published(label, rows.collect())
 }
 
 /// Marks of an axis: at most six, and not only one.

@@ -63,6 +63,10 @@ pub(crate) fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
     value::span(parts, value::by_how_much)
 }
 
+/// What is said of how far the interval of a control reaches, before that; of its estimate it is
+/// [`TWICE_DIFFERED`].
+pub(crate) const TWICE_MAY_DIFFER: &str = "measuring the same thing twice may differ";
+
 /// What the numbers of these comparisons rest on, in a line.
 pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> String {
     let rounds = wording::range_of_rounds(rounds);
@@ -70,7 +74,7 @@ pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> 
     let noise = noise_at_most(comparisons).zip(widening(comparisons));
     let noise = noise.map_or_else(String::new, |(noise, widened)| {
         format!(
-            "; {TWICE_DIFFERED} by {noise}{}, and every interval is {widened} longer for it",
+            "; {TWICE_MAY_DIFFER} by {noise}{}, and every interval is {widened} longer for it",
             too_noisy(comparisons)
         )
     });

@@ -1,7 +1,7 @@
 //! Numbers for people: three significant digits, and units that fit. A [`Value`] is formatted where it
 //! is shown.
 
-use stowplan_analysis::{Cost, Interval, Quantity, RatioEstimate};
+use stowplan_analysis::{Interval, Quantity, RatioEstimate};
 use stowplan_model::Measure;
 
 pub use stowplan_model::format_count as count;
@@ -297,14 +297,11 @@ impl Value {
         }
     }
 
-    /// A measured quantity.
-    pub(crate) fn measured(measure: Measure, quantity: &Quantity) -> Self {
-        let value = Self::new(quantity.value, Unit::of(measure));
+    /// A quantity.
+    pub(crate) fn of(unit: Unit, quantity: &Quantity) -> Self {
+        let value = Self::new(quantity.value, unit).give_or_take(quantity.error);
         match quantity.ends {
             None => value,
-            Some((_, high)) if measure == Measure::BlockTime => {
-                value.give_or_take(Some(high - quantity.value))
-            }
             Some((low, high)) => value.between(low, high),
         }
     }
@@ -379,12 +376,6 @@ impl From<&RatioEstimate> for Value {
 impl From<&Interval> for Value {
     fn from(found: &Interval) -> Self {
         Self::new(found.estimate, Unit::Time).between(found.low, found.high)
-    }
-}
-
-impl From<&Cost> for Value {
-    fn from(cost: &Cost) -> Self {
-        Self::new(cost.ns, Unit::Time).between(cost.low, cost.high)
     }
 }
 

@@ -75,6 +75,9 @@ const PAGE: u64 = 8_192;
 /// Shares of the values, and of their bytes, below which a part is not worth a place of its own.
 const WORTH_SPLITTING: f64 = 0.1;
 
+/// The comparisons of the study.
+const COMPARISONS: &str = include_str!("advise.toml");
+
 /// Options of `advise`.
 #[derive(Debug, Args)]
 pub(crate) struct AdviseOptions {
@@ -373,22 +376,82 @@ impl<'a> Made<'a> {
         Ok((text, study, drawn))
     }
 
-    /// What decides most comes first: time may end before the last.
+    /// The study: the comparisons of what is done.
     fn text(&self) -> Result<String, CliError> {
-        let mut text = self.head()?;
-        let reads = self.options.overwrites != Some(1.0);
-        if reads {
-            text.push_str(&self.reads());
+        let Self {
+            options, survey, ..
+        } = self;
+        let limit = limit(survey);
+        let reads = options.overwrites != Some(1.0);
+        let mut text = String::new();
+        for comparison in COMPARISONS.split("\n\n").skip(1) {
+            let id = comparison.split('"').nth(1).unwrap_or_default();
+            let is_done = match id {
+                AdviseSpec::REPLACE => options.overwrites != Some(0.0),
+                AdviseSpec::READ => reads,
+                _ => reads && (self.storage || options.cold),
+            };
+            if !is_done {
+                continue;
+            }
+            // Two parts that are each consistent are not so together.
+            let are_promised =
+                id != AdviseSpec::REPLACE || options.durability != Durability::Consistent;
+            let splits = limit.is_some() && are_promised;
+            let lines = comparison.lines();
+            let lines = lines.filter(|line| splits || !line.starts_with("split ="));
+            text.push('\n');
+            text.extend(lines.flat_map(|line| [line, "\n"]));
         }
-        if reads && (self.storage || self.options.cold) {
-            let (cold, boot) = ("Reads, contents not cached", "Reads, nothing cached");
-            text.push_str(&self.cold(AdviseSpec::COLD, cold, "cold", FEW_COLD));
-            text.push_str(&self.cold(AdviseSpec::BOOT, boot, "all-cold", AFTER_REBOOT));
+        for (name, value) in self.values(limit.unwrap_or_default()) {
+            text = text.replace(name, &value);
         }
-        if self.options.overwrites != Some(0.0) {
-            text.push_str(&self.replacements());
-        }
-        Ok(text)
+        Ok(self.head()? + &text)
+    }
+
+    /// What is filled in.
+    fn values(&self, limit: u64) -> [(&'static str, String); 11] {
+        let Self {
+            options, survey, ..
+        } = self;
+        let order = match options.reads {
+            Reads::Random => "random",
+            Reads::Sequential => "ascending",
+        };
+        // Values lie under their own names, or as a program has them that numbers them: in directories, and in rows by
+        // keys of the user's kind.
+        let (files, rows) = match (survey.page_size, survey.integer_keys) {
+            (None, _) => ("names=on", "key=text,names=on"),
+            (Some(_), true) => ("layout=dir", "key=integer"),
+            (Some(_), false) => ("layout=dir", "key=text"),
+        };
+        // So that a replacement promises what was asked for. Databases are read in the same journal mode.
+        let (writes, journal) = match options.durability {
+            Durability::None => ("write=truncate", "journal=off,synchronous=off"),
+            Durability::ProcessCrash => ("write=rename", "journal=wal,synchronous=off"),
+            Durability::Consistent => ("write=rename,fsync=file", "journal=wal,synchronous=normal"),
+            Durability::Durable => (
+                "write=rename,fsync=directory",
+                "journal=wal,synchronous=full",
+            ),
+        };
+        [
+            ("{order}", order.to_owned()),
+            ("{file-keys}", files.to_owned()),
+            ("{row-keys}", rows.to_owned()),
+            ("{file-writes}", writes.to_owned()),
+            ("{journal}", journal.to_owned()),
+            ("{page}", self.page().to_string()),
+            ("{limit}", limit.to_string()),
+            ("{limit-said}", format_size(limit)),
+            // Each value is read once, so that a block of few values is shorter.
+            ("{cold-reads}", FEW_COLD.min(self.many).to_string()),
+            (
+                "{reads-after-reboot}",
+                AFTER_REBOOT.min(self.many).to_string(),
+            ),
+            ("{replaced}", self.replaced().to_owned()),
+        ]
     }
 
     /// All but the comparisons.
@@ -465,105 +528,6 @@ impl<'a> Made<'a> {
     fn page(&self) -> u64 {
         self.survey.page_size.unwrap_or(PAGE)
     }
-
-    fn order(&self) -> &'static str {
-        match self.options.reads {
-            Reads::Random => "random",
-            Reads::Sequential => "ascending",
-        }
-    }
-
-    /// Settings by which values lie under their own names, or those of a database as a program would have them
-    /// that numbers its values: in directories, and rows by keys of the user's kind.
-    fn keys(&self, kind: &str) -> &'static str {
-        let named = self.survey.page_size.is_none();
-        match (kind, named) {
-            ("files", true) => "names=on",
-            ("files", false) => "layout=dir",
-            (_, true) => "key=text,names=on",
-            (_, false) if self.survey.integer_keys => "key=integer",
-            (_, false) => "key=text",
-        }
-    }
-
-    /// What the stores do so that a replacement promises what was asked for: files, and databases, which
-    /// are read in the same journal mode.
-    fn promises(&self) -> (&'static str, &'static str) {
-        match self.options.durability {
-            Durability::None => ("write=truncate", "journal=off,synchronous=off"),
-            Durability::ProcessCrash => ("write=rename", "journal=wal,synchronous=off"),
-            Durability::Consistent => ("write=rename,fsync=file", "journal=wal,synchronous=normal"),
-            Durability::Durable => (
-                "write=rename,fsync=directory",
-                "journal=wal,synchronous=full",
-            ),
-        }
-    }
-
-    /// Files, one database, and where it is worth it both by size: what each comparison has.
-    fn cells(&self, with_split: bool) -> String {
-        let (page, (files, journal)) = (self.page(), self.promises());
-        let cells = format!(
-            "files = {{ store = \"files:{},{files}\", label = \"files\" }}\n{}",
-            self.keys("files"),
-            self.database("sql", "SQLite", "")
-        );
-        let split = limit(self.survey).filter(|_| with_split).map(|limit| {
-            format!(
-                "split = {{ store = \"split:{},inline_limit={limit},page_size={page},{files},{journal}\", \
-                 label = \"SQLite up to {}, files above\" }}\n",
-                self.keys("split"),
-                format_size(limit)
-            )
-        });
-        cells + &split.unwrap_or_default()
-    }
-
-    fn database(&self, name: &str, label: &str, more: &str) -> String {
-        format!(
-            "{name} = {{ store = \"sqlite:{},page_size={},{}\", label = \"{label}\"{more} }}\n",
-            self.keys("sqlite"),
-            self.page(),
-            self.promises().1
-        )
-    }
-
-    /// A program reads one value at a time, each in a transaction of its own.
-    fn workload(&self, more: &str) -> String {
-        format!("order = \"{}\", per_transaction = 1{more}", self.order())
-    }
-
-    fn reads(&self) -> String {
-        let together = self.database(
-            "together",
-            "SQLite, many reads in one transaction",
-            ", workload = { per_transaction = \"all\" }",
-        );
-        comparison(
-            (AdviseSpec::READ, MINE),
-            "Reads, warm",
-            &self.workload(""),
-            &(self.cells(true) + &together),
-        )
-    }
-
-    /// Each value is read once, so that a block of few values is shorter.
-    fn cold(&self, id: &str, title: &str, cache: &str, reads: u64) -> String {
-        let reads = reads.min(self.many);
-        let workload = self.workload(&format!(", cache = \"{cache}\", operations = {reads}"));
-        comparison((id, MINE), title, &workload, &self.cells(true))
-    }
-
-    /// All promise what was asked for; two parts that are each consistent are not so together.
-    fn replacements(&self) -> String {
-        let splits = !matches!(self.options.durability, Durability::Consistent);
-        comparison(
-            (AdviseSpec::REPLACE, self.replaced()),
-            "Replacing one value",
-            "operation = \"overwrite\", per_transaction = 1",
-            &self.cells(splits),
-        )
-    }
 }
 
 /// What of a place is not measured, in a sentence if there is any.
@@ -619,13 +583,6 @@ fn limit(survey: &Survey) -> Option<u64> {
         .filter(is_worth_it)
         .collect();
     worth.get(worth.len() / 2).copied()
-}
-
-fn comparison((id, dataset): (&str, &str), title: &str, workload: &str, cells: &str) -> String {
-    format!(
-        "\n[[comparison]]\nid = \"{id}\"\ntitle = \"{title}\"\ndataset = \"{dataset}\"\n\
-         baseline = \"files\"\nworkload = {{ {workload} }}\n[comparison.cells]\n{cells}"
-    )
 }
 
 #[cfg(test)]

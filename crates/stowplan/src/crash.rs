@@ -5,9 +5,10 @@ mod settings;
 
 use crate::cli::{DURABILITIES, PrintOptions};
 use crate::error::{CliError, Exit};
-use crate::form::{DOCUMENT, Form, Format};
-use crate::output::{Output, Written, write_report};
+use crate::form::{DOCUMENT, Form, Format, as_text};
+use crate::output::Output;
 use crate::progress::Steps;
+use crate::report::{Shown, keep, show};
 use crate::screen;
 use crate::values::{duration, one_of, size};
 use clap::Args;
@@ -27,12 +28,10 @@ use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{CrashFinding, CrashModel, CrashRun, CrashSetting, Durability};
 use stowplan_report::crash::{document, json};
 use stowplan_report::document::Document;
-use stowplan_report::render::{html, markdown, terminal};
 
 /// What was found, for programs, below the output directory.
 const FOUND: &str = "crash.json";
 const PAGE: &str = "report.html";
-const SUMMARY: &str = "summary.md";
 /// A directory of the run's own below its output.
 const WORK: &str = "work";
 /// Memory as a file system: states are small, and there are many.
@@ -131,6 +130,7 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     {
         return replay(seed, from, output);
     }
+    Form::asked(options.print.format(), None, DOCUMENT)?;
     let subjects = subjects(options)?;
     if let Some(why) = stowplan_crashlab::missing() {
         return Err(CliError::Usage(why));
@@ -148,7 +148,7 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     let removed = [scratch.remove(), work.remove()];
     // Of others that run there is something in it.
     let _ = fs::remove_dir(in_memory());
-    let shown = show(&tested?, &output, options)?;
+    let shown = told(&tested?, &output, options)?;
     removed.into_iter().collect::<Result<(), HarnessError>>()?;
     Ok(shown)
 }
@@ -303,74 +303,37 @@ fn log_of(directory: &Path, number: usize) -> PathBuf {
     directory.join(format!("operations-{}.log", number + 1))
 }
 
-fn show(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit, CliError> {
-    let document = document(run);
-    let found = crate::form::as_text(json(run))?;
-    let files = [
-        (FOUND, found.clone()),
-        (PAGE, html::render(&document)),
-        (SUMMARY, markdown::render(&document)),
-    ];
-    for (name, text) in files {
-        let path = output.directory().join(name);
-        if write_report(&path, &text)? == Written::NotOurs {
-            return Err(CliError::Usage(format!(
-                "{} is not ours; it was left alone",
-                path.display()
-            )));
-        }
+/// What was found, and where.
+pub(crate) struct Found<'r> {
+    pub(crate) run: &'r CrashRun,
+    pub(crate) directory: &'r Path,
+}
+
+impl Shown for Found<'_> {
+    fn document(&self, _: bool) -> Document {
+        document(self.run)
     }
-    report(
-        run,
-        Form::asked(options.print.format(), None, DOCUMENT)?,
-        &options.print,
-    )?;
-    if !options.print.quiet && options.print.format().is_none() {
-        screen::note(&format!(
-            "the report: {}",
-            output.directory().join(PAGE).display()
-        ));
+
+    fn data(&self, _: Format) -> Result<String, serde_json::Error> {
+        json(self.run)
     }
-    let unsound = run
-        .settings
-        .iter()
-        .any(|setting| setting.is_broken() || !setting.is_tested());
+
+    fn page(&self) -> Result<PathBuf, CliError> {
+        Ok(self.directory.join(PAGE))
+    }
+}
+
+fn told(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit, CliError> {
+    let directory = output.directory();
+    keep(&directory.join(FOUND), &as_text(json(run))?);
+    show(&Found { run, directory }, &options.print)?;
+    let mut settings = run.settings.iter();
+    let unsound = settings.any(|setting| setting.is_broken() || !setting.is_tested());
     Ok(match run.interrupted {
         true => Exit::Interrupted,
         false if unsound || run.settings.is_empty() => Exit::Failed,
         false => Exit::Done,
     })
-}
-
-fn print(document: &Document, options: &PrintOptions) {
-    screen::print(&terminal::in_short(
-        document,
-        &screen::terminal(options.detail()),
-    ));
-}
-
-/// What was found, from its result: `report`.
-pub(crate) fn report(
-    run: &CrashRun,
-    form: Form<'_>,
-    options: &PrintOptions,
-) -> Result<(), CliError> {
-    let document = document(run);
-    let text = match form.format {
-        None => {
-            print(&document, options);
-            return Ok(());
-        }
-        Some(Format::Html) => html::render(&document),
-        Some(Format::Md) => markdown::render(&document),
-        Some(Format::Json) => crate::form::as_text(json(run))?,
-        Some(_) => {
-            return Err(CliError::Usage(
-                "a result of 'stowplan crash' has the formats html, markdown and json".to_owned(),
-            ));
-        }
-    };
-    form.deliver(&text)
 }
 
 /// The run that a directory holds the result of; nothing where there is none.

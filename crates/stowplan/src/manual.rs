@@ -6,7 +6,6 @@ use crate::error::{CliError, Exit};
 use crate::output::{Written, write_whole};
 use crate::screen::print;
 use crate::studies;
-use crate::typed::no_such_verb;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command, ValueHint};
 use clap_complete::Shell;
@@ -15,6 +14,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use stowplan_model::suggestion;
 use stowplan_stores::{Kind, registry};
 
 /// The first line of every page: what begins with it may be replaced.
@@ -184,7 +184,11 @@ fn name_of(verb: &Command) -> String {
 fn find<'c>(root: &'c Command, name: &str) -> Result<&'c Command, CliError> {
     let mut known = pages(root).into_iter();
     let found = known.find(|verb| name_of(verb) == name);
-    found.ok_or_else(|| CliError::Usage(no_such_verb(name, root)))
+    found.ok_or_else(|| {
+        let names: Vec<String> = pages(root).into_iter().map(name_of).collect();
+        let near = suggestion(name, names.iter().map(String::as_str));
+        CliError::Usage(format!("there is no page of '{name}'{near}"))
+    })
 }
 
 fn write_pages(root: &Command, directory: &Path) -> Result<Exit, CliError> {

@@ -5,7 +5,7 @@ use crate::calibrate;
 use crate::cli::PrintOptions;
 use crate::crash;
 use crate::error::{CliError, Exit};
-use crate::form::{DocumentOptions, Form, Format, as_text, replace};
+use crate::form::{DOCUMENT, DocumentOptions, Form, Format, as_text, replace};
 use crate::output::{Written, write_report};
 use crate::screen;
 use crate::screen::{note, print, warn};
@@ -298,7 +298,16 @@ pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
         return together(&options.results, options, form);
     };
     if let Some(run) = crash::read(one)? {
-        crash::report(&run, form, &options.form.print)?;
+        let form = options.form.asked(DOCUMENT)?;
+        let directory = one.as_path();
+        deliver(
+            &crash::Found {
+                run: &run,
+                directory,
+            },
+            options,
+            form,
+        )?;
         return Ok(Exit::Done);
     }
     let loaded = with_baseline(load(one)?, options.baseline.as_ref())?;
@@ -451,7 +460,7 @@ fn not_together(error: &MachinesError, loaded: &[Loaded]) -> CliError {
 }
 
 /// Writes a report beside the result; warns and returns false if that is not possible.
-fn keep(path: &Path, text: &str) -> bool {
+pub(crate) fn keep(path: &Path, text: &str) -> bool {
     match write_report(path, text) {
         Ok(Written::Yes) => return true,
         Ok(Written::NotOurs) => warn(&format!(

@@ -171,7 +171,7 @@ fn stopped(directory: &Path, options: &RunOptions) -> Result<(Output, Resumption
     }
     output.require_result(directory)?;
     let mut resumption = Resumption::open(&output.result())?;
-    if is_calibration(resumption.plan()) {
+    if is_calibration(&resumption.header.plan) {
         return Err(CliError::Usage(format!(
             "{}: it is a calibration, and part of that is measured beside processes of \
              its own; run 'stowplan calibrate' again",
@@ -181,7 +181,7 @@ fn stopped(directory: &Path, options: &RunOptions) -> Result<(Output, Resumption
     if let Some(rounds) = options.rounds {
         resumption.raise_rounds(rounds)?;
     }
-    for problem in resumption.problems() {
+    for problem in &resumption.problems {
         warn(&format!(
             "{}: {problem}; what it said is measured again, or missing",
             output.result().display()
@@ -193,7 +193,7 @@ fn stopped(directory: &Path, options: &RunOptions) -> Result<(Output, Resumption
 fn go_on(output: Output, resumption: Resumption, options: &RunOptions) -> Result<Begun, CliError> {
     let remaining = resumption.remaining();
     let place = place_to_go_on(&resumption, &output, options);
-    let mut study = resumption.plan().study.clone();
+    let mut study = resumption.header.plan.study.clone();
     let drivers = drivers::of_study(&mut study, &options.driver)?;
     resumption.check_machine(&drivers, &place)?;
     require_place("--work", &place)?;
@@ -205,7 +205,7 @@ fn go_on(output: Output, resumption: Resumption, options: &RunOptions) -> Result
         false => WorkDirectory::create_below(&place)?,
     };
     say_where_it_stands(&resumption, &remaining, options);
-    let rule = (resumption.seed(), resumption.rule());
+    let rule = (resumption.header.seed, resumption.rule());
     let run = how(&output, &work, options, rule, &drivers, interrupt);
     let mut extender: Box<dyn Extender> =
         match Refining::resumed(&resumption, &drivers, &run.result) {
@@ -287,12 +287,12 @@ fn clear_unbegun(output: &Output, options: &RunOptions) -> Result<(), CliError> 
 }
 
 fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &RunOptions) {
-    let all = resumption.plan().comparisons.len();
+    let all = resumption.header.plan.comparisons.len();
     let decided = all - remaining.comparisons.len();
     if !options.print.quiet {
         note(&format!(
             "going on with {}: {decided} of {all} comparisons are decided",
-            resumption.plan().study.name
+            resumption.header.plan.study.name
         ));
     }
 }

@@ -1,27 +1,9 @@
 //! A cost in nanoseconds per operation, as a sum of cells' times in the same round.
 
 use crate::estimate::median;
-use crate::{ALPHA_PER_LOOK, Estimate, Metric, blocks::Blocks};
-use serde::Serialize;
+use crate::{ALPHA_PER_LOOK, Estimate, Interval, Metric, blocks::Blocks};
 use std::collections::BTreeMap;
 use stowplan_model::CellId;
-
-/// An estimated cost, in nanoseconds per operation. Less than 0: it saves time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Cost {
-    /// Estimate over the rounds: that of Hodges and Lehmann.
-    pub ns: f64,
-    /// Lower end of the interval of the procedure, before widening.
-    pub raw_low: f64,
-    /// Upper end of it.
-    pub raw_high: f64,
-    /// Lower end, widened by the noise floor: the one to show.
-    pub low: f64,
-    /// Upper end, widened by the noise floor.
-    pub high: f64,
-    /// Rounds it rests on.
-    pub rounds: usize,
-}
 
 /// Cells and how often the time of each counts; less than 0: it is taken away.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +46,7 @@ pub(super) fn cost(
     terms: &Terms<'_>,
     metric: Metric,
     noise_floor: f64,
-) -> Option<Cost> {
+) -> Option<Interval> {
     let times: Vec<(BTreeMap<u32, f64>, f64)> = terms
         .of
         .iter()
@@ -87,14 +69,7 @@ pub(super) fn cost(
     };
     let widening = noise_floor.exp_m1() * side(1.0)?.max(side(-1.0)?);
     let (low, high) = estimate.widened(widening);
-    Some(Cost {
-        ns: estimate.estimate,
-        raw_low: estimate.low,
-        raw_high: estimate.high,
-        low,
-        high,
-        rounds: estimate.n,
-    })
+    Some(Interval::new(estimate.estimate, low, high))
 }
 
 /// Nanoseconds per operation by round.

@@ -17,7 +17,7 @@ use crate::blocks::{Blocks, Span, log_time};
 use crate::ladder::Measured;
 use crate::spread::Paired;
 use crate::spread::Spread;
-use crate::{ALPHA_PER_LOOK, CellSummary, Estimate, Interval, Metric, charts};
+use crate::{ALPHA_PER_LOOK, CellSummary, Estimate, Interval, Metric, figures};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{CellId, ClaimMeasure, Measurement, TestSpec, built_alike};
@@ -171,7 +171,7 @@ fn estimate(
 fn as_charted(cell: &Part<'_>, reference: &Part<'_>, reliable: bool) -> Option<Found> {
     let Measured { judge, outcome, .. } = cell.measured;
     let (of, to) = (&cell.summary.cell, &reference.summary.cell);
-    let contrast = charts::contrast(of, to, judge, outcome);
+    let contrast = figures::contrast(of, to, judge, outcome);
     let ratio = |ratio: crate::RatioEstimate| Interval::new(ratio.ratio, ratio.low, ratio.high);
     Some(Found {
         estimate: contrast.estimate.map(ratio)?,

@@ -1,7 +1,7 @@
 //! Claims that one cost is larger than another, each the difference of two cells.
 
 use super::{ClaimVerdict, MissingCell};
-use crate::ladder::{Cost, Measured, Terms};
+use crate::ladder::{Measured, Terms};
 use crate::{CellSummary, Interval};
 use serde::Serialize;
 use stowplan_model::{CellId, DifferenceSpec};
@@ -16,7 +16,7 @@ pub struct CostsOutcome {
     /// The cell of whose whole time the larger is a part, and that time.
     pub of: Option<(CellId, Interval)>,
     /// The larger less the smaller, per round.
-    pub difference: Option<Cost>,
+    pub difference: Option<Interval>,
 }
 
 /// A cost as the difference of two cells.
@@ -29,7 +29,7 @@ pub struct DifferenceOutcome {
     /// The cell that has everything but this.
     pub without: String,
     /// What it costs.
-    pub cost: Option<Cost>,
+    pub cost: Option<Interval>,
 }
 
 impl CostsOutcome {
@@ -109,9 +109,14 @@ fn outcome(
 
 /// `beside`: the difference by corrected time, where the headline is wall time because blocks sleep; a
 /// judgement needs both.
-fn verdict(difference: Option<&Cost>, beside: Option<Cost>, reliable: bool) -> ClaimVerdict {
-    let both =
-        |holds: fn(&Cost) -> bool, cost: &Cost| holds(cost) && beside.as_ref().is_none_or(holds);
+fn verdict(
+    difference: Option<&Interval>,
+    beside: Option<Interval>,
+    reliable: bool,
+) -> ClaimVerdict {
+    let both = |holds: fn(&Interval) -> bool, cost: &Interval| {
+        holds(cost) && beside.as_ref().is_none_or(holds)
+    };
     match difference {
         None => ClaimVerdict::NoData,
         Some(_) if !reliable => ClaimVerdict::Unreliable,

@@ -26,24 +26,6 @@ impl ClaimAcross {
     }
 }
 
-/// The claims of these results, those of a study together, in the order in which they are first seen.
-#[must_use]
-pub fn claims_across(analyses: &[&Analysis]) -> Vec<ClaimAcross> {
-    let studies = analyses.iter().map(|analysis| &analysis.run.plan.study);
-    let mut found = stated(studies);
-    for known in &mut found {
-        known.on = analyses
-            .iter()
-            .map(|analysis| {
-                let is_its = analysis.run.plan.study.name == known.study;
-                let mut claims = analysis.claims.iter().filter(|_| is_its);
-                claims.find(|claim| claim.id == known.stated.id).cloned()
-            })
-            .collect();
-    }
-    found
-}
-
 /// What studies state, with nothing measured; what two versions of a study state stands once.
 fn stated<'a>(studies: impl Iterator<Item = &'a Study>) -> Vec<ClaimAcross> {
     let mut found: Vec<ClaimAcross> = Vec::new();

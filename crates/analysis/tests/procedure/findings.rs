@@ -9,8 +9,8 @@ use hdrhistogram::{
     serialization::{Serializer, V2Serializer},
 };
 use stowplan_analysis::{
-    Analysis, AnalysisError, Claims, Estimate, Metric, RunWarning, TWICE_DIFFERED, Verdict,
-    WorkDifference, analyse, work_differences,
+    Analysis, AnalysisError, Claims, Estimate, Metric, RunWarning, Shown, Source, TWICE_DIFFERED,
+    Verdict, WorkDifference, analyse, work_differences,
 };
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
@@ -287,7 +287,7 @@ fn a_run_that_measured_nothing_has_findings_without_numbers() {
     let found = analysis(&comparison(&["other"]), &[]);
     assert_eq!(found.comparisons[0].contrasts[0].verdict, Verdict::NoData);
     assert_eq!(found.comparisons[0].cells[0].time_ns, None);
-    assert!(found.charts.is_empty());
+    assert!(found.figures.is_empty());
 }
 
 #[test]
@@ -884,31 +884,28 @@ fn the_drain_is_shared_with_what_the_lead_in_wrote() {
 #[test]
 fn charts_invert_a_contrast_that_was_measured_the_other_way_round() {
     let found = analysis(&comparison(&["slow"]), &ten(&[("slow", 20_000.0)]));
-    let chart = &found.charts[0];
+    let chart = &found.figures[0];
+    let rows = &chart.groups[0].rows;
     let contrast = found.comparisons[0].contrasts[0].estimate.unwrap();
-    assert_eq!(chart.reference, "the slow");
-    assert_eq!(chart.bars[0].estimate, Some(contrast.inverse()));
-    assert_eq!(chart.bars[0].verdict, Verdict::Faster);
-    let bar = chart.bars[0].estimate.unwrap();
+    let to = id("slow");
+    let label = "the slow".to_owned();
+    assert_eq!(chart.shown, Shown::Ratios { to, label });
+    assert_eq!(rows[0].source, Source::Reference);
+    assert_eq!(rows[1].ratio(), Some(contrast.inverse()));
+    assert_eq!(rows[1].verdict, Some(Verdict::Faster));
+    let bar = rows[1].ratio().unwrap();
     assert!(bar.low <= bar.ratio && bar.ratio <= bar.high, "{bar:?}");
     assert!((bar.high * contrast.low - 1.0).abs() < 1e-12, "{bar:?}");
-    assert!(chart.bars[0].estimate.unwrap().ratio < 0.6);
+    assert!(bar.ratio < 0.6);
     assert_eq!(
-        chart.bars[1].estimate.unwrap().ratio.to_bits(),
-        1.0_f64.to_bits()
-    );
-    assert_eq!(
-        (chart.bars[2].label.as_str(), chart.bars[2].estimate),
+        (rows[2].label.as_str(), rows[2].ratio()),
         ("cannot do it", None)
     );
-    assert_eq!(chart.bars[2].verdict, Verdict::NoData);
-    let published: Vec<&str> = chart
-        .published
-        .iter()
-        .map(|p| p.description.as_str())
-        .collect();
+    assert_eq!(rows[2].verdict, Some(Verdict::NoData));
+    let published = rows[3..].iter().map(|row| row.description.as_deref());
+    let published: Vec<&str> = published.map(Option::unwrap).collect();
     assert_eq!(published, ["machine A", "machine B"]);
-    assert_eq!(chart.bars[0].durability, None);
+    assert_eq!(rows[1].durability, None);
 }
 
 #[test]
@@ -916,9 +913,9 @@ fn charts_compute_a_contrast_that_was_not_planned_and_name_the_promise_of_writes
     let mut unplanned = writing(comparison(&["slow"]));
     unplanned.contrasts.clear();
     let found = analysis(&unplanned, &ten(&[("slow", 20_000.0)]));
-    let bar = &found.charts[0].bars[0];
-    assert!((bar.estimate.unwrap().ratio - 0.5).abs() < 0.01);
-    assert_eq!(bar.durability.as_deref(), Some("durable, atomic"));
+    let bar = &found.figures[0].groups[0].rows[1];
+    assert!((bar.ratio().unwrap().ratio - 0.5).abs() < 0.01);
+    assert_eq!(bar.durability.unwrap().to_string(), "durable, atomic");
 }
 
 fn footprint(instance: &str, bytes: u64, after_workloads: bool) -> Record {

@@ -4,7 +4,7 @@ use crate::support::{Random, analysis, block, cell, comparison, header, id};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use stowplan_analysis::{
-    Agreement, Analysis, ClaimOutcome, ClaimVerdict, CostsOutcome, Interval, LadderOutcome, analyse,
+    Analysis, ClaimOutcome, ClaimVerdict, CostsOutcome, Interval, LadderOutcome, analyse,
 };
 use stowplan_model::{
     BlockKind, CellFailure, ClaimSpec, Comparison, DifferenceSpec, LadderSpec, Measurement, Record,
@@ -124,14 +124,14 @@ fn known_costs_are_found_although_every_round_drifts_by_more_than_they_are_told_
         known_ladder(),
         &known,
     );
-    let costs: Vec<f64> = found.steps.iter().map(|step| step.cost.ns).collect();
+    let costs: Vec<f64> = found.steps.iter().map(|step| step.cost.estimate).collect();
     assert_near(costs[1], 10_000.0, 20.0);
     assert_near(costs[2], 5_000.0, 20.0);
     for step in &found.steps[1..] {
         let cost = step.cost;
-        assert!(cost.raw_high - cost.raw_low < 60.0, "unpaired: {cost:?}");
-        assert!(cost.raw_low <= cost.ns && cost.ns <= cost.raw_high);
-        assert_eq!(cost.rounds, 20);
+        // Both ends are widened by the least noise, 1% of up to 23 µs.
+        assert!(cost.high - cost.low < 60.0 + 460.0, "unpaired: {cost:?}");
+        assert!(cost.low <= cost.estimate && cost.estimate <= cost.high);
     }
     assert_eq!(found.steps[0].below, None);
     assert_eq!(found.steps[2].below, Some(id("spin")));
@@ -155,7 +155,7 @@ fn an_interval_is_widened_by_the_noise_of_the_larger_time() {
     let times = |key: &str, _| if key == "more" { 6_000.0 } else { 3_000.0 };
     let spec = ladder(vec![rung("base", "a", &[]), rung("more", "b", &[])]);
     let cost = taken_apart(&comparison, spec, &times).steps[1].cost;
-    assert_near(cost.ns, 3_000.0, 1e-6);
+    assert_near(cost.estimate, 3_000.0, 1e-6);
     assert_near(cost.low, 2_940.0, 1e-6);
     assert_near(cost.high, 3_060.0, 1e-6);
 }
@@ -166,13 +166,13 @@ fn a_step_that_saves_time_is_less_than_nothing() {
     let times = |key: &str, _| if key == "less" { 2_000.0 } else { 3_000.0 };
     let spec = ladder(vec![rung("base", "a", &[]), rung("less", "b", &[])]);
     let found = taken_apart(&comparison, spec, &times);
-    assert_near(found.steps[1].cost.ns, -1_000.0, 1e-6);
+    assert_near(found.steps[1].cost.estimate, -1_000.0, 1e-6);
     assert_near(found.steps[1].share, -0.5, 1e-9);
     assert_near(found.sum.unwrap(), 2_000.0, 1e-6);
 }
 
 #[test]
-fn isolated_figures_stand_beside_those_of_the_ladder_and_leave_a_remainder_of_their_own() {
+fn isolated_figures_stand_beside_those_of_the_ladder() {
     let spec = ladder(vec![
         rung("base", "the read", &[]),
         rung("spin", "spinning", &[]),
@@ -189,40 +189,11 @@ fn isolated_figures_stand_beside_those_of_the_ladder_and_leave_a_remainder_of_th
     };
     let comparison = explained(&["spin", "opens", "pair"]);
     let found = taken_apart(&comparison, spec, &times);
-    let isolated = found.steps[2].isolated.as_ref().unwrap();
-    assert_near(isolated.cost.estimate, 4_500.0, 20.0);
-    assert!(isolated.cost.low < isolated.cost.estimate);
-    assert!(isolated.cost.high > isolated.cost.estimate);
-    assert_eq!(
-        isolated.parts,
-        BTreeMap::from([(id("pair"), 3.0), (id("slow"), -1.0)])
-    );
-    assert_eq!(isolated.agreement, Agreement::More);
-    let sum = found.isolated.unwrap();
-    // The base was measured alone in any case; that of the spinning is in the remainder.
-    assert_eq!(sum.without, ["spinning"]);
-    let (base, whole) = (found.steps[0].cost.ns, found.whole.unwrap().estimate);
-    assert_near(sum.sum.estimate, base + isolated.cost.estimate, 1e-6);
-    assert_near(sum.remainder.estimate, whole - sum.sum.estimate, 1e-6);
-    assert!(sum.remainder.low > 9_000.0, "{:?}", sum.remainder);
-}
-
-#[test]
-fn whether_alone_and_within_agree_is_told_by_their_intervals() {
-    for (alone, expected) in [
-        (2_500.0, Agreement::Agrees),
-        (1_500.0, Agreement::More),
-        (3_500.0, Agreement::Less),
-    ] {
-        let times = move |key: &str, round| match key {
-            "pair" => alone + jitter(key, round),
-            _ => known(key, round),
-        };
-        let comparison = explained(&["spin", "opens", "pair"]);
-        let found = taken_apart(&comparison, known_ladder(), &times);
-        let isolated = found.steps[2].isolated.as_ref().unwrap();
-        assert_eq!(isolated.agreement, expected, "{alone}");
-    }
+    let isolated = found.steps[2].isolated.unwrap();
+    assert_near(isolated.estimate, 4_500.0, 20.0);
+    assert!(isolated.low < isolated.estimate && isolated.estimate < isolated.high);
+    // Nothing stands for the spinning.
+    assert_eq!(found.steps[1].isolated, None);
 }
 
 #[test]
@@ -241,7 +212,7 @@ fn steps_around_a_rung_that_failed_are_one() {
         .remove(0);
     assert_eq!(found.steps.len(), 2);
     assert_eq!(found.steps[1].steps, ["spinning", "two opens and closes"]);
-    assert_near(found.steps[1].cost.ns, 15_000.0, 40.0);
+    assert_near(found.steps[1].cost.estimate, 15_000.0, 40.0);
     // Nothing stands for the spinning, so what stands for the rest stands for half of it.
     assert_eq!(found.steps[1].isolated, None);
     assert_eq!(found.missing[0].cell, "spin");
@@ -276,14 +247,13 @@ fn rungs_without_enough_rounds_at_either_end_are_left_out_and_named() {
     assert_eq!(without_top.top(), Some(&id("spin")));
     assert_eq!(without_top.missing[0].step, "two opens and closes");
     assert_near(
-        without_top.sum.unwrap() - without_top.steps[0].cost.ns,
+        without_top.sum.unwrap() - without_top.steps[0].cost.estimate,
         10_000.0,
         40.0,
     );
     // The primitive is no rung, but the step is not explained by it any more.
     let without_primitive = few("pair");
     assert_eq!(without_primitive.steps[2].isolated, None);
-    assert_eq!(without_primitive.isolated, None);
 }
 
 #[test]
@@ -337,7 +307,7 @@ fn wall_times_are_taken_apart_where_the_comparison_is_of_wall_time() {
     );
     let found = &found.ladders[0];
     assert_eq!(found.metric, stowplan_analysis::Metric::Wall);
-    assert_near(found.steps[1].cost.ns, 10_000.0, 20.0);
+    assert_near(found.steps[1].cost.estimate, 10_000.0, 20.0);
 }
 
 /// The claim of the article: opening and closing costs more than what a database does besides.
@@ -380,9 +350,9 @@ fn a_claim_holds_or_does_not_by_the_difference_of_its_differences() {
     };
     let holds = with(1_160.0);
     assert_eq!(holds.verdict, ClaimVerdict::Holds);
-    assert_near(costs(&holds).larger.cost.unwrap().ns, 2_700.0, 20.0);
-    assert_near(costs(&holds).smaller.cost.unwrap().ns, 1_160.0, 20.0);
-    assert_near(costs(&holds).difference.unwrap().ns, 1_540.0, 20.0);
+    assert_near(costs(&holds).larger.cost.unwrap().estimate, 2_700.0, 20.0);
+    assert_near(costs(&holds).smaller.cost.unwrap().estimate, 1_160.0, 20.0);
+    assert_near(costs(&holds).difference.unwrap().estimate, 1_540.0, 20.0);
     let Some((of, whole)) = costs(&holds).of.clone() else {
         panic!("the whole is named");
     };
@@ -404,9 +374,9 @@ fn what_both_costs_are_measured_above_cancels() {
     let larger = costs(&found).larger.cost.unwrap();
     assert!(larger.high - larger.low > 500.0, "{larger:?}");
     let difference = costs(&found).difference.unwrap();
-    assert_near(difference.ns, 1_500.0, 20.0);
+    assert_near(difference.estimate, 1_500.0, 20.0);
     assert!(
-        difference.raw_high - difference.raw_low < 60.0,
+        difference.high - difference.low < 60.0 + 0.02 * 5_600.0,
         "{difference:?}"
     );
     assert_eq!(found.verdict, ClaimVerdict::Holds);
@@ -548,7 +518,7 @@ proptest! {
         prop_assert!((found.sum.unwrap() - of("pair")).abs() < 1e-6);
         prop_assert!(found.remainder.unwrap().estimate.abs() < 1e-6);
         for (step, pair) in found.steps[1..].iter().zip(keys.windows(2)) {
-            prop_assert!((step.cost.ns - (of(pair[1]) - of(pair[0]))).abs() < 1e-6);
+            prop_assert!((step.cost.estimate - (of(pair[1]) - of(pair[0]))).abs() < 1e-6);
         }
     }
 

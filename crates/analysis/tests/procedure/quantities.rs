@@ -7,7 +7,9 @@ use hdrhistogram::{
     serialization::{Serializer, V2Serializer},
 };
 use proptest::prelude::*;
-use stowplan_analysis::{Analysis, CellSummary, ContrastOutcome, ServerCost, analyse};
+use stowplan_analysis::{
+    Analysis, CellSummary, ContrastOutcome, Finding, FindingRow, ServerCost, analyse,
+};
 use stowplan_model::{
     Across, Action, BarsSpec, BlockKind, Comparison, Durability, Footprint, FootprintRecord,
     IoCounters, LinesSpec, Measure, Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation,
@@ -294,6 +296,17 @@ fn bars(measure: Measure) -> BarsSpec {
     }
 }
 
+/// The rows of the bars of the first comparison.
+fn ours(found: &Analysis) -> &[FindingRow] {
+    let bars = found.figures.iter().find(|found| found.id == "bars");
+    &bars.unwrap().groups[0].rows
+}
+
+fn plane(found: &Analysis) -> &Finding {
+    let mut figures = found.figures.iter();
+    figures.find(|found| found.x.is_some()).unwrap()
+}
+
 #[test]
 fn bars_stand_by_what_they_promise_weakest_first_and_floors_apart() {
     let mut writes = doing(Operation::Overwrite, comparison(&["weak", "late", "floor"]));
@@ -302,20 +315,16 @@ fn bars_stand_by_what_they_promise_weakest_first_and_floors_apart() {
     writes.cells[4].role = Role::Floor;
     let blocks = ten(&[("weak", 100.0), ("late", 200.0), ("floor", 50.0)]);
     let found = charted(&writes, &blocks, Some(bars(Measure::Time)), None);
-    let group = &found.bars[0].groups[0];
-    let classes: Vec<(String, Vec<&str>)> = group
-        .classes
-        .iter()
-        .map(|class| {
-            let claim = class
-                .durability
-                .map_or("-".to_owned(), |claim| claim.to_string());
-            (
-                claim,
-                class.bars.iter().map(|bar| bar.label.as_str()).collect(),
-            )
-        })
-        .collect();
+    let rows = ours(&found).chunk_by(|a, b| a.durability == b.durability);
+    let classes = rows.map(|class| {
+        let claim = class[0].durability;
+        let labels = class.iter().map(|row| row.label.as_str());
+        (
+            claim.map_or("-".to_owned(), |claim| claim.to_string()),
+            labels.collect::<Vec<&str>>(),
+        )
+    });
+    let classes: Vec<(String, Vec<&str>)> = classes.collect();
     let expected = [
         ("none, atomic".to_owned(), vec!["the weak"]),
         ("durable, atomic, delayed".to_owned(), vec!["the late"]),
@@ -324,7 +333,7 @@ fn bars_stand_by_what_they_promise_weakest_first_and_floors_apart() {
     ];
     assert_eq!(classes, expected);
     let reads = charted(&comparison(&[]), &ten(&[]), Some(bars(Measure::Time)), None);
-    assert_eq!(reads.bars[0].groups[0].classes[0].durability, None);
+    assert_eq!(ours(&reads)[0].durability, None);
 }
 
 #[test]
@@ -337,7 +346,7 @@ fn bars_show_what_is_asked_for_in_its_unit_and_published_figures_in_seconds() {
     }
     let value = |measure: Measure| {
         let found = charted(&measured, &blocks, Some(bars(measure)), None);
-        found.bars[0].groups[0].classes[0].bars[0].quantity.unwrap()
+        ours(&found)[0].quantity.unwrap()
     };
     let time = value(Measure::Time);
     let rate = value(Measure::Throughput);
@@ -356,22 +365,16 @@ fn bars_show_what_is_asked_for_in_its_unit_and_published_figures_in_seconds() {
         error_seconds: Some(0.5),
     }];
     let found = charted(&measured, &blocks, Some(spec), None);
-    let published = &found.bars[0].groups[0].published;
+    let published = ours(&found).iter().filter(|row| row.cell.is_none());
     let figures: Vec<_> = published
-        .iter()
-        .map(|p| (p.label.as_str(), p.quantity.value, p.quantity.ends))
+        .map(|row| (row.label.as_str(), row.quantity.unwrap()))
+        .map(|(label, quantity)| (label, quantity.value, quantity.error))
         .collect();
-    let expected = [
-        ("the base", 2e9, None),
-        ("other", 3e9, Some((2.5e9, 3.5e9))),
-    ];
+    let expected = [("the base", 2e9, None), ("other", 3e9, Some(0.5e9))];
     assert_eq!(figures, expected);
     // Nothing measures a footprint here.
-    assert!(
-        charted(&measured, &blocks, Some(bars(Measure::Footprint)), None)
-            .bars
-            .is_empty()
-    );
+    let found = charted(&measured, &blocks, Some(bars(Measure::Footprint)), None);
+    assert!(found.figures.iter().all(|figure| figure.id != "bars"));
 }
 
 #[test]
@@ -392,9 +395,9 @@ fn a_published_error_is_that_of_the_cell_in_its_own_comparison() {
     }
     study.bars.push(bars(Measure::BlockTime));
     let found = analyse(&all, None).unwrap();
-    let published = &found.bars[0].groups[0].published[0];
-    let (low, high) = published.quantity.ends.unwrap();
-    assert!(close(low, 1.9e9) && close(high, 2.1e9), "{published:?}");
+    let published = ours(&found).iter().find(|row| row.cell.is_none());
+    let error = published.unwrap().quantity.unwrap().error.unwrap();
+    assert!(close(error, 0.1e9), "{published:?}");
 }
 
 #[test]
@@ -416,8 +419,8 @@ fn the_footprint_of_a_cell_is_that_of_its_own_store() {
         run.plan.study.bars.push(bars(Measure::Footprint));
     }
     let found = analyse(&all, None).unwrap();
-    let bars = &found.bars[0].groups[0].classes[0].bars;
-    let values: Vec<f64> = bars.iter().map(|bar| bar.quantity.unwrap().value).collect();
+    let bars = ours(&found).iter();
+    let values: Vec<f64> = bars.map(|bar| bar.quantity.unwrap().value).collect();
     assert_eq!(values, [5_000.0, 7_000.0]);
 }
 
@@ -434,16 +437,12 @@ fn lines(x: Across) -> LinesSpec {
 
 /// Lines as their labels and places.
 fn drawn(found: &Analysis) -> Vec<(String, Vec<u64>)> {
-    let planes = found.lines.iter().flat_map(|chart| &chart.planes);
-    let lines = planes.flat_map(|plane| &plane.lines);
-    lines
-        .map(|line| {
-            (
-                line.label.clone(),
-                line.points.iter().map(|p| p.x).collect(),
-            )
-        })
-        .collect()
+    let lines = plane(found).groups.iter();
+    let lines = lines.map(|line| {
+        let places = line.rows.iter().filter_map(|row| row.x);
+        (line.title.clone(), places.collect::<Vec<u64>>())
+    });
+    lines.filter(|(_, places)| !places.is_empty()).collect()
 }
 
 #[test]
@@ -477,11 +476,9 @@ fn two_cells_at_one_place_are_two_lines_and_other_promises_another_plane() {
     writes.cells[3].capabilities.durability.class = Durability::None;
     let blocks = ten(&[("twin", 3_000.0), ("weak", 100.0)]);
     let found = charted(&writes, &blocks, None, Some(lines(Across::Threads)));
-    let planes: Vec<usize> = found.lines[0]
-        .planes
-        .iter()
-        .map(|p| p.lines.len())
-        .collect();
+    let groups = plane(&found).groups.as_slice();
+    let promises = groups.chunk_by(|a, b| a.rows[0].durability == b.rows[0].durability);
+    let planes: Vec<usize> = promises.map(<[_]>::len).collect();
     assert_eq!(planes, [1, 2], "weakest first");
 }
 
@@ -500,11 +497,8 @@ fn a_cell_without_the_setting_across_is_a_level() {
     let across = Across::Setting("window_rows".to_owned());
     let found = charted(&window, &blocks, None, Some(lines(across)));
     assert_eq!(drawn(&found), [("by … rows".to_owned(), vec![100, 10_000])]);
-    let levels: Vec<&str> = found.lines[0]
-        .levels
-        .iter()
-        .map(|l| l.label.as_str())
-        .collect();
+    let levels = plane(&found).rows().filter(|row| row.x.is_none());
+    let levels: Vec<&str> = levels.map(|row| row.label.as_str()).collect();
     assert_eq!(levels, ["the plain"]);
 }
 
@@ -531,10 +525,8 @@ proptest! {
         let blocks = ten(&[("x", 100.0), ("y", 200.0), ("z", 300.0)]);
         let found = charted(&all, &blocks, Some(bars(Measure::Time)), Some(lines(Across::Threads)));
         let expected = [id("base"), id("x"), id("y"), id("z")];
-        let groups = found.bars[0].groups.iter().flat_map(|g| &g.classes);
-        let mut bars: Vec<_> = groups.flat_map(|c| &c.bars).map(|bar| bar.cell.clone()).collect();
-        let lines = found.lines[0].planes.iter().flat_map(|p| &p.lines);
-        let mut points: Vec<_> = lines.flat_map(|l| &l.points).map(|p| p.cell.clone()).collect();
+        let mut bars: Vec<_> = ours(&found).iter().filter_map(|row| row.cell.clone()).collect();
+        let mut points: Vec<_> = plane(&found).rows().filter_map(|row| row.cell.clone()).collect();
         bars.sort();
         points.sort();
         prop_assert_eq!(&bars[..], &expected[..]);
@@ -553,7 +545,8 @@ fn what_a_store_cannot_do_is_listed_if_the_chart_asks_for_it() {
             ..bars(Measure::Time)
         };
         let found = charted(&some, &ten(&[("slow", 100.0)]), Some(spec), None);
-        found.bars[0].groups[0].not_applicable.len()
+        let bars = found.figures.iter().find(|found| found.id == "bars");
+        bars.unwrap().groups[0].not_applicable.len()
     };
     // The study calls the cell `gone` that.
     assert_eq!(

@@ -1,6 +1,6 @@
 //! The values that a block writes.
 
-use crate::DriverError;
+use crate::{DriverError, Result};
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::path::Path;
@@ -42,7 +42,7 @@ impl Payloads {
     pub(crate) fn prepared_in(
         files: &stowplan_model::Payloads,
         mut steps: impl Iterator<Item = Step>,
-    ) -> Result<Self, DriverError> {
+    ) -> Result<Self> {
         let prepared = Prepared {
             values: map(&files.values)?,
             offsets: map(&files.offsets)?,
@@ -98,7 +98,7 @@ impl Payloads {
 }
 
 /// Maps a file, and brings all of it into memory and into the page tables.
-fn map(path: &Path) -> Result<Mmap, DriverError> {
+fn map(path: &Path) -> Result<Mmap> {
     let file = File::open(path).map_err(DriverError::io("open", path))?;
     #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
     // SAFETY: the parent wrote it for this block, and changes it only while this waits for `go`.

@@ -1,7 +1,7 @@
 //! Trying again what another transaction was in the way of.
 
-use crate::DriverError;
 use crate::platform::monotonic_ns;
+use crate::{DriverError, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,11 +29,7 @@ impl Retry {
     /// # Errors
     /// The error is no conflict, it was tried for half a minute, or the block was given up.
     #[cold]
-    pub(super) fn wait(
-        &mut self,
-        error: StoreError,
-        stop: Option<&AtomicBool>,
-    ) -> Result<(), DriverError> {
+    pub(super) fn wait(&mut self, error: StoreError, stop: Option<&AtomicBool>) -> Result<()> {
         if !error.is_conflict() {
             return Err(error.into());
         }
@@ -59,7 +55,7 @@ fn pause(attempts: u32, random: &mut Random) -> Duration {
 
 /// Whether a block goes on: not once another of its threads has failed.
 #[inline]
-pub(super) fn not_stopped(stop: Option<&AtomicBool>) -> Result<(), DriverError> {
+pub(super) fn not_stopped(stop: Option<&AtomicBool>) -> Result<()> {
     if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
         return Err(given_up());
     }

@@ -3,8 +3,9 @@
 use super::clock::{Clock, NoClock};
 use super::payloads::Payloads;
 use super::retry::{Retry, not_stopped};
-use super::{Done, Window, nanoseconds, steps};
-use crate::DriverError;
+use super::{Done, Window, steps};
+use crate::timing::nanoseconds;
+use crate::{DriverError, Result};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -64,7 +65,7 @@ impl Loop<'_> {
         access: Access,
         clock: &mut impl Clock,
         operation: impl Operate,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         self.run(window, |_, _| access, clock, operation)
     }
 
@@ -75,7 +76,7 @@ impl Loop<'_> {
         window: &Window<'_>,
         clock: &mut impl Clock,
         operation: impl Operate,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let access = |range: &Range<usize>, closes: bool| {
             let mut steps = slices(window, range).into_iter().flatten();
             match closes && steps.all(|raw| reads(Step::decode(raw).action)) {
@@ -92,7 +93,7 @@ impl Loop<'_> {
         access: impl Fn(&Range<usize>, bool) -> Access,
         clock: &mut impl Clock,
         mut operation: impl Operate,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let total = window[0].len() + window[1].len();
         let mut from = 0;
         while from < total {
@@ -125,7 +126,7 @@ impl Loop<'_> {
         piece: &Piece<'_, '_>,
         clock: &mut impl Clock,
         operation: &mut impl Operate,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let (alone, began_before) = (self.group == 0, self.open > 0);
         let mut retry = Retry::default();
         // The first step whose time is still to be taken: it bears that of all attempts.
@@ -257,7 +258,7 @@ impl Loop<'_> {
         workload: &Workload,
         payloads: &Payloads,
         clock: &mut impl Clock,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let rows = workload.rows_per_statement.unwrap_or(1).max(1) as usize;
         let group = self.group.max(1);
         let most = window.iter().map(|part| part.len()).max().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use super::CrashTask;
 use super::plan::Plan;
-use crate::DriverError;
+use crate::{DriverError, Result};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -26,11 +26,7 @@ enum Seen {
 ///
 /// # Errors
 /// The store does not exist, or nobody listens.
-pub fn judge(
-    task: &CrashTask,
-    input: &mut dyn BufRead,
-    output: &mut dyn Write,
-) -> Result<(), DriverError> {
+pub fn judge(task: &CrashTask, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<()> {
     let resolved = task.resolved()?;
     let plan = task.plan(&resolved);
     for line in input.lines() {

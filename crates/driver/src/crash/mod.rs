@@ -31,7 +31,7 @@ pub struct CrashTask {
 const CACHE: u64 = 1 << 20;
 
 impl CrashTask {
-    fn resolved(&self) -> Result<Resolved, crate::DriverError> {
+    fn resolved(&self) -> crate::Result<Resolved> {
         Ok(BUILT_IN.resolve(&self.store, CACHE)?)
     }
 

@@ -2,7 +2,7 @@
 
 use super::CrashTask;
 use super::plan::{Change, Plan};
-use crate::DriverError;
+use crate::{DriverError, Result};
 use std::io::Write;
 use std::path::Path;
 use stowplan_stores::registry::Resolved;
@@ -13,11 +13,7 @@ use stowplan_stores::{Access, Connection, Found, Key, Session};
 ///
 /// # Errors
 /// The store refuses, or nobody listens.
-pub fn workload(
-    task: &CrashTask,
-    directory: &Path,
-    tell: &mut dyn Write,
-) -> Result<(), DriverError> {
+pub fn workload(task: &CrashTask, directory: &Path, tell: &mut dyn Write) -> Result<()> {
     let resolved = task.resolved()?;
     committed(task, &resolved, directory, tell).map_err(|error| error.of(resolved.kind.name()))
 }
@@ -55,7 +51,7 @@ fn committed(
 }
 
 /// What lies there long before: written, checked in, closed.
-fn first_values(resolved: &Resolved, plan: &Plan, directory: &Path) -> Result<(), DriverError> {
+fn first_values(resolved: &Resolved, plan: &Plan, directory: &Path) -> Result<()> {
     let store = resolved.kind.create(directory, &resolved.settings)?;
     let mut connection: Box<dyn Connection + '_> = store.connect()?;
     let mut session = connection.session()?;
@@ -78,7 +74,7 @@ fn apply(
     plan: &Plan,
     (key, change): (u64, Change),
     number: u64,
-) -> Result<(), DriverError> {
+) -> Result<()> {
     let missing = || DriverError::invalid(format!("key {key} is not there before commit {number}"));
     match change {
         Change::Insert => session.insert(Key(key), &plan.value(key, number))?,

@@ -107,22 +107,6 @@ impl ProcessIo {
     }
 }
 
-/// Bytes of the largest cache of the first processor, which others may share.
-pub(crate) fn largest_cache_bytes() -> Option<usize> {
-    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-    let sizes = caches.flatten().filter_map(|cache| {
-        let size = std::fs::read_to_string(cache.path().join("size")).ok()?;
-        parse_cache_size(&size)
-    });
-    sizes.max()
-}
-
-/// `32768K`.
-fn parse_cache_size(text: &str) -> Option<usize> {
-    let kib: usize = text.trim().strip_suffix('K')?.parse().ok()?;
-    kib.checked_mul(1024)
-}
-
 /// Largest resident set of the process up to now, in bytes.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     parse_peak_memory(&std::fs::read_to_string("/proc/self/status").ok()?)

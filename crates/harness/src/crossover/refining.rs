@@ -1,9 +1,9 @@
 //! What is measured next of a crossover: sizes that gave no figure again, and more where the order changes.
 
 use super::{Question, SweepSize};
-use crate::HarnessError;
 use crate::drivers::Drivers;
 use crate::runner::{Extender, Resumption};
+use crate::{HarnessError, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -37,7 +37,7 @@ struct Measured {
 }
 
 impl Extender for Refining {
-    fn extend(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError> {
+    fn extend(&mut self, plan: &Plan) -> Result<Option<Extension>> {
         let next = self.next(&self.measured(plan)?);
         if next.is_empty() {
             return Ok(None);
@@ -66,9 +66,9 @@ impl Refining {
     /// another study.
     #[must_use]
     pub fn resumed(resumption: &Resumption, drivers: &Rc<Drivers>, result: &Path) -> Option<Self> {
-        let plan = resumption.plan();
+        let plan = &resumption.header.plan;
         let again = |id: &str| id.ends_with("-again");
-        let added = resumption.extensions().iter().filter(|more| {
+        let added = resumption.extensions.iter().filter(|more| {
             let mut comparisons = more.comparisons.iter();
             comparisons.any(|comparison| !again(&comparison.id))
         });
@@ -94,7 +94,7 @@ impl Refining {
         })
     }
 
-    fn measured(&self, plan: &Plan) -> Result<Vec<Measured>, HarnessError> {
+    fn measured(&self, plan: &Plan) -> Result<Vec<Measured>> {
         let bytes =
             std::fs::read(&self.result).map_err(HarnessError::io("read result", &self.result))?;
         let (records, _) = read_result(&bytes);

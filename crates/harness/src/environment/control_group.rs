@@ -1,7 +1,7 @@
 //! What the control group of this process may use: version 2, or the hierarchies of version 1.
 
 use super::root::Root;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Version 1 writes a number near 2^63 for no limit.
 const NO_LIMIT: u64 = 1 << 60;
@@ -9,9 +9,9 @@ const NO_LIMIT: u64 = 1 << 60;
 /// Memory that the group, or one above it, may use, in bytes: its page cache counts too.
 pub(super) fn memory_limit(root: &Root) -> Option<u64> {
     let files = [
-        (Hierarchy::Unified, "memory.max"),
-        (Hierarchy::Unified, "memory.high"),
-        (Hierarchy::Of("memory"), "memory.limit_in_bytes"),
+        (UNIFIED, "memory.max"),
+        (UNIFIED, "memory.high"),
+        (MEMORY, "memory.limit_in_bytes"),
     ];
     files
         .into_iter()
@@ -23,9 +23,9 @@ pub(super) fn memory_limit(root: &Root) -> Option<u64> {
 
 /// How much CPU time the group, or one above it, may use, in CPUs.
 pub(super) fn cpu_limit(root: &Root) -> Option<f64> {
-    let unified = values(root, Hierarchy::Unified, "cpu.max");
-    let quotas = values(root, Hierarchy::Of("cpu"), "cpu.cfs_quota_us");
-    let periods = values(root, Hierarchy::Of("cpu"), "cpu.cfs_period_us");
+    let unified = values(root, UNIFIED, "cpu.max");
+    let quotas = values(root, CPU, "cpu.cfs_quota_us");
+    let periods = values(root, CPU, "cpu.cfs_period_us");
     let first = quotas.into_iter().zip(periods);
     unified
         .into_iter()
@@ -44,53 +44,37 @@ fn cpus(quota: &str, period: &str) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }
 
-/// One tree of groups.
-#[derive(Debug, Clone, Copy)]
-enum Hierarchy {
-    Unified,
-    /// That of a controller, in version 1.
-    Of(&'static str),
-}
+/// One tree of groups: its controller, which is none in version 2, and where it may be mounted.
+type Hierarchy = (&'static str, &'static [&'static str]);
 
-/// The first line of a file in each directory of this process in a hierarchy, the group's own
-/// first.
-fn values(root: &Root, hierarchy: Hierarchy, file: &str) -> Vec<String> {
-    let directories = directories(root, hierarchy).into_iter();
+const UNIFIED: Hierarchy = ("", &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]);
+const CPU: Hierarchy = ("cpu", &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]);
+const MEMORY: Hierarchy = ("memory", &["/sys/fs/cgroup/memory"]);
+
+/// The first line of a file in the directory of this process's group in a hierarchy, and in those of the groups above
+/// it. Within a container the path is often that of the host, and only the last of these exists.
+fn values(root: &Root, (controller, mounts): Hierarchy, file: &str) -> Vec<String> {
+    let groups = root.text("/proc/self/cgroup").unwrap_or_default();
+    let Some(path) = group(&groups, controller) else {
+        return Vec::new();
+    };
+    let path = Path::new(path.trim_start_matches('/'));
+    let below = |mount| {
+        path.ancestors()
+            .map(move |group| Path::new(mount).join(group))
+    };
+    let directories = mounts.iter().flat_map(below);
     directories
         .filter_map(|directory| root.line(directory.join(file)))
         .collect()
 }
 
-/// The directories of this process's group and of those above it. Within a container the path is
-/// often that of the host, and only the last of these exists.
-fn directories(root: &Root, hierarchy: Hierarchy) -> Vec<PathBuf> {
-    let groups = root.text("/proc/self/cgroup").unwrap_or_default();
-    let Some(path) = group(&groups, hierarchy) else {
-        return Vec::new();
-    };
-    let path = Path::new(path.trim_start_matches('/'));
-    let mounts: &[&str] = match hierarchy {
-        Hierarchy::Unified => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
-        Hierarchy::Of("cpu") => &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"],
-        Hierarchy::Of(_) => &["/sys/fs/cgroup/memory"],
-    };
-    let below = |mount: &&str| {
-        let mount = Path::new(mount).to_owned();
-        path.ancestors().map(move |group| mount.join(group))
-    };
-    mounts.iter().flat_map(below).collect()
-}
-
 /// The group's path, from `/proc/self/cgroup`: `0::/path`, `4:cpu,cpuacct:/path`.
-fn group(text: &str, hierarchy: Hierarchy) -> Option<&str> {
+fn group<'t>(text: &'t str, controller: &str) -> Option<&'t str> {
     text.lines().find_map(|line| {
-        let (_, rest) = line.split_once(':')?;
-        let (controllers, path) = rest.split_once(':')?;
-        let fits = match hierarchy {
-            Hierarchy::Unified => controllers.is_empty(),
-            Hierarchy::Of(name) => controllers.split(',').any(|other| other == name),
-        };
-        fits.then_some(path)
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let mut controllers = controllers.split(',');
+        controllers.any(|other| other == controller).then_some(path)
     })
 }
 

@@ -65,9 +65,7 @@ fn describe(path: &Path) -> Device {
 
 /// The first line of a file, trimmed.
 pub(super) fn first_line(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let line = text.lines().next()?.trim();
-    (!line.is_empty()).then(|| line.to_owned())
+    Root::system().line(path)
 }
 
 /// The one in brackets of `none [mq-deadline] kyber`.

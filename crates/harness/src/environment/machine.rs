@@ -5,11 +5,7 @@ use super::root::Root;
 use std::path::Path;
 
 /// The distribution's name for people.
-pub(super) fn distribution(root: &Root) -> Option<String> {
-    parse_distribution(&root.text("/etc/os-release")?)
-}
-
-fn parse_distribution(os_release: &str) -> Option<String> {
+pub(super) fn parse_distribution(os_release: &str) -> Option<String> {
     let value = os_release
         .lines()
         .find_map(|line| line.strip_prefix("PRETTY_NAME="))?
@@ -19,11 +15,7 @@ fn parse_distribution(os_release: &str) -> Option<String> {
 }
 
 /// The processor's model name. Not every architecture tells.
-pub(super) fn cpu_model(root: &Root) -> Option<String> {
-    parse_cpu_model(&root.text("/proc/cpuinfo")?)
-}
-
-fn parse_cpu_model(cpuinfo: &str) -> Option<String> {
+pub(super) fn parse_cpu_model(cpuinfo: &str) -> Option<String> {
     // x86 and others; boards with ARM; POWER; RISC-V.
     ["model name", "Model", "cpu", "uarch"]
         .iter()
@@ -38,32 +30,6 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         .find(|(key, _)| key.trim() == name)
         .map(|(_, value)| value.trim())
         .filter(|value| !value.is_empty())
-}
-
-/// Size of the last-level cache as the system reports it, in bytes.
-pub(super) fn last_level_cache_bytes(root: &Root) -> Option<u64> {
-    let caches = root.entries("/sys/devices/system/cpu/cpu0/cache");
-    let levels = caches.into_iter().filter_map(|cache| {
-        let read = |name: &str| root.line(cache.join(name));
-        let level: u32 = read("level")?.parse().ok()?;
-        let holds_data = read("type")? != "Instruction";
-        let bytes = parse_cache_size(&read("size")?)?;
-        holds_data.then_some((level, bytes))
-    });
-    levels.max().map(|(_, bytes)| bytes)
-}
-
-/// `266240K`.
-fn parse_cache_size(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u64 = match &text[digits.len()..] {
-        "" => 1,
-        "K" => 1 << 10,
-        "M" => 1 << 20,
-        "G" => 1 << 30,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// Memory, in bytes; 0 where unknown.
@@ -100,11 +66,7 @@ pub(super) fn memory_field(meminfo: &str, name: &str) -> Option<u64> {
 }
 
 /// Load average over one minute.
-pub(super) fn load_average(root: &Root) -> Option<f64> {
-    parse_load_average(&root.text("/proc/loadavg")?)
-}
-
-fn parse_load_average(text: &str) -> Option<f64> {
+pub(super) fn parse_load_average(text: &str) -> Option<f64> {
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     load.is_finite().then_some(load)
 }
@@ -217,15 +179,6 @@ mod tests {
     }
 
     #[test]
-    fn cache_sizes_have_units() {
-        assert_eq!(parse_cache_size("266240K"), Some(272_629_760));
-        assert_eq!(parse_cache_size("32M"), Some(32 << 20));
-        assert_eq!(parse_cache_size("512"), Some(512));
-        assert_eq!(parse_cache_size("12X"), None);
-        assert_eq!(parse_cache_size("K"), None);
-    }
-
-    #[test]
     fn memory_is_in_bytes() {
         let text = "MemTotal:       24682416 kB\nMemFree:        24370120 kB\n\
                     MemAvailable:   24346944 kB\n";
@@ -299,7 +252,6 @@ mod tests {
         fn garbage_is_unknown_and_never_a_panic(text in "\\PC{0,200}") {
             let _ = parse_distribution(&text);
             let _ = parse_cpu_model(&text);
-            let _ = parse_cache_size(&text);
             let _ = parse_memory(&text);
             let _ = parse_load_average(&text);
         }

@@ -19,6 +19,7 @@ use root::Root;
 use std::ffi::CStr;
 use std::path::Path;
 use std::sync::OnceLock;
+use stowplan_dataset::machine::last_level_cache_bytes;
 use stowplan_model::{Environment, FileSystem};
 
 static TOOL_COMMIT: OnceLock<&str> = OnceLock::new();
@@ -41,27 +42,29 @@ fn examine_below(root: &Root, work: &Path) -> Environment {
     let work = nearest_existing(work);
     let name = rustix::system::uname();
     let text = |part: &CStr| part.to_string_lossy().into_owned();
+    let read = |file: &str| root.text(file).unwrap_or_default();
     let memory = machine::memory(root);
     let mount = mounts::mount_below(root, work);
     let state = rustix::fs::statvfs(work).ok();
     Environment {
         host: host_name(),
-        os: machine::distribution(root).unwrap_or_else(|| text(name.sysname())),
+        os: machine::parse_distribution(&read("/etc/os-release"))
+            .unwrap_or_else(|| text(name.sysname())),
         kernel: text(name.release()),
         architecture: text(name.machine()),
-        cpu: machine::cpu_model(root),
+        cpu: machine::parse_cpu_model(&read("/proc/cpuinfo")),
         cpus: std::thread::available_parallelism()
             .map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
-        last_level_cache_bytes: machine::last_level_cache_bytes(root),
+        last_level_cache_bytes: last_level_cache_bytes(&root.path("/")),
         governor: root.line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         virtualisation: machine::virtualisation(root, &text(name.release())),
         memory_bytes: memory.total_bytes,
         memory_available_bytes: memory.available_bytes,
-        load_average: machine::load_average(root),
+        load_average: machine::parse_load_average(&read("/proc/loadavg")),
         on_battery: machine::on_battery(root),
         clock_source: root.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         run_queue_delay: platform::run_delay_ns().is_some(),
-        residency_check: page_cache::how().map(str::to_owned),
+        residency_check: Some(page_cache::how().to_owned()),
         device: mount.as_ref().and_then(|mount| device::below(root, mount)),
         file_system: FileSystem {
             block_bytes: state.as_ref().map_or(0, |state| state.f_frsize),
@@ -101,7 +104,7 @@ pub(crate) fn nearest_existing(path: &Path) -> &Path {
 /// Bytes of the largest cache, and of the memory that is free; 0 where that is unknown.
 pub(crate) fn cache_and_memory() -> (Option<u64>, u64) {
     let root = Root::system();
-    let cache = machine::last_level_cache_bytes(&root);
+    let cache = last_level_cache_bytes(Path::new("/"));
     (cache, machine::memory(&root).available_bytes)
 }
 

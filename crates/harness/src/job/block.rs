@@ -5,54 +5,27 @@ use super::outside::{self, reduced};
 use super::shares::Shares;
 use super::told::{Latencies, Told, run_delay};
 use super::worker::{Drain, Worker};
-use super::{BlockTask, Job, Reported, Values, no_dataset};
+use super::{BlockTask, Extent, Job, Reported};
 use crate::busy::{self, Busy};
 use crate::environment::device_counters;
 use crate::plan::{METADATA_COLD, ROOT_ONLY};
 use crate::scanner::Scanner;
-use crate::{HarnessError, disk, page_cache};
+use crate::{HarnessError, Result, disk, page_cache};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use stowplan_dataset::sequence::{Window, len, steps};
 use stowplan_dataset::versions;
 use stowplan_model::{
-    Action, BlockKind, CacheState, Delivery, DeviceCounters, Inspected, Measured, Measurement,
-    NeighbourKind, Neighbours, Operation, PayloadSource, SERVER_CPU, Scanned, Usage, Want,
-    Workload,
+    Action, BlockKind, CacheState, Delivery, DeviceCounters, Measured, Measurement, NeighbourKind,
+    Operation, PayloadSource, SERVER_CPU, Scanned, ToDriver, Usage, Want, Workload,
 };
 
-/// Has a worker time a block, and checks and completes what it says. `place` is the store's, which
-/// nobody may put another thing in the place of.
-pub(super) fn measure(
-    job: &Job,
-    task: &BlockTask,
-    worker: &mut Worker,
-    place: Option<&disk::Identity<'_>>,
-) -> Result<(Measurement, Reported), HarnessError> {
-    let values = job.values()?;
-    let fresh = job.workload.changes_keys();
-    // Of a store of its own, from the first step on: a rising order begins with the smallest key.
-    let begin = if fresh {
-        (0, 0)
-    } else {
-        (task.first, task.lead_in)
-    };
-    let block = Block {
-        job,
-        task,
-        shares: Shares::of(job, task, begin, &values)?,
-        values: &values,
-        fresh,
-    };
-    block.measure(worker, place)
-}
-
-/// A block and what it is done with.
-struct Block<'a> {
-    job: &'a Job,
-    task: &'a BlockTask,
-    shares: Shares<'a>,
-    values: &'a Values,
+/// A block that a worker does, and what it is done with.
+pub(super) struct Block<'b, 'j> {
+    worker: &'b mut Worker<'j>,
+    job: &'j Job,
+    task: &'b BlockTask,
+    shares: Shares,
     /// It has a store of its own, because it changes which keys there are.
     fresh: bool,
 }
@@ -65,40 +38,61 @@ struct Readings {
     server_ns: Option<u64>,
 }
 
-impl Block<'_> {
-    fn measure(
-        &self,
-        worker: &mut Worker,
+impl<'b, 'j> Block<'b, 'j> {
+    pub(super) fn of(worker: &'b mut Worker<'j>, task: &'b BlockTask) -> Result<Self> {
+        let fresh = worker.job.workload.changes_keys();
+        // Of a store of its own, from the first step on: a rising order begins with the smallest key.
+        let begin = if fresh {
+            (0, 0)
+        } else {
+            (task.first, task.lead_in)
+        };
+        Ok(Self {
+            job: worker.job,
+            task,
+            shares: Shares::of(worker, task, begin)?,
+            worker,
+            fresh,
+        })
+    }
+
+    /// Has it timed, and checks and completes what the worker says. `place` is the store's, which nobody may put
+    /// another thing in the place of.
+    pub(super) fn measure(
+        mut self,
         place: Option<&disk::Identity<'_>>,
-    ) -> Result<(Measurement, Reported), HarnessError> {
-        let Self { job, task, .. } = self;
-        self.fill(worker)?;
-        let cold = self.make_cold(worker)?;
+    ) -> Result<(Measurement, Reported)> {
+        let (job, task) = (self.job, self.task);
+        self.fill()?;
+        let cold = self.make_cold()?;
         let counting = task.block == BlockKind::Counting;
-        let scanner = self.scanner(worker)?;
+        let (id, at) = (self.worker.process.id(), self.worker.at.place.clone());
+        // It is asked before the worker opens a file of its store.
+        let scanned = (!job.scanned.is_no()).then(|| Scanner::start(job.scanned, id, &at));
+        let scanner = scanned.transpose()?;
         // Where latencies are not taken, the time of the block counts, which would be the rate's.
         let rate = job.workload.rate.filter(|_| task.latencies);
         let workload = Workload {
             rate,
             ..job.workload.clone()
         };
-        let effective = self.shares.ready(&workload, worker, counting)?;
+        let effective = self.shares.ready(&workload, self.worker, counting)?;
         if let (Scanned::Read, Some(cold)) = (job.scanned, &cold) {
             cold.require_still_cold()?;
         }
         place.map_or(Ok(()), disk::Identity::require_unchanged)?;
         let started_unix_ms = unix_ms();
         // What drops a table may remove it.
-        let lies = job.persistent.then(|| crate::place::of(&worker.at.place));
+        let lies = job.persistent.then(|| crate::place::of(&at));
         let beside = self.beside()?;
-        let before = self.read(worker);
-        let (measured, waited) = self.shares.go(worker)?;
-        let after = self.read(worker);
+        let before = self.read();
+        let (measured, waited) = self.shares.go(self.worker)?;
+        let after = self.read();
         beside.map_or(Ok(()), left_alone)?;
         let scanner = scanner.map(Scanner::end).transpose()?;
-        self.believe(&measured, waited, worker)?;
+        self.believe(&measured, waited)?;
         let cold = cold.map(Cold::after).transpose()?;
-        let mut measurement = self.measurement(&measured, &before, &after, worker)?;
+        let mut measurement = self.measurement(&measured, &before, &after)?;
         measurement.started_unix_ms = started_unix_ms;
         measurement.place = lies.flatten();
         measurement.scanner = scanner;
@@ -106,7 +100,7 @@ impl Block<'_> {
             measurement.residency = Some(residency);
             measurement.metadata_reads = metadata_reads;
         }
-        self.bring_to_rest(worker, &mut measurement)?;
+        self.bring_to_rest(&mut measurement)?;
         let reported = Reported {
             effective,
             waited: waited.mul_f64(self.shares.timed_share()),
@@ -116,29 +110,31 @@ impl Block<'_> {
 
     /// Makes the store that the block has for itself, and the one that forgets on closing; loads it
     /// unless the block begins with nothing, and brings it to rest.
-    fn fill(&self, worker: &mut Worker) -> Result<(), HarnessError> {
-        let Self { job, fresh, .. } = self;
+    fn fill(&mut self) -> Result<()> {
+        let (job, fresh) = (self.job, self.fresh);
         if !fresh && job.persistent {
             return Ok(());
         }
-        worker.create()?;
-        let dataset = match self.values.dataset() {
-            Some(dataset) if !(*fresh && job.workload.begins_empty()) => dataset,
-            None if *fresh => return Err(no_dataset()),
-            _ => return Ok(()),
+        let values = self.worker.values;
+        let dataset = match fresh {
+            true => Some(values.whole()?).filter(|_| !job.workload.begins_empty()),
+            false => values.dataset.as_ref(),
         };
-        worker.load(dataset, &mut |_, _| ())?;
+        let Some(dataset) = dataset else {
+            return self.worker.does(ToDriver::Create);
+        };
+        self.worker.load(dataset, &mut |_, _| ())?;
         if job.persistent {
-            worker.rest(true)?;
+            self.worker.rest(true)?;
             if job.workload.cache == CacheState::Warm {
-                page_cache::warm(&[&worker.at.place])?;
+                page_cache::warm(&[&self.worker.at.place])?;
             }
         }
         Ok(())
     }
 
     /// Takes what the block's operations read out of memory, and proves that it is gone.
-    fn make_cold(&self, worker: &mut Worker) -> Result<Option<Cold>, HarnessError> {
+    fn make_cold(&mut self) -> Result<Option<Cold>> {
         let cache = self.job.workload.cache;
         match cache {
             CacheState::Warm | CacheState::AsFound => return Ok(None),
@@ -152,49 +148,32 @@ impl Block<'_> {
         }
         let windows = self.shares.timed()?;
         let keys = windows.iter().flat_map(steps).map(|step| step.key);
-        let files = worker.files(keys)?;
-        Cold::make(files, &worker.at.place, cache, worker.process.id()).map(Some)
+        let files = self.worker.files(keys)?;
+        let Worker { at, process, .. } = &*self.worker;
+        Cold::make(files, &at.place, cache, process.id()).map(Some)
     }
 
     /// Starts the neighbours of the block that are processes; all of them are busy then.
-    fn beside(&self) -> Result<Option<Busy>, HarnessError> {
+    fn beside(&self) -> Result<Option<Busy>> {
         let beside = self.job.workload.beside;
         let processes = beside.filter(|beside| beside.kind == NeighbourKind::Processes);
-        let start = |beside: Neighbours| {
-            Busy::start(&busy::command(beside.memory)?, beside.compute_threads)
-        };
-        processes.map(start).transpose()
-    }
-
-    /// Starts the scanner that is asked before the worker opens a file of its store.
-    fn scanner(&self, worker: &Worker) -> Result<Option<Scanner>, HarnessError> {
-        let scanned = self.job.scanned;
-        let (id, place) = (worker.process.id(), &worker.at.place);
-        let scans = !scanned.is_no();
-        scans
-            .then(|| Scanner::start(scanned, id, place))
+        processes
+            .map(|beside| Busy::start(&busy::command(beside.memory)?, beside.compute_threads))
             .transpose()
     }
 
-    fn read(&self, worker: &Worker) -> Readings {
+    fn read(&self) -> Readings {
         let counting = self.task.block == BlockKind::Counting;
+        let device = counting.then(|| device_counters(&self.worker.at.place));
         Readings {
-            usage: outside::usage(worker.process.id()),
-            device: counting
-                .then(|| device_counters(&worker.at.place))
-                .flatten(),
-            server_ns: worker.server.and_then(outside::family_cpu_ns),
+            usage: outside::usage(self.worker.process.id()),
+            device: device.flatten(),
+            server_ns: self.worker.server.and_then(outside::family_cpu_ns),
         }
     }
 
     /// Refuses times that cannot be true.
-    fn believe(
-        &self,
-        measured: &Measured,
-        waited: Duration,
-        worker: &mut Worker,
-    ) -> Result<(), HarnessError> {
-        let timed = self.shares.timed()?;
+    fn believe(&mut self, measured: &Measured, waited: Duration) -> Result<()> {
         // What is written may be kept without being copied.
         let reads = self.job.workload.operation == Operation::Read;
         let told = Told {
@@ -203,21 +182,26 @@ impl Block<'_> {
             waited,
             operations: self.task.operations,
             threads: self.job.workload.threads,
-            delivered: if reads { bytes_of(&timed) } else { 0 },
+            delivered: if reads {
+                bytes_of(&self.shares.timed()?)
+            } else {
+                0
+            },
             keeps_nothing: self.job.keeps_nothing,
         };
+        let worker = &mut self.worker.process;
         told.impossible()
-            .map_or(Ok(()), |why| Err(worker.process.failed(&why)))
+            .map_or(Ok(()), |why| Err(worker.failed(&why)))
     }
 
     /// The record of what was measured.
     fn measurement(
-        &self,
+        &mut self,
         measured: &Measured,
         before: &Readings,
         after: &Readings,
-        worker: &mut Worker,
-    ) -> Result<Measurement, HarnessError> {
+    ) -> Result<Measurement> {
+        let (latency, latencies) = self.latencies()?;
         let Self { job, task, .. } = self;
         let share = self.shares.timed_share();
         let (usage, read_from_outside) =
@@ -228,8 +212,12 @@ impl Block<'_> {
             let grown = reduced(after.saturating_sub(before), share);
             counters.insert(SERVER_CPU.to_owned(), grown);
         }
-        let (latency, latencies) = self.latencies(worker)?;
         let timed = self.shares.timed()?;
+        let group = job.workload.group().max(1);
+        let transactions = timed.iter().map(|window| len(window).div_ceil(group));
+        // What neighbours stream through is memory of the worker too.
+        let streams = job.workload.beside.filter(|beside| beside.memory);
+        let alone = streams.is_none_or(|beside| beside.kind != NeighbourKind::Threads);
         Ok(Measurement {
             cell: job.cell.clone(),
             round: task.round,
@@ -237,10 +225,8 @@ impl Block<'_> {
             block: task.block,
             operations: task.operations,
             lead_in_operations: if self.fresh { 0 } else { task.lead_in },
-            bytes: self.bytes(measured.bytes.unwrap_or(0), &timed)?,
-            commits: measured
-                .commits
-                .unwrap_or_else(|| self.transactions(&timed)),
+            bytes: bytes(&job.workload, measured.bytes.unwrap_or(0), &timed)?,
+            commits: measured.commits.unwrap_or_else(|| transactions.sum()),
             conflicts: measured.conflicts,
             wall_ns: measured.wall_ns,
             run_delay_ns: usage
@@ -257,7 +243,7 @@ impl Block<'_> {
             in_blocks: usage.in_blocks.unwrap_or(0),
             out_blocks: usage.out_blocks.unwrap_or(0),
             io: usage.io,
-            peak_memory_bytes: usage.peak_memory_bytes.filter(|_| !self.shares_memory()),
+            peak_memory_bytes: usage.peak_memory_bytes.filter(|_| alone),
             read_from_outside,
             syncs: measured.syncs,
             outside: measured.outside,
@@ -271,188 +257,137 @@ impl Block<'_> {
         })
     }
 
-    /// Bytes that the steps say (a table has none), and what was told of scans.
-    fn bytes(&self, told: u64, timed: &[Window<'_>]) -> Result<u64, HarnessError> {
-        let workload = &self.job.workload;
-        let scans = workload.operation == Operation::Scan
-            || workload.mix.as_ref().is_some_and(|mix| mix.scan > 0);
-        if told > 0 && !scans {
-            let why = format!(
-                "it told {told} bytes of scans where there was none, as older drivers do: build it anew"
-            );
-            return Err(HarnessError::worker(&why, ""));
-        }
-        let said = match workload.is_about_tables() {
-            true => 0,
-            false => bytes_of(timed),
-        };
-        Ok(told.saturating_add(said))
-    }
-
-    /// Whether what neighbours stream through is memory of the worker too.
-    fn shares_memory(&self) -> bool {
-        let beside = self.job.workload.beside;
-        beside.is_some_and(|beside| beside.memory && beside.kind == NeighbourKind::Threads)
-    }
-
     /// The histograms of a block that takes latencies.
-    fn latencies(
-        &self,
-        worker: &mut Worker,
-    ) -> Result<(Option<String>, BTreeMap<Action, String>), HarnessError> {
+    fn latencies(&mut self) -> Result<(Option<String>, BTreeMap<Action, String>)> {
         if !self.task.latencies {
             return Ok((None, BTreeMap::new()));
         }
-        let mut latencies = Latencies::new(self.job.workload.operation == Operation::Mix)?;
-        for (bytes, window) in self.shares.latencies()? {
+        let workload = &self.job.workload;
+        let mut latencies = Latencies::new(workload.operation == Operation::Mix)?;
+        for told in self.shares.latencies() {
+            let (bytes, window) = told?;
             latencies.add(&bytes, steps(&window).map(|step| step.action))?;
         }
-        let statement = match self.job.workload.operation {
-            Operation::Insert => u64::from(self.job.workload.rows_per_statement.unwrap_or(1)),
+        let statement = match workload.operation {
+            Operation::Insert => u64::from(workload.rows_per_statement.unwrap_or(1)),
             _ => 1,
         };
-        let asked = self.task.operations;
-        if !(asked.div_ceil(statement.max(1))..=asked).contains(&latencies.count()) {
-            return Err(worker.process.failed(&format!(
-                "the worker told {} latencies of {asked} operations",
-                latencies.count()
-            )));
+        let (told, asked) = (latencies.count(), self.task.operations);
+        if !(asked.div_ceil(statement.max(1))..=asked).contains(&told) {
+            let why = format!("the worker told {told} latencies of {asked} operations");
+            return Err(self.worker.process.failed(&why));
         }
         let (all, of) = latencies.texts()?;
         Ok((Some(all), of))
     }
 
-    /// How many transactions the timed steps are.
-    fn transactions(&self, timed: &[Window<'_>]) -> u64 {
-        let group = self.job.workload.group().max(1);
-        timed.iter().map(|window| len(window).div_ceil(group)).sum()
-    }
-
     /// Brings what was written to rest, and looks at what is there.
-    fn bring_to_rest(
-        &self,
-        worker: &mut Worker,
-        measurement: &mut Measurement,
-    ) -> Result<(), HarnessError> {
-        let Self { job, fresh, .. } = self;
-        let writes = job.workload.operation.writes();
-        if !writes {
+    fn bring_to_rest(&mut self, measurement: &mut Measurement) -> Result<()> {
+        let job = self.job;
+        if !job.workload.operation.writes() {
             measurement.outside.drain_ns = 0;
             measurement.drain_write_bytes = None;
             return Ok(());
         }
-        if job.workload.is_about_tables() {
-            return self.bring_table_to_rest(worker, measurement);
-        }
-        if !job.persistent {
-            self.examine(worker, measurement)?;
+        // A table that was made is empty; of one that was dropped nothing can be read. A store without a table
+        // need not open again.
+        let makes = job.workload.operation == Operation::CreateTable;
+        let closes_first = job.persistent && (makes || !job.workload.is_about_tables());
+        if !closes_first {
+            self.examine(measurement)?;
         }
         // Data that someone brought along may be in use: of that, closing checkpoints what can be.
-        let drain = worker.rest(job.paths.dataset.is_some())?;
-        add(measurement, drain);
-        if !job.persistent {
+        let ours = job.workload.is_about_tables() || job.paths.dataset.is_some();
+        add(measurement, self.worker.rest(ours)?);
+        if !closes_first {
             return Ok(());
         }
-        if *fresh {
+        if self.fresh && !makes {
             // Before anything is done to it again.
-            let found = worker.inspect(None, vec![Want::Footprint])?;
-            let below = || Ok::<_, HarnessError>(disk::below(&worker.at.place)?.0);
+            let found = self.worker.inspect(None, Want::Footprint)?;
+            let below = || Ok::<_, HarnessError>(disk::below(&self.worker.at.place)?.0);
             measurement.footprint = Some(found.footprint.map_or_else(below, Ok)?);
         }
-        self.examine(worker, measurement)
+        self.examine(measurement)
     }
 
     /// Compares what the store holds with what it must be: of a store of the block's own all of it in
     /// the first round, a sample of what was changed in others. Another one is checked after the last
     /// round; until then it is written down which versions were given.
-    fn examine(
-        &self,
-        worker: &mut Worker,
-        measurement: &mut Measurement,
-    ) -> Result<(), HarnessError> {
-        let Self {
-            job, task, fresh, ..
-        } = self;
-        let known = task.payloads == PayloadSource::Prepared && !job.keeps_nothing;
+    fn examine(&mut self, measurement: &mut Measurement) -> Result<()> {
+        let (job, task) = (self.job, self.task);
+        if job.workload.is_about_tables() {
+            return self.check_table();
+        }
         let mut expected = self.shares.expected()?;
-        if *fresh {
-            let all = task.round == 0;
-            if let Some(dataset) = self
-                .values
-                .dataset()
-                .filter(|_| all && !job.workload.begins_empty())
-            {
+        if self.fresh {
+            let extent = match task.round {
+                0 => Extent::All,
+                _ => Extent::Sample,
+            };
+            let begun = !job.workload.begins_empty() && extent == Extent::All;
+            if let Some(dataset) = self.worker.values.dataset.as_ref().filter(|_| begun) {
                 let bytes = |key| u32::try_from(dataset.size(key)).unwrap_or(u32::MAX);
                 expected.add_untouched((1..=dataset.count()).map(|key| (key, bytes(key))));
             }
-            expected.check(self.values, worker, all)?;
-            let Inspected {
-                page_fill,
-                index_fill,
-                ..
-            } = worker.inspect(None, vec![Want::PageFill])?;
-            measurement.page_fill = page_fill;
-            measurement.index_fill = index_fill;
+            expected.check(self.worker, extent)?;
+            let found = self.worker.inspect(None, Want::PageFill)?;
+            (measurement.page_fill, measurement.index_fill) = (found.page_fill, found.index_fill);
             return Ok(());
         }
-        if !known {
+        if task.payloads != PayloadSource::Prepared || job.keeps_nothing {
             return Ok(());
         }
         if !job.persistent || job.paths.dataset.is_none() {
-            return expected.check(self.values, worker, true);
+            return expected.check(self.worker, Extent::All);
         }
         if let Some(path) = &job.paths.versions {
-            let given = expected.versions(self.values, worker)?;
+            let given = expected.versions(self.worker)?;
             versions::update(path, given.into_iter())?;
         }
         Ok(())
     }
 
-    /// A table that was made is empty; of one that was dropped nothing can be read.
-    fn bring_table_to_rest(
-        &self,
-        worker: &mut Worker,
-        measurement: &mut Measurement,
-    ) -> Result<(), HarnessError> {
-        let creates = self.job.workload.operation == Operation::CreateTable;
-        // A store without a table need not open again.
-        let closes_first = creates && self.job.persistent;
-        if !closes_first {
-            check_table(worker, creates)?;
-        }
-        let drain = worker.rest(true)?;
-        add(measurement, drain);
-        if closes_first {
-            check_table(worker, creates)?;
-        }
-        Ok(())
+    /// A table that was made or dropped holds nothing.
+    fn check_table(&mut self) -> Result<()> {
+        let mut there = false;
+        let nothing = &mut |_| ();
+        self.worker
+            .show(&[(1, 0)], Delivery::Copy, nothing, &mut |_, value| {
+                there = value.is_some();
+            })?;
+        let wrong = match self.job.workload.operation {
+            _ if !there => return Ok(()),
+            Operation::CreateTable => "the table was made and is not empty",
+            _ => "the table was dropped and is still there",
+        };
+        Err(self.worker.wrong(wrong))
     }
 }
 
+/// Bytes that the steps say (a table has none), and what was told of scans.
+fn bytes(workload: &Workload, told: u64, timed: &[Window<'_>]) -> Result<u64> {
+    if told > 0 && !workload.scans() {
+        let why = format!(
+            "it told {told} bytes of scans where there was none, as older drivers do: build it anew"
+        );
+        return Err(HarnessError::worker(&why, ""));
+    }
+    let said = match workload.is_about_tables() {
+        true => 0,
+        false => bytes_of(timed),
+    };
+    Ok(told.saturating_add(said))
+}
+
 /// Ends the neighbours of a block that is over.
-fn left_alone(mut beside: Busy) -> Result<(), HarnessError> {
+fn left_alone(mut beside: Busy) -> Result<()> {
     match beside.all_run() {
         true => Ok(()),
         false => Err(HarnessError::invalid(
             "a process that was to be busy beside the block ended before it did; nothing is known of it",
         )),
     }
-}
-
-fn check_table(worker: &mut Worker, creates: bool) -> Result<(), HarnessError> {
-    let mut there = false;
-    worker.values(&[(1, 0)], Delivery::Copy, &mut |_| (), &mut |_, value| {
-        there = value.is_some();
-    })?;
-    let (done, wrong) = match creates {
-        _ if !there => return Ok(()),
-        true => ("made", "is not empty"),
-        false => ("dropped", "is still there"),
-    };
-    let store = worker.at.store.kind.clone();
-    Err(worker
-        .process
-        .failed(&format!("{store}: the table was {done} and {wrong}")))
 }
 
 /// Milliseconds since the Unix epoch, for records only: this clock can jump.

@@ -4,9 +4,9 @@
 //! and the file system's own blocks that hold them) no system tells whether they are in memory: that
 //! they were not is seen by what had to be fetched from storage beside the data.
 
-use super::outside::{program_files, storage_read_bytes, with_children};
+use super::outside::{io, program_files, with_children};
 use crate::environment::{Image, device_counters, image_below};
-use crate::{HarnessError, page_cache, platform};
+use crate::{HarnessError, Result, page_cache, platform};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -65,7 +65,7 @@ impl Cold {
         place: &Path,
         state: CacheState,
         driver: u32,
-    ) -> Result<Self, HarnessError> {
+    ) -> Result<Self> {
         let residency = page_cache::make_cold(&files)?;
         let image = image_below(place).map(|image| Below::make(image, place));
         let names = (state == CacheState::AllCold)
@@ -82,7 +82,7 @@ impl Cold {
     ///
     /// # Errors
     /// It did: what reads a file first reads a database as a whole.
-    pub(super) fn require_still_cold(&self) -> Result<(), HarnessError> {
+    pub(super) fn require_still_cold(&self) -> Result<()> {
         let now = page_cache::residency(&self.files)?;
         match now.is_some_and(|now| now.resident_pages > now.checked_pages / 2) {
             false => Ok(()),
@@ -97,7 +97,7 @@ impl Cold {
     ///
     /// # Errors
     /// It had less from storage than names take that are not in memory.
-    pub(super) fn after(self) -> Result<(Residency, Option<MetadataReads>), HarnessError> {
+    pub(super) fn after(self) -> Result<(Residency, Option<MetadataReads>)> {
         let after = page_cache::residency(&self.files)?.map(|after| after.resident_pages);
         let residency = Residency {
             after_block_pages: after,
@@ -113,7 +113,7 @@ impl Cold {
 
 impl Below {
     /// Nothing where the image may not be looked at, and is read directly.
-    fn make(image: Image, place: &Path) -> Result<Option<Self>, HarnessError> {
+    fn make(image: Image, place: &Path) -> Result<Option<Self>> {
         let residency = match page_cache::make_cold(std::slice::from_ref(&image.file)) {
             Err(_) if image.direct => return Ok(None),
             made => made?,
@@ -131,7 +131,7 @@ impl Below {
         }))
     }
 
-    fn after(self) -> Result<ImageResidency, HarnessError> {
+    fn after(self) -> Result<ImageResidency> {
         let after = page_cache::residency(std::slice::from_ref(&self.image.file))?;
         let after = after.map_or(0, |after| after.resident_pages);
         if self.image.direct && after > 0 {
@@ -159,8 +159,8 @@ impl Dropped {
     fn make(
         files: &[PathBuf],
         driver: u32,
-        drop_names: impl FnOnce() -> Result<(), HarnessError>,
-    ) -> Result<Self, HarnessError> {
+        drop_names: impl FnOnce() -> Result<()>,
+    ) -> Result<Self> {
         let least_bytes = least_bytes(files)?;
         let mut processes = with_children(driver);
         processes.insert(std::process::id());
@@ -178,7 +178,7 @@ impl Dropped {
     }
 
     /// `data_pages` are those that the block brought into the page cache.
-    fn proved(&self, data_pages: u64, files: usize) -> Result<MetadataReads, HarnessError> {
+    fn proved(&self, data_pages: u64, files: usize) -> Result<MetadataReads> {
         let data = data_pages.saturating_mul(platform::page_bytes());
         let reads = MetadataReads {
             bytes: fetched(&self.processes)?
@@ -205,7 +205,7 @@ fn in_memory(reads: &MetadataReads, files: usize) -> HarnessError {
 /// What has to be fetched at least to find these files, where nothing of their names is in memory: half
 /// of the reads that their inodes take, for others may have looked at neighbours meanwhile. Too few inodes
 /// prove nothing: 0.
-fn least_bytes(files: &[PathBuf]) -> Result<u64, HarnessError> {
+fn least_bytes(files: &[PathBuf]) -> Result<u64> {
     let mut reads = BTreeSet::new();
     for file in files {
         let found = file
@@ -221,9 +221,11 @@ fn least_bytes(files: &[PathBuf]) -> Result<u64, HarnessError> {
 
 /// Bytes that these processes have had from storage up to now. What one had that has ended is its
 /// parent's.
-fn fetched(processes: &BTreeSet<u32>) -> Result<u64, HarnessError> {
-    let each = processes.iter().copied().filter_map(storage_read_bytes);
-    let all = each.reduce(|all, bytes| all + bytes);
+fn fetched(processes: &BTreeSet<u32>) -> Result<u64> {
+    let each = processes.iter().filter_map(|process| io(*process));
+    let all = each
+        .map(|io| io.storage_read_bytes)
+        .reduce(u64::saturating_add);
     all.ok_or_else(|| {
         HarnessError::invalid(
             "reads without names in memory cannot be verified here: /proc/PID/io does not tell what is \
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_block_that_had_less_from_storage_than_its_names_take_is_refused_with_a_way_out() {
-        if storage_read_bytes(std::process::id()).is_none() {
+        if io(std::process::id()).is_none() {
             return;
         }
         let error = dropped(u64::MAX).proved(0, 300).unwrap_err().to_string();
@@ -259,7 +261,7 @@ mod tests {
 
     #[test]
     fn data_is_not_taken_for_names() {
-        if storage_read_bytes(std::process::id()).is_none() {
+        if io(std::process::id()).is_none() {
             return;
         }
         let of_data = dropped(1).proved(u64::MAX, 300);
@@ -299,7 +301,7 @@ mod tests {
             std::fs::write(file, [7; 100]).unwrap();
         }
         let own = std::process::id();
-        let read = |drop_names: fn() -> Result<(), HarnessError>| {
+        let read = |drop_names: fn() -> Result<()>| {
             let cold = Cold {
                 residency: page_cache::make_cold(&files).unwrap(),
                 names: Some(Dropped::make(&files, own, drop_names).unwrap()),

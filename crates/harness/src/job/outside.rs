@@ -10,7 +10,7 @@ pub(super) fn usage(process: u32) -> Usage {
         let path = format!("/proc/{process}/{name}");
         std::fs::read_to_string(path).unwrap_or_default()
     };
-    let io = IoCounters::parse(&read("io"));
+    let io = io(process);
     let stat = read("stat");
     let status = read("status");
     let blocks = |bytes: fn(&IoCounters) -> u64| io.as_ref().map(|io| bytes(io) / 512);
@@ -31,18 +31,8 @@ pub(super) fn usage(process: u32) -> Usage {
     }
 }
 
-/// Bytes that a process has sent to storage.
-pub(super) fn storage_write_bytes(process: u32) -> Option<u64> {
-    Some(io(process)?.storage_write_bytes)
-}
-
-/// Bytes that a process has had fetched from storage: of files, and of what a file system has to read
-/// to find them.
-pub(super) fn storage_read_bytes(process: u32) -> Option<u64> {
-    Some(io(process)?.storage_read_bytes)
-}
-
-fn io(process: u32) -> Option<IoCounters> {
+/// What a process has read and written up to now: of files, and of what a file system has to read to find them.
+pub(super) fn io(process: u32) -> Option<IoCounters> {
     let text = std::fs::read_to_string(format!("/proc/{process}/io")).ok()?;
     IoCounters::parse(&text)
 }

@@ -1,8 +1,8 @@
 //! The values that a block writes: which version each has, and the file that holds them.
 
 use super::{Job, Values};
-use crate::HarnessError;
 use crate::shared_file::SharedFile;
+use crate::{HarnessError, Result};
 use std::collections::HashMap;
 use std::io::{BufWriter, Seek, Write};
 use stowplan_dataset::sequence::{Step, Window, len, slices, steps};
@@ -17,80 +17,69 @@ const PAGE: u64 = 4096;
 /// the TLB, which is no part of what is measured, and a hundred times its memory.
 const CACHE_LINE: u64 = 64;
 
-/// Where a value lies that is put behind others which end at `end`.
-fn start_of(end: u64, bytes: u32) -> u64 {
-    let unit = if u64::from(bytes) < PAGE {
-        CACHE_LINE
-    } else {
-        PAGE
-    };
-    end.next_multiple_of(unit)
+/// Puts the value of a step, if it writes one, behind others which end at `end`; returns where it begins.
+fn put(end: &mut u64, step: &Step) -> u64 {
+    if !step.action.puts() {
+        return *end;
+    }
+    let bytes = u64::from(step.bytes);
+    let unit = if bytes < PAGE { CACHE_LINE } else { PAGE };
+    let start = end.next_multiple_of(unit);
+    *end = start + bytes;
+    start
 }
 
 /// The values that one thread writes.
-pub(super) enum Written {
-    /// None, or it draws them itself.
-    Nothing,
-    /// All are the dataset's, where they lie.
-    Stored {
-        files: Payloads,
-        _offsets: SharedFile,
-    },
-    /// Generated, part by part.
-    Prepared {
-        values: SharedFile,
-        offsets: SharedFile,
-    },
+pub(super) struct Written {
+    /// Where the driver finds them.
+    pub(super) files: Payloads,
+    /// Those that are generated, part by part; nothing where all are the dataset's, where they lie.
+    generated: Option<SharedFile>,
+    _offsets: SharedFile,
 }
 
 impl Written {
-    /// For a thread with these steps, cut into parts of so many.
+    /// For a thread with these steps, cut into parts of so many; nothing where it writes none, or draws them itself.
     pub(super) fn of(
         workload: &Workload,
         source: PayloadSource,
         values: &Values,
-        windows: [&Window<'_>; 2],
+        [lead_in, timed]: [Window<'_>; 2],
         parts: &[u64],
-    ) -> Result<Self, HarnessError> {
+    ) -> Result<Option<Self>> {
         let puts = workload.pattern().iter().any(|action| action.puts());
         if !puts || workload.is_about_tables() || source == PayloadSource::Timed {
-            return Ok(Self::Nothing);
+            return Ok(None);
         }
-        let both = || windows.into_iter().flat_map(steps);
-        if let (Operation::Insert, Some(dataset)) = (workload.operation, values.dataset()) {
-            let offsets = SharedFile::of_numbers(both().map(|step| dataset.offset(step.key)))?;
-            let files = Payloads {
-                values: dataset.values_file(),
+        let both = steps(&lead_in).chain(steps(&timed));
+        let (generated, values, offsets) = match (workload.operation, &values.dataset) {
+            (Operation::Insert, Some(dataset)) => {
+                let offsets = SharedFile::of_numbers(both.map(|step| dataset.offset(step.key)))?;
+                (None, dataset.values_file(), offsets)
+            }
+            _ => {
+                let (offsets, end) = layout(both, len(&lead_in), parts);
+                let file = SharedFile::create()?;
+                let sized = file.file().set_len(end.max(1));
+                let refused =
+                    HarnessError::io("get memory for the values to write in", file.path());
+                sized.map_err(refused)?;
+                let path = file.path().to_owned();
+                (
+                    Some(file),
+                    path,
+                    SharedFile::of_numbers(offsets.into_iter())?,
+                )
+            }
+        };
+        Ok(Some(Self {
+            files: Payloads {
+                values,
                 offsets: offsets.path().to_owned(),
-            };
-            return Ok(Self::Stored {
-                files,
-                _offsets: offsets,
-            });
-        }
-        let (offsets, end) = layout(both(), len(windows[0]), parts);
-        let prepared = SharedFile::create()?;
-        let sized = prepared.file().set_len(end.max(1));
-        sized.map_err(HarnessError::io(
-            "get memory for the values to write in",
-            prepared.path(),
-        ))?;
-        Ok(Self::Prepared {
-            values: prepared,
-            offsets: SharedFile::of_numbers(offsets.into_iter())?,
-        })
-    }
-
-    /// Where the driver finds them.
-    pub(super) fn files(&self) -> Option<Payloads> {
-        match self {
-            Self::Nothing => None,
-            Self::Stored { files, .. } => Some(files.clone()),
-            Self::Prepared { values, offsets } => Some(Payloads {
-                values: values.path().to_owned(),
-                offsets: offsets.path().to_owned(),
-            }),
-        }
+            },
+            generated,
+            _offsets: offsets,
+        }))
     }
 
     /// Generates the values of steps in place of those that were there before. The versions of the
@@ -101,8 +90,8 @@ impl Written {
         versions: &Versions,
         first: usize,
         values: &Values,
-    ) -> Result<(), HarnessError> {
-        let Self::Prepared { values: shared, .. } = self else {
+    ) -> Result<()> {
+        let Some(shared) = &self.generated else {
             return Ok(());
         };
         let mut file = shared.file();
@@ -111,21 +100,14 @@ impl Written {
         let mut out = BufWriter::with_capacity(1 << 20, file);
         let mut value = Vec::new();
         let mut end = 0;
-        for (index, step) in (first..).zip(steps) {
-            if !step.action.puts() {
-                continue;
-            }
-            let start = start_of(end, step.bytes);
-            let gap = usize::try_from(start - end).unwrap_or(0);
+        for (index, step) in (first..).zip(steps).filter(|(_, step)| step.action.puts()) {
+            let before = end;
+            let gap = usize::try_from(put(&mut end, &step) - before).unwrap_or(0);
             value.clear();
             value.resize(gap + step.bytes as usize, 0);
-            values.fill(
-                step.key,
-                versions.given(index, step.action),
-                &mut value[gap..],
-            );
+            let version = versions.given(index, step.action);
+            values.fill(step.key, version, &mut value[gap..]);
             out.write_all(&value).map_err(failed())?;
-            end = start + u64::from(step.bytes);
         }
         out.flush().map_err(failed())
     }
@@ -135,10 +117,7 @@ impl Written {
 /// first part.
 fn layout(steps: impl Iterator<Item = Step>, lead_in: u64, parts: &[u64]) -> (Vec<u64>, u64) {
     let mut lengths = parts.iter().copied();
-    let mut left = match lengths.next() {
-        Some(first) => lead_in + first,
-        None => u64::MAX,
-    };
+    let mut left = lengths.next().map_or(u64::MAX, |first| lead_in + first);
     let (mut offsets, mut end, mut longest) = (Vec::new(), 0, 0);
     for step in steps {
         if left == 0 {
@@ -146,15 +125,7 @@ fn layout(steps: impl Iterator<Item = Step>, lead_in: u64, parts: &[u64]) -> (Ve
             end = 0;
         }
         left -= 1;
-        let start = if step.action.puts() {
-            start_of(end, step.bytes)
-        } else {
-            end
-        };
-        offsets.push(start);
-        if step.action.puts() {
-            end = start + u64::from(step.bytes);
-        }
+        offsets.push(put(&mut end, &step));
         longest = end.max(longest);
     }
     (offsets, longest)
@@ -188,15 +159,12 @@ pub(super) fn parts(
 /// `unit` steps, so one unit may take more.
 fn cut(window: &Window<'_>, most: u64, unit: usize) -> Vec<u64> {
     let total = usize::try_from(len(window)).unwrap_or(usize::MAX);
-    let behind = |end: u64, step: Step| match step.action.puts() {
-        true => start_of(end, step.bytes) + u64::from(step.bytes),
-        false => end,
-    };
     let mut parts = Vec::new();
     let (mut from, mut to, mut end) = (0, 0, 0);
     while to < total {
         let next = total.min(to.saturating_add(unit.max(1)));
-        let with_it = steps(&slices(window, &(to..next))).fold(end, behind);
+        let mut with_it = end;
+        steps(&slices(window, &(to..next))).for_each(|step| _ = put(&mut with_it, &step));
         if with_it > most && from < to {
             parts.push((to - from) as u64);
             (from, end) = (to, 0);
@@ -337,13 +305,17 @@ mod tests {
         };
         let path = work.path().join("d");
         let dataset = stowplan_dataset::materialise(&spec, &path, &mut |_| ()).unwrap();
-        (work, Values::Dataset(Box::new(dataset)))
+        let values = Values {
+            generator: dataset.generator().clone(),
+            dataset: Some(dataset),
+        };
+        (work, values)
     }
 
     #[test]
     fn payloads_are_the_generators_bytes_of_the_version_large_ones_on_page_boundaries() {
         let (_work, values) = values();
-        let size = |key| u32::try_from(values.generator().size(key)).unwrap();
+        let size = |key| u32::try_from(values.generator.size(key)).unwrap();
         let steps: Vec<_> = (1..=12)
             .map(|key| overwriting(key, size(key)).encode())
             .collect();
@@ -353,12 +325,13 @@ mod tests {
             ..Workload::default()
         };
         let nothing: Window<'_> = [&[], &[]];
-        let windows = [&nothing, &window];
+        let windows = [nothing, window];
         let source = PayloadSource::Prepared;
         let written = Written::of(&workload, source, &values, windows, &[]).unwrap();
+        let written = written.unwrap();
         let all = stowplan_dataset::sequence::steps(&window);
         written.write(all, &Versions::all(9), 0, &values).unwrap();
-        let files = written.files().unwrap();
+        let files = written.files;
         let bytes = std::fs::read(files.values).unwrap();
         let offsets = std::fs::read(files.offsets).unwrap();
         let offsets = offsets.as_chunks().0.iter().map(|o| u64::from_le_bytes(*o));
@@ -367,8 +340,8 @@ mod tests {
             let length = size(key) as usize;
             let start = usize::try_from(offset).unwrap();
             let value = &bytes[start..start + length];
-            assert!(values.generator().matches(key, 9, value), "key {key}");
-            assert!(length < 8 || !values.generator().matches(key, 8, value));
+            assert!(values.generator.matches(key, 9, value), "key {key}");
+            assert!(length < 8 || !values.generator.matches(key, 8, value));
             assert!(
                 start.is_multiple_of(if length < 4096 { 64 } else { 4096 }),
                 "{key}"

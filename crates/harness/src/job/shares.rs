@@ -3,23 +3,22 @@
 use super::payloads::{Versions, Written, parts};
 use super::verify::Expected;
 use super::worker::Worker;
-use super::{BlockTask, Job, Values};
-use crate::HarnessError;
+use super::{BlockTask, Values};
 use crate::shared_file::SharedFile;
+use crate::{HarnessError, Result};
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use stowplan_dataset::sequence::{RawStep, Sequence, Step, Window, file_of, len, slices, steps};
+use stowplan_dataset::sequence::{RawStep, Sequence, Step, Window, file_of, slices, steps};
 use stowplan_model::{
     Action, FromDriver, Measured, PayloadSource, PerTransaction, Run, Settings, Share, ToDriver,
     Workload,
 };
 
 /// The steps of a block, dealt to its threads.
-pub(super) struct Shares<'v> {
+pub(super) struct Shares {
     threads: Vec<Thread>,
-    values: &'v Values,
     payloads: PayloadSource,
 }
 
@@ -34,14 +33,14 @@ struct Thread {
     /// The sequence, where it is this thread's alone.
     _file: Option<SharedFile>,
     versions: Versions,
-    written: Written,
+    written: Option<Written>,
     parts: Vec<u64>,
     latencies: Option<SharedFile>,
 }
 
 impl Thread {
     /// One that does a part of a sequence, and writes nothing yet.
-    fn of(path: &Path, first: u64, lead_in: u64, operations: u64) -> Result<Self, HarnessError> {
+    fn of(path: &Path, first: u64, lead_in: u64, operations: u64) -> Result<Self> {
         Ok(Self {
             sequence: Sequence::open(path)?,
             path: path.to_owned(),
@@ -50,38 +49,42 @@ impl Thread {
             operations,
             _file: None,
             versions: Versions::all(0),
-            written: Written::Nothing,
+            written: None,
             parts: Vec::new(),
             latencies: None,
         })
     }
 
     /// One with a sequence of its own: its lead-in and its timed steps.
-    fn dealt(lead_in: &[RawStep], timed: &[RawStep]) -> Result<Self, HarnessError> {
-        let windows: [Window<'_>; 2] = [[lead_in, &[]], [timed, &[]]];
+    fn dealt(lead_in: &[RawStep], timed: &[RawStep]) -> Result<Self> {
         let mut file = SharedFile::create()?;
         // A sequence has one step at least; this one is never done.
         let nothing = [Step::reading(1, 0).encode()];
-        let written = match windows.iter().map(len).sum::<u64>() {
+        let written = match lead_in.len() + timed.len() {
             0 => file_of(&[[&nothing, &[]]]),
-            _ => file_of(&windows),
+            _ => file_of(&[[lead_in, &[]], [timed, &[]]]),
         };
         let put = (&mut file.file()).write_all(&written);
         file.checked(put)?;
-        let (lead_in, timed) = (lead_in.len() as u64, timed.len() as u64);
-        let whole = Self::of(file.path(), 0, lead_in, timed)?;
+        let whole = Self::of(file.path(), 0, lead_in.len() as u64, timed.len() as u64)?;
         Ok(Self {
             _file: Some(file),
             ..whole
         })
     }
 
-    fn windows(&self) -> Result<[Window<'_>; 2], HarnessError> {
+    fn windows(&self) -> Result<[Window<'_>; 2]> {
         let timed = self.first.saturating_add(self.lead_in);
         Ok([
             self.sequence.window(self.first, self.lead_in)?,
             self.sequence.window(timed, self.operations)?,
         ])
+    }
+
+    /// Its steps, with those of its lead-in.
+    fn steps(&self) -> Result<impl DoubleEndedIterator<Item = Step> + '_> {
+        let [lead_in, timed] = self.windows()?;
+        Ok(steps(&lead_in).chain(steps(&timed)))
     }
 
     /// With the values of its first part written, which are of these versions.
@@ -91,47 +94,65 @@ impl Thread {
         (source, values): (PayloadSource, &Values),
         versions: Versions,
         parts: Vec<u64>,
-    ) -> Result<Self, HarnessError> {
-        let [lead_in, timed] = &self.windows()?;
-        self.written = Written::of(workload, source, values, [lead_in, timed], &parts)?;
+    ) -> Result<Self> {
+        self.written = Written::of(workload, source, values, self.windows()?, &parts)?;
         (self.versions, self.parts) = (versions, parts);
         self.write_part(0, values)?;
         Ok(self)
     }
 
     /// Writes the values of a part; with the first one those of the lead-in.
-    fn write_part(&self, number: usize, values: &Values) -> Result<(), HarnessError> {
+    fn write_part(&self, number: usize, values: &Values) -> Result<()> {
         let [lead_in, timed] = self.windows()?;
-        let before: u64 = self.parts.iter().take(number).sum();
         let index = |steps: u64| usize::try_from(steps).unwrap_or(usize::MAX);
+        let before: u64 = self.parts.iter().take(number).sum();
         let length = match (self.parts.get(number), self.parts.is_empty()) {
             (Some(length), _) => *length,
             (None, true) => self.operations,
             // The others have more parts.
             (None, false) => return Ok(()),
         };
+        let Some(written) = &self.written else {
+            return Ok(());
+        };
         let part = slices(&timed, &(index(before)..index(before + length)));
-        if number == 0 {
-            let both = steps(&lead_in).chain(steps(&part));
-            return self.written.write(both, &self.versions, 0, values);
+        match number {
+            0 => {
+                let both = steps(&lead_in).chain(steps(&part));
+                written.write(both, &self.versions, 0, values)
+            }
+            _ => {
+                let first = index(self.lead_in + before);
+                written.write(steps(&part), &self.versions, first, values)
+            }
         }
-        let first = index(self.lead_in + before);
-        self.written
-            .write(steps(&part), &self.versions, first, values)
+    }
+
+    fn told(&self) -> Share {
+        let written = self.written.as_ref();
+        Share {
+            sequence: self.path.clone(),
+            first: self.first,
+            lead_in: self.lead_in,
+            operations: self.operations,
+            payloads: written.map(|written| written.files.clone()),
+            parts: self.parts.clone(),
+            latencies: self.latencies.as_ref().map(|file| file.path().to_owned()),
+        }
     }
 }
 
-impl<'v> Shares<'v> {
+impl Shares {
     /// Those of a block: `first` and `lead_in` say where it lies in its sequence.
     pub(super) fn of(
-        job: &Job,
+        worker: &Worker<'_>,
         task: &BlockTask,
         (first, lead_in): (u64, u64),
-        values: &'v Values,
-    ) -> Result<Self, HarnessError> {
+    ) -> Result<Self> {
+        let Worker { job, values, .. } = *worker;
         let threads = usize::try_from(job.workload.threads).unwrap_or(1).max(1);
         // Data that someone brought along is visited as they like.
-        let repeats = job.workload.order.repeats() || job.paths.dataset.is_none();
+        let repeats = job.workload.order.repeats() || values.dataset.is_none();
         let whole = Thread::of(&task.sequence, first, lead_in, task.operations)?;
         let dealt = if threads == 1 {
             vec![whole]
@@ -143,43 +164,19 @@ impl<'v> Shares<'v> {
                 .collect::<Result<_, _>>()?
         };
         let shares = (0u32..).zip(dealt).map(|(number, thread)| {
-            let [lead_in, timed] = thread.windows()?;
-            let parts = parts(job, task.payloads, &timed, threads);
-            let all = steps(&lead_in).chain(steps(&timed));
-            let versions = Versions::new(task.version, number, repeats, all);
+            let parts = parts(job, task.payloads, &thread.windows()?[1], threads);
+            let versions = Versions::new(task.version, number, repeats, thread.steps()?);
             let payloads = (task.payloads, values);
-            let mut thread = thread.writing(&job.workload, payloads, versions, parts)?;
-            if task.latencies {
-                thread.latencies = Some(SharedFile::create()?);
-            }
-            Ok(thread)
+            let thread = thread.writing(&job.workload, payloads, versions, parts)?;
+            let latencies = task.latencies.then(SharedFile::create).transpose()?;
+            Ok(Thread {
+                latencies,
+                ..thread
+            })
         });
         Ok(Self {
-            threads: shares.collect::<Result<_, HarnessError>>()?,
-            values,
+            threads: shares.collect::<Result<_>>()?,
             payloads: task.payloads,
-        })
-    }
-
-    /// The block as the driver is told of it.
-    fn task(&self, workload: &Workload, worker: &Worker, counting: bool) -> ToDriver {
-        let share = |thread: &Thread| Share {
-            sequence: thread.path.clone(),
-            first: thread.first,
-            lead_in: thread.lead_in,
-            operations: thread.operations,
-            payloads: thread.written.files(),
-            parts: thread.parts.clone(),
-            latencies: thread.latencies.as_ref().map(|file| file.path().to_owned()),
-        };
-        let largest = self.values.dataset().filter(|_| workload.scans());
-        ToDriver::Run(Run {
-            at: worker.at.clone(),
-            workload: workload.clone(),
-            threads: self.threads.iter().map(share).collect(),
-            payloads: self.payloads,
-            largest: largest.map_or(0, |dataset| dataset.largest() as u64),
-            counting,
         })
     }
 
@@ -187,17 +184,27 @@ impl<'v> Shares<'v> {
     pub(super) fn ready(
         &self,
         workload: &Workload,
-        worker: &mut Worker,
+        worker: &mut Worker<'_>,
         counting: bool,
-    ) -> Result<Settings, HarnessError> {
-        let task = self.task(workload, worker, counting);
-        worker.ready(&task)
+    ) -> Result<Settings> {
+        let largest = worker.values.dataset.as_ref().filter(|_| workload.scans());
+        worker.ready(&ToDriver::Run(Run {
+            at: worker.at.clone(),
+            workload: workload.clone(),
+            threads: self.threads.iter().map(Thread::told).collect(),
+            payloads: self.payloads,
+            largest: largest.map_or(0, |dataset| dataset.largest() as u64),
+            counting,
+        }))
     }
 
     /// Has it do the block, part by part; with how long that was waited for, without the values of parts.
-    pub(super) fn go(&self, worker: &mut Worker) -> Result<(Measured, Duration), HarnessError> {
+    pub(super) fn go(&self, worker: &mut Worker<'_>) -> Result<(Measured, Duration)> {
         let mut waited = Duration::ZERO;
-        let limits = worker.patience.silent(self.steps_to_do());
+        let steps = self.threads.iter();
+        let steps = steps.map(|thread| thread.lead_in.saturating_add(thread.operations));
+        let steps = steps.fold(0, u64::saturating_add);
+        let limits = worker.process.patience.silent(steps);
         let parts = self.threads.iter().map(|thread| thread.parts.len());
         let parts = parts.max().unwrap_or(0).max(1);
         for part in 1..=parts {
@@ -208,18 +215,12 @@ impl<'v> Shares<'v> {
                 FromDriver::Measured(measured) if part == parts => return Ok((measured, waited)),
                 FromDriver::Part if part < parts => {
                     let mut threads = self.threads.iter();
-                    threads.try_for_each(|thread| thread.write_part(part, self.values))?;
+                    threads.try_for_each(|thread| thread.write_part(part, worker.values))?;
                 }
                 other => return Err(worker.process.unexpected(&other)),
             }
         }
         Err(HarnessError::invalid("a block has one part at least"))
-    }
-
-    fn steps_to_do(&self) -> u64 {
-        let steps = self.threads.iter();
-        let steps = steps.map(|thread| thread.lead_in.saturating_add(thread.operations));
-        steps.fold(0, u64::saturating_add)
     }
 
     /// The share of the timed operations among those that are done between `go` and the answer: of
@@ -235,55 +236,48 @@ impl<'v> Shares<'v> {
     }
 
     /// The timed steps of all threads, one after the other.
-    pub(super) fn timed(&self) -> Result<Vec<Window<'_>>, HarnessError> {
+    pub(super) fn timed(&self) -> Result<Vec<Window<'_>>> {
         let windows = self.threads.iter().map(|thread| Ok(thread.windows()?[1]));
         windows.collect()
     }
 
     /// What each thread wrote of its latencies, with its timed steps.
-    pub(super) fn latencies(&self) -> Result<Vec<(Vec<u8>, Window<'_>)>, HarnessError> {
-        let mut all = Vec::new();
-        for thread in &self.threads {
-            let Some(file) = &thread.latencies else {
-                continue;
-            };
-            let bytes = std::fs::read(file.path());
-            let bytes = bytes.map_err(HarnessError::io("read", file.path()))?;
-            all.push((bytes, thread.windows()?[1]));
-        }
-        Ok(all)
+    pub(super) fn latencies(&self) -> impl Iterator<Item = Result<(Vec<u8>, Window<'_>)>> {
+        self.threads.iter().filter_map(|thread| {
+            let file = thread.latencies.as_ref()?.path();
+            let bytes = std::fs::read(file).map_err(HarnessError::io("read", file));
+            Some(bytes.and_then(|bytes| Ok((bytes, thread.windows()?[1]))))
+        })
     }
 
     /// What must be in the store afterwards of the values that the steps changed.
-    pub(super) fn expected(&self) -> Result<Expected, HarnessError> {
+    pub(super) fn expected(&self) -> Result<Expected> {
         let mut expected = Expected::default();
         for thread in &self.threads {
-            let [lead_in, timed] = thread.windows()?;
-            expected.add(steps(&lead_in).chain(steps(&timed)), &thread.versions);
+            expected.add(thread.steps()?, &thread.versions);
         }
         Ok(expected)
     }
 }
 
-/// Has a worker give values another version, untimed, in one transaction.
-pub(super) fn replace(
-    workload: &Workload,
-    values: &Values,
-    steps: &[Step],
-    version: u32,
-    worker: &mut Worker,
-) -> Result<(), HarnessError> {
-    let raw: Vec<RawStep> = steps.iter().map(|step| step.encode()).collect();
-    let (payloads, versions) = ((PayloadSource::Prepared, values), Versions::all(version));
-    let thread = Thread::dealt(&[], &raw)?;
-    let thread = thread.writing(workload, payloads, versions, Vec::new())?;
-    let shares = Shares {
-        threads: vec![thread],
-        values,
-        payloads: PayloadSource::Prepared,
-    };
-    shares.ready(workload, worker, false)?;
-    shares.go(worker).map(|_| ())
+impl Worker<'_> {
+    /// Has it give values another version, untimed, in one transaction.
+    pub(super) fn replace(
+        &mut self,
+        workload: &Workload,
+        steps: &[RawStep],
+        version: u32,
+    ) -> Result<()> {
+        let payloads = PayloadSource::Prepared;
+        let (source, versions) = ((payloads, self.values), Versions::all(version));
+        let thread = Thread::dealt(&[], steps)?.writing(workload, source, versions, Vec::new())?;
+        let shares = Shares {
+            threads: vec![thread],
+            payloads,
+        };
+        shares.ready(workload, self, false)?;
+        shares.go(self).map(|_| ())
+    }
 }
 
 /// Deals the steps of a window to so many threads: transaction by transaction, each to the thread
@@ -305,7 +299,8 @@ fn deal(window: &Window<'_>, workload: &Workload, threads: usize) -> Vec<Vec<Raw
     let raws = window.iter().copied().flatten();
     for (index, (raw, step)) in (0u64..).zip(raws.zip(steps(window))) {
         if index % group == 0 {
-            next = fewest(&shares);
+            let fewest = (0..shares.len()).min_by_key(|thread| shares[*thread].len());
+            next = fewest.unwrap_or(0);
         }
         let thread = if changed.contains(&step.key) {
             *owners.entry(step.key).or_insert(next)
@@ -315,13 +310,6 @@ fn deal(window: &Window<'_>, workload: &Workload, threads: usize) -> Vec<Vec<Raw
         shares[thread].push(*raw);
     }
     shares
-}
-
-fn fewest(shares: &[Vec<RawStep>]) -> usize {
-    let numbered = shares.iter().map(Vec::len).enumerate();
-    numbered
-        .min_by_key(|(_, length)| *length)
-        .map_or(0, |(thread, _)| thread)
 }
 
 #[cfg(test)]

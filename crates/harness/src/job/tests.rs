@@ -48,7 +48,7 @@ enum Answer {
 }
 
 /// What came of a job.
-fn answered(job: &Job) -> Result<Answer, HarnessError> {
+fn answered(job: &Job) -> Result<Answer> {
     let progress = &mut |_, _| ();
     Ok(match &job.task {
         Task::Measure(task) => Answer::Measured(Box::new(job.measure(task)?.0)),

@@ -2,11 +2,12 @@
 //! can be true is seen by what its parent knows without a clock in it. A driver that is wrong by less is not found out
 //! here; `drivers check` compares more closely.
 
-use crate::HarnessError;
+use crate::{HarnessError, Result};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 use stowplan_model::{Action, format_bytes};
 
@@ -88,20 +89,17 @@ fn with_slack(ns: u64) -> u64 {
     ns.saturating_add(ns / 100).saturating_add(SLACK_NS)
 }
 
-/// Histograms of latencies.
+/// Histograms of latencies: of all, and of a mix by what the operations did.
 pub(super) struct Latencies {
-    all: Histogram<u64>,
-    /// Of a mix, by what the operations did.
-    of: Option<BTreeMap<Action, Histogram<u64>>>,
+    of: BTreeMap<Option<Action>, Histogram<u64>>,
+    mix: bool,
 }
 
 impl Latencies {
     /// None yet; those of a mix are told apart.
-    pub(super) fn new(mix: bool) -> Result<Self, HarnessError> {
-        Ok(Self {
-            all: new_histogram()?,
-            of: mix.then(BTreeMap::new),
-        })
+    pub(super) fn new(mix: bool) -> Result<Self> {
+        let of = BTreeMap::from([(None, new_histogram()?)]);
+        Ok(Self { of, mix })
     }
 
     /// Adds those of one thread, in the order of its operations.
@@ -109,20 +107,15 @@ impl Latencies {
         &mut self,
         bytes: &[u8],
         mut actions: impl Iterator<Item = Action>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         for latency in bytes.as_chunks().0 {
-            let ns = u64::from(u32::from_le_bytes(*latency));
-            self.all.saturating_record(ns);
-            let Some((of, action)) = self.of.as_mut().zip(actions.next()) else {
-                continue;
-            };
-            match of.get_mut(&action) {
-                Some(histogram) => histogram.saturating_record(ns),
-                None => {
-                    let mut histogram = new_histogram()?;
-                    histogram.saturating_record(ns);
-                    of.insert(action, histogram);
-                }
+            let action = actions.next().filter(|_| self.mix);
+            for whose in std::iter::once(None).chain(action.map(Some)) {
+                let histogram = match self.of.entry(whose) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(room) => room.insert(new_histogram()?),
+                };
+                histogram.saturating_record(u32::from_le_bytes(*latency).into());
             }
         }
         Ok(())
@@ -130,27 +123,31 @@ impl Latencies {
 
     /// How many there are.
     pub(super) fn count(&self) -> u64 {
-        self.all.len()
+        self.of.get(&None).map_or(0, Histogram::len)
     }
 
     /// The histogram of all as text, and those of a mix's actions.
-    pub(super) fn texts(&self) -> Result<(String, BTreeMap<Action, String>), HarnessError> {
-        let of = self.of.iter().flatten();
-        let texts = of
-            .map(|(action, histogram)| Ok((*action, serialise(histogram)?)))
-            .collect::<Result<_, HarnessError>>()?;
-        Ok((serialise(&self.all)?, texts))
+    pub(super) fn texts(&self) -> Result<(String, BTreeMap<Action, String>)> {
+        let mut texts = (String::new(), BTreeMap::new());
+        for (whose, histogram) in &self.of {
+            let text = serialise(histogram)?;
+            match whose {
+                None => texts.0 = text,
+                Some(action) => _ = texts.1.insert(*action, text),
+            }
+        }
+        Ok(texts)
     }
 }
 
 /// A histogram from 1 ns to one minute with three digits.
-fn new_histogram() -> Result<Histogram<u64>, HarnessError> {
+fn new_histogram() -> Result<Histogram<u64>> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3)
         .map_err(|error| HarnessError::invalid(format!("cannot make a histogram: {error}")))
 }
 
 /// The histogram as text: HDR V2 in base64.
-fn serialise(histogram: &Histogram<u64>) -> Result<String, HarnessError> {
+fn serialise(histogram: &Histogram<u64>) -> Result<String> {
     let mut bytes = Vec::new();
     V2Serializer::new()
         .serialize(histogram, &mut bytes)

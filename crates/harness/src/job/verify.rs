@@ -3,8 +3,8 @@
 
 use super::payloads::{Versions, overwrites};
 use super::worker::Worker;
-use super::{Extent, Job, Values, no_dataset};
-use crate::HarnessError;
+use super::{Extent, Values};
+use crate::{Progress, Result};
 use std::collections::BTreeMap;
 use stowplan_dataset::sequence::Step;
 use stowplan_dataset::versions;
@@ -13,130 +13,110 @@ use stowplan_model::{Action, Delivery, Verification};
 /// What a value must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Expectation {
-    pub(super) key: u64,
+    key: u64,
     /// Its size.
-    pub(super) bytes: u32,
+    bytes: u32,
     /// The versions that it may have: each thread's last one. None: it was deleted.
-    pub(super) versions: Vec<u32>,
+    versions: Vec<u32>,
 }
 
-/// Values that are compared of a sample.
-const SAMPLED: u64 = 1_000;
+/// Values that are compared of a sample, at equal distances.
+const SAMPLED: usize = 1_000;
 
-/// Reads values once, untimed, and compares them.
-pub(super) fn verify(
-    job: &Job,
-    extent: Extent,
-    worker: &mut Worker,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<Verification, HarnessError> {
-    let values = job.values()?;
-    let dataset = values.dataset().ok_or_else(no_dataset)?;
-    let count = dataset.count();
-    let versions = match &job.paths.versions {
-        Some(versions) if job.persistent => versions::read(versions, count)?,
-        _ => vec![0; usize::try_from(count).unwrap_or(usize::MAX)],
-    };
-    if !job.persistent {
-        worker.create()?;
-        worker.load(dataset, &mut |_, _| ())?;
+/// Which one of so many values is compared.
+fn every(extent: Extent, values: usize) -> usize {
+    match extent {
+        Extent::All => 1,
+        Extent::Sample => (values / SAMPLED).max(1),
     }
-    // As the workload reads values; what it does otherwise says nothing about reading them.
-    let delivery = match job.workload.pattern().contains(&Action::Read) {
-        true => job.workload.delivery,
-        false => Delivery::Copy,
-    };
-    let keys = (1..=count)
-        .zip(&versions)
-        .map(|(key, version)| Expectation {
+}
+
+impl Worker<'_> {
+    /// Reads values once, untimed, and compares them.
+    pub(super) fn verify(
+        &mut self,
+        extent: Extent,
+        progress: Progress<'_>,
+    ) -> Result<Verification> {
+        let (job, dataset) = (self.job, self.values.whole()?);
+        let count = dataset.count();
+        let versions = match &job.paths.versions {
+            Some(versions) if job.persistent => versions::read(versions, count)?,
+            _ => vec![0; usize::try_from(count).unwrap_or(usize::MAX)],
+        };
+        if !job.persistent {
+            self.load(dataset, &mut |_, _| ())?;
+        }
+        // As the workload reads values; what it does otherwise says nothing about reading them.
+        let delivery = match job.workload.pattern().contains(&Action::Read) {
+            true => job.workload.delivery,
+            false => Delivery::Copy,
+        };
+        let every = every(extent, versions.len());
+        let keys = (1..=count).zip(versions).step_by(every);
+        let keys = keys.map(|(key, version)| Expectation {
             key,
             bytes: u32::try_from(dataset.size(key)).unwrap_or(u32::MAX),
-            versions: vec![*version],
+            versions: vec![version],
         });
-    let every = match extent {
-        Extent::All => 1,
-        Extent::Sample => usize::try_from(count / SAMPLED)
-            .unwrap_or(usize::MAX)
-            .max(1),
-    };
-    let keys: Vec<Expectation> = keys.step_by(every).collect();
-    let keys: Vec<&Expectation> = keys.iter().collect();
-    check(&keys, &values, worker, delivery, &mut |done| {
-        progress(done, keys.len() as u64);
-    })?;
-    Ok(Verification {
-        cell: job.cell.clone(),
-        values: keys.len() as u64,
-        bytes: keys.iter().map(|key| u64::from(key.bytes)).sum(),
-        overwritten: keys.iter().filter(|key| key.versions[..] != [0]).count() as u64,
-    })
-}
+        let keys: Vec<Expectation> = keys.collect();
+        let values = keys.len() as u64;
+        let told = &mut |done| progress(done, values);
+        self.check(&Vec::from_iter(&keys), delivery, told)?;
+        Ok(Verification {
+            cell: job.cell.clone(),
+            values,
+            bytes: keys.iter().map(|key| u64::from(key.bytes)).sum(),
+            overwritten: keys.iter().filter(|key| key.versions[..] != [0]).count() as u64,
+        })
+    }
 
-/// Compares values, and says which version each has; nothing for those that must be gone.
-pub(super) fn check(
-    expected: &[&Expectation],
-    values: &Values,
-    worker: &mut Worker,
-    delivery: Delivery,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Vec<Option<u32>>, HarnessError> {
-    let keys: Vec<(u64, u32)> = expected.iter().map(|e| (e.key, e.bytes)).collect();
-    let mut found = Vec::with_capacity(expected.len());
-    let mut wrong = None;
-    worker.values(
-        &keys,
-        delivery,
-        progress,
-        &mut |index, value| match version_of(expected[index], value, values) {
-            Ok(version) => found.push(version),
-            Err(detail) => {
+    /// Compares values, and says which version each has; nothing for those that must be gone.
+    fn check(
+        &mut self,
+        expected: &[&Expectation],
+        delivery: Delivery,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Vec<Option<u32>>> {
+        let keys: Vec<(u64, u32)> = expected.iter().map(|e| (e.key, e.bytes)).collect();
+        let mut found = Vec::with_capacity(expected.len());
+        let (values, mut wrong) = (self.values, None);
+        self.show(&keys, delivery, progress, &mut |index, value| {
+            let version = expected[index].version_of(value, values);
+            found.push(version.unwrap_or_else(|detail| {
                 wrong.get_or_insert((expected[index].key, detail));
-                found.push(None);
-            }
-        },
-    )?;
-    match wrong {
-        None => Ok(found),
-        Some((key, detail)) => {
-            let store = worker.at.store.kind.clone();
-            Err(worker
-                .process
-                .failed(&format!("{store}: value {key} is damaged: {detail}")))
+                None
+            }));
+        })?;
+        match wrong {
+            None => Ok(found),
+            Some((key, detail)) => Err(self.wrong(&format!("value {key} is damaged: {detail}"))),
         }
     }
 }
 
-/// Which of the versions that it may have a value has, or what is wrong with it.
-fn version_of(
-    expected: &Expectation,
-    value: Option<&[u8]>,
-    values: &Values,
-) -> Result<Option<u32>, String> {
-    let Expectation {
-        key,
-        bytes,
-        versions,
-    } = expected;
-    let value = match (value, versions.is_empty()) {
-        (None, true) => return Ok(None),
-        (Some(_), true) => return Err("it was deleted and is still there".to_owned()),
-        (None, false) => return Err("it is missing".to_owned()),
-        (Some(value), false) => value,
-    };
-    if value.len() != *bytes as usize {
-        return Err(format!("it has {} bytes instead of {bytes}", value.len()));
+impl Expectation {
+    /// Which of the versions that it may have a value has, or what is wrong with it.
+    fn version_of(&self, value: Option<&[u8]>, values: &Values) -> Result<Option<u32>, String> {
+        let value = match (value, self.versions.is_empty()) {
+            (None, true) => return Ok(None),
+            (Some(_), true) => return Err("it was deleted and is still there".to_owned()),
+            (None, false) => return Err("it is missing".to_owned()),
+            (Some(value), false) => value,
+        };
+        if value.len() != self.bytes as usize {
+            let (length, bytes) = (value.len(), self.bytes);
+            return Err(format!("it has {length} bytes instead of {bytes}"));
+        }
+        let mut known = self.versions.iter().copied();
+        let version = known.find(|version| values.right(self.key, *version, value));
+        version.map(Some).ok_or_else(|| {
+            let versions: Vec<String> = self.versions.iter().map(u32::to_string).collect();
+            let versions = versions.join(" or ");
+            format!("its bytes are not those of version {versions}")
+        })
     }
-    let mut known = versions.iter().copied();
-    let version = known.find(|version| values.right(*key, *version, value));
-    version.map(Some).ok_or_else(|| {
-        let versions: Vec<String> = versions.iter().map(u32::to_string).collect();
-        let versions = versions.join(" or ");
-        format!("its bytes are not those of version {versions}")
-    })
 }
-
-/// Keys that are compared after a block, at equal distances; all in the first round.
-const CHECKED: usize = 1_000;
 
 /// What must have become of the values that some steps changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -176,44 +156,26 @@ impl Expected {
         }
     }
 
-    /// Compares what a store holds with it: each key, or a sample of them.
-    pub(super) fn check(
-        &self,
-        values: &Values,
-        worker: &mut Worker,
-        all: bool,
-    ) -> Result<(), HarnessError> {
-        let every = if all {
-            1
-        } else {
-            (self.0.len() / CHECKED).max(1)
-        };
-        let some: Vec<&Expectation> = self.0.values().step_by(every).collect();
-        check(&some, values, worker, Delivery::Copy, &mut |_| ()).map(|_| ())
+    /// Compares what a store holds with it.
+    pub(super) fn check(&self, worker: &mut Worker<'_>, extent: Extent) -> Result<()> {
+        let some = self.0.values().step_by(every(extent, self.0.len()));
+        let some = Vec::from_iter(some);
+        worker.check(&some, Delivery::Copy, &mut |_| ()).map(|_| ())
     }
 
     /// The keys that are there with their versions; where several threads may have had the last word,
     /// the store is asked which version a value has.
-    pub(super) fn versions(
-        &self,
-        values: &Values,
-        worker: &mut Worker,
-    ) -> Result<Vec<(u64, u32)>, HarnessError> {
+    pub(super) fn versions(&self, worker: &mut Worker<'_>) -> Result<Vec<(u64, u32)>> {
         let disputed = self.0.values().filter(|value| value.versions.len() > 1);
-        let disputed: Vec<&Expectation> = disputed.collect();
-        let found = match disputed.is_empty() {
-            true => Vec::new(),
-            false => check(&disputed, values, worker, Delivery::Copy, &mut |_| ())?,
-        };
-        let single = self
-            .0
-            .values()
-            .filter_map(|value| match value.versions[..] {
-                [version] => Some((value.key, version)),
-                _ => None,
-            });
-        let disputed = disputed.iter().zip(found);
-        let won = disputed.filter_map(|(value, version)| Some((value.key, version?)));
+        let disputed = Vec::from_iter(disputed);
+        let found = worker.check(&disputed, Delivery::Copy, &mut |_| ())?;
+        let won = disputed.iter().zip(found);
+        let won = won.filter_map(|(value, version)| Some((value.key, version?)));
+        let single = self.0.values();
+        let single = single.filter_map(|value| match value.versions[..] {
+            [version] => Some((value.key, version)),
+            _ => None,
+        });
         Ok(single.chain(won).collect())
     }
 }

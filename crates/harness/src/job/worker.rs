@@ -1,12 +1,12 @@
 //! A worker that serves one store: its tasks, one by one.
 
-use super::outside::storage_write_bytes;
-use crate::interrupt::Interrupt;
+use super::outside::io;
+use super::{Job, Values};
 use crate::shared_file::SharedFile;
-use crate::worker_process::{Limits, Patience, WorkerCommand, WorkerProcess};
-use crate::{HarnessError, disk};
+use crate::worker_process::{Limits, WorkerCommand, WorkerProcess};
+use crate::{HarnessError, Progress, Result, disk};
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use stowplan_dataset::{Dataset, room};
 use stowplan_model::{
@@ -22,11 +22,12 @@ const DUMPED_VALUES: usize = 20_000;
 /// Is shown values in their order, by position; nothing of one that is missing.
 type Show<'s> = &'s mut dyn FnMut(usize, Option<&[u8]>);
 
-/// A worker, and what it is told of.
-pub(super) struct Worker {
+/// A worker that does something for a job, at one place.
+pub(super) struct Worker<'j> {
+    pub(super) job: &'j Job,
+    pub(super) values: &'j Values,
     pub(super) process: WorkerProcess,
     pub(super) at: At,
-    pub(super) patience: Patience,
     /// The process by which the run has started its server, if it has.
     pub(super) server: Option<u32>,
     /// What was dumped last.
@@ -41,120 +42,106 @@ pub(super) struct Drain {
     pub(super) write_bytes: Option<u64>,
 }
 
-impl Worker {
+impl<'j> Worker<'j> {
     pub(super) fn start(
+        job: &'j Job,
+        values: &'j Values,
+        place: &Path,
         command: &WorkerCommand,
-        interrupt: &Interrupt,
-        at: At,
-    ) -> Result<Self, HarnessError> {
+    ) -> Result<Self> {
+        let at = At {
+            store: job.store.clone(),
+            place: place.to_owned(),
+        };
         Ok(Self {
-            process: WorkerProcess::start(command, interrupt)?,
+            process: WorkerProcess::start(command, &job.interrupt)?,
             server: command.environment.process_of(&at.store),
+            job,
+            values,
             at,
-            patience: command.patience,
             dumped: Vec::new(),
         })
     }
 
-    pub(super) fn create(&mut self) -> Result<(), HarnessError> {
-        let task = ToDriver::Create(self.at.clone());
-        self.process
-            .done(&task, self.patience.ready(), &mut |_, _| ())
+    /// Has it do what names nothing but the store.
+    pub(super) fn does(&mut self, task: fn(At) -> ToDriver) -> Result<()> {
+        let limits = self.process.patience.ready();
+        let task = task(self.at.clone());
+        self.process.done(&task, limits, &mut |_, _| ())
     }
 
-    /// Has it remove what lies elsewhere of the stores that were made below the place.
-    pub(super) fn remove_below(&mut self) -> Result<(), HarnessError> {
-        let task = ToDriver::Remove(self.at.clone());
-        self.process
-            .done(&task, self.patience.ready(), &mut |_, _| ())
-    }
-
-    /// Has it load all of a dataset.
-    pub(super) fn load(
-        &mut self,
-        dataset: &Dataset,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), HarnessError> {
+    /// Has it make the store, and load all of a dataset.
+    pub(super) fn load(&mut self, dataset: &Dataset, progress: Progress<'_>) -> Result<()> {
+        self.does(ToDriver::Create)?;
         let task = ToDriver::Load(Load {
             at: self.at.clone(),
             dataset: dataset.directory().to_owned(),
             first: 1,
             count: dataset.count(),
         });
-        let limits = self.patience.telling(dataset.count());
+        let limits = self.process.patience.telling(dataset.count());
         self.process.done(&task, limits, progress)
     }
 
     /// Has it make a block ready; returns the settings that the engine reports.
-    pub(super) fn ready(&mut self, run: &ToDriver) -> Result<Settings, HarnessError> {
-        match self
-            .process
-            .ask(run, self.patience.ready(), &mut |_, _| ())?
-        {
+    pub(super) fn ready(&mut self, run: &ToDriver) -> Result<Settings> {
+        let limits = self.process.patience.ready();
+        match self.process.ask(run, limits)? {
             FromDriver::Ready { effective } => Ok(without_secrets(effective, &self.at.store)),
             other => Err(self.process.unexpected(&other)),
         }
     }
 
     /// Has it do the block, or a part of it.
-    pub(super) fn go(&mut self, limits: Limits) -> Result<FromDriver, HarnessError> {
-        self.process.ask(&ToDriver::Go, limits, &mut |_, _| ())
+    pub(super) fn go(&mut self, limits: Limits) -> Result<FromDriver> {
+        self.process.ask(&ToDriver::Go, limits)
     }
 
     /// Has it bring what was written to rest and close the store, and then the disk have all of it
     /// (R10). Nothing is read or checked before: what an engine writes meanwhile would be counted
     /// nowhere.
-    pub(super) fn rest(&mut self, checkpoint: bool) -> Result<Drain, HarnessError> {
+    pub(super) fn rest(&mut self, checkpoint: bool) -> Result<Drain> {
         let id = self.process.id();
-        let before = storage_write_bytes(id);
+        let before = io(id);
         let began = Instant::now();
+        let limits = self.process.patience.telling(0);
         let task = ToDriver::Rest(Rest { checkpoint });
-        let limits = self.patience.telling(0);
         // The drain ends with the last activity, not when it is clear that none follows.
-        let watched_ns = match self.process.ask(&task, limits, &mut |_, _| ())? {
+        let watched_ns = match self.process.ask(&task, limits)? {
             FromDriver::Done => 0,
             FromDriver::AtRest { watched_ns } => watched_ns,
             other => return Err(self.process.unexpected(&other)),
         };
-        let after = storage_write_bytes(id);
+        let after = io(id);
         if self.at.place.is_dir() {
             room::sync_filesystem(&self.at.place)?;
         }
+        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let written = before.zip(after);
         Ok(Drain {
-            ns: u64::try_from(began.elapsed().as_nanos())
-                .unwrap_or(u64::MAX)
-                .saturating_sub(watched_ns),
-            write_bytes: before.zip(after).map(|(a, b)| b.saturating_sub(a)),
+            ns: took.saturating_sub(watched_ns),
+            write_bytes: written.map(|(before, after)| after.since(&before).storage_write_bytes),
         })
     }
 
     /// Asks it what lies where.
-    pub(super) fn inspect(
-        &mut self,
-        keys: Option<&SharedFile>,
-        want: Vec<Want>,
-    ) -> Result<Inspected, HarnessError> {
+    pub(super) fn inspect(&mut self, keys: Option<&SharedFile>, want: Want) -> Result<Inspected> {
+        let limits = self.process.patience.telling(0);
         let task = ToDriver::Inspect(Inspect {
             at: self.at.clone(),
             keys: keys.map(|keys| keys.path().to_owned()),
-            want,
+            want: vec![want],
         });
-        match self
-            .process
-            .ask(&task, self.patience.telling(0), &mut |_, _| ())?
-        {
+        match self.process.ask(&task, limits)? {
             FromDriver::Inspected(found) => Ok(found),
             other => Err(self.process.unexpected(&other)),
         }
     }
 
     /// The files that hold the data of keys: those that the driver names, or all below the place.
-    pub(super) fn files(
-        &mut self,
-        keys: impl Iterator<Item = u64>,
-    ) -> Result<Vec<PathBuf>, HarnessError> {
+    pub(super) fn files(&mut self, keys: impl Iterator<Item = u64>) -> Result<Vec<PathBuf>> {
         let keys = SharedFile::of_numbers(keys)?;
-        match self.inspect(Some(&keys), vec![Want::Files])?.files {
+        match self.inspect(Some(&keys), Want::Files)?.files {
             Some(files) => Ok(files),
             None => Ok(disk::below(&self.at.place)?.1),
         }
@@ -162,13 +149,13 @@ impl Worker {
 
     /// Shows the values of keys, in their order; nothing of those that are missing. `keys` come with
     /// the bytes that their values are thought to have.
-    pub(super) fn values(
+    pub(super) fn show(
         &mut self,
         keys: &[(u64, u32)],
         delivery: Delivery,
         progress: &mut dyn FnMut(u64),
         show: Show<'_>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         let mut from = 0;
         while from < keys.len() {
             let mut bytes = 0;
@@ -176,12 +163,8 @@ impl Worker {
                 bytes += u64::from(*size);
                 bytes <= DUMPED_BYTES
             };
-            let count = keys[from..]
-                .iter()
-                .take(DUMPED_VALUES)
-                .take_while(fits)
-                .count();
-            let to = from + count.max(1);
+            let rest = keys[from..].iter().take(DUMPED_VALUES);
+            let to = from + rest.take_while(fits).count().max(1);
             self.dump(&keys[from..to], delivery, &mut |index, value| {
                 show(from + index, value);
             })?;
@@ -191,14 +174,8 @@ impl Worker {
         Ok(())
     }
 
-    fn dump(
-        &mut self,
-        keys: &[(u64, u32)],
-        delivery: Delivery,
-        show: Show<'_>,
-    ) -> Result<(), HarnessError> {
-        let numbers = keys.iter().map(|(key, _)| *key);
-        let asked = SharedFile::of_numbers(numbers)?;
+    fn dump(&mut self, keys: &[(u64, u32)], delivery: Delivery, show: Show<'_>) -> Result<()> {
+        let asked = SharedFile::of_numbers(keys.iter().map(|(key, _)| *key))?;
         let to = SharedFile::create()?;
         let task = ToDriver::Dump(Dump {
             at: self.at.clone(),
@@ -206,7 +183,7 @@ impl Worker {
             to: to.path().to_owned(),
             delivery,
         });
-        let limits = self.patience.telling(keys.len() as u64);
+        let limits = self.process.patience.telling(keys.len() as u64);
         self.process.done(&task, limits, &mut |_, _| ())?;
         // Not mapped: what the driver still has open it could cut.
         self.dumped.clear();
@@ -221,6 +198,12 @@ impl Worker {
             show(index, value);
         }
         Ok(())
+    }
+
+    /// A failure of the store, which is named in it.
+    pub(super) fn wrong(&mut self, why: &str) -> HarnessError {
+        self.process
+            .failed(&format!("{}: {why}", self.at.store.kind))
     }
 }
 

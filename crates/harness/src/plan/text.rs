@@ -5,54 +5,61 @@ use super::{
 };
 use crate::drivers::Drivers;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_model::{Cell, Comparison, PerTransaction, Plan, Role, Statistic, format_bytes};
+use stowplan_model::{
+    Cell, Comparison, PerTransaction, Plan, Role, Statistic, Study, format_bytes,
+};
 
 /// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
 /// allow; `keep` as for [`needs`]. Of stores whose driver failed when `drivers` asked it, nothing is known
 /// but that.
 #[must_use]
 pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> String {
-    let study = &plan.study;
-    let title = format!(
-        "{} (study '{}', scale '{}')",
-        study.title, study.name, plan.scale
-    );
-    let mut text = paragraph("", &title, 2, width);
+    // Specs begin behind the longest name, unless that is a very long one.
+    let names = plan.cells().map(|cell| name_with_role(cell).len());
+    let column = 4 + names.max().unwrap_or(0).min(32).min(width / 2);
+    let mut page = Page {
+        text: String::new(),
+        width,
+        column,
+    };
+    let Study { title, name, .. } = &plan.study;
+    let title = format!("{title} (study '{name}', scale '{}')", plan.scale);
+    page.add("", &title, 2);
     for (name, spec) in &plan.datasets {
         let dataset = format!(
             "dataset {name}: {} values, {}, {}, seed {}",
             spec.count, spec.size, spec.content, spec.seed
         );
-        text += &paragraph("", &dataset, 2, width);
+        page.add("", &dataset, 2);
     }
-    let column = name_column(plan, width);
     let left_out = left_out_cells(plan);
     let measured: BTreeSet<&str> = plan.cells().map(|cell| cell.label.as_str()).collect();
     // Of one that is measured elsewhere, the machine has what it takes.
     let lacks =
         |label: &str, reason: &str| left_out.contains_key(reason) && !measured.contains(label);
     for comparison in &plan.comparisons {
-        text.push('\n');
-        text += &describe_comparison(comparison, column, width, drivers);
-        let alone = std::slice::from_ref(comparison);
-        text += &not_applicable("  ", alone, |label, reason| !lacks(label, reason), width);
+        page.text.push('\n');
+        page.comparison(comparison, drivers);
+        let reasons = reasons([comparison], |label, reason| !lacks(label, reason));
+        page.not_applicable("  ", &reasons);
     }
     for spec in left_to_root(plan) {
         let line = format!("{}: {} (not measured: {ROOT_ONLY})", spec.id, spec.title);
-        text.push('\n');
-        text += &paragraph("", &line, 4, width);
+        page.text.push('\n');
+        page.add("", &line, 4);
     }
     // What the machine lacks is the same for each comparison: said once, for all of them.
-    let lacking = not_applicable("", &plan.comparisons, lacks, width);
+    let lacking = reasons(&plan.comparisons, lacks);
     if !lacking.is_empty() {
-        text.push('\n');
-        text += &lacking;
+        page.text.push('\n');
+        page.not_applicable("", &lacking);
     }
-    text.push('\n');
-    text += &describe_parts(plan)
-        .map(|line| paragraph("", &line, 2, width))
-        .unwrap_or_default();
-    text + &paragraph("", &describe_needs(&needs(plan, keep)), 2, width)
+    page.text.push('\n');
+    if let Some(parts) = describe_parts(plan) {
+        page.add("", &parts, 2);
+    }
+    page.add("", &describe_needs(&needs(plan, keep)), 2);
+    page.text
 }
 
 /// How many cells there are only because a cost is taken apart.
@@ -70,74 +77,71 @@ fn describe_parts(plan: &Plan) -> Option<String> {
     })
 }
 
-/// In which column the specs begin: behind the longest name, unless that is a very long one.
-fn name_column(plan: &Plan, width: usize) -> usize {
-    let names = plan.cells().map(|cell| name_with_role(cell).len());
-    let longest = names.max().unwrap_or(0).min(32);
-    4 + longest.min(width / 2)
-}
-
-/// What all cells have in common, and then each cell with what it has for itself.
-fn describe_comparison(
-    comparison: &Comparison,
+/// What is written, and how wide.
+struct Page {
+    text: String,
+    width: usize,
+    /// Where specs of cells begin.
     column: usize,
-    width: usize,
-    drivers: &Drivers,
-) -> String {
-    let Comparison {
-        id,
-        title,
-        max_rounds,
-        ..
-    } = comparison;
-    let judged = match comparison.measure {
-        Statistic::Time => String::new(),
-        measure => format!("; judged by the {}", measure.in_words()),
-    };
-    let head = format!("{id}: {title} (at most {max_rounds} rounds{judged})");
-    let mut text = paragraph("", &head, 4, width);
-    let cells = comparison.cells.iter();
-    let known: Vec<&Cell> = cells
-        .filter(|c| drivers.failure(&c.store).is_none())
-        .collect();
-    let have = Transactions::of(&known);
-    let common = common_parts(&known, have);
-    if !common.is_empty() {
-        text += &paragraph("  all cells: ", &common.join("; "), 13, width);
-    }
-    for cell in &comparison.cells {
-        let others = match drivers.failure(&cell.store) {
-            Some(error) => vec![format!("it will fail: {error}")],
-            None => parts(cell, have).into_iter().flatten().collect(),
-        };
-        let others = others.into_iter().filter(|part| !common.contains(part));
-        let line: Vec<String> = std::iter::once(cell.store.to_string())
-            .chain(others)
-            .collect();
-        let name = format!("  {:<1$}", name_with_role(cell), column - 2);
-        text += &paragraph(&name, &line.join("; "), column, width);
-    }
-    text
 }
 
-/// The cells of these comparisons that are not applicable for a reason that is to be told, by the reason.
-fn not_applicable(
-    head: &str,
-    comparisons: &[Comparison],
+impl Page {
+    fn add(&mut self, head: &str, text: &str, indent: usize) {
+        self.text += &paragraph(head, text, indent, self.width);
+    }
+
+    /// What all cells have in common, and then each cell with what it has for itself.
+    fn comparison(&mut self, comparison: &Comparison, drivers: &Drivers) {
+        let judged = match comparison.measure {
+            Statistic::Time => String::new(),
+            measure => format!("; judged by the {}", measure.in_words()),
+        };
+        let (id, title, most) = (&comparison.id, &comparison.title, comparison.max_rounds);
+        let head = format!("{id}: {title} (at most {most} rounds{judged})");
+        self.add("", &head, 4);
+        let cells = comparison.cells.iter();
+        let known = cells.filter(|cell| drivers.failure(&cell.store).is_none());
+        let known: Vec<&Cell> = known.collect();
+        let have = Transactions::of(&known);
+        let common = common_parts(&known, have);
+        if !common.is_empty() {
+            self.add("  all cells: ", &common.join("; "), 13);
+        }
+        for cell in &comparison.cells {
+            let others = match drivers.failure(&cell.store) {
+                Some(error) => vec![format!("it will fail: {error}")],
+                None => parts(cell, have).into_iter().flatten().collect(),
+            };
+            let mut line = vec![cell.store.to_string()];
+            line.extend(others.into_iter().filter(|part| !common.contains(part)));
+            let name = format!("  {:<1$}", name_with_role(cell), self.column - 2);
+            self.add(&name, &line.join("; "), self.column);
+        }
+    }
+
+    fn not_applicable(&mut self, head: &str, reasons: &Reasons<'_>) {
+        for (reason, labels) in reasons {
+            let labels = Vec::from_iter(labels.iter().copied()).join("; ");
+            let line = format!("not applicable: {labels}: {reason}");
+            self.add(head, &line, head.len() + 4);
+        }
+    }
+}
+
+/// The cells that are not applicable, by the reason.
+type Reasons<'p> = BTreeMap<&'p str, BTreeSet<&'p str>>;
+
+/// Those of some comparisons, for reasons that are to be told.
+fn reasons<'p>(
+    comparisons: impl IntoIterator<Item = &'p Comparison>,
     is_told: impl Fn(&str, &str) -> bool,
-    width: usize,
-) -> String {
-    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let all = comparisons.iter().flat_map(|c| &c.not_applicable);
+) -> Reasons<'p> {
+    let mut reasons = Reasons::new();
+    let all = comparisons.into_iter().flat_map(|c| &c.not_applicable);
     for (label, reason) in all.filter(|(label, reason)| is_told(label, reason)) {
         reasons.entry(reason).or_default().insert(label);
     }
-    let lines = reasons.into_iter().map(|(reason, labels)| {
-        let labels: Vec<&str> = labels.into_iter().collect();
-        let line = format!("not applicable: {}: {reason}", labels.join("; "));
-        paragraph(head, &line, head.len() + 4, width)
-    });
-    lines.collect()
+    reasons
 }
 
 fn name_with_role(cell: &Cell) -> String {
@@ -152,20 +156,14 @@ fn name_with_role(cell: &Cell) -> String {
 
 /// The parts that every cell has alike.
 fn common_parts(cells: &[&Cell], have: Transactions) -> Vec<String> {
-    let Some((first, others)) = cells.split_first() else {
+    let mut all = cells.iter().map(|cell| parts(cell, have));
+    let Some(first) = all.next() else {
         return Vec::new();
     };
-    let others: Vec<_> = others.iter().map(|cell| parts(cell, have)).collect();
-    let common = |part: &String| {
-        others
-            .iter()
-            .all(|parts| parts.contains(&Some(part.clone())))
-    };
-    parts(first, have)
-        .into_iter()
-        .flatten()
-        .filter(common)
-        .collect()
+    let common = all.fold(first, |common, parts| {
+        common.map(|part| part.filter(|part| parts.contains(&Some(part.clone()))))
+    });
+    common.into_iter().flatten().collect()
 }
 
 /// What a cell does and promises, part by part.

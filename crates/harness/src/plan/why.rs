@@ -4,7 +4,7 @@
 //! they become cells of the comparison that has the store, each once, whichever ladders it is in;
 //! the ladders; and, where files and SQLite are compared, the claim of SQLite's article about them.
 
-use crate::HarnessError;
+use crate::Result;
 use crate::drivers::{Drivers, Resolved};
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
@@ -138,20 +138,18 @@ impl Decomposition<'_> {
     /// tells none for this workload, or no step of it can be measured here.
     fn ladder(&mut self, key: &str) -> Option<LadderSpec> {
         let whole = self.comparison.cells.get(key)?.clone();
-        let (rungs, last) = self.steps(&whole)?;
         let mut specs = Vec::new();
-        for rung in rungs {
+        let mut rungs = self.steps(&whole)?.into_iter().peekable();
+        while let Some(rung) = rungs.next() {
             specs.push(RungSpec {
-                cell: self.cell(&rung, &whole),
+                cell: match rungs.peek() {
+                    Some(_) => self.cell(&rung, &whole),
+                    None => key.to_owned(),
+                },
                 isolated: self.primitives(&rung.isolated, &whole),
                 step: rung.step,
             });
         }
-        specs.push(RungSpec {
-            cell: key.to_owned(),
-            isolated: self.primitives(&last.isolated, &whole),
-            step: last.step,
-        });
         let cells = specs.iter().map(|rung| rung.cell.clone());
         self.used.extend(cells);
         let label = whole.label.unwrap_or_else(|| whole.store.to_string());
@@ -163,41 +161,35 @@ impl Decomposition<'_> {
         })
     }
 
-    /// The steps below a cell, from the bottom up, and the one that leads to it.
-    fn steps(&self, whole: &CellSpec) -> Option<(Vec<Rung>, Rung)> {
+    /// The steps of a cell, from the bottom up to the one that leads to it; what cannot run goes with the next.
+    fn steps(&self, whole: &CellSpec) -> Option<Vec<Rung>> {
         let workload = self.workload(&whole.workload);
         let single = workload.threads == 1 && workload.age == 0;
         if !single || !matches!(workload.operation, Operation::Read | Operation::Overwrite) {
             return None;
         }
-        let resolved = self.resolve(&whole.store).ok()?;
-        let mut rungs = self
-            .drivers
-            .ladder(&whole.store, &resolved.settings, &workload);
-        let last = rungs.pop()?;
+        let settings = self.resolve(&whole.store).ok()?.settings;
+        let ladder = self.drivers.ladder(&whole.store, &settings, &workload);
         if workload.cache.is_cold() {
-            return (workload.operation == Operation::Read).then(|| cold_steps(whole));
+            let reads = workload.operation == Operation::Read && !ladder.is_empty();
+            return reads.then(|| cold_steps(whole));
         }
-        let mut steps: Vec<Rung> = Vec::new();
-        let mut left_out: Option<Rung> = None;
-        for step in rungs {
+        let (mut steps, mut left_out): (Vec<Rung>, Option<Rung>) = (Vec::new(), None);
+        let mut ladder = ladder.into_iter().peekable();
+        while let Some(step) = ladder.next() {
             let step = match left_out.take() {
                 Some(below) => both(below, step),
                 None => step,
             };
-            match self.can(&step, whole) {
+            match ladder.peek().is_none() || self.can(&step, whole) {
                 true => steps.push(step),
                 false => left_out = Some(step),
             }
         }
-        let last = match left_out {
-            Some(below) => both(below, last),
-            None => last,
-        };
-        (!steps.is_empty()).then_some((steps, last))
+        (steps.len() > 1).then_some(steps)
     }
 
-    fn resolve(&self, store: &StoreSpec) -> Result<Resolved, HarnessError> {
+    fn resolve(&self, store: &StoreSpec) -> Result<Resolved> {
         self.drivers.resolve(store, self.budget)
     }
 
@@ -306,18 +298,11 @@ impl Decomposition<'_> {
             format!("{}{tx}", label_of(&resolved, &store))
         });
         let spec = CellSpec {
-            driver: None,
-            server: None,
-            store,
             label: Some(label),
-            on: None,
-            floor: false,
             part: true,
-            scanned: None,
-            optional: false,
             workload,
-            published_seconds: None,
-            published_error_seconds: None,
+            store,
+            ..CellSpec::default()
         };
         self.comparison.cells.insert(key.clone(), spec);
         key
@@ -378,7 +363,7 @@ fn is_kept_open(resolved: &Resolved) -> bool {
 }
 
 /// From storage, what the processor does weighs little: what is read, and where it lies, says more.
-fn cold_steps(whole: &CellSpec) -> (Vec<Rung>, Rung) {
+fn cold_steps(whole: &CellSpec) -> Vec<Rung> {
     let step = |store: StoreSpec, step: &str| Rung {
         store,
         workload: WorkloadSpec::default(),
@@ -389,12 +374,13 @@ fn cold_steps(whole: &CellSpec) -> (Vec<Rung>, Rung) {
         kind: "flat".to_owned(),
         settings: BTreeMap::new(),
     };
-    let below = step(flat, "the value's own pages, read from storage");
-    let last = step(
-        whole.store.clone(),
-        "what is read besides, in how many requests, and all other work",
-    );
-    (vec![below], last)
+    vec![
+        step(flat, "the value's own pages, read from storage"),
+        step(
+            whole.store.clone(),
+            "what is read besides, in how many requests, and all other work",
+        ),
+    ]
 }
 
 /// Two steps of a ladder with one cell for them, where that between them cannot run.

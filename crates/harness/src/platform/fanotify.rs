@@ -1,117 +1,47 @@
 //! Permission events of fanotify(7): who opens a file of a marked mount waits until that is permitted.
 
 use super::own_mounts;
-use rustix::io::{read, write};
+use nix::errno::Errno;
+use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags};
+use rustix::fs::{CWD, MemfdFlags, memfd_create};
 use rustix::mount::mount_bind;
 use rustix::path::Arg;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// `sizeof(struct fanotify_event_metadata)`.
-const EVENT_BYTES: usize = 24;
-
-/// What hears of each opening. Once the last descriptor of it is closed, however its process ends, the
+/// What hears of each opening, and of none yet. Once the last descriptor of it is closed, however its process ends, the
 /// kernel permits whatever still waits for an answer, and asks no more.
-#[derive(Debug)]
-pub(super) struct Openings(OwnedFd);
-
-impl Openings {
-    /// One that hears of nothing yet.
-    ///
-    /// # Errors
-    /// It takes `CAP_SYS_ADMIN`, and a kernel that has fanotify.
-    pub(super) fn new() -> Result<Self> {
-        let how = libc::FAN_CLASS_CONTENT | libc::FAN_CLOEXEC;
-        // That reading a file first changes its time of access would be seen.
-        let files = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_LARGEFILE | libc::O_NOATIME;
-        #[expect(unsafe_code, reason = "rustix has no fanotify")]
-        // SAFETY: takes integers only, and a descriptor that it makes is nobody else's.
-        unsafe {
-            match libc::fanotify_init(how, files.unsigned_abs()) {
-                descriptor @ 0.. => Ok(Self(OwnedFd::from_raw_fd(descriptor))),
-                _ => Err(Error::last_os_error()),
-            }
-        }
-    }
-
-    /// Hears of each file that is opened through the mount on which a path lies.
-    pub(super) fn of_mount(&self, path: &Path) -> Result<()> {
-        let flags = libc::FAN_MARK_ADD | libc::FAN_MARK_MOUNT;
-        self.mark(flags, libc::FAN_OPEN_PERM, path)
-    }
-
-    /// Hears of no mount any more. What waits still waits.
-    pub(super) fn of_none(&self) -> Result<()> {
-        let flags = libc::FAN_MARK_FLUSH | libc::FAN_MARK_MOUNT;
-        self.mark(flags, 0, Path::new("/"))
-    }
-
-    fn mark(&self, flags: u32, mask: u64, path: &Path) -> Result<()> {
-        let (group, path) = (self.0.as_raw_fd(), path.into_c_str()?);
-        #[expect(unsafe_code, reason = "rustix has no fanotify")]
-        // SAFETY: the path ends with 0 and lives; a wrong descriptor is an error return.
-        let answer =
-            unsafe { libc::fanotify_mark(group, flags, mask, libc::AT_FDCWD, path.as_ptr()) };
-        match answer {
-            0 => Ok(()),
-            _ => Err(Error::last_os_error()),
-        }
-    }
-
-    /// Waits until a file is opened; the files that are, each of which waits to be permitted.
-    pub(super) fn next(&self) -> Result<Vec<File>> {
-        let mut buffer = [0; 64 * EVENT_BYTES];
-        let length = read(&self.0, &mut buffer)?;
-        let events = buffer.get(..length).unwrap_or_default();
-        events
-            .chunks_exact(EVENT_BYTES)
-            .filter_map(file_of)
-            .collect()
-    }
-
-    /// Lets whoever opens the file of this descriptor go on.
-    pub(super) fn permit(&self, file: RawFd) -> Result<()> {
-        // `struct fanotify_response`.
-        let answer = [file.to_ne_bytes(), libc::FAN_ALLOW.to_ne_bytes()];
-        write(&self.0, &answer.concat())?;
-        Ok(())
-    }
+///
+/// # Errors
+/// It takes `CAP_SYS_ADMIN`, and a kernel that has fanotify.
+pub(super) fn openings() -> nix::Result<Fanotify> {
+    let how = InitFlags::FAN_CLASS_CONTENT | InitFlags::FAN_CLOEXEC;
+    // That reading a file first changes its time of access would be seen.
+    let files = EventFFlags::O_CLOEXEC | EventFFlags::O_LARGEFILE | EventFFlags::O_NOATIME;
+    Fanotify::init(how, files)
 }
 
-/// The file of an event; nothing of one that has none.
-fn file_of(event: &[u8]) -> Option<Result<File>> {
-    let (length, rest) = event.split_first_chunk()?;
-    let (version, descriptor) = (rest.first()?, rest.get(12..16)?);
-    let whole = u32::from_ne_bytes(*length) as usize == EVENT_BYTES;
-    if !whole || *version != libc::FANOTIFY_METADATA_VERSION {
-        return Some(Err(Error::new(
-            ErrorKind::Unsupported,
-            "the kernel tells of files that are opened in another way",
-        )));
-    }
-    let descriptor = RawFd::from_ne_bytes(descriptor.try_into().ok()?);
-    #[expect(unsafe_code, reason = "rustix has no fanotify")]
-    // SAFETY: the kernel made this descriptor for this event, and nobody else has it.
-    (descriptor >= 0).then(|| Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) })))
+/// Has what hears of openings hear of those of a file, or of others by these flags.
+pub(super) fn mark(openings: &Fanotify, flags: MarkFlags, path: &Path) -> Result<()> {
+    Ok(openings.mark(flags, MaskFlags::FAN_OPEN_PERM, CWD, Some(path))?)
 }
 
 /// Why nobody can be asked here before files are opened; nothing where somebody can be.
 pub(crate) fn why_nothing_is_scanned() -> Option<&'static str> {
-    let openings = match Openings::new() {
+    let openings = match openings() {
         Ok(openings) => openings,
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Some(ROOT_ONLY),
+        Err(Errno::EPERM | Errno::EACCES) => return Some(ROOT_ONLY),
         Err(_) => return Some(NO_EVENTS),
     };
     // Of a file that nobody else knows.
-    let file = rustix::fs::memfd_create(c"stowplan", rustix::fs::MemfdFlags::CLOEXEC);
+    let file = memfd_create(c"stowplan", MemfdFlags::CLOEXEC);
     let marked = file.map_err(Error::from).and_then(|file| {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        openings.mark(libc::FAN_MARK_ADD, libc::FAN_OPEN_PERM, Path::new(&path))
+        mark(&openings, MarkFlags::FAN_MARK_ADD, Path::new(&path))
     });
     marked.is_err().then_some(NO_EVENTS)
 }

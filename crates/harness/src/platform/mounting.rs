@@ -3,10 +3,11 @@
 //! processes is gone, however it ended, nothing is left of either.
 
 use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount as unmount_with};
-use rustix::thread::{CapabilitySet, UnshareFlags, capabilities, unshare_unsafe};
+use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
+use stowplan_dataset::namespace::unshare;
 
 /// Lends loop devices.
 const LOOP_CONTROL: &str = "/dev/loop-control";
@@ -35,14 +36,7 @@ pub(crate) fn may_encrypt() -> bool {
 /// From here on the calling thread, and the threads and processes that it starts, see mounts of their own. It
 /// only makes system calls, and may stand between fork and exec.
 pub(crate) fn own_mounts() -> io::Result<()> {
-    #[expect(
-        unsafe_code,
-        reason = "rustix cannot rule out file descriptors for all flags"
-    )]
-    // SAFETY: this flag leaves file descriptors alone.
-    unsafe {
-        unshare_unsafe(UnshareFlags::NEWNS)?;
-    }
+    unshare(UnshareFlags::NEWNS)?;
     // What others unmount is not to stay mounted here, and nothing of this is to be seen by them.
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     Ok(mount_change(c"/", downstream)?)

@@ -6,7 +6,7 @@ use crate::drivers::{Drivers, Resolved};
 use crate::interrupt::Interrupt;
 use crate::job::{BlockTask, CellPaths, Job};
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, sequence};
+use crate::{HarnessError, Result, sequence};
 use std::path::Path;
 use stowplan_model::{
     BlockKind, Cell, CellId, HarnessCost, Measurement, STRACE_VARIABLE, Settings, StoreSpec,
@@ -18,7 +18,7 @@ use stowplan_model::{
 pub(crate) struct Blocks<'a> {
     drivers: &'a Drivers,
     interrupt: &'a Interrupt,
-    work: &'a Path,
+    pub(super) work: &'a Path,
 }
 
 impl<'a> Blocks<'a> {
@@ -31,7 +31,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// The settings of a cell's store that shape its layout, and defaults for the others.
-    pub(crate) fn layout_only(&self, cell: &Cell) -> Result<Settings, HarnessError> {
+    pub(crate) fn layout_only(&self, cell: &Cell) -> Result<Settings> {
         let kind = self.drivers.kind(&cell.store)?;
         let layout = cell.settings.layout(&kind.settings);
         let given = StoreSpec::spelled_out(cell.store.name(), &layout).settings;
@@ -40,34 +40,18 @@ impl<'a> Blocks<'a> {
     }
 
     /// A cell as its workers are told of it.
-    pub(crate) fn job(&self, cell: &Cell, paths: CellPaths) -> Result<Job, HarnessError> {
+    pub(crate) fn job(&self, cell: &Cell, paths: CellPaths) -> Result<Job> {
         let resolved = Resolved {
             kind: self.drivers.kind(&cell.store)?,
             settings: cell.settings.clone(),
             capabilities: cell.capabilities.clone(),
         };
+        let by = (self.drivers.command_of(&cell.driver)?, self.interrupt);
+        let job = Job::new(cell.id.clone(), &resolved, cell.workload.clone(), paths, by);
         Ok(Job {
             scanned: cell.scanned,
-            ..self.job_of(
-                cell.id.clone(),
-                &cell.driver,
-                &resolved,
-                cell.workload.clone(),
-                paths,
-            )?
+            ..job
         })
-    }
-
-    fn job_of(
-        &self,
-        cell: CellId,
-        driver: &str,
-        resolved: &Resolved,
-        workload: Workload,
-        paths: CellPaths,
-    ) -> Result<Job, HarnessError> {
-        let by = (self.drivers.command_of(driver)?, self.interrupt);
-        Ok(Job::new(cell, resolved, workload, paths, by))
     }
 
     /// Has `strace` count the system calls of one block, whose times mean nothing; where they are not
@@ -77,7 +61,7 @@ impl<'a> Blocks<'a> {
         strace: &Path,
         mut job: Job,
         task: &BlockTask,
-    ) -> Result<(Measurement, Option<String>), HarnessError> {
+    ) -> Result<(Measurement, Option<String>)> {
         let written = self.work.join("strace.txt");
         job.command = under_strace(strace, &written, &job.command);
         let (mut counted, _) = job.measure(task)?;
@@ -92,11 +76,7 @@ impl<'a> Blocks<'a> {
     /// The cost of the harness per operation: the whole worker path with a store of a driver that does
     /// nothing.
     #[expect(clippy::cast_precision_loss, reason = "a time per operation")]
-    pub(crate) fn harness_cost(
-        &self,
-        driver: &str,
-        seed: u64,
-    ) -> Result<HarnessCost, HarnessError> {
+    pub(crate) fn harness_cost(&self, driver: &str, seed: u64) -> Result<HarnessCost> {
         const BLOCKS: u32 = 5;
         const OPERATIONS: u64 = 100_000;
         let (workload, count) = (Workload::default(), OPERATIONS);
@@ -108,17 +88,14 @@ impl<'a> Blocks<'a> {
         };
         // In its defaults, as its cells are.
         let resolved = self.drivers.resolve_alone(&null.of_driver(driver))?;
+        let cell = CellId("harness/null".to_owned());
+        let paths = CellPaths::brought_along(self.work);
+        let by = (self.drivers.command_of(driver)?, self.interrupt);
         let job = Job {
             keeps_nothing: true,
             parts: false,
             persistent: true,
-            ..self.job_of(
-                CellId("harness/null".to_owned()),
-                driver,
-                &resolved,
-                workload,
-                CellPaths::brought_along(self.work),
-            )?
+            ..Job::new(cell, &resolved, workload, paths, by)
         };
         let block = |block, round| {
             let task = BlockTask {
@@ -129,9 +106,9 @@ impl<'a> Blocks<'a> {
             let time = block.corrected_ns().unwrap_or(block.wall_ns);
             Ok(time as f64 / block.operations.max(1) as f64)
         };
-        let cost = |kind| -> Result<f64, HarnessError> {
+        let cost = |kind| -> Result<f64> {
             let blocks = (0..BLOCKS).map(|round| block(kind, round));
-            let mut blocks = blocks.collect::<Result<Vec<f64>, HarnessError>>()?;
+            let mut blocks = blocks.collect::<Result<Vec<f64>>>()?;
             blocks.sort_by(f64::total_cmp);
             Ok(blocks[blocks.len() / 2])
         };
@@ -147,17 +124,15 @@ impl<'a> Blocks<'a> {
 /// The same worker with `strace` around it, which writes what it sees to a file.
 fn under_strace(strace: &Path, written: &Path, command: &WorkerCommand) -> WorkerCommand {
     let path = |path: &Path| path.display().to_string();
-    let mut arguments = ["-f", "-qq", "-s", "0", "-E"].map(str::to_owned).to_vec();
-    arguments.extend([
-        format!("{STRACE_VARIABLE}=1"),
-        "-o".to_owned(),
-        path(written),
-    ]);
-    arguments.extend(["--".to_owned(), path(&command.program)]);
-    arguments.extend(command.arguments.iter().cloned());
+    let mark = format!("{STRACE_VARIABLE}=1");
+    let (written, program) = (path(written), path(&command.program));
+    let of_strace = [
+        "-f", "-qq", "-s", "0", "-E", &mark, "-o", &written, "--", &program,
+    ];
+    let arguments = of_strace.into_iter().map(str::to_owned);
     WorkerCommand {
         program: strace.to_owned(),
-        arguments,
+        arguments: arguments.chain(command.arguments.iter().cloned()).collect(),
         ..command.clone()
     }
 }

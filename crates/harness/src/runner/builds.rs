@@ -4,8 +4,8 @@
 use super::Runner;
 use super::checks::Checks;
 use super::clock::STORES;
-use crate::HarnessError;
 use crate::plan::{self, has_builds};
+use crate::{HarnessError, Result};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use stowplan_analysis::builds_differ;
@@ -33,6 +33,11 @@ pub(super) fn on_second(cell: &Cell) -> Cell {
         instance: second_of(&cell.instance),
         ..cell.clone()
     }
+}
+
+/// A cell on either build of its store.
+pub(super) fn on_both(cell: &Cell) -> [Cell; 2] {
+    [cell.clone(), on_second(cell)]
 }
 
 /// What ends the name of a second build.
@@ -91,7 +96,7 @@ fn takes_second(comparison: &Comparison, cell: &Cell, round: u32) -> bool {
 impl Runner<'_> {
     /// Notes whether two builds of each store have room, on the disk and, where they should stay warm,
     /// in memory.
-    pub(super) fn look_for_room(&mut self, index: usize) -> Result<(), HarnessError> {
+    pub(super) fn look_for_room(&mut self, index: usize) -> Result<()> {
         let left = Plan {
             comparisons: self.plan.comparisons[index..].to_vec(),
             ..self.plan.clone()
@@ -120,11 +125,7 @@ impl Runner<'_> {
     }
 
     /// Builds a cell's store a second time, where there is room and it does not take long.
-    pub(super) fn prepare_second(
-        &mut self,
-        cell: &Cell,
-        checks: &mut Checks,
-    ) -> Result<(), HarnessError> {
+    pub(super) fn prepare_second(&mut self, cell: &Cell, checks: &mut Checks) -> Result<()> {
         let takes_long = self.pool.of(cell).took > LONGEST_TWICE;
         if !self.two_builds || takes_long || !has_builds(cell) {
             return Ok(());
@@ -143,8 +144,9 @@ impl Runner<'_> {
 
     /// A cell on its store, and on the second build where there is one.
     pub(super) fn builds_of(&self, cell: &Cell) -> Vec<Cell> {
-        let second = Some(on_second(cell)).filter(|second| self.pool.of(second).is_there);
-        [Some(cell.clone()), second].into_iter().flatten().collect()
+        let mut builds = Vec::from(on_both(cell));
+        builds.retain(|on| on.instance == cell.instance || self.pool.of(on).is_there);
+        builds
     }
 
     /// The comparison with its writers on the second build of a store of which others read both: what is
@@ -198,7 +200,9 @@ impl Runner<'_> {
         // 1 GB more were a third of what `fasterthanfs` wrote in three minutes.
         let has_time = self.options.budget.is_none();
         let soon = || has_time && self.building_takes(comparison) <= LONGEST_ANEW;
-        at_an_end && (only_one || soon() && self.builds_differ(comparison, measured))
+        let going_on = self.earlier.going_on(comparison);
+        let differ = || builds_differ(&going_on, measured, &self.options.rule);
+        at_an_end && (only_one || soon() && differ())
     }
 
     /// What building all stores of a comparison took.
@@ -206,15 +210,10 @@ impl Runner<'_> {
         let mut seen = BTreeSet::new();
         let cells = comparison.cells.iter();
         cells
-            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .flat_map(on_both)
             .filter(|cell| seen.insert(cell.instance.clone()))
             .map(|cell| self.pool.of(&cell).took)
             .sum()
-    }
-
-    fn builds_differ(&self, comparison: &Comparison, measured: &[Measurement]) -> bool {
-        let going_on = self.earlier.going_on(comparison);
-        builds_differ(&going_on, measured, &self.options.rule)
     }
 
     /// Builds the stores of cells anew, checks and warms them; before the `first` round those that were
@@ -224,17 +223,20 @@ impl Runner<'_> {
         comparison: &Comparison,
         active: &[&Cell],
         first: bool,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         let mut done = BTreeSet::new();
         let mut checks = Checks::default();
         for cell in active {
             let build = self.pool.of(cell);
             let fresh = first && build.is_there && !build.is_written;
-            let stays = fresh || self.skipped(cell) || !self.is_rebuilt(comparison, cell);
+            // Not one that takes long, or that is large and has one build for that, unless the study says so.
+            let soon = build.took <= LONGEST_TWICE && has_builds(cell);
+            let stays =
+                fresh || self.skipped(cell) || !(soon || comparison.rebuild_every.is_some());
             if stays || !done.insert(&cell.instance) {
                 continue;
             }
-            if let Err(error) = self.build_both_anew(cell, &mut checks) {
+            if let Err(error) = self.build_anew(cell, &mut checks) {
                 self.all_on_it_failed(active, cell, error)?;
             }
         }
@@ -243,27 +245,16 @@ impl Runner<'_> {
         })
     }
 
-    /// Whether a cell's store is built anew when others are: not one that takes long, or that is large and
-    /// has one build for that, unless the study says so.
-    fn is_rebuilt(&self, comparison: &Comparison, cell: &Cell) -> bool {
-        let soon = self.pool.of(cell).took <= LONGEST_TWICE;
-        comparison.rebuild_every.is_some() || soon && has_builds(cell)
-    }
-
-    fn build_both_anew(&mut self, cell: &Cell, checks: &mut Checks) -> Result<(), HarnessError> {
+    fn build_anew(&mut self, cell: &Cell, checks: &mut Checks) -> Result<()> {
         for on in self.builds_of(cell) {
-            self.build_anew(&on)?;
+            self.pool.forget(&on)?;
+            self.during(STORES, |runner| {
+                runner.pool.build(&on, &mut |_, _| ())?;
+                runner.pool.warm_one(&on)
+            })?;
             self.check_build(cell, &on, checks)?;
         }
         Ok(())
-    }
-
-    fn build_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        self.pool.forget(cell)?;
-        self.during(STORES, |runner| {
-            runner.pool.build(cell, &runner.blocks, &mut |_, _| ())?;
-            runner.pool.warm_one(cell)
-        })
     }
 
     /// Has a build checked; what is written is checked when it was written.
@@ -272,7 +263,7 @@ impl Runner<'_> {
         cell: &Cell,
         on: &Cell,
         checks: &mut Checks,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         match on.workload.operation.writes() {
             true => Ok(()),
             false => self.check(cell, on, checks),
@@ -285,7 +276,7 @@ impl Runner<'_> {
         active: &[&Cell],
         built: &Cell,
         error: HarnessError,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         if !error.is_of_a_store() {
             return Err(error);
         }

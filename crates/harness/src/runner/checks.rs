@@ -3,7 +3,7 @@
 //! Nothing else goes on meanwhile: no block is timed, and no store is built, for what a build takes decides
 //! whether there is another one.
 
-use crate::HarnessError;
+use crate::{HarnessError, Progress, Result};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,10 +19,10 @@ const MOST: usize = 8;
 const TICK: Duration = Duration::from_millis(5);
 
 /// What came of a check.
-pub(super) type Checked = Result<Verification, HarnessError>;
+pub(super) type Checked = Result<Verification>;
 
 /// A check; it tells how many values it has compared, and of how many.
-pub(super) type Check = Box<dyn FnOnce(&mut dyn FnMut(u64, u64)) -> Checked + Send>;
+pub(super) type Check = Box<dyn FnOnce(Progress<'_>) -> Checked + Send>;
 
 /// What no two checks use at a time.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +65,7 @@ impl Checks {
 
     /// Does them, as many at a time as there are CPUs; what came of each, in the order in which they were
     /// added.
-    pub(super) fn done(self, progress: &mut dyn FnMut(u64, u64)) -> Vec<(Cell, Checked)> {
+    pub(super) fn done(self, progress: Progress<'_>) -> Vec<(Cell, Checked)> {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let wanted = cpus.min(MOST).min(self.apart.len());
         let waiting = Mutex::new(self.apart.into_values());

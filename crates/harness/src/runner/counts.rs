@@ -5,7 +5,7 @@ use super::rounds::Sequences;
 use super::{Event, Runner};
 use crate::block_size::BlockSize;
 use crate::counting;
-use crate::{HarnessError, sequence};
+use crate::{HarnessError, Result, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Record, Role, Study};
@@ -20,7 +20,7 @@ impl Runner<'_> {
         &mut self,
         comparison: &Comparison,
         sizes: &BTreeMap<CellId, BlockSize>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         if !is_explained(&self.plan.study, comparison) {
             return Ok(());
         }
@@ -59,7 +59,7 @@ impl Runner<'_> {
         let placed: Vec<_> = placed.collect();
         for (done, (cell, _)) in (0..).zip(&placed) {
             self.tell_of("looking where values lie", cell, done, placed.len());
-            let placement = self.pool.placement(cell, &self.blocks);
+            let placement = self.pool.placement(cell);
             let lacking = format!("Where the values of {} lies is not known", cell.id);
             self.note(
                 placement.map(|found| found.map(Record::Placement)),
@@ -79,11 +79,7 @@ impl Runner<'_> {
 
     /// Records what was found out. What cannot be is a warning: what was measured of the cell stands. A disk
     /// without room ends the run, which can go on later.
-    fn note(
-        &mut self,
-        found: Result<Option<Record>, HarnessError>,
-        lacking: &str,
-    ) -> Result<(), HarnessError> {
+    fn note(&mut self, found: Result<Option<Record>>, lacking: &str) -> Result<()> {
         match found {
             Ok(found) => self.log.append_all(found),
             Err(_) if self.options.interrupt.raised() => Err(HarnessError::Interrupted),
@@ -99,7 +95,7 @@ impl Runner<'_> {
         sequences: &Sequences,
         size: BlockSize,
         first: u64,
-    ) -> Result<Measurement, HarnessError> {
+    ) -> Result<Measurement> {
         let task = self.task(cell, sequences, BlockKind::Counting, size, first);
         let job = self.job(cell)?;
         let Some(strace) = self.strace()? else {
@@ -114,7 +110,7 @@ impl Runner<'_> {
     }
 
     /// What counts system calls; says once where there is no such thing.
-    fn strace(&mut self) -> Result<Option<PathBuf>, HarnessError> {
+    fn strace(&mut self) -> Result<Option<PathBuf>> {
         if let Some(known) = &self.strace {
             return Ok(known.clone());
         }

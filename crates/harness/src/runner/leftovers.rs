@@ -1,7 +1,7 @@
 //! What a run left behind where it was broken off.
 
 use super::Resumption;
-use crate::HarnessError;
+use crate::Result;
 use crate::disk::WorkDirectory;
 use std::path::Path;
 use std::thread::sleep;
@@ -17,11 +17,7 @@ impl Resumption {
     ///
     /// # Errors
     /// A run works in it, something in it is not of a run, or it cannot be removed.
-    pub fn remove_leftovers(
-        &self,
-        beside: &Path,
-        told: &mut dyn FnMut(&Path),
-    ) -> Result<(), HarnessError> {
+    pub fn remove_leftovers(&self, beside: &Path, told: &mut dyn FnMut(&Path)) -> Result<()> {
         let named = self.work().into_iter().chain([beside]);
         for work in named.chain(self.named_directories()) {
             WorkDirectory::remove_unbegun(work);

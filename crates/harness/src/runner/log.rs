@@ -1,6 +1,6 @@
 //! `result.jsonl`: one record a line, written whole and flushed at once, by one run at a time.
 
-use crate::{HarnessError, disk};
+use crate::{HarnessError, Result, disk};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -15,7 +15,7 @@ pub(super) struct ResultLog {
 
 impl ResultLog {
     /// A new file; one that exists is never written over.
-    pub(super) fn create(path: &Path) -> Result<Self, HarnessError> {
+    pub(super) fn create(path: &Path) -> Result<Self> {
         let file = OpenOptions::new()
             .append(true)
             .create_new(true)
@@ -29,7 +29,7 @@ impl ResultLog {
     }
 
     /// The file of a run that was broken off, and all that it holds. Nothing is changed in it.
-    pub(super) fn reopen(path: &Path) -> Result<(Self, Vec<u8>), HarnessError> {
+    pub(super) fn reopen(path: &Path) -> Result<(Self, Vec<u8>)> {
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -48,7 +48,7 @@ impl ResultLog {
 
     /// Ends the file, which holds these bytes, with a whole line: a last one that was cut off is
     /// removed, and one that lacks only its end gets it. Returns how many bytes were removed.
-    pub(super) fn repair(&mut self, bytes: &[u8]) -> Result<u64, HarnessError> {
+    pub(super) fn repair(&mut self, bytes: &[u8]) -> Result<u64> {
         let (whole, rest) = bytes.split_at(end_of_lines(bytes));
         if rest.is_empty() {
             return Ok(0);
@@ -70,12 +70,12 @@ impl ResultLog {
 
     /// Appends a record. One `write` for the whole line, so that an interruption never leaves
     /// half a line before a whole one.
-    pub(super) fn append(&mut self, record: &Record) -> Result<(), HarnessError> {
+    pub(super) fn append(&mut self, record: &Record) -> Result<()> {
         self.append_together(&[record])
     }
 
     /// The same of records of which none is of use without the others.
-    fn append_together(&mut self, records: &[&Record]) -> Result<(), HarnessError> {
+    fn append_together(&mut self, records: &[&Record]) -> Result<()> {
         let lines: String = records.iter().map(|record| encode(record) + "\n").collect();
         self.file
             .write_all(lines.as_bytes())
@@ -84,7 +84,7 @@ impl ResultLog {
 
     /// The first records of a new file, without which nothing can be made of it: it is removed
     /// where they find no room. From here on it has its name when the power goes.
-    pub(super) fn begin(&mut self, records: &[&Record]) -> Result<(), HarnessError> {
+    pub(super) fn begin(&mut self, records: &[&Record]) -> Result<()> {
         let begun = self.append_together(records).and_then(|()| self.settle());
         begun.inspect_err(|_| {
             // The error is the better message.
@@ -98,16 +98,13 @@ impl ResultLog {
     }
 
     /// Makes what was appended survive that the power goes. Between rounds, where nothing is measured.
-    pub(super) fn settle(&self) -> Result<(), HarnessError> {
+    pub(super) fn settle(&self) -> Result<()> {
         self.file
             .sync_data()
             .map_err(HarnessError::io("sync", &self.path))
     }
 
-    pub(super) fn append_all(
-        &mut self,
-        records: impl IntoIterator<Item = Record>,
-    ) -> Result<(), HarnessError> {
+    pub(super) fn append_all(&mut self, records: impl IntoIterator<Item = Record>) -> Result<()> {
         records
             .into_iter()
             .try_for_each(|record| self.append(&record))
@@ -137,7 +134,7 @@ fn end_of_lines(bytes: &[u8]) -> usize {
 }
 
 /// A copy that is only another name of the file would be changed as well.
-fn refuse_what_is_shared(file: &File, path: &Path) -> Result<(), HarnessError> {
+fn refuse_what_is_shared(file: &File, path: &Path) -> Result<()> {
     let metadata = file.metadata().map_err(HarnessError::io("stat", path))?;
     if metadata.is_file() && metadata.nlink() <= 1 {
         return Ok(());
@@ -152,7 +149,7 @@ fn refuse_what_is_shared(file: &File, path: &Path) -> Result<(), HarnessError> {
 
 /// Two runs that write to one result would mix their rounds. Where the file system knows no locks,
 /// nothing can be done about that.
-fn lock(file: &File, path: &Path) -> Result<(), HarnessError> {
+fn lock(file: &File, path: &Path) -> Result<()> {
     match disk::lock(file) {
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(HarnessError::invalid(format!(

@@ -2,11 +2,11 @@
 //! share them.
 
 use super::blocks::Blocks;
-use super::builds::{first_of, is_second, on_second};
+use super::builds::{first_of, is_second, on_both};
 use crate::dataset::{self, Dataset};
 use crate::file_systems::FileSystems;
-use crate::job::{CellPaths, Extent};
-use crate::{HarnessError, disk, page_cache, place, placement};
+use crate::job::{CellPaths, Extent, Job};
+use crate::{HarnessError, Progress, Result, disk, page_cache, place, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
@@ -19,8 +19,8 @@ use stowplan_model::{
 };
 
 /// What a run has on the disk.
-pub(super) struct Pool {
-    work: PathBuf,
+pub(super) struct Pool<'a> {
+    blocks: Blocks<'a>,
     /// Where the stores of cells lie that are not below the work directory.
     pub(super) file_systems: FileSystems,
     datasets: BTreeMap<String, Dataset>,
@@ -65,16 +65,16 @@ impl Build {
     }
 }
 
-impl Pool {
+impl<'a> Pool<'a> {
     /// None yet; of `weighed` the footprint after building is known, and builds are numbered from `next` on.
     pub(super) fn new(
-        work: &Path,
+        blocks: Blocks<'a>,
         file_systems: FileSystems,
         weighed: BTreeSet<String>,
         next: u32,
     ) -> Self {
         Self {
-            work: work.to_owned(),
+            blocks,
             file_systems,
             datasets: BTreeMap::new(),
             builds: BTreeMap::new(),
@@ -98,14 +98,14 @@ impl Pool {
     ///
     /// # Errors
     /// Its file system could not be made.
-    pub(super) fn root(&self, cell: &Cell) -> Result<&Path, HarnessError> {
+    pub(super) fn root(&self, cell: &Cell) -> Result<&Path> {
         self.root_on(&cell.on)
     }
 
     /// The same of a file system by its name; that of the work directory (`""`).
-    pub(super) fn root_on(&self, on: &str) -> Result<&Path, HarnessError> {
+    pub(super) fn root_on(&self, on: &str) -> Result<&Path> {
         match on {
-            "" => Ok(&self.work),
+            "" => Ok(self.blocks.work),
             on => self.file_systems.root(on),
         }
     }
@@ -116,8 +116,8 @@ impl Pool {
         &mut self,
         name: &str,
         spec: &DatasetSpec,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Option<PreparationRecord>, HarnessError> {
+        progress: Progress<'_>,
+    ) -> Result<Option<PreparationRecord>> {
         if self.datasets.contains_key(name) {
             return Ok(None);
         }
@@ -143,7 +143,7 @@ impl Pool {
     }
 
     /// A dataset that was written.
-    pub(super) fn opened(&self, name: &str) -> Result<&Dataset, HarnessError> {
+    pub(super) fn opened(&self, name: &str) -> Result<&Dataset> {
         self.datasets
             .get(name)
             .ok_or_else(|| HarnessError::invalid(format!("dataset '{name}' was not prepared")))
@@ -151,12 +151,7 @@ impl Pool {
 
     /// Builds a cell's store unless it is there; what is to be recorded of that.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn build(
-        &mut self,
-        cell: &Cell,
-        blocks: &Blocks<'_>,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<Record>, HarnessError> {
+    pub(super) fn build(&mut self, cell: &Cell, progress: Progress<'_>) -> Result<Vec<Record>> {
         if self.of(cell).is_there {
             return Ok(Vec::new());
         }
@@ -169,8 +164,9 @@ impl Pool {
             return Ok(Vec::new());
         }
         self.give_names(cell, &paths.instance)?;
-        let built = built_as(cell, blocks)
-            .and_then(|built| blocks.job(&built, paths))
+        let built = self.built_as(cell);
+        let built = built
+            .and_then(|built| self.blocks.job(&built, paths))
             .and_then(|job| job.build(progress));
         let (values, bytes) = match built {
             Ok(built) => built,
@@ -201,14 +197,14 @@ impl Pool {
         // A second build takes as much, and so does what is built alike.
         let alike = built_alike(&cell.instance).to_owned();
         if !is_second(&cell.instance) && self.weighed.insert(alike) {
-            let footprint = self.footprint(cell, blocks, false)?;
+            let footprint = self.footprint(cell, false)?;
             records.extend(footprint.map(Record::Footprint));
         }
         Ok(records)
     }
 
     /// Puts the names of values beside a store that is to keep them under these, where the values have some.
-    fn give_names(&self, cell: &Cell, store: &Path) -> Result<(), HarnessError> {
+    fn give_names(&self, cell: &Cell, store: &Path) -> Result<()> {
         if !cell.settings.flag("names") {
             return Ok(());
         }
@@ -251,7 +247,7 @@ impl Pool {
     }
 
     /// Removes a store that can no longer be trusted; returns whether there was one.
-    pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool, HarnessError> {
+    pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool> {
         self.remove(&[self.paths(cell).instance])?;
         let build = self.of_mut(cell);
         let gone = Build {
@@ -265,7 +261,7 @@ impl Pool {
     /// Removes the stores of cells, as far as they are there, and the lists of their versions: nothing
     /// uses them any more. (While others are built it takes no less time: 7.5 s of removing became
     /// 3.2 s, and 9.4 s of building 17.4 s.)
-    pub(super) fn release(&mut self, cells: &[Cell]) -> Result<(), HarnessError> {
+    pub(super) fn release(&mut self, cells: &[Cell]) -> Result<()> {
         let stores: Vec<PathBuf> = cells.iter().map(|cell| self.paths(cell).instance).collect();
         self.remove(&stores)?;
         for cell in cells {
@@ -283,7 +279,7 @@ impl Pool {
         Ok(())
     }
 
-    fn remove(&self, stores: &[PathBuf]) -> Result<(), HarnessError> {
+    fn remove(&self, stores: &[PathBuf]) -> Result<()> {
         stores.iter().for_each(|store| place::note_removal(store));
         for names in stores.iter().map(|store| beside(store)) {
             match fs::remove_file(&names) {
@@ -301,13 +297,13 @@ impl Pool {
                 .push(store.clone());
         }
         by_place.into_iter().try_for_each(|(place, stores)| {
-            disk::remove_directories(place.unwrap_or(&self.work), &stores)
+            disk::remove_directories(place.unwrap_or(self.blocks.work), &stores)
         })
     }
 
     /// Removes a dataset, if it is there: no store is built from it or checked against it any
     /// more.
-    pub(super) fn release_dataset(&mut self, name: &str) -> Result<(), HarnessError> {
+    pub(super) fn release_dataset(&mut self, name: &str) -> Result<()> {
         match self.datasets.remove(name) {
             Some(dataset) => disk::remove_directory(dataset.directory()),
             None => Ok(()),
@@ -320,10 +316,10 @@ impl Pool {
             // Nothing is built where there is no such file system.
             instance: self
                 .root(cell)
-                .unwrap_or(&self.work)
+                .unwrap_or(self.blocks.work)
                 .join(format!("store-{}", cell.instance)),
             dataset: Some(self.dataset_directory(&cell.dataset)),
-            versions: Some(self.work.join(format!("versions-{}", cell.instance))),
+            versions: Some(self.blocks.work.join(format!("versions-{}", cell.instance))),
         }
     }
 
@@ -345,13 +341,12 @@ impl Pool {
     pub(super) fn footprint(
         &self,
         cell: &Cell,
-        blocks: &Blocks<'_>,
         after_workloads: bool,
-    ) -> Result<Option<FootprintRecord>, HarnessError> {
+    ) -> Result<Option<FootprintRecord>> {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
-        let job = blocks.job(cell, self.paths(cell))?;
+        let job = self.job(cell)?;
         let footprint = match job.inspect(&[], Want::Footprint)?.footprint {
             Some(footprint) => footprint,
             None => disk::below(&job.paths.instance)?.0,
@@ -365,16 +360,12 @@ impl Pool {
     }
 
     /// Where the values of a cell's store lie; nothing where it does not tell.
-    pub(super) fn placement(
-        &self,
-        cell: &Cell,
-        blocks: &Blocks<'_>,
-    ) -> Result<Option<PlacementRecord>, HarnessError> {
+    pub(super) fn placement(&self, cell: &Cell) -> Result<Option<PlacementRecord>> {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
         let keys = placement::sample(self.opened(&cell.dataset)?.count());
-        let job = blocks.job(cell, self.paths(cell))?;
+        let job = self.job(cell)?;
         match job.inspect(&keys, Want::Pieces)?.pieces {
             Some(pieces) => placement::of(&pieces, &cell.instance),
             None => Ok(None),
@@ -383,25 +374,44 @@ impl Pool {
 
     /// Reads what a comparison's cells use into the page cache, as far as it is not there. Before a block
     /// for which memory is emptied there is nothing to fill.
-    pub(super) fn warm(&self, comparison: &Comparison) -> Result<(), HarnessError> {
+    pub(super) fn warm(&self, comparison: &Comparison) -> Result<()> {
         let mut seen = BTreeSet::new();
         comparison
             .cells
             .iter()
             .filter(|cell| cell.workload.cache != CacheState::AllCold)
             .filter(|cell| self.of(cell).is_there && seen.insert(&cell.instance))
-            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .flat_map(on_both)
             .filter(|cell| self.of(cell).is_there)
             .try_for_each(|cell| self.warm_one(&cell))
     }
 
     /// Reads a cell's store into the page cache.
-    pub(super) fn warm_one(&self, cell: &Cell) -> Result<(), HarnessError> {
+    pub(super) fn warm_one(&self, cell: &Cell) -> Result<()> {
         page_cache::warm(&[self.paths(cell).instance]).map(|_| ())
     }
 
+    /// The cell with the settings with which its store is built: those that shape its layout, and defaults for the
+    /// others, for what cells share must not depend on which of them comes first. One that is to grow old
+    /// does so by its own way of writing.
+    fn built_as(&self, cell: &Cell) -> Result<Cell> {
+        let settings = match cell.workload.age {
+            0 => self.blocks.layout_only(cell)?,
+            _ => cell.settings.clone(),
+        };
+        Ok(Cell {
+            settings,
+            ..cell.clone()
+        })
+    }
+
+    /// A cell on its store, as its workers are told of it.
+    pub(super) fn job(&self, cell: &Cell) -> Result<Job> {
+        self.blocks.job(cell, self.paths(cell))
+    }
+
     fn dataset_directory(&self, name: &str) -> PathBuf {
-        dataset_directory(&self.work, name)
+        dataset_directory(self.blocks.work, name)
     }
 }
 
@@ -413,7 +423,7 @@ pub fn dataset_directory(work: &Path, name: &str) -> PathBuf {
 }
 
 /// A dataset of values that somebody brought along.
-fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset, HarnessError> {
+fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset> {
     let dataset = Dataset::open(directory)?;
     if dataset.spec() == spec {
         return Ok(dataset);
@@ -422,20 +432,6 @@ fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset, HarnessError
         "{} holds other values than the plan says; remove it and run again",
         directory.display()
     )))
-}
-
-/// The cell with the settings with which its store is built: those that shape its layout, and defaults for the
-/// others, for what cells share must not depend on which of them comes first. One that is to grow old
-/// does so by its own way of writing.
-fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Cell, HarnessError> {
-    let settings = match cell.workload.age {
-        0 => blocks.layout_only(cell)?,
-        _ => cell.settings.clone(),
-    };
-    Ok(Cell {
-        settings,
-        ..cell.clone()
-    })
 }
 
 #[cfg(test)]
@@ -457,20 +453,24 @@ mod tests {
         }
     }
 
-    /// Builds where no worker can be started.
-    fn build(pool: &mut Pool, cell: &Cell) -> Result<Vec<Record>, HarnessError> {
+    /// One of a process in which no worker can be started.
+    fn pool(work: &Path) -> Pool<'static> {
         let command = WorkerCommand::new("/nowhere/worker", &[]);
-        let interrupt = Interrupt::never();
-        let drivers = Drivers::new(command, interrupt.clone());
-        let work = pool.work.clone();
-        let blocks = Blocks::new(&drivers, &interrupt, &work);
-        pool.build(cell, &blocks, &mut |_, _| ())
+        let interrupt = Box::leak(Box::new(Interrupt::never()));
+        let drivers = Box::leak(Box::new(Drivers::new(command, interrupt.clone())));
+        let work = Box::leak(Box::from(work));
+        let blocks = Blocks::new(drivers, interrupt, work);
+        Pool::new(blocks, FileSystems::default(), BTreeSet::new(), 0)
+    }
+
+    fn build(pool: &mut Pool<'_>, cell: &Cell) -> Result<Vec<Record>> {
+        pool.build(cell, &mut |_, _| ())
     }
 
     #[test]
     fn a_dataset_is_written_once() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let message = pool.opened("blobs").unwrap_err().to_string();
         assert_eq!(message, "dataset 'blobs' was not prepared");
         let mut last = (0, 0);
@@ -490,12 +490,7 @@ mod tests {
 
     #[test]
     fn cells_of_one_instance_have_one_place_and_others_another() {
-        let pool = Pool::new(
-            Path::new("/work"),
-            FileSystems::default(),
-            BTreeSet::new(),
-            0,
-        );
+        let pool = pool(Path::new("/work"));
         let at = |spec| pool.paths(&cell(spec));
         let (dir, stdio, tree) = (at("files"), at("files:read=stdio"), at("files:layout=tree"));
         assert_eq!(
@@ -517,12 +512,7 @@ mod tests {
 
     #[test]
     fn each_writing_block_of_an_instance_gives_a_version_of_its_own() {
-        let mut pool = Pool::new(
-            Path::new("/work"),
-            FileSystems::default(),
-            BTreeSet::new(),
-            0,
-        );
+        let mut pool = pool(Path::new("/work"));
         let write = |spec| writing(spec, PerTransaction::All);
         let read = cell("files");
         assert_eq!(pool.next_version(&read), 0);
@@ -536,7 +526,7 @@ mod tests {
     #[test]
     fn a_store_in_memory_needs_no_worker_to_be_built_and_has_no_footprint() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let cell = cell("sqlite:location=memory,journal=memory");
         assert!(build(&mut pool, &cell).unwrap().is_empty());
         assert!(pool.paths(&cell).instance.is_dir());
@@ -549,7 +539,7 @@ mod tests {
     #[test]
     fn a_store_whose_building_failed_is_gone_and_can_be_tried_again() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let cell = cell("files");
         for _ in 0..2 {
             let message = build(&mut pool, &cell).unwrap_err().to_string();
@@ -562,7 +552,7 @@ mod tests {
     #[test]
     fn what_nothing_uses_any_more_is_removed_and_can_be_made_again() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let cell = writing("files", PerTransaction::All);
         pool.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
         let paths = pool.paths(&cell);
@@ -587,10 +577,10 @@ mod tests {
     #[test]
     fn a_store_that_was_read_in_again_is_known_until_it_is_built_anew() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let cells = [cell("files"), cell("files:read=stdio"), cell("flat")];
         pool.of_mut(&cells[0]).is_read_in_again = true;
-        let known = |pool: &Pool| cells.each_ref().map(|c| pool.of(c).is_read_in_again);
+        let known = |pool: &Pool<'_>| cells.each_ref().map(|c| pool.of(c).is_read_in_again);
         assert_eq!(known(&pool), [true, true, false], "those that share it");
         pool.forget(&cells[1]).unwrap();
         assert_eq!(known(&pool), [false; 3]);
@@ -599,7 +589,7 @@ mod tests {
     #[test]
     fn only_stores_that_were_built_and_are_not_evicted_next_are_read_into_the_page_cache() {
         let work = tempfile::tempdir().unwrap();
-        let mut pool = Pool::new(work.path(), FileSystems::default(), BTreeSet::new(), 0);
+        let mut pool = pool(work.path());
         let (built, missing) = (cell("files"), cell("flat"));
         assert!(pool.warm_one(&missing).is_err(), "there is nothing to read");
         let mut evicted = cell("sqlite");

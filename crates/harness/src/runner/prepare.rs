@@ -1,18 +1,18 @@
 //! Datasets and stores of a comparison: made and read back before its rounds, read back and weighed after them, and
 //! removed when no later one uses them.
 
-use super::builds::on_second;
+use super::builds::{on_both, on_second};
 use super::checks::Checks;
 use super::clock::{DATASETS, REMOVAL, STORES, VERIFICATION};
 use super::{Runner, preparing, writers};
-use crate::HarnessError;
 use crate::plan::uses;
+use crate::{HarnessError, Progress, Result};
 use std::collections::BTreeSet;
 use stowplan_model::{CacheState, Cell, Comparison, Record};
 
 impl Runner<'_> {
     /// Builds what a comparison needs and is not there yet, and reads it back.
-    pub(super) fn prepare(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+    pub(super) fn prepare(&mut self, comparison: &Comparison) -> Result<()> {
         self.during(REMOVAL, |runner| runner.forget_used(comparison))?;
         loop {
             let mut checks = Checks::default();
@@ -38,9 +38,9 @@ impl Runner<'_> {
     }
 
     /// What no longer is what cells are to find is built anew.
-    pub(super) fn forget_used(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+    pub(super) fn forget_used(&mut self, comparison: &Comparison) -> Result<()> {
         let cells = comparison.cells.iter();
-        for cell in cells.flat_map(|cell| [cell.clone(), on_second(cell)]) {
+        for cell in cells.flat_map(on_both) {
             if self.pool.of(&cell).is_there && !self.pool.serves(&cell) {
                 self.pool.forget(&cell)?;
             }
@@ -48,11 +48,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    pub(super) fn prepare_cell(
-        &mut self,
-        cell: &Cell,
-        checks: &mut Checks,
-    ) -> Result<(), HarnessError> {
+    pub(super) fn prepare_cell(&mut self, cell: &Cell, checks: &mut Checks) -> Result<()> {
         if let Some(error) = self.options.drivers.failure(&cell.store) {
             return Err(error);
         }
@@ -63,7 +59,7 @@ impl Runner<'_> {
         self.prepare_second(cell, checks)
     }
 
-    pub(super) fn prepare_dataset(&mut self, name: &str) -> Result<(), HarnessError> {
+    pub(super) fn prepare_dataset(&mut self, name: &str) -> Result<()> {
         let Some(spec) = self.plan.datasets.get(name) else {
             return Err(HarnessError::invalid(format!(
                 "the plan has no dataset '{name}'"
@@ -74,18 +70,18 @@ impl Runner<'_> {
         self.log.append_all(record.map(Record::Preparation))
     }
 
-    pub(super) fn prepare_instance(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+    pub(super) fn prepare_instance(&mut self, cell: &Cell) -> Result<()> {
         let built = self.during(STORES, |runner| {
             let what = format!("building {}", cell.instance);
             let progress = &mut preparing(runner.observer, what);
-            runner.pool.build(cell, &runner.blocks, progress)
+            runner.pool.build(cell, progress)
         })?;
         self.log.append_all(built)
     }
 
     /// Builds a store again that a failure may have damaged. Where that fails too (its server may be
     /// gone), those that share it will fail by themselves.
-    pub(super) fn prepare_again(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+    pub(super) fn prepare_again(&mut self, cell: &Cell) -> Result<()> {
         match self.prepare_instance(cell) {
             Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => Ok(()),
             prepared => prepared,
@@ -95,12 +91,7 @@ impl Runner<'_> {
     /// Has values of a store read, untimed, and compared as `on` reads them: all of them once, and some for
     /// each further setting or delivery. A store that keeps no values has none to compare. What is wrong is
     /// a failure of `cell`.
-    pub(super) fn check(
-        &mut self,
-        cell: &Cell,
-        on: &Cell,
-        checks: &mut Checks,
-    ) -> Result<(), HarnessError> {
+    pub(super) fn check(&mut self, cell: &Cell, on: &Cell, checks: &mut Checks) -> Result<()> {
         if self.options.drivers.kind(&on.store)?.keeps_nothing {
             return Ok(());
         }
@@ -108,8 +99,7 @@ impl Runner<'_> {
             return Ok(());
         };
         let job = self.job(on)?;
-        let check =
-            Box::new(move |progress: &mut dyn FnMut(u64, u64)| job.verify(extent, progress));
+        let check = Box::new(move |progress: Progress<'_>| job.verify(extent, progress));
         checks.add(cell, on, self.count(&on.dataset), check);
         Ok(())
     }
@@ -118,8 +108,8 @@ impl Runner<'_> {
     pub(super) fn settle(
         &mut self,
         checks: Checks,
-        failed: &mut dyn FnMut(&mut Self, &Cell, HarnessError) -> Result<(), HarnessError>,
-    ) -> Result<(), HarnessError> {
+        failed: &mut dyn FnMut(&mut Self, &Cell, HarnessError) -> Result<()>,
+    ) -> Result<()> {
         let checked = self.during(VERIFICATION, |runner| {
             let what = "checking every value".to_owned();
             checks.done(&mut preparing(runner.observer, what))
@@ -141,7 +131,7 @@ impl Runner<'_> {
 
     /// After the rounds: every value of stores that were written to is checked, and their
     /// footprint taken again.
-    pub(super) fn finish(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+    pub(super) fn finish(&mut self, comparison: &Comparison) -> Result<()> {
         let mut checks = Checks::default();
         for cell in writers(comparison) {
             if self.skipped(cell) {
@@ -163,7 +153,7 @@ impl Runner<'_> {
             if self.skipped(cell) || !weighed.insert(&cell.instance) {
                 continue;
             }
-            match self.pool.footprint(cell, &self.blocks, true) {
+            match self.pool.footprint(cell, true) {
                 Ok(footprint) => self.log.append_all(footprint.map(Record::Footprint))?,
                 Err(error) => self.cell_failed(cell, error)?,
             }
@@ -193,11 +183,7 @@ impl Runner<'_> {
 
     /// Removes what this comparison used and no later one does, so that a study of many sizes
     /// needs no more room than its largest one.
-    pub(super) fn release_unused(
-        &mut self,
-        comparison: &Comparison,
-        index: usize,
-    ) -> Result<(), HarnessError> {
+    pub(super) fn release_unused(&mut self, comparison: &Comparison, index: usize) -> Result<()> {
         if self.options.keep {
             return Ok(());
         }
@@ -206,7 +192,7 @@ impl Runner<'_> {
         let cells = comparison.cells.iter();
         let unused: Vec<Cell> = cells
             .filter(|cell| !instances.contains_key(&*cell.instance))
-            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .flat_map(on_both)
             .collect();
         self.pool.release(&unused)?;
         for cell in &comparison.cells {

@@ -7,7 +7,7 @@ use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
 use crate::job::{BlockTask, CellPaths};
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, page_cache};
+use crate::{HarnessError, Result, page_cache};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stowplan_model::{
@@ -57,7 +57,7 @@ pub struct Repeated {
 
 /// Writes a sequence of so many operations of lead-in, and so many behind them, to a file; called
 /// for each block that does not visit what the one before it visited.
-pub type WriteSequence<'a> = dyn FnMut(&Path, u64, u64) -> Result<(), HarnessError> + 'a;
+pub type WriteSequence<'a> = dyn FnMut(&Path, u64, u64) -> Result<()> + 'a;
 
 /// Measures the rounds. `progress` gets the rounds that are done and all.
 ///
@@ -69,7 +69,7 @@ pub fn repeat(
     workers: &WorkerCommand,
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(u32, u32),
-) -> Result<Repeated, HarnessError> {
+) -> Result<Repeated> {
     let drivers = Drivers::new(workers.clone(), interrupt.clone());
     drivers.kind(&what.cell.store)?;
     drivers.hang_up();
@@ -119,7 +119,7 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    fn block(&mut self, kind: BlockKind, round: u32) -> Result<(), HarnessError> {
+    fn block(&mut self, kind: BlockKind, round: u32) -> Result<()> {
         let what = self.what;
         let paths = CellPaths::brought_along(what.instance);
         let job = self.blocks.job(what.cell, paths)?;
@@ -162,7 +162,7 @@ impl Rounds<'_> {
     }
 }
 
-fn warm(instance: &Path) -> Result<(), HarnessError> {
+fn warm(instance: &Path) -> Result<()> {
     page_cache::warm(&[instance]).map(|_| ())
 }
 

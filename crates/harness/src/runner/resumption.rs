@@ -7,9 +7,9 @@
 
 use super::log::ResultLog;
 use super::{SPARE_ROUNDS, machine, writers};
-use crate::HarnessError;
 use crate::block_size::BlockSize;
 use crate::drivers::Drivers;
+use crate::{HarnessError, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
@@ -26,11 +26,13 @@ pub struct Resumption {
     /// What the file holds, if its last line may be incomplete.
     pub(super) bytes: Vec<u8>,
     /// The header, its plan with what was added to it.
-    header: RunHeader,
-    extensions: Vec<Extension>,
+    pub header: RunHeader,
+    /// What was added to the plan, in its order.
+    pub extensions: Vec<Extension>,
     sessions: Vec<Session>,
     end: Option<RunEnd>,
-    problems: Vec<String>,
+    /// A message for each line that could not be read; what it said is measured again, or lost.
+    pub problems: Vec<String>,
     /// The most rounds from now on, where more are asked for than before.
     pub(super) raised: Option<u32>,
     pub(super) earlier: Earlier,
@@ -42,7 +44,7 @@ impl Resumption {
     /// # Errors
     /// It cannot be read or written; a run still writes to it; it has no header; another version
     /// wrote it, whose blocks may not do the same.
-    pub fn open(result: &Path) -> Result<Self, HarnessError> {
+    pub fn open(result: &Path) -> Result<Self> {
         let (log, bytes) = ResultLog::reopen(result)?;
         let (records, problems) = read_result(&bytes);
         let refused = |why: &str| HarnessError::invalid(format!("{}: {why}", result.display()));
@@ -146,7 +148,7 @@ impl Resumption {
     ///
     /// # Errors
     /// What is not the same, with what it was and is; or a driver that is no longer found.
-    pub fn check_machine(&self, drivers: &Drivers, place: &Path) -> Result<(), HarnessError> {
+    pub fn check_machine(&self, drivers: &Drivers, place: &Path) -> Result<()> {
         for cell in self.header.plan.cells() {
             match drivers.kind(&cell.store) {
                 // One that fails, fails its cells only.
@@ -182,7 +184,7 @@ impl Resumption {
     ///
     /// # Errors
     /// More rounds than the stopping rule knows, or no more than there were to be before.
-    pub fn raise_rounds(&mut self, rounds: u32) -> Result<(), HarnessError> {
+    pub fn raise_rounds(&mut self, rounds: u32) -> Result<()> {
         let [.., most] = LOOKS;
         let before = self.header.rounds_of_all();
         if rounds > most {
@@ -201,34 +203,10 @@ impl Resumption {
         Ok(())
     }
 
-    /// The plan, with what was added to it.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.header.plan
-    }
-
-    /// What was added to the plan, in its order.
-    #[must_use]
-    pub fn extensions(&self) -> &[Extension] {
-        &self.extensions
-    }
-
-    /// Seed of all orders and sequences.
-    #[must_use]
-    pub fn seed(&self) -> u64 {
-        self.header.seed
-    }
-
     /// When a comparison is decided.
     #[must_use]
     pub fn rule(&self) -> StoppingRule {
         StoppingRule::of(&self.header)
-    }
-
-    /// The most rounds of a comparison.
-    #[must_use]
-    pub fn max_rounds(&self) -> u32 {
-        self.header.max_rounds
     }
 
     /// Where the data of the last session lay, if not beside the result.
@@ -264,12 +242,6 @@ impl Resumption {
         let used = datasets.into_iter().filter(|(name, _)| used(name));
         plan.datasets = used.collect();
         plan
-    }
-
-    /// A message for each line that could not be read; what it said is measured again, or lost.
-    #[must_use]
-    pub fn problems(&self) -> &[String] {
-        &self.problems
     }
 }
 

@@ -1,7 +1,7 @@
 //! Servers of a run: started before the first store is built, and rid of what the run made on others.
 
 use super::Runner;
-use crate::HarnessError;
+use crate::Result;
 use crate::interrupt::Interrupt;
 use crate::job::{CellPaths, Job};
 use crate::worker_process::{self, Servers};
@@ -11,7 +11,7 @@ use stowplan_model::{Cell, StoreSpec};
 impl Runner<'_> {
     /// Starts the servers that cells ask for and nobody has named. One that does not come up fails the
     /// cells that ask for it.
-    pub(super) fn start_servers(&mut self) -> Result<Servers, HarnessError> {
+    pub(super) fn start_servers(&mut self) -> Result<Servers> {
         let options = self.options;
         let mut servers = Servers::of(options.drivers.environment());
         let given = &self.plan.study.servers;
@@ -21,8 +21,9 @@ impl Runner<'_> {
                     let asks = |cell: &&Cell| {
                         worker_process::asked([&cell.settings].into_iter()).contains(&variable)
                     };
+                    let why = error.split();
                     for cell in self.plan.cells().filter(asks) {
-                        options.drivers.fails(&cell.store, &error);
+                        options.drivers.fails(&cell.store, why.clone());
                     }
                 }
                 started => started?,
@@ -32,7 +33,7 @@ impl Runner<'_> {
     }
 
     /// Has drivers remove what stores of this run have on servers that go on running.
-    pub(super) fn clear_servers(&mut self) -> Result<(), HarnessError> {
+    pub(super) fn clear_servers(&mut self) -> Result<()> {
         if self.options.keep {
             return Ok(());
         }

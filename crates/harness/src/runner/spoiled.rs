@@ -1,6 +1,6 @@
 //! Blocks that did not measure what they should (R9).
 
-use crate::HarnessError;
+use crate::Result;
 use crate::job::Reported;
 use stowplan_model::{CacheState, Cell, Measurement, Settings};
 
@@ -51,9 +51,9 @@ pub(super) struct Attempted {
 /// `measure` is told how many attempts there were before; `warm` fills the page cache again.
 pub(super) fn attempt(
     cell: &Cell,
-    mut measure: impl FnMut(u32) -> Result<(Measurement, Reported), HarnessError>,
-    warm: impl Fn() -> Result<(), HarnessError>,
-) -> Result<Attempted, HarnessError> {
+    mut measure: impl FnMut(u32) -> Result<(Measurement, Reported)>,
+    warm: impl Fn() -> Result<()>,
+) -> Result<Attempted> {
     let (mut repeats, mut warmed) = (0, false);
     loop {
         let (mut measurement, reported) = measure(repeats)?;

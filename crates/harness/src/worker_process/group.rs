@@ -1,25 +1,62 @@
 //! A worker's process and those that it starts.
 
+use super::streams::{self, Stderr};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::Receiver;
+
+/// A program that was started, and its streams: it hears on stdin, says lines on stdout, and whatever it likes on
+/// stderr.
+pub(crate) struct Program {
+    pub(crate) group: Group,
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) lines: Receiver<std::io::Result<String>>,
+    pub(super) stderr: Stderr,
+}
+
+impl Program {
+    pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut group = Group::start(piped.stderr(Stdio::piped()))?;
+        let child = &mut group.child;
+        let (stdin, out) = (child.stdin.take(), child.stdout.take());
+        let Some((stdout, stderr)) = out.zip(child.stderr.take()) else {
+            return Err(std::io::Error::other("it has no standard streams"));
+        };
+        Ok(Self {
+            stdin,
+            lines: streams::lines(stdout)?,
+            stderr: Stderr::read(stderr)?,
+            group,
+        })
+    }
+}
 
 /// A process that leads a group of its own. None of the group is left once this is gone, but for
 /// processes that have left the group themselves.
 #[derive(Debug)]
-pub(super) struct Group {
-    pub(super) child: Child,
+pub(crate) struct Group {
+    child: Child,
     status: Option<ExitStatus>,
 }
 
 impl Group {
     /// Starts a program. With a group of its own, Ctrl-C in the terminal reaches the parent only,
     /// which then ends the worker in order.
-    pub(super) fn start(command: &mut Command) -> std::io::Result<Self> {
+    fn start(command: &mut Command) -> std::io::Result<Self> {
         Ok(Self {
             child: command.process_group(0).spawn()?,
             status: None,
         })
+    }
+
+    pub(crate) fn id(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.child.id()
     }
 
     /// Whether the worker itself has ended. It is not reaped: as long as it is not, its number is
@@ -29,7 +66,13 @@ impl Group {
             return Ok(true);
         }
         let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), how)?.is_some())
+        Ok(waitid(WaitId::Pid(self.id()), how)?.is_some())
+    }
+
+    /// Ends whoever of the group has not; the worker itself is not reaped.
+    pub(crate) fn kill(&self) {
+        // Nothing can be done about one that may not be killed (it has become another user's).
+        let _ = kill_process_group(self.id(), Signal::KILL);
     }
 
     /// Ends whoever of the group has not, and says how the worker itself ended.
@@ -37,8 +80,7 @@ impl Group {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        // Nothing can be done about one that may not be killed (it has become another user's).
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        self.kill();
         let status = self.child.wait()?;
         self.status = Some(status);
         Ok(status)

@@ -5,14 +5,13 @@
 //! command of the study, or by the script that is built in (`drivers/servers/serve`). It gets an empty
 //! directory, says `ready URL` on its stdout, and ends when its stdin closes, whatever became of us.
 
-use super::group::{Group, cause};
-use super::streams::{self, Stderr};
+use super::group::{Group, Program, cause};
 use crate::interrupt::Interrupt;
-use crate::{HarnessError, place};
+use crate::{HarnessError, Result, place};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -81,7 +80,7 @@ pub(crate) struct Servers {
 #[derive(Debug)]
 pub(crate) struct Server {
     group: Group,
-    stdin: Option<std::process::ChildStdin>,
+    stdin: Option<ChildStdin>,
 }
 
 /// The servers by their variables that settings ask for and nobody has named.
@@ -121,7 +120,7 @@ impl Servers {
         given: &BTreeMap<String, DriverSpec>,
         work: &Path,
         interrupt: &Interrupt,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         let name = name_of(variable);
         let directory = work.join(format!("server-{name}"));
         let mut command = command(&name, given, variable)?;
@@ -141,11 +140,7 @@ impl Servers {
 }
 
 /// How a server is started; the directory is still to be added.
-fn command(
-    name: &str,
-    given: &BTreeMap<String, DriverSpec>,
-    variable: &str,
-) -> Result<Command, HarnessError> {
+fn command(name: &str, given: &BTreeMap<String, DriverSpec>, variable: &str) -> Result<Command> {
     let given = given
         .iter()
         .find(|(name, _)| server_variable(name) == variable);
@@ -176,25 +171,18 @@ impl Server {
         what: &str,
         interrupt: &Interrupt,
         hear: &mut dyn FnMut(&str) -> ControlFlow<T, bool>,
-    ) -> Result<(Self, T), HarnessError> {
+    ) -> Result<(Self, T)> {
         let failed =
             |why: String, stderr: &str| HarnessError::worker(&format!("{what} {why}"), stderr);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
         let program = command.get_program().display().to_string();
         let refused =
             |error: std::io::Error| failed(format!("cannot be started: {program}: {error}"), "");
-        let mut group = Group::start(&mut command).map_err(refused)?;
-        let child = &mut group.child;
-        let (stdin, stdout, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let Some((stdout, stderr)) = stdout.zip(stderr) else {
-            return Err(failed("has no standard streams".to_owned(), ""));
-        };
-        let lines = streams::lines(stdout).map_err(refused)?;
-        let stderr = Stderr::read(stderr).map_err(refused)?;
+        let Program {
+            group,
+            stdin,
+            lines,
+            stderr,
+        } = Program::start(&mut command).map_err(refused)?;
         let mut server = Self { group, stdin };
         let mut deadline = Instant::now() + STARTING;
         while Instant::now() < deadline {
@@ -222,7 +210,7 @@ impl Server {
 
     /// Its process.
     pub(crate) fn id(&self) -> u32 {
-        self.group.child.id()
+        self.group.number()
     }
 
     /// Whether it still runs.
@@ -259,7 +247,7 @@ impl Drop for Servers {
 mod tests {
     use super::*;
 
-    fn started(script: &str) -> (tempfile::TempDir, Servers, Result<(), HarnessError>) {
+    fn started(script: &str) -> (tempfile::TempDir, Servers, Result<()>) {
         let work = tempfile::tempdir().unwrap();
         let command = ["sh", "-c", script].map(str::to_owned).to_vec();
         let given = BTreeMap::from([("of_Mine".to_owned(), DriverSpec { command })]);

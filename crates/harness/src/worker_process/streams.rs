@@ -18,7 +18,7 @@ const STDERR_KEPT: usize = 4096;
 const STDERR_ENDS: Duration = Duration::from_secs(1);
 
 /// The lines of a stream, read by a thread of their own.
-pub(crate) fn lines(
+pub(super) fn lines(
     stream: impl Read + Send + 'static,
 ) -> std::io::Result<Receiver<std::io::Result<String>>> {
     let (sender, lines) = mpsc::sync_channel(UNHEARD);

@@ -61,7 +61,7 @@ fn ask_within(command: &WorkerCommand, most: Duration) -> Result<FromDriver, (St
     let interrupt = Interrupt::never();
     let began = Instant::now();
     let answer = WorkerProcess::start(command, &interrupt).and_then(|mut worker| {
-        match worker.ask(&run(), command.patience.ready(), &mut |_, _| ())? {
+        match worker.ask(&run(), command.patience.ready())? {
             FromDriver::Ready { .. } => {}
             other => return Err(worker.unexpected(&other)),
         }
@@ -69,7 +69,7 @@ fn ask_within(command: &WorkerCommand, most: Duration) -> Result<FromDriver, (St
             silence: command.patience.silence,
             most,
         };
-        let answer = worker.ask(&ToDriver::Go, limits, &mut |_, _| ())?;
+        let answer = worker.ask(&ToDriver::Go, limits)?;
         worker.end().map(|()| answer)
     });
     assert!(began.elapsed() < AT_ONCE, "it took {:?}", began.elapsed());
@@ -298,9 +298,7 @@ fn an_interrupt_ends_every_wait() {
         command.patience = Patience::default();
         let interrupt = Interrupt::never();
         let mut worker = WorkerProcess::start(&command, &interrupt).unwrap();
-        worker
-            .ask(&run(), command.patience.ready(), &mut |_, _| ())
-            .unwrap();
+        worker.ask(&run(), command.patience.ready()).unwrap();
         let later = interrupt.clone();
         let signal = thread::spawn(move || {
             thread::sleep(Duration::from_millis(200));
@@ -312,7 +310,7 @@ fn an_interrupt_ends_every_wait() {
             silence: long,
             most: long,
         };
-        let answer = worker.ask(&ToDriver::Go, limits, &mut |_, _| ());
+        let answer = worker.ask(&ToDriver::Go, limits);
         let answer = answer.and_then(|_| worker.end());
         assert!(matches!(answer, Err(HarnessError::Interrupted)));
         assert!(began.elapsed() < AT_ONCE);

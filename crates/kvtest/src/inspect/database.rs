@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 use stowplan_archive::foreign::{beside, is_write_ahead, look_at, open};
 use stowplan_stores::{FIND_TABLE, Key, Result, StoreError, sqlite_failed as failed};
 
-/// As the store is called, in messages.
-
 /// Where the header counts the transactions that wrote the file itself (<https://sqlite.org/fileformat2.html>,
 /// section 1.3.7).
 const CHANGE_COUNTER_OFFSET: u64 = 24;

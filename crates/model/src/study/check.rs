@@ -108,9 +108,14 @@ impl At<'_> {
     fn refers<'k>(&self, what: &str, name: &str, known: impl IntoIterator<Item = &'k String>) {
         let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
         let is_lost = self.check.lost.iter().any(|lost| lost == name);
-        let near = suggestion(name, known.iter().copied());
-        let shown = name.escape_debug();
-        rules! { self, is_lost || known.contains(&name) => "unknown {what} '{shown}'{near}"; }
+        if is_lost || known.contains(&name) {
+            return;
+        }
+        let near = suggestion(name, known);
+        self.wrong(format_args!(
+            "unknown {what} '{}'{near}",
+            name.escape_debug()
+        ));
     }
 
     /// A name is that of a cell of the study.
@@ -393,9 +398,12 @@ impl<'s> Check<'s> {
             rules! { of, !comparisons[..index].contains(id) => "'{id}' stands here twice"; }
         }
         let known: Vec<&String> = self.cells_of(comparisons).map(|(name, _)| name).collect();
-        for cell in cells {
+        for cell in cells.iter().filter(|cell| !known.contains(cell)) {
             let near = suggestion(cell, known.iter().map(|name| name.as_str()));
-            rules! { at.key("cells"), known.contains(&cell) => "unknown cell '{cell}' in its comparisons{near}"; }
+            let cells = at.key("cells");
+            cells.wrong(format_args!(
+                "unknown cell '{cell}' in its comparisons{near}"
+            ));
         }
     }
 

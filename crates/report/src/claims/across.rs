@@ -160,11 +160,8 @@ fn rows(study: &str, machine: &str, claim: &ClaimOutcome) -> Vec<Value> {
         })
     };
     if let Some(costs) = &claim.costs {
-        let cost = costs
-            .difference
-            .map(|cost| json!({ "estimate": cost.ns, "low": cost.low, "high": cost.high }));
         let figure = json!({
-            "measure": "difference-ns", "estimate": cost, "at_least": 0, "verdict": claim.verdict,
+            "measure": "difference-ns", "estimate": costs.difference, "at_least": 0, "verdict": claim.verdict,
         });
         let labels = [&costs.larger, &costs.smaller].map(|side| side.label.clone());
         let [larger, smaller] = labels;

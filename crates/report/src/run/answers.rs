@@ -7,7 +7,7 @@ use crate::document::{
 };
 use crate::{constituents, noise, value, wording};
 use stowplan_analysis::{
-    Analysis, Answer, ComparisonOutcome, MatrixOutcome, SizeRange, SweepOutcome, TWICE_DIFFERED,
+    Analysis, Answer, ComparisonOutcome, MatrixOutcome, SizeRange, SweepOutcome,
 };
 use stowplan_model::format_bytes;
 
@@ -252,7 +252,7 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
     Some(format!("{}.", value::capital(&reasons.join("; "))))
 }
 
-/// `measuring the same thing twice differed by up to 2% in the quietest comparison and 16% in the
+/// `measuring the same thing twice may differ by up to 2% in the quietest comparison and 16% in the
 /// noisiest; intervals are 13% to 50% longer for it`
 fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
     let (least, most) = noise::range_of_noise(comparisons)?;
@@ -263,7 +263,8 @@ fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
         format!("{least} in the quietest comparison and {most} in the noisiest")
     };
     Some(format!(
-        "{TWICE_DIFFERED} by up to {noise}{}; intervals are {widened} longer for it",
+        "{} by up to {noise}{}; intervals are {widened} longer for it",
+        noise::TWICE_MAY_DIFFER,
         noise::too_noisy(comparisons)
     ))
 }

@@ -4,110 +4,293 @@
 use super::promises;
 use crate::document::{
     Axis, Block, ChartRow, Fill, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel, Plane,
-    Point, RowGroup, Rows, Scale, Section, Sign, Unit, Value, anchor, legend, remark,
+    Point, RowGroup, Rows, Scale, Section, Sign, Unit, Value, anchor, folded, legend, notice,
+    paragraph, remark,
 };
-use crate::figure::{self, Figure, axis_of_ratios, extent, published_ratios, ticks};
+use crate::figure::{self, extent, ticks};
 use crate::noise;
+use crate::render::as_rows;
 use crate::value::{self, float};
 use crate::wording::{self, class};
 use std::collections::BTreeSet;
 use std::iter::once;
 use stowplan_analysis::{
-    Analysis, BarClass, BarGroup, BarsOutcome, CellSummary, ChartBar, ChartOutcome,
-    ComparisonOutcome, Kind, LineLevel, LinePlane, LinesOutcome, MeasuredBar, Verdict,
+    Analysis, CellSummary, ComparisonOutcome, Finding, FindingGroup, FindingRow, Kind, Shown,
+    Source, Verdict,
 };
-use stowplan_model::{self as model, Across, CellId, DurabilityClaim, Measure, Role, Statistic};
+use stowplan_model::{self as model, Across, Measure, Statistic};
 
 /// All figures.
 pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
-    let charts = analysis.charts.iter().map(|found| chart(analysis, found));
-    let bars = analysis.bars.iter().map(|found| bars(analysis, found));
-    let lines = analysis.lines.iter().map(|found| lines(analysis, found));
-    charts.chain(bars).chain(lines).collect()
+    let figures = analysis.figures.iter();
+    figures
+        .map(|found| Drawn::of(analysis, found).block(Vec::new()))
+        .collect()
 }
 
 /// The first figure of ratios or of bars, with so many rows at most.
 pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
-    let mut charts = analysis.charts.iter();
-    let drawn = charts.find(|found| found.bars.iter().any(|bar| bar.estimate.is_some()));
-    match drawn {
-        Some(found) => Some(chart_in_short(analysis, found, rows)),
-        None => bars_in_short(analysis, rows),
-    }
-}
-
-/// A figure of ratios, and the cell that they are to.
-struct Ratios<'a> {
-    analysis: &'a Analysis,
-    outcome: &'a ChartOutcome,
-    reference: Option<(&'a ComparisonOutcome, &'a CellSummary)>,
-}
-
-fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Block {
-    let ratios = Ratios::of(analysis, outcome);
-    let unreliable = "Session unreliable: nothing is claimed from this machine's bars.";
-    let unreliable = (!outcome.reliable).then(|| unreliable.to_owned());
-    let (of, reference) = (ratios.title(), &outcome.reference);
-    let figure = Figure {
-        id: anchor("chart", &outcome.id),
-        title: outcome.title.clone(),
-        about: format!("{of}, as a multiple of {reference}. Shorter is faster."),
-        notices: unreliable.into_iter().collect(),
-        below: ratios.promises().unwrap_or_default(),
-    };
-    figure.of_rows(ratios.rows())
-}
-
-fn chart_in_short(analysis: &Analysis, outcome: &ChartOutcome, rows: usize) -> Block {
-    let ratios = Ratios::of(analysis, outcome);
-    let mut drawn = ratios.rows();
-    let published = match drawn.groups.len() {
-        0 | 1 => None,
-        _ => drawn.groups.pop(),
-    };
-    let published = published.map(|group| {
-        let figures = group.rows.iter();
-        let figures = figures.map(|row| format!("{} {}", row.label, row.text()));
-        remark(format!(
-            "published: {}",
-            figures.collect::<Vec<_>>().join(", ")
-        ))
+    let mut ratios = analysis.figures.iter().filter(|found| is_of_ratios(found));
+    let mut bars = analysis.figures.iter();
+    let ratios = ratios.find(|found| {
+        found
+            .rows()
+            .any(|row| row.verdict.is_some() && row.rounds.is_some())
     });
-    for group in &mut drawn.groups {
-        group.title.clear();
-        group.rows.iter_mut().for_each(|row| row.detail.clear());
-    }
-    let drawn = Block::from(drawn.first(rows));
-    let title = format!("{}, {} = 1", ratios.title(), outcome.reference);
-    Section::new(title, once(drawn).chain(published).collect()).into()
+    let found = ratios.or_else(|| bars.find(|found| found.x.is_none() && !is_of_ratios(found)))?;
+    let is_open = |group: &&FindingGroup| {
+        let mut comparisons = analysis.comparisons.iter();
+        let found = comparisons.find(|comparison| comparison.id == group.comparison);
+        found.is_none_or(|found| found.recommendation.kind == Kind::Open)
+    };
+    let group = found.groups.iter().min_by_key(is_open)?;
+    Some(Drawn::of(analysis, found).in_short(group, rows))
 }
 
-impl<'a> Ratios<'a> {
-    fn of(analysis: &'a Analysis, outcome: &'a ChartOutcome) -> Self {
-        let mut specs = analysis.run.plan.study.charts.iter();
-        let reference = specs.find(|spec| spec.id == outcome.id).and_then(|spec| {
-            let mut comparisons = analysis.comparisons.iter();
-            let comparison = comparisons.find(|found| found.id == spec.comparison)?;
-            let id = CellId(format!("{}/{}", spec.comparison, spec.reference));
-            Some((comparison, comparison.cell(&id)?))
-        });
+fn is_of_ratios(found: &Finding) -> bool {
+    matches!(found.shown, Shown::Ratios { .. })
+}
+
+/// A figure, and what explains it.
+pub(crate) struct Drawn<'a> {
+    found: &'a Finding,
+    /// The cell that ratios are to.
+    reference: Option<(&'a ComparisonOutcome, &'a CellSummary)>,
+    zone: String,
+    /// What follows the name of that cell in the caption.
+    whose: &'static str,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(analysis: &'a Analysis, found: &'a Finding) -> Self {
+        let reference = match &found.shown {
+            Shown::Ratios { to, .. } => {
+                let mut comparisons = analysis.comparisons.iter();
+                comparisons.find_map(|comparison| Some((comparison, comparison.cell(to)?)))
+            }
+            Shown::Measured(_) => None,
+        };
         Self {
-            analysis,
-            outcome,
+            found,
             reference,
+            zone: wording::zone(analysis),
+            whose: "",
         }
     }
 
-    fn measure(&self) -> Statistic {
-        self.reference
-            .map_or(Statistic::Time, |(comparison, _)| comparison.measure)
+    /// Of several runs, which have no cell in common; `zone` is that of equivalence.
+    pub(crate) fn of_several(found: &'a Finding, zone: String) -> Self {
+        Self {
+            found,
+            reference: None,
+            zone,
+            whose: " on the same machine",
+        }
     }
 
-    fn title(&self) -> String {
-        match self.measure() {
+    /// All of it, with what must not be overlooked besides: the drawing, and the same as a table.
+    pub(crate) fn block(&self, mut notices: Vec<String>) -> Block {
+        let Finding { id, title, .. } = self.found;
+        let (of, reading) = self.words();
+        notices.extend(self.unreliable());
+        let (kind, about, drawing, table): (_, _, Block, _) = match &self.found.x {
+            Some(x) => {
+                let across = across(x);
+                let about = format!("{of} against {across}. {reading} Both axes are logarithmic.");
+                let plane = self.plane(across);
+                let table = figure::table(&as_rows(&plane));
+                ("lines", about, plane.into(), table)
+            }
+            None => {
+                let rows = self.rows();
+                let (kind, of) = match &self.found.shown {
+                    Shown::Ratios { label, .. } => (
+                        "chart",
+                        format!("{of}, as a multiple of {label}{}", self.whose),
+                    ),
+                    Shown::Measured(_) => ("bars", of),
+                };
+                let axis = match rows.axis.scale.is_logarithmic() {
+                    true => " Logarithmic axis: equal distances are equal factors.",
+                    false => "",
+                };
+                let table = figure::table(&rows);
+                (kind, format!("{of}. {reading}{axis}"), rows.into(), table)
+            }
+        };
+        let mut blocks = vec![paragraph(about)];
+        blocks.extend(notices.iter().map(notice));
+        blocks.extend([drawing, folded("All figures", table)]);
+        blocks.extend(self.promises().map(paragraph));
+        Section::figure(anchor(kind, id), title, blocks).into()
+    }
+
+    /// One group of it, in so many rows at most: what was published beside ratios stands in a line.
+    fn in_short(&self, group: &FindingGroup, rows: usize) -> Block {
+        let mut drawn = self.rows_of(self.groups(group));
+        let title = self.words().0;
+        let Shown::Ratios { label, .. } = &self.found.shown else {
+            drawn.axis.title.clear();
+            return Section::new(title, vec![drawn.first(rows).into()]).into();
+        };
+        let published = (drawn.groups.len() > 1)
+            .then(|| drawn.groups.pop())
+            .flatten();
+        for group in &mut drawn.groups {
+            group.title.clear();
+            group.rows.iter_mut().for_each(|row| row.detail.clear());
+        }
+        let published = published.map(|group| {
+            let figures = group.rows.iter();
+            let figures = figures.map(|row| format!("{} {}", row.label, row.text()));
+            let figures: Vec<String> = figures.collect();
+            remark(format!("published: {}", figures.join(", ")))
+        });
+        let drawn = Block::from(drawn.first(rows));
+        let title = format!("{title}, {label} = 1");
+        Section::new(title, once(drawn).chain(published).collect()).into()
+    }
+
+    /// What it shows, as the beginning of a sentence; how to read it: what the whiskers are, and which end
+    /// is good.
+    fn words(&self) -> (String, &'static str) {
+        let measure = match &self.found.shown {
+            Shown::Measured(measure) => {
+                let (of, reading) = words(*measure);
+                return (of.to_owned(), reading);
+            }
+            Shown::Ratios { .. } => self.statistic(),
+        };
+        let of = match measure {
             Statistic::Time => "Time per operation".to_owned(),
             measure => value::capital(&format!("{} of a block", measure.in_words())),
+        };
+        (of, "Shorter is faster.")
+    }
+
+    fn statistic(&self) -> Statistic {
+        let reference = self.reference;
+        reference.map_or(Statistic::Time, |(comparison, _)| comparison.measure)
+    }
+
+    fn unreliable(&self) -> Option<String> {
+        let Finding { unreliable, x, .. } = self.found;
+        let titles: Vec<String> = unreliable
+            .iter()
+            .map(|title| wording::quoted(title))
+            .collect();
+        match () {
+            () if titles.is_empty() => None,
+            () if is_of_ratios(self.found) => {
+                Some("Session unreliable: nothing is claimed from this machine's bars.".to_owned())
+            }
+            () => x.as_ref().map(|_| {
+                let titles = wording::list(&titles);
+                format!("Session unreliable in {titles}: nothing is claimed of it.")
+            }),
         }
+    }
+
+    fn unit(&self) -> Unit {
+        match self.found.shown {
+            Shown::Ratios { .. } => Unit::Ratio,
+            Shown::Measured(measure) => Unit::of(measure),
+        }
+    }
+
+    /// Bars: of ratios, or of quantities.
+    pub(crate) fn rows(&self) -> Rows {
+        let groups = self.found.groups.iter();
+        self.rows_of(groups.flat_map(|group| self.groups(group)).collect())
+    }
+
+    fn rows_of(&self, groups: Vec<RowGroup>) -> Rows {
+        let (values, mut ends) = extent(&groups);
+        let unit = self.unit();
+        let Shown::Ratios { label, .. } = &self.found.shown else {
+            let asked = self.found.axis.map(|axis| axis == model::Axis::Logarithmic);
+            let scale = Scale::of_bars(&values, &ends, asked);
+            let title = self.words().0;
+            let axis = Axis::new(title, scale, ticks(&scale), |at| unit.tick(at));
+            return Rows::new(&self.found.title, axis, groups);
+        };
+        let title = format!("{} vs {label}", self.statistic());
+        let floor = self.floor();
+        ends.push(floor.map_or(1.0, |(_, ratio)| ratio));
+        let scale = Scale::for_bars(&values, &ends);
+        let axis = Axis::new(title, scale, scale.ticks(), |at| unit.tick(at));
+        let floor = floor.map(|(_, ratio)| Mark::new(ratio, MarkKind::Floor));
+        let one = Mark::new(1.0, MarkKind::Reference);
+        Rows {
+            marks: once(one).chain(floor).collect(),
+            legend: self.legend(label, &groups),
+            ..Rows::new(&self.found.title, axis, groups)
+        }
+    }
+
+    /// What there is to know of a group, its rows by what they promise where they are to be compared by that,
+    /// and what was published.
+    fn groups(&self, group: &FindingGroup) -> Vec<RowGroup> {
+        let is_ours = |row: &&FindingRow| row.source != Source::Published;
+        let count = group.rows.iter().take_while(is_ours).count();
+        let (ours, published) = group.rows.split_at(count);
+        let unreliable = &self.found.unreliable;
+        let (mut groups, reliable) = match self.found.shown {
+            Shown::Ratios { .. } => (Vec::new(), unreliable.is_empty()),
+            Shown::Measured(_) => {
+                let reliable = !unreliable.contains(&group.title);
+                (vec![about(group, reliable)], reliable)
+            }
+        };
+        let drawn = |rows: &[FindingRow]| -> Vec<ChartRow> {
+            rows.iter().map(|row| self.row(row, reliable)).collect()
+        };
+        let alike = |a: &FindingRow, b: &FindingRow| {
+            is_of_ratios(self.found) || a.durability == b.durability
+        };
+        groups.extend(ours.chunk_by(alike).map(|class| {
+            let title = match self.found.shown {
+                Shown::Ratios { .. } => group.title.clone(),
+                Shown::Measured(_) => class_title(ours, class),
+            };
+            RowGroup::of(title, drawn(class))
+        }));
+        let label = group.published_label.as_deref();
+        groups.extend(figure::published(label, drawn(published)));
+        groups
+    }
+
+    fn row(&self, row: &FindingRow, reliable: bool) -> ChartRow {
+        let fill = match (row.source, row.verdict) {
+            (Source::Published, _) => Fill::Published,
+            (Source::Reference, _) => Fill::Reference,
+            (Source::Floor, _) => Fill::Floor,
+            (_, Some(Verdict::NoData | Verdict::Unreliable)) => Fill::Uncertain,
+            _ if !reliable => Fill::Uncertain,
+            _ => Fill::Ours,
+        };
+        let promise = row.durability.filter(|_| is_of_ratios(self.found));
+        let promise = promise.map(|promise| format!("durability: {promise}"));
+        let ratio = row.ratio();
+        let mark = if row.sample { EXTRAPOLATED } else { "" };
+        let value = self.value(row).map(|value| Value { mark, ..value });
+        ChartRow {
+            detail: row.description.clone().or(promise).unwrap_or_default(),
+            sign: row.verdict.map(|verdict| Sign::of(verdict, ratio.as_ref())),
+            help: match (row.source, row.verdict, row.rounds) {
+                (Source::Published, ..) => "as published".to_owned(),
+                (Source::Reference, ..) => "the reference of this figure".to_owned(),
+                (_, Some(verdict), Some(rounds)) => {
+                    format!("{rounds} rounds: {}", wording::verdict(verdict))
+                }
+                _ => String::new(),
+            },
+            ..ChartRow::bar(&row.label, value, fill)
+        }
+    }
+
+    fn value(&self, row: &FindingRow) -> Option<Value> {
+        row.quantity.map(|found| Value::of(self.unit(), &found))
     }
 
     /// The label of the floor, and its ratio to the reference.
@@ -119,108 +302,109 @@ impl<'a> Ratios<'a> {
         Some((label, 1.0 / multiple.ratio))
     }
 
-    fn rows(&self) -> Rows {
-        let outcome = self.outcome;
-        let one = ChartRow {
-            detail: durability(self.reference.and_then(|(_, cell)| cell.promise())),
-            help: "the reference of this figure".to_owned(),
-            ..ChartRow::bar(
-                &outcome.reference,
-                Some(Value::new(1.0, Unit::Ratio)),
-                Fill::Reference,
-            )
-        };
-        let bars = self.bars().map(|bar| self.row(bar));
-        let ours = RowGroup::of("This machine", once(one).chain(bars).collect());
-        let published = published_ratios(
-            outcome.published_label.as_deref(),
-            &outcome.published,
-            outcome.published_precision,
-        );
-        let groups: Vec<RowGroup> = once(ours).chain(published).collect();
-        let floor = self.floor();
-        let title = format!("{} vs {}", self.measure(), outcome.reference);
-        let axis = axis_of_ratios(title, &groups, floor.map(|(_, ratio)| ratio));
-        let floor = floor.map(|(_, ratio)| Mark::new(ratio, MarkKind::Floor));
-        Rows {
-            marks: once(Mark::new(1.0, MarkKind::Reference))
-                .chain(floor)
-                .collect(),
-            legend: self.legend(&groups),
-            ..Rows::new(&outcome.title, axis, groups)
-        }
-    }
-
-    /// The bars but for that of the reference.
-    fn bars(&self) -> impl Iterator<Item = &'a ChartBar> {
-        let reference = self.reference.map(|(_, cell)| &cell.cell.id);
-        let bars = self.outcome.bars.iter();
-        bars.filter(move |bar| Some(&bar.cell) != reference)
-    }
-
-    fn cell(&self, bar: &ChartBar) -> Option<&'a CellSummary> {
-        self.reference?.0.cell(&bar.cell)
-    }
-
-    fn row(&self, bar: &ChartBar) -> ChartRow {
-        let verdict = wording::verdict(bar.verdict);
-        let fill = match bar.verdict {
-            _ if self
-                .cell(bar)
-                .is_some_and(|cell| cell.cell.role == Role::Floor) =>
-            {
-                Fill::Floor
-            }
-            Verdict::NoData | Verdict::Unreliable => Fill::Uncertain,
-            _ if !self.outcome.reliable => Fill::Uncertain,
-            _ => Fill::Ours,
-        };
-        ChartRow {
-            detail: durability(bar.durability.as_ref()),
-            sign: Some(Sign::of(bar.verdict, bar.estimate.as_ref())),
-            help: match bar.estimate {
-                Some(estimate) => format!("{} rounds: {verdict}", estimate.rounds),
-                None => String::new(),
-            },
-            ..ChartRow::bar(&bar.label, bar.estimate.as_ref().map(Value::from), fill)
-        }
-    }
-
-    fn legend(&self, groups: &[RowGroup]) -> Vec<LegendEntry> {
-        let reference = &self.outcome.reference;
+    fn legend(&self, reference: &str, groups: &[RowGroup]) -> Vec<LegendEntry> {
         let one = format!("1.0 = {reference}");
         let mut entries = vec![LegendEntry::new(Key::Mark(MarkKind::Reference), one)];
         entries.extend(self.floor().map(|(label, ratio)| {
             let text = format!("floor: {} ({label})", value::ratio(ratio));
             LegendEntry::new(Key::Mark(MarkKind::Floor), text)
         }));
-        let interval = match self.outcome.published_precision {
-            Some(_) => "interval; for published bars, how precisely they could be read",
-            None => "interval",
+        let mut quantities = self.found.rows().filter_map(|row| row.quantity);
+        let interval = match quantities.any(|quantity| quantity.error.is_some()) {
+            true => "interval; for published bars, how precisely they could be read",
+            false => "interval",
         };
         entries.push(LegendEntry::new(Key::Interval, interval));
         let rows = groups.iter().flat_map(|group| &group.rows);
         // A bar without data says so itself.
         let signs = rows.filter_map(|row| row.sign.filter(|sign| *sign != Sign::Nothing));
         let signs: Vec<Sign> = signs.collect();
-        let zone = wording::zone(self.analysis);
-        entries.extend(legend(&signs, reference, "the other", &zone));
+        entries.extend(legend(&signs, reference, "the other", &self.zone));
         entries
     }
 
     fn promises(&self) -> Option<String> {
-        let (_, reference) = self.reference?;
-        let cells = self.bars().filter_map(|bar| self.cell(bar));
-        promises::of_cells(once(reference).chain(cells))
+        let (comparison, _) = self.reference?;
+        let cells = self.found.rows().filter_map(|row| row.cell.as_ref());
+        promises::of_cells(cells.filter_map(|cell| comparison.cell(cell)))
+    }
+
+    /// Lines, those that promise the same in one drawing; what has no place across lies over all of them.
+    fn plane(&self, across: String) -> Plane {
+        let level = |group: &&FindingGroup| group.rows.iter().all(|row| row.x.is_none());
+        let (levels, lines): (Vec<_>, Vec<_>) = self.found.groups.iter().partition(level);
+        let levels = levels.into_iter().flat_map(|group| &group.rows);
+        let levels = levels.filter_map(|row| Some((row, self.value(row)?)));
+        let levels = levels.zip((0..).map(letters));
+        let marks = levels.clone().map(|((_, value), sign)| Mark {
+            sign,
+            ..Mark::new(value.number, MarkKind::Level)
+        });
+        let legend = levels.map(|((row, value), sign)| {
+            let promise = row.durability.as_ref();
+            let promise = promise.map_or_else(String::new, |claim| format!(" ({})", class(claim)));
+            let text = format!("{sign}: {}{promise}: {}", row.label, value.whole());
+            LegendEntry::new(Key::Mark(MarkKind::Level), text)
+        });
+        let promise = |group: &FindingGroup| group.rows[0].durability;
+        let any = lines.iter().any(|line| promise(line).is_some());
+        let mut numbers = 0..;
+        let panels = lines
+            .chunk_by(|a, b| promise(a) == promise(b))
+            .map(|lines| {
+                let drawn = lines.iter().zip(&mut numbers);
+                let drawn = drawn.map(|(line, number)| self.line(line, number));
+                let title = match promise(lines[0]) {
+                    Some(claim) => class(&claim),
+                    None if any => "reads or floor: nothing promised".to_owned(),
+                    None => String::new(),
+                };
+                Panel::new(title, drawn.collect())
+            });
+        let places: BTreeSet<u64> = self.found.rows().filter_map(|row| row.x).collect();
+        let x = Axis {
+            title: across,
+            scale: Scale::over(places.iter().map(|place| float(*place))),
+            ticks: places
+                .iter()
+                .map(|place| (float(*place), value::count(*place)))
+                .collect(),
+        };
+        let values = self.found.rows().filter_map(|row| self.value(row));
+        let scale = Scale::over(values.flat_map(|value| {
+            let ends = value.ends().into_iter().flat_map(<[f64; 2]>::from);
+            ends.chain([value.number])
+        }));
+        let scale = scale.with_bars_from_its_end();
+        let unit = self.unit();
+        let y = Axis::new(self.words().0, scale, ticks(&scale), |at| unit.tick(at));
+        Plane {
+            levels: marks.collect(),
+            legend: legend.collect(),
+            on_terminal: true,
+            ..Plane::new(&self.found.title, x, y, panels.collect())
+        }
+    }
+
+    fn line(&self, line: &FindingGroup, number: usize) -> Line {
+        let points = line.rows.iter().filter_map(|row| {
+            let x = row.x?;
+            Some(Point {
+                x: float(x),
+                value: self.value(row),
+                label: value::count(x),
+                help: if row.sample { "from a sample" } else { "" }.to_owned(),
+                shape: None,
+            })
+        });
+        Line {
+            label: line.title.clone(),
+            kind: LineKind::Series(number),
+            points: points.collect(),
+        }
     }
 }
 
-fn durability(promise: Option<impl std::fmt::Display>) -> String {
-    promise.map_or_else(String::new, |promise| format!("durability: {promise}"))
-}
-
-/// What a figure of it shows, as the beginning of a sentence; how to read it: what the whiskers are,
-/// and which end is good.
 fn words(measure: Measure) -> (&'static str, &'static str) {
     match measure {
         Measure::Time => (
@@ -257,205 +441,30 @@ fn words(measure: Measure) -> (&'static str, &'static str) {
 /// Stands before figures that are extrapolated from a sample.
 const EXTRAPOLATED: &str = "~";
 
-fn bars(analysis: &Analysis, outcome: &BarsOutcome) -> Block {
-    let (title, reading) = words(outcome.measure);
-    let groups = outcome.groups.iter();
-    let groups = groups.flat_map(|group| of_comparison(analysis, outcome.measure, group));
-    let figure = Figure {
-        id: anchor("bars", &outcome.id),
-        title: outcome.title.clone(),
-        about: format!("{title}. {reading}"),
-        notices: Vec::new(),
-        below: String::new(),
-    };
-    figure.of_rows(rows_of(outcome, title, groups.collect()))
-}
-
-/// The bars of the first comparison that decides something, so many at most.
-fn bars_in_short(analysis: &Analysis, rows: usize) -> Option<Block> {
-    let outcome = analysis.bars.first()?;
-    let is_open = |group: &&BarGroup| {
-        let mut comparisons = analysis.comparisons.iter();
-        let found = comparisons.find(|comparison| comparison.id == group.comparison);
-        found.is_none_or(|found| found.recommendation.kind == Kind::Open)
-    };
-    let group = outcome.groups.iter().min_by_key(is_open)?;
-    let drawn = rows_of(outcome, "", of_comparison(analysis, outcome.measure, group));
-    let (title, _) = words(outcome.measure);
-    Some(Section::new(title, vec![drawn.first(rows).into()]).into())
-}
-
-fn rows_of(outcome: &BarsOutcome, title: &str, groups: Vec<RowGroup>) -> Rows {
-    let (values, ends) = extent(&groups);
-    let scale = Scale::of_bars(
-        &values,
-        &ends,
-        outcome.axis.map(|axis| axis == model::Axis::Logarithmic),
-    );
-    let unit = Unit::of(outcome.measure);
-    let axis = Axis::new(title, scale, ticks(&scale), |at| unit.tick(at));
-    Rows::new(&outcome.title, axis, groups)
-}
-
-/// A comparison: what there is to know of it, a group per class, and what was published.
-fn of_comparison(analysis: &Analysis, measure: Measure, group: &BarGroup) -> Vec<RowGroup> {
-    let about = RowGroup {
-        heading: group.title.clone(),
-        notices: match group.reliable {
-            true => Vec::new(),
-            false => vec![noise::unreliable()],
-        },
-        remarks: remarks(group),
-        ..RowGroup::default()
-    };
-    let classes = group.classes.iter().map(|class| {
-        let row = |bar: &MeasuredBar| {
-            let fill = match (bar.is_floor, group.reliable) {
-                (true, _) => Fill::Floor,
-                (false, true) => Fill::Ours,
-                (false, false) => Fill::Uncertain,
-            };
-            let mark = if bar.extrapolated { EXTRAPOLATED } else { "" };
-            let value = bar.quantity.as_ref().map(|found| Value {
-                mark,
-                ..Value::measured(measure, found)
-            });
-            let label = analysis.label_of(&bar.cell).unwrap_or(&bar.label);
-            ChartRow::bar(label, value, fill)
-        };
-        RowGroup::of(
-            class_title(group, class),
-            class.bars.iter().map(row).collect(),
-        )
-    });
-    let published = group.published.iter().map(|figure| {
-        let value = Value::measured(measure, &figure.quantity);
-        ChartRow {
-            help: "as published".to_owned(),
-            ..ChartRow::bar(&figure.label, Some(value), Fill::Published)
-        }
-    });
-    let published = figure::published(group.published_label.as_deref(), published.collect());
-    once(about).chain(classes).chain(published).collect()
-}
-
-fn class_title(group: &BarGroup, found: &BarClass) -> String {
-    let mut classes = group.classes.iter();
-    match &found.durability {
-        Some(claim) => class(claim),
-        None if classes.all(|class| class.durability.is_none()) => String::new(),
-        None if found.bars.iter().all(|bar| bar.is_floor) => "floor, no store".to_owned(),
-        None => "reads: nothing promised".to_owned(),
-    }
-}
-
-fn remarks(group: &BarGroup) -> Vec<String> {
-    let mut bars = group.classes.iter().flat_map(|class| &class.bars);
-    let extrapolated = bars.any(|bar| bar.extrapolated);
+/// What there is to know of a group before its numbers.
+fn about(group: &FindingGroup, reliable: bool) -> RowGroup {
+    let extrapolated = group.rows.iter().any(|row| row.sample);
     let extrapolated = extrapolated.then(|| format!("{EXTRAPOLATED} extrapolated from a sample."));
     let cells = group.not_applicable.keys();
     let cells: Vec<String> = cells.map(|key| wording::quoted(key)).collect();
     let none = (!cells.is_empty()).then(|| format!("Not applicable: {}.", wording::list(&cells)));
-    extrapolated.into_iter().chain(none).collect()
-}
-
-fn lines(analysis: &Analysis, outcome: &LinesOutcome) -> Block {
-    let (title, reading) = words(outcome.measure);
-    let across = across(&outcome.x);
-    let unreliable = outcome.unreliable.iter();
-    let unreliable: Vec<String> = unreliable.map(|title| wording::quoted(title)).collect();
-    let unreliable = (!unreliable.is_empty()).then(|| {
-        let titles = wording::list(&unreliable);
-        format!("Session unreliable in {titles}: nothing is claimed of it.")
-    });
-    let figure = Figure {
-        id: anchor("lines", &outcome.id),
-        title: outcome.title.clone(),
-        about: format!("{title} against {across}. {reading} Both axes are logarithmic."),
-        notices: unreliable.into_iter().collect(),
-        below: String::new(),
-    };
-    figure.of_plane(plane(analysis, outcome, &across))
-}
-
-fn plane(analysis: &Analysis, outcome: &LinesOutcome, across: &str) -> Plane {
-    let measure = outcome.measure;
-    let levels = outcome.levels.iter().zip((0..).map(letters));
-    let marks = levels.clone().map(|(level, sign)| Mark {
-        sign,
-        ..Mark::new(level.quantity.value, MarkKind::Level)
-    });
-    let legend = levels.map(|(level, sign)| {
-        let figure = Value::measured(measure, &level.quantity).whole();
-        let text = format!("{sign}: {}: {figure}", label_of(analysis, level));
-        LegendEntry::new(Key::Mark(MarkKind::Level), text)
-    });
-    let mut numbers = 0..;
-    let panels = outcome.planes.iter().map(|plane| {
-        let lines = plane.lines.iter().zip(&mut numbers).map(|(line, number)| {
-            let points = line.points.iter().map(|point| Point {
-                x: float(point.x),
-                value: Some(Value::measured(measure, &point.quantity)),
-                label: value::count(point.x),
-                help: if point.sample { "from a sample" } else { "" }.to_owned(),
-                shape: None,
-            });
-            Line {
-                label: line.label.clone(),
-                kind: LineKind::Series(number),
-                points: points.collect(),
-            }
-        });
-        Panel::new(plane_title(outcome, plane), lines.collect())
-    });
-    let points = || {
-        outcome
-            .planes
-            .iter()
-            .flat_map(|plane| &plane.lines)
-            .flat_map(|line| &line.points)
-    };
-    let places: BTreeSet<u64> = points().map(|point| point.x).collect();
-    let x = Axis {
-        title: across.to_owned(),
-        scale: Scale::over(places.iter().map(|place| float(*place))),
-        ticks: places
-            .iter()
-            .map(|place| (float(*place), value::count(*place)))
-            .collect(),
-    };
-    let heights = points().map(|point| &point.quantity);
-    let heights = heights.chain(outcome.levels.iter().map(|level| &level.quantity));
-    let scale = Scale::over(heights.flat_map(|of| {
-        let ends = of.ends.into_iter().flat_map(<[f64; 2]>::from);
-        ends.chain([of.value])
-    }));
-    let scale = scale.with_bars_from_its_end();
-    let unit = Unit::of(measure);
-    let y = Axis::new(words(measure).0, scale, ticks(&scale), |at| unit.tick(at));
-    Plane {
-        levels: marks.collect(),
-        legend: legend.collect(),
-        on_terminal: true,
-        ..Plane::new(&outcome.title, x, y, panels.collect())
+    RowGroup {
+        heading: group.title.clone(),
+        notices: match reliable {
+            true => Vec::new(),
+            false => vec![noise::unreliable()],
+        },
+        remarks: extrapolated.into_iter().chain(none).collect(),
+        ..RowGroup::default()
     }
 }
 
-fn label_of(analysis: &Analysis, level: &LineLevel) -> String {
-    let label = analysis.label_of(&level.cell).unwrap_or(&level.label);
-    let class = |claim: &DurabilityClaim| format!(" ({})", class(claim));
-    let class = level.durability.as_ref().map_or_else(String::new, class);
-    format!("{label}{class}")
-}
-
-fn plane_title(outcome: &LinesOutcome, plane: &LinePlane) -> String {
-    let mut planes = outcome.planes.iter();
-    match &plane.durability {
+fn class_title(all: &[FindingRow], found: &[FindingRow]) -> String {
+    match &found[0].durability {
         Some(claim) => class(claim),
-        None if planes.any(|plane| plane.durability.is_some()) => {
-            "reads or floor: nothing promised".to_owned()
-        }
-        None => String::new(),
+        None if all.iter().all(|row| row.durability.is_none()) => String::new(),
+        None if found.iter().all(|row| row.source == Source::Floor) => "floor, no store".to_owned(),
+        None => "reads: nothing promised".to_owned(),
     }
 }
 

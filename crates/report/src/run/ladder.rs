@@ -15,9 +15,7 @@ use crate::figure::ticks;
 use crate::value::{self, minus};
 use crate::{noise, wording};
 use std::collections::BTreeMap;
-use stowplan_analysis::{
-    Agreement, Analysis, ComparisonOutcome, Interval, Isolated, IsolatedSum, LadderOutcome, Step,
-};
+use stowplan_analysis::{Analysis, ComparisonOutcome, Interval, LadderOutcome, Step};
 use stowplan_model::CellId;
 
 const CAPTION: &str = "Time of one operation, from the bottom up: each piece is what a cell takes \
@@ -156,8 +154,8 @@ struct Piece<'a> {
 
 impl Piece<'_> {
     /// What its primitives take alone, if that is known.
-    fn isolated(&self) -> Option<&Isolated> {
-        self.step?.isolated.as_ref()
+    fn isolated(&self) -> Option<Value> {
+        self.step?.isolated.as_ref().map(Value::from)
     }
 
     /// The system calls that it adds.
@@ -178,7 +176,7 @@ impl Piece<'_> {
         };
         let share = format!("{} of the whole", share(self.share));
         let alone = self.isolated();
-        let alone = alone.map(|i| format!("alone {}", Value::from(&i.cost).text()));
+        let alone = alone.map(|alone| format!("alone {}", alone.text()));
         let calls = Some(self.calls()).filter(|calls| !calls.is_empty());
         let calls = calls.map(|calls| format!("system calls: {calls}"));
         let more: Vec<String> = [share].into_iter().chain(alone).chain(calls).collect();
@@ -214,13 +212,7 @@ fn pieces(outcome: &LadderOutcome) -> Vec<Piece<'_>> {
             [one] => one.clone(),
             many => format!("{}, not separable here", wording::list(many)),
         };
-        let cost = &step.cost;
-        let time = Interval {
-            estimate: cost.ns,
-            low: cost.low,
-            high: cost.high,
-        };
-        pieces.push(piece(label, time, step.share, Some(step)));
+        pieces.push(piece(label, step.cost, step.share, Some(step)));
     }
     if let Some((left, whole)) = outcome.remainder.as_ref().zip(outcome.whole) {
         let share = left.estimate / whole.estimate;
@@ -232,7 +224,6 @@ fn pieces(outcome: &LadderOutcome) -> Vec<Piece<'_>> {
 /// Every figure.
 fn table(caption: &str, pieces: &[Piece<'_>], name: &dyn Fn(&CellId) -> String) -> Table {
     let time = |row: &Piece<'_>| Some(Value::from(&row.time));
-    let alone = |row: &Piece<'_>| row.isolated().map(|found| Value::from(&found.cost));
     let make = Columns::<Piece<'_>>::new();
     let columns = vec![
         make.text("step", |row| row.label.clone())
@@ -252,11 +243,11 @@ fn table(caption: &str, pieces: &[Piece<'_>], name: &dyn Fn(&CellId) -> String) 
         make.number("share", |row| Cell::number(row.share, share(row.share)))
             .help("share of the whole")
             .weighing(7),
-        make.number("alone", move |row| Cell::value(alone(row)))
+        make.number("alone", |row| Cell::value(row.isolated()))
             .help("what its primitives take by themselves")
             .in_unit("ns")
             .weighing(5),
-        make.number("interval alone", move |row| Cell::spread(alone(row)))
+        make.number("interval alone", |row| Cell::spread(row.isolated()))
             .help("interval of that, its ends added up")
             .in_unit("ns")
             .weighing(3),
@@ -290,17 +281,6 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
         return notes;
     };
     notes.extend(left_over(remainder, top));
-    notes.extend(outcome.isolated.as_ref().map(alone));
-    let less = "Cheaper within the operation than alone, because other steps warm caches";
-    let more = "Dearer within the operation than its parts alone";
-    for (wanted, said) in [(Agreement::Less, less), (Agreement::More, more)] {
-        let steps = outcome.steps.iter();
-        let steps = steps.filter(|s| s.isolated.as_ref().is_some_and(|i| i.agreement == wanted));
-        let steps: Vec<String> = steps.map(|step| wording::list(&step.steps)).collect();
-        if !steps.is_empty() {
-            notes.push(format!("{said}: {}.", steps.join("; ")));
-        }
-    }
     notes
 }
 
@@ -316,30 +296,6 @@ fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
              a sum is not the sum of medians."
         )
     })
-}
-
-/// How much of the whole the primitives explain, which were measured apart from it.
-fn alone(isolated: &IsolatedSum) -> String {
-    let sum = Value::from(&isolated.sum).whole();
-    let remainder = &isolated.remainder;
-    if remainder.high < 0.0 {
-        let more = Value::from(&Interval {
-            estimate: -remainder.estimate,
-            low: -remainder.high,
-            high: -remainder.low,
-        })
-        .whole();
-        return format!("What steps cost alone adds up to {sum}, {more} more than the whole.");
-    }
-    let without = match isolated.without.as_slice() {
-        [] => String::new(),
-        steps => format!(" No primitive stands for: {}.", steps.join("; ")),
-    };
-    let remainder = Value::from(remainder).whole();
-    format!(
-        "What steps cost alone adds up to {sum}; {remainder} of the whole is not explained by \
-         it.{without}"
-    )
 }
 
 /// A call with how often it is made, unless that is once.
@@ -365,9 +321,6 @@ mod tests {
         assert!(!said(5.0).iter().any(adds_up), "{:?}", said(5.0));
         let left = said(300.0);
         assert!(left[0].starts_with("The steps do not add up to files: a remainder of 300 ns"));
-        let alone = "What steps cost alone adds up to 2.50 µs [2.49, 2.51 µs]; 300 ns";
-        let said = left[1].replace(crate::value::NO_BREAK, " ");
-        assert!(said.starts_with(alone), "{said}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(crate) mod answers;
 mod comparison;
 mod crossover;
 pub(crate) mod environment;
-mod figures;
+pub(crate) mod figures;
 mod ladder;
 mod ledger;
 mod matrix;

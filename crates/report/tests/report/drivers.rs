@@ -13,7 +13,7 @@ use stowplan_report::render::terminal::TerminalOptions;
 pub(crate) fn with_python(python_ns: f64) -> Analysis {
     let mut analysis = fixture::analysis();
     analysis.comparisons.truncate(1);
-    analysis.charts.clear();
+    analysis.figures.clear();
     analysis.driver_costs = vec![DriverCost {
         driver: "python".to_owned(),
         tool: "Python 3.11.7".to_owned(),

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 use stowplan_analysis::{
-    Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
-    ControlOutcome, Interval, LatencySummary, Metric, PercentileInterval, PublishedRatio,
-    RatioEstimate, Recommendation, RunWarning, ServerCost, SpaceRow, TotalOutcome, Verdict,
+    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, ControlOutcome, Finding,
+    FindingGroup, FindingRow, Interval, LatencySummary, Metric, PercentileInterval, Quantity,
+    RatioEstimate, Recommendation, RunWarning, ServerCost, Shown, Source, SpaceRow, TotalOutcome,
+    Verdict,
 };
 use stowplan_model::{
     CacheState, Capabilities, Cell, CellFailure, CellId, ChartSpec, Delivery, Device, Durability,
@@ -546,46 +547,83 @@ fn without_data(cell: &mut CellSummary) {
     cell.series.clear();
 }
 
-fn charts(study: &Study, comparisons: &[ComparisonOutcome]) -> Vec<ChartOutcome> {
+fn figures(study: &Study, comparisons: &[ComparisonOutcome]) -> Vec<Finding> {
     let chart = |spec: &ChartSpec| {
         let outcome = comparisons.iter().find(|c| c.id == spec.comparison);
         let outcome = outcome.unwrap();
         let cell_id = |key: &str| CellId(format!("{}/{key}", spec.comparison));
-        let cell = |key: &str| &outcome.cell(&cell_id(key)).unwrap().cell;
+        let row = |key: &str| {
+            let cell = &outcome.cell(&cell_id(key)).unwrap().cell;
+            let claim = cell.capabilities.durability;
+            FindingRow {
+                source: match cell.role {
+                    Role::Floor => Source::Floor,
+                    _ => Source::Here,
+                },
+                cell: Some(cell.id.clone()),
+                durability: (spec.comparison == "overwrites").then_some(claim),
+                ..FindingRow::published(&cell.label, None)
+            }
+        };
+        let reference = FindingRow {
+            source: Source::Reference,
+            quantity: Some(Quantity::with_error(1.0, None)),
+            ..row(&spec.reference)
+        };
+        let label = reference.label.clone();
         let bar = |key: &String| {
             let contrasts = outcome.contrasts.iter();
             let mut both_ways = contrasts.flat_map(|c| [c.clone(), c.inverse()]);
             let found = both_ways.find(|contrast| {
                 contrast.cell == cell_id(key) && contrast.reference == cell_id(&spec.reference)
             });
-            let (contrast, claim) = (found.unwrap(), cell(key).capabilities.durability);
-            ChartBar {
-                cell: contrast.cell.clone(),
-                label: cell(key).label.clone(),
-                estimate: contrast.estimate,
-                verdict: contrast.verdict,
-                durability: (spec.comparison == "overwrites").then(|| claim.to_string()),
-            }
+            let contrast = found.unwrap();
+            row(key).with_ratio(contrast.estimate, contrast.verdict)
         };
-        let published = spec.published.iter().map(|(system, ratio)| PublishedRatio {
-            system: system.clone(),
-            description: study.systems[system].clone(),
-            ratio: *ratio,
+        let of_others = spec.published.iter().map(|(system, ratio)| FindingRow {
+            description: Some(study.systems[system].clone()),
+            ..FindingRow::published(
+                system,
+                Some(Quantity::with_error(*ratio, spec.published_precision)),
+            )
         });
-        let mut published: Vec<PublishedRatio> = published.collect();
-        published.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
-        ChartOutcome {
+        let value = |row: &FindingRow| row.quantity.unwrap().value;
+        let mut of_others: Vec<FindingRow> = of_others.collect();
+        of_others.sort_by(|a, b| value(a).total_cmp(&value(b)));
+        let bars = spec.bars.iter().filter(|key| **key != spec.reference);
+        let rows = [reference].into_iter().chain(bars.map(bar));
+        Finding {
             id: spec.id.clone(),
             title: spec.title.clone(),
-            reference: cell(&spec.reference).label.clone(),
-            bars: spec.bars.iter().map(bar).collect(),
-            published,
-            published_label: Some("separate files over SQLite, as published in 2017".to_owned()),
-            published_precision: spec.published_precision,
-            reliable: outcome.reliable,
+            shown: Shown::Ratios {
+                to: cell_id(&spec.reference),
+                label,
+            },
+            x: None,
+            axis: None,
+            groups: vec![FindingGroup {
+                title: "This machine".to_owned(),
+                comparison: spec.comparison.clone(),
+                rows: rows.chain(of_others).collect(),
+                published_label: Some(
+                    "separate files over SQLite, as published in 2017".to_owned(),
+                ),
+                ..FindingGroup::default()
+            }],
+            unreliable: (!outcome.reliable)
+                .then(|| outcome.title.clone())
+                .into_iter()
+                .collect(),
         }
     };
     study.charts.iter().map(chart).collect()
+}
+
+/// The rows of figures whose ratio is known.
+pub(crate) fn ratios(analysis: &mut Analysis) -> impl Iterator<Item = &mut FindingRow> {
+    let groups = analysis.figures.iter_mut().flat_map(|f| &mut f.groups);
+    let rows = groups.flat_map(|group| &mut group.rows);
+    rows.filter(|row| row.rounds.is_some())
 }
 
 fn space() -> Vec<SpaceRow> {
@@ -730,10 +768,8 @@ pub(crate) fn analysis() -> Analysis {
     decided(Analysis {
         answers: Vec::new(),
         advice: None,
-        charts: charts(&run.plan.study, &comparisons),
+        figures: figures(&run.plan.study, &comparisons),
         run,
-        bars: Vec::new(),
-        lines: Vec::new(),
         sweeps: Vec::new(),
         matrices: Vec::new(),
         comparisons,
@@ -779,7 +815,7 @@ pub(crate) fn empty(title: &str) -> Analysis {
     let mut analysis = analysis();
     analysis.run.plan.study.title = title.to_owned();
     analysis.comparisons.clear();
-    analysis.charts.clear();
+    analysis.figures.clear();
     analysis.space.clear();
     analysis.failures.clear();
     analysis.warnings.clear();

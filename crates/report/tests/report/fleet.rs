@@ -3,7 +3,7 @@
 use crate::fixture;
 use crate::said::{in_text, on_page};
 use crate::support::PLAIN;
-use stowplan_analysis::{Analysis, Kind, MachinesError, Verdict};
+use stowplan_analysis::{Analysis, Kind, MachinesError, Shown, Verdict};
 use stowplan_model::CellId;
 use stowplan_report::document::{Block, Content, Detail, Document, Rows};
 use stowplan_report::fleet::Fleet;
@@ -35,19 +35,13 @@ fn scaled(mut analysis: Analysis, cell: &str, factor: f64) -> Analysis {
             }
         }
     }
-    for chart in &mut analysis.charts {
-        for bar in chart
-            .bars
-            .iter_mut()
-            .filter(|bar| bar.cell.0 == "reads/dir")
-        {
-            if let Some(estimate) = &mut bar.estimate {
-                estimate.ratio /= factor;
-                estimate.low /= factor;
-                estimate.high /= factor;
-                bar.verdict = fixture::judge(estimate);
-            }
-        }
+    let files = CellId("reads/dir".to_owned());
+    for row in fixture::ratios(&mut analysis).filter(|row| row.cell.as_ref() == Some(&files)) {
+        let mut ratio = row.ratio().unwrap();
+        ratio.ratio /= factor;
+        ratio.low /= factor;
+        ratio.high /= factor;
+        *row = row.clone().with_ratio(Some(ratio), fixture::judge(&ratio));
     }
     analysis
 }
@@ -71,10 +65,11 @@ pub(crate) fn fleet() -> Vec<Analysis> {
     for contrast in &mut noisy.contrasts {
         contrast.verdict = Verdict::Unreliable;
     }
-    for chart in &mut nas.charts[3..] {
-        for bar in &mut chart.bars {
-            bar.verdict = Verdict::Unreliable;
-        }
+    let groups = nas.figures[3..]
+        .iter_mut()
+        .flat_map(|found| &mut found.groups);
+    for row in groups.flat_map(|group| &mut group.rows) {
+        row.verdict = row.verdict.map(|_| Verdict::Unreliable);
     }
     vec![epyc, attic, attic_xfs, nas]
 }
@@ -143,10 +138,10 @@ fn a_bar_is_drawn_for_each_machine_and_cell_and_for_each_published_figure() {
     let drawn = drawn.iter().flat_map(|rows| &rows.groups);
     let drawn: usize = drawn.map(|group| group.rows.len()).sum();
     let mut bars = 0;
-    for (chart, spec) in fleet[0].charts.iter().zip(&fleet[0].run.plan.study.charts) {
-        let reference = format!("{}/{}", spec.comparison, spec.reference);
-        let others = chart.bars.iter().filter(|bar| bar.cell.0 != reference);
-        bars += chart.published.len() + others.count() * fleet.len();
+    for figure in &fleet[0].figures {
+        let published = figure.rows().filter(|row| row.cell.is_none());
+        let others = figure.rows().filter(|row| row.verdict.is_some());
+        bars += published.count() + others.count() * fleet.len();
     }
     assert_eq!(drawn, bars);
 }
@@ -262,7 +257,10 @@ fn beating_all_is_not_counted_where_a_rival_was_left_out() {
 #[test]
 fn bars_to_another_reference_are_left_out_and_named() {
     let mut two = two();
-    two[1].run.plan.study.charts[0].reference = "another".to_owned();
+    two[1].figures[0].shown = Shown::Ratios {
+        to: CellId("reads/another".to_owned()),
+        label: "another".to_owned(),
+    };
     let note = "Left out on attic, where the ratios of this chart are not to";
     assert_eq!(on_page(&document(&two)).matches(note).count(), 1);
     let text = in_text(&document(&two), Detail::Full);

@@ -5,7 +5,7 @@ use crate::{every, fixture};
 use base64::Engine as _;
 use std::collections::BTreeSet;
 use std::io::Read as _;
-use stowplan_analysis::{Analysis, CellSummary, Verdict};
+use stowplan_analysis::{Analysis, CellSummary, FindingRow, Verdict};
 use stowplan_model::Role;
 
 fn whole() -> String {
@@ -93,10 +93,9 @@ fn an_address_that_runs_is_no_link() {
 fn every_number_of_every_chart_is_there_with_its_interval_and_rounds() {
     let analysis = fixture::analysis();
     let page = whole();
-    for chart in &analysis.charts {
-        assert!(page.contains(&format!("id=\"chart-{}\"", chart.id)));
-        for bar in &chart.bars {
-            let estimate = bar.estimate.unwrap();
+    for figure in &analysis.figures {
+        assert!(page.contains(&format!("id=\"chart-{}\"", figure.id)));
+        for estimate in figure.rows().filter_map(FindingRow::ratio) {
             let interval = format!(
                 "{}, interval {} to {}, 20 rounds",
                 three_digits(estimate.ratio),
@@ -105,11 +104,11 @@ fn every_number_of_every_chart_is_there_with_its_interval_and_rounds() {
             );
             assert!(page.contains(&interval), "{interval}");
         }
-        for published in &chart.published {
-            let title = format!(
-                "{}<small>{}</small>",
-                published.system, published.description
-            );
+        for row in figure.rows() {
+            let Some(description) = &row.description else {
+                continue;
+            };
+            let title = format!("{}<small>{description}</small>", row.label);
             assert!(page.contains(&title), "{title}");
         }
     }
@@ -175,7 +174,7 @@ fn the_answer_has_its_factor_and_its_interval_and_the_evidence_is_one_sentence()
     let (_, evidence) = overview.split_once("Why believe it? ").unwrap();
     assert_eq!(
         evidence,
-        "20 rounds in random order; measuring the same thing twice differed by up to 1.5% in the \
+        "20 rounds in random order; measuring the same thing twice may differ by up to 1.5% in the \
          quietest comparison and 5.7% in the noisiest; intervals are 1% longer for it; 2,000,000 values were \
          read back and compared; 4,000,000 operations were timed; 1 session was too noisy, and nothing is claimed of what was measured there."
     );

@@ -2,7 +2,7 @@
 
 use crate::measured_run::{analysis, records};
 use crate::support::{PLAIN, VERBOSE, between, html, markdown, terminal};
-use stowplan_analysis::{Analysis, analyse};
+use stowplan_analysis::{Analysis, Finding, analyse};
 use stowplan_model::Record;
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::{csv, json};
@@ -52,18 +52,16 @@ fn the_page_draws_each_figure_once_and_says_it_in_words() {
     ] {
         assert_eq!(charts.matches(title).count(), 1, "{title}");
     }
-    let bars: usize = analysis
-        .bars
-        .iter()
-        .flat_map(|chart| &chart.groups)
-        .map(|group| {
-            let measured: usize = group.classes.iter().map(|class| class.bars.len()).sum();
-            measured + group.published.len()
-        })
-        .sum();
+    let drawn = |is_plane: bool| {
+        let figures = analysis
+            .figures
+            .iter()
+            .filter(move |f| f.x.is_some() == is_plane);
+        figures.flat_map(Finding::rows)
+    };
+    let bars = drawn(false).count();
     assert_eq!(charts.matches("<rect").count(), bars);
-    let lines = analysis.lines.iter().flat_map(|chart| &chart.planes);
-    let points: usize = lines.flat_map(|p| &p.lines).map(|l| l.points.len()).sum();
+    let points = drawn(true).filter(|row| row.x.is_some()).count();
     assert_eq!(charts.matches("<svg class=\"at\"").count(), points);
     assert!(!charts.contains("NaN") && !charts.contains("inf"));
 }
@@ -102,8 +100,13 @@ fn a_cell_without_blocks_is_said_to_have_no_data() {
 #[test]
 fn an_unreliable_session_claims_nothing_in_a_chart() {
     let mut analysis = analysis();
-    analysis.bars[0].groups[0].reliable = false;
-    analysis.lines[0].unreliable = vec!["the title".to_owned()];
+    let title = analysis.figures[0].groups[0].title.clone();
+    analysis.figures[0].unreliable = vec![title];
+    let mut lines = analysis
+        .figures
+        .iter_mut()
+        .filter(|figure| figure.x.is_some());
+    lines.next().unwrap().unreliable = vec!["the title".to_owned()];
     for text in [
         html(&analysis, ""),
         markdown(&analysis),
@@ -165,14 +168,15 @@ fn csv_and_json_have_the_totals_of_a_block() {
     let block = &document["comparisons"][0]["cells"][0]["block_time"];
     assert_eq!(block["operations"], 200);
     assert_eq!(block["mean_ns"].as_f64(), Some(mean));
-    assert_eq!(document["bars"][0]["measure"], "block-time");
-    assert_eq!(document["lines"][1]["x"], "window_rows");
+    let figures = document["figures"].as_array().unwrap();
+    assert_eq!(figures[0]["shown"]["measured"], "block-time");
+    assert!(figures.iter().any(|figure| figure["x"] == "window_rows"));
 }
 
 #[test]
 fn a_block_time_from_a_sample_is_marked_wherever_it_stands() {
     let mut analysis = analysis();
-    analysis.bars[0].groups[0].classes[0].bars[0].extrapolated = true;
+    analysis.figures[0].groups[0].rows[0].sample = true;
     let note = "~ extrapolated from a sample.";
     for text in [
         html(&analysis, ""),

@@ -204,7 +204,7 @@ fn an_interrupted_run_says_so_first() {
 fn a_run_without_any_measurement_is_still_a_report() {
     let mut analysis = fixture::analysis();
     analysis.comparisons.clear();
-    analysis.charts.clear();
+    analysis.figures.clear();
     analysis.space.clear();
     assert!(terminal(&analysis, &PLAIN).contains("Warnings"));
 }
@@ -224,8 +224,8 @@ proptest! {
             comparison.cells[0].cell.label.clone_from(&label);
             comparison.title.clone_from(&label);
         }
-        for chart in &mut analysis.charts {
-            chart.bars[0].label.clone_from(&label);
+        for row in fixture::ratios(&mut analysis) {
+            row.label.clone_from(&label);
         }
         analysis.space[0].label.clone_from(&label);
         let mut by_size = by_size::with_matrix();
@@ -245,11 +245,10 @@ proptest! {
     #[test]
     fn strange_numbers_do_not_break_a_report(ratio in proptest::num::f64::ANY, ns in proptest::num::f64::ANY) {
         let mut analysis = fixture::analysis();
-        for bar in analysis.charts.iter_mut().flat_map(|chart| &mut chart.bars) {
-            if let Some(estimate) = &mut bar.estimate {
-                estimate.ratio = ratio;
-                estimate.high = ns;
-            }
+        for row in fixture::ratios(&mut analysis) {
+            let quantity = row.quantity.as_mut().unwrap();
+            quantity.value = ratio;
+            quantity.ends = quantity.ends.map(|(low, _)| (low, ns));
         }
         for comparison in &mut analysis.comparisons {
             comparison.cells[0].time_ns = None;

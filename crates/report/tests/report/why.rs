@@ -67,11 +67,9 @@ fn parts_stand_apart_and_are_never_an_answer() {
 fn json_has_ladders_claims_counts_and_what_explains_cold_reads() {
     let text = json::render(&analysis()).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(document["ladders"][0]["steps"][2]["cost"]["ns"], 2_690.0);
-    assert_eq!(
-        document["ladders"][0]["steps"][2]["isolated"]["agreement"],
-        "less"
-    );
+    let step = &document["ladders"][0]["steps"][2];
+    assert_eq!(step["cost"]["estimate"], 2_690.0);
+    assert!(step["isolated"]["estimate"].is_number());
     assert_eq!(document["claims"][0]["verdict"], "holds");
     assert_eq!(document["cold"][0]["cells"][1]["storage_bytes"], 35_700.0);
     let cells = document["comparisons"][0]["cells"].as_array().unwrap();

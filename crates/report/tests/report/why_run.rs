@@ -4,9 +4,9 @@
 use crate::fixture::{self, Draft, comparison, estimate};
 use std::collections::BTreeMap;
 use stowplan_analysis::{
-    Agreement, Analysis, CallCounts, ClaimOutcome, ClaimVerdict, ColdCell, ColdOutcome, Cost,
-    CostsOutcome, CountSummary, DevicePerOperation, DifferenceOutcome, Interval, Isolated,
-    IsolatedSum, LadderOutcome, Metric, MissingCell, MissingRung, Step,
+    Analysis, CallCounts, ClaimOutcome, ClaimVerdict, ColdCell, ColdOutcome, CostsOutcome,
+    CountSummary, DevicePerOperation, DifferenceOutcome, Interval, LadderOutcome, Metric,
+    MissingCell, MissingRung, Step,
 };
 use stowplan_model::{CallCounter, CellId, PlacementRecord, Role};
 
@@ -19,17 +19,6 @@ fn interval(estimate: f64, half: f64) -> Interval {
         estimate,
         low: estimate - half,
         high: estimate + half,
-    }
-}
-
-fn cost(ns: f64, half: f64) -> Cost {
-    Cost {
-        ns,
-        raw_low: ns - half / 2.0,
-        raw_high: ns + half / 2.0,
-        low: ns - half,
-        high: ns + half,
-        rounds: 20,
     }
 }
 
@@ -50,23 +39,13 @@ fn ladder(name: &str, title: &str, whole: f64, rows: &[Row<'_>]) -> LadderOutcom
             cell: id(key),
             below: below.replace(id(key)),
             steps: words.iter().map(|word| (*word).to_owned()).collect(),
-            cost: cost(*ns, 40.0),
+            cost: interval(*ns, 40.0),
             share: ns / whole,
-            isolated: alone.map(|alone| Isolated {
-                cost: interval(alone, 30.0),
-                parts: BTreeMap::new(),
-                agreement: match alone - ns {
-                    more if more > 70.0 => Agreement::Less,
-                    less if less < -70.0 => Agreement::More,
-                    _ => Agreement::Agrees,
-                },
-            }),
+            isolated: alone.map(|alone| interval(alone, 30.0)),
             calls: Some(calls.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect()),
         })
         .collect();
-    let sum: f64 = steps.iter().map(|step| step.cost.ns).sum();
-    let alone: f64 = rows.iter().filter_map(|row| row.3).sum();
-    let has_alone = rows.iter().any(|row| row.3.is_some());
+    let sum: f64 = steps.iter().map(|step| step.cost.estimate).sum();
     LadderOutcome {
         id: name.to_owned(),
         title: title.to_owned(),
@@ -77,21 +56,16 @@ fn ladder(name: &str, title: &str, whole: f64, rows: &[Row<'_>]) -> LadderOutcom
         whole: Some(interval(whole, 60.0)),
         sum: Some(sum),
         remainder: Some(interval(whole - sum, 120.0)),
-        isolated: has_alone.then(|| IsolatedSum {
-            sum: interval(alone, 90.0),
-            remainder: interval(whole - alone, 210.0),
-            without: vec!["formatting the path".to_owned()],
-        }),
         missing: Vec::new(),
     }
 }
 
-fn claim(name: &str, verdict: ClaimVerdict, difference: Option<Cost>) -> ClaimOutcome {
+fn claim(name: &str, verdict: ClaimVerdict, difference: Option<Interval>) -> ClaimOutcome {
     let side = |label: &str, ns: f64| DifferenceOutcome {
         label: label.to_owned(),
         cell: "dir".to_owned(),
         without: "open-fd".to_owned(),
-        cost: difference.map(|_| cost(ns, 40.0)),
+        cost: difference.map(|_| interval(ns, 40.0)),
     };
     ClaimOutcome {
         id: name.to_owned(),
@@ -264,8 +238,8 @@ pub(crate) fn analysis() -> Analysis {
         why: "it was left out of this run".to_owned(),
     });
     analysis.claims = vec![
-        claim("open", ClaimVerdict::Holds, Some(cost(1_510.0, 70.0))),
-        claim("even", ClaimVerdict::Undecided, Some(cost(10.0, 70.0))),
+        claim("open", ClaimVerdict::Holds, Some(interval(1_510.0, 70.0))),
+        claim("even", ClaimVerdict::Undecided, Some(interval(10.0, 70.0))),
         untested,
     ];
     analysis.cold = vec![ColdOutcome {

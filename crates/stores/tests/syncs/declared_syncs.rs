@@ -153,9 +153,9 @@ fn declared_and_fewest(spec: &str) -> (u64, u64) {
     let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
     let Resolved { kind, settings, .. } = &resolved;
     let directory = crate::place::in_memory();
-    let mut fewest = conformance::fewest_syncs(*kind, settings, directory.path()).unwrap();
+    let mut fewest = conformance::fewest_syncs(kind, settings, directory.path()).unwrap();
     if kind.name() == "files" {
-        fewest = fewest.min(fewest_of_inserts(*kind, settings));
+        fewest = fewest.min(fewest_of_inserts(kind, settings));
     }
     (u64::from(resolved.capabilities.syncs_per_commit), fewest)
 }

@@ -115,10 +115,7 @@ fn what_cannot_be_done_is_one_line_and_what_was_left_out_a_line_each() {
         ("mount none from", "cannot open none"),
         ("mount x.sqlar from --", "no command behind '--'"),
         ("pack from nowhere/y.sqlar", "there is no directory nowhere"),
-        (
-            "-q pack from y.sqlar",
-            "-q belongs behind the verb: stowplan pack -q",
-        ),
+        ("-q pack from y.sqlar", "unexpected argument '-q' found"),
     ] {
         let words: Vec<&str> = typed.split(' ').collect();
         let run = bench.run(&words);

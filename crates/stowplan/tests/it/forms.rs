@@ -132,7 +132,7 @@ fn a_study_prints_what_it_found_in_the_format_that_is_asked_for() {
         .prints("<!-- stowplan report -->");
     let page = run(&bench, "resume out --format html");
     assert_eq!(page.exits(0).stdout(), "The report: out/report.html\n");
-    run(&bench, "study small.toml --format md --json").refuses("exclude each other");
-    run(&bench, "study small.toml --format md --dry-run").refuses("exclude each other");
+    run(&bench, "study small.toml --format md --json").refuses("cannot be used with");
+    run(&bench, "study small.toml --format md --dry-run").refuses("cannot be used with");
     run(&bench, "study --format md").refuses("--format md: without a study nothing is measured");
 }

@@ -50,14 +50,12 @@ fn known_added_costs_are_found_from_measuring_to_every_report() {
     let run = bench.run(&["study", "known.toml", "--output", "out", "--json"]);
     let document: Value = serde_json::from_str(&run.exits(0).stdout()).unwrap();
     let ladder = &document["ladders"][0];
-    let cost = |step: usize| ladder["steps"][step]["cost"]["ns"].as_f64().unwrap();
+    let cost = |step: usize| ladder["steps"][step]["cost"]["estimate"].as_f64().unwrap();
     assert!((5_000.0..20_000.0).contains(&cost(1)), "{ladder:#}");
     let (two, more) = (cost(2), cost(3));
     assert!(two > 0.0 && more > 0.0, "{ladder:#}");
     assert!((0.3..3.0).contains(&(more / two)), "{ladder:#}");
-    let isolated = ladder["steps"][3]["isolated"]["cost"]["estimate"]
-        .as_f64()
-        .unwrap();
+    let isolated = ladder["steps"][3]["isolated"]["estimate"].as_f64().unwrap();
     assert!((0.3..3.0).contains(&(isolated / two)), "{ladder:#}");
     let sum: f64 = (0..4).map(cost).sum();
     let whole = ladder["whole"]["estimate"].as_f64().unwrap();

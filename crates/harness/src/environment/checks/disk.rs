@@ -3,7 +3,7 @@
 use super::super::device;
 use super::super::mounts::Mount;
 use super::{Context, Finding, Root, probe, rows};
-use crate::HarnessError;
+use crate::Result;
 use stowplan_model::{Device, WarningKind, format_bytes};
 
 /// Read-ahead above this brings in much more than was asked for, in KiB.
@@ -23,7 +23,7 @@ pub(super) struct Facts {
     pub(super) cached_twice: bool,
     /// An ext4 that was made without a journal (`mkfs.ext4 -O ^has_journal`).
     pub(super) no_journal: bool,
-    pub(super) probe: Option<Result<probe::Disk, HarnessError>>,
+    pub(super) probe: Option<Result<probe::Disk>>,
 }
 
 impl Facts {

@@ -14,7 +14,7 @@ mod rows;
 
 use super::root::Root;
 use super::{control_group, device, examine_below, mounts};
-use crate::{HarnessError, counting};
+use crate::{HarnessError, Result, counting};
 use rows::TABLE;
 use rustix::fs::Access;
 use serde::Deserialize;
@@ -84,7 +84,7 @@ fn warnings_by(context: &Context<'_>) -> Vec<Warning> {
 ///
 /// # Errors
 /// The directory does not exist, or is none. Whatever else cannot be found out is a finding.
-pub fn check_up(directory: &Path, demand: &Demand) -> Result<Checkup, HarnessError> {
+pub fn check_up(directory: &Path, demand: &Demand) -> Result<Checkup> {
     if !directory.is_dir() {
         return Err(HarnessError::invalid(format!(
             "{}: there is no such directory; give the one in which you would measure",

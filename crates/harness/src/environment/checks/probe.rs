@@ -1,7 +1,7 @@
 //! What is found out by doing it: all of it together takes about half a second, or a little longer
 //! where syncs are slow.
 
-use crate::{HarnessError, page_cache, platform};
+use crate::{HarnessError, Result, page_cache, platform};
 use std::hint::{black_box, spin_loop};
 use std::io::Write;
 use std::path::Path;
@@ -77,7 +77,7 @@ impl Disk {
 }
 
 /// Writes a small file, which it removes.
-pub(super) fn disk(directory: &Path) -> Result<Disk, HarnessError> {
+pub(super) fn disk(directory: &Path) -> Result<Disk> {
     // Not one without a name: some file systems need not keep what nobody could find again.
     let mut file = tempfile::Builder::new()
         .prefix(".stowplan-doctor-")

@@ -39,7 +39,7 @@ pub(super) fn in_round_0(mut job: Job) -> Job {
 }
 
 /// The answer of a toy to a job.
-pub(super) fn played(job: &Job, flaw: &str) -> Result<Measurement, HarnessError> {
+pub(super) fn played(job: &Job, flaw: &str) -> Result<Measurement> {
     let mut job = job.clone();
     job.store = format!("toy:flaw={flaw}").parse().unwrap();
     job.persistent = true;

@@ -1,6 +1,6 @@
 use super::*;
 
-fn with(on: &str, named: &[&str]) -> Result<Plan, HarnessError> {
+fn with(on: &str, named: &[&str]) -> Result<Plan> {
     let text = format!(
         r#"
         name = "t"

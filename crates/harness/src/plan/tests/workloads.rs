@@ -23,7 +23,7 @@ fn two(workload: &str, a: &str, b: &str) -> Study {
     ))
 }
 
-fn planned(workload: &str, a: &str, b: &str) -> Result<Plan, HarnessError> {
+fn planned(workload: &str, a: &str, b: &str) -> Result<Plan> {
     plan(
         two(workload, a, b),
         &PlanOptions::default(),
@@ -31,7 +31,7 @@ fn planned(workload: &str, a: &str, b: &str) -> Result<Plan, HarnessError> {
     )
 }
 
-fn alone(workload: &str) -> Result<Cell, HarnessError> {
+fn alone(workload: &str) -> Result<Cell> {
     let cell = r#"store = "files""#;
     planned(workload, cell, cell).map(|plan| plan.comparisons[0].cells[0].clone())
 }

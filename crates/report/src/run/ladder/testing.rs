@@ -1,9 +1,6 @@
 //! A made-up ladder.
 
-use std::collections::BTreeMap;
-use stowplan_analysis::{
-    Agreement, Cost, Interval, Isolated, IsolatedSum, LadderOutcome, Metric, Step,
-};
+use stowplan_analysis::{Interval, LadderOutcome, Metric, Step};
 use stowplan_model::CellId;
 
 /// A ladder with steps of these costs in nanoseconds, each of which takes the same alone, above
@@ -21,11 +18,6 @@ pub(super) fn ladder(costs: &[f64], remainder: f64) -> LadderOutcome {
         whole: Some(interval(whole)),
         sum: Some(sum),
         remainder: Some(interval(remainder)),
-        isolated: Some(IsolatedSum {
-            sum: interval(sum),
-            remainder: interval(remainder),
-            without: Vec::new(),
-        }),
         missing: Vec::new(),
     }
 }
@@ -35,20 +27,9 @@ fn step(ns: f64, whole: f64) -> Step {
         cell: CellId("reads/a".to_owned()),
         below: None,
         steps: vec!["a step".to_owned()],
-        cost: Cost {
-            ns,
-            raw_low: ns - 10.0,
-            raw_high: ns + 10.0,
-            low: ns - 10.0,
-            high: ns + 10.0,
-            rounds: 20,
-        },
+        cost: interval(ns),
         share: ns / whole,
-        isolated: Some(Isolated {
-            cost: interval(ns),
-            parts: BTreeMap::new(),
-            agreement: Agreement::Agrees,
-        }),
+        isolated: Some(interval(ns)),
         calls: None,
     }
 }

@@ -1,0 +1,375 @@
+//! The figures of a study: rows of numbers in groups, ours and those that others published.
+
+use crate::judge::Judge;
+use crate::{
+    CellSummary, ComparisonOutcome, ContrastOutcome, Quantity, RatioEstimate, SpaceRow, Verdict,
+    quantity,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use stowplan_model::{
+    Across, Axis, BarsSpec, Cell, CellId, CellSpec, ChartSpec, Comparison, ComparisonSpec,
+    DurabilityClaim, Measure, Role, Study,
+};
+
+/// A figure of a study with its numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// Its name in the study file.
+    pub id: String,
+    /// Title for people.
+    pub title: String,
+    /// What its numbers are.
+    pub shown: Shown,
+    /// What lies across, where it is a plane; rows have nothing across.
+    pub x: Option<Across>,
+    /// The axis that the study asks for.
+    pub axis: Option<Axis>,
+    /// What belongs together, in reading order: the cells of a comparison, of a plane those of a line.
+    pub groups: Vec<FindingGroup>,
+    /// The titles of the comparisons that failed their A/A gate.
+    pub unreliable: Vec<String>,
+}
+
+/// What the numbers of a figure are.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shown {
+    /// Ratios to a cell.
+    Ratios {
+        /// The cell that is 1.0.
+        to: CellId,
+        /// Its label.
+        label: String,
+    },
+    /// A measured quantity.
+    Measured(Measure),
+}
+
+/// Rows that belong together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct FindingGroup {
+    /// What they have in common, for people.
+    pub title: String,
+    /// The comparison that its cells are of; of a line, that of its first cell.
+    pub comparison: String,
+    /// Ours, those that promise the same together where quantities are shown: weakest promise first, then those that
+    /// promise nothing (reads, floors), for they are to be compared within a class only. Then what was published.
+    pub rows: Vec<FindingRow>,
+    /// Where the published ones come from, in words.
+    pub published_label: Option<String>,
+    /// Cells that a store cannot do, with the reason.
+    pub not_applicable: BTreeMap<String, String>,
+}
+
+/// One number of a figure, and what it is of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FindingRow {
+    /// Where it comes from.
+    pub source: Source,
+    /// The cell; nothing of what was published.
+    pub cell: Option<CellId>,
+    /// What it is of.
+    pub label: String,
+    /// What that was, of a published figure.
+    pub description: Option<String>,
+    /// Where it lies across, at least 1; of a plane, nothing makes it a level.
+    pub x: Option<u64>,
+    /// The number; nothing where it is not known.
+    pub quantity: Option<Quantity>,
+    /// Rounds that a ratio rests on.
+    pub rounds: Option<usize>,
+    /// The verdict on a ratio.
+    pub verdict: Option<Verdict>,
+    /// What it promises for what it writes.
+    pub durability: Option<DurabilityClaim>,
+    /// Whether fewer operations were measured than the number is of.
+    pub sample: bool,
+}
+
+/// Where a number comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Measured here.
+    Here,
+    /// What the others are related to.
+    Reference,
+    /// Measured here, and no store to choose: the cheapest conceivable way, or a part that explains others.
+    Floor,
+    /// Published by others.
+    Published,
+}
+
+impl FindingRow {
+    /// What was found of a cell.
+    pub(crate) fn of(summary: &CellSummary, quantity: Option<Quantity>) -> Self {
+        let cell = &summary.cell;
+        Self {
+            source: match cell.role {
+                Role::Floor | Role::Part => Source::Floor,
+                _ => Source::Here,
+            },
+            cell: Some(cell.id.clone()),
+            durability: summary.promise(),
+            sample: cell.workload.sample_of.is_some(),
+            ..Self::published(&cell.label, quantity)
+        }
+    }
+
+    /// What others published of something.
+    #[must_use]
+    pub fn published(label: &str, quantity: Option<Quantity>) -> Self {
+        Self {
+            source: Source::Published,
+            cell: None,
+            label: label.to_owned(),
+            description: None,
+            x: None,
+            quantity,
+            rounds: None,
+            verdict: None,
+            durability: None,
+            sample: false,
+        }
+    }
+
+    /// The ratio with its rounds.
+    #[must_use]
+    pub fn ratio(&self) -> Option<RatioEstimate> {
+        let Quantity { value, ends, .. } = self.quantity?;
+        let (low, high) = ends?;
+        let rounds = self.rounds?;
+        Some(RatioEstimate {
+            ratio: value,
+            low,
+            high,
+            rounds,
+        })
+    }
+
+    /// The same row of this ratio.
+    #[must_use]
+    pub fn with_ratio(mut self, ratio: Option<RatioEstimate>, verdict: Verdict) -> Self {
+        self.quantity = ratio.map(|ratio| Quantity::between(ratio.ratio, ratio.low, ratio.high));
+        self.rounds = ratio.map(|ratio| ratio.rounds);
+        self.verdict = Some(verdict);
+        self
+    }
+}
+
+impl Finding {
+    /// Every row.
+    pub fn rows(&self) -> impl Iterator<Item = &FindingRow> {
+        self.groups.iter().flat_map(|group| &group.rows)
+    }
+}
+
+/// A figure of ratios, unless its comparison was not planned or has no data.
+pub(crate) fn ratios(
+    spec: &ChartSpec,
+    study: &Study,
+    judged: &[(Judge<'_>, ComparisonOutcome)],
+) -> Option<Finding> {
+    let mut judged = judged.iter();
+    let (judge, outcome) = judged.find(|(_, outcome)| outcome.id == spec.comparison)?;
+    if judge.blocks.is_empty() {
+        return None;
+    }
+    let to = CellId(format!("{}/{}", spec.comparison, spec.reference));
+    let reference = FindingRow {
+        source: Source::Reference,
+        quantity: Some(Quantity::with_error(1.0, None)),
+        ..row(&spec.reference, study, outcome)
+    };
+    let label = reference.label.clone();
+    let others = spec.bars.iter().filter(|key| **key != spec.reference);
+    let others = others.map(|key| {
+        let row = row(key, study, outcome);
+        let cells = cell(judge.comparison, key).zip(cell(judge.comparison, &spec.reference));
+        match cells.map(|(cell, reference)| contrast(cell, reference, judge, outcome)) {
+            Some(found) => row.with_ratio(found.estimate, found.verdict),
+            None => row.with_ratio(None, Verdict::NoData),
+        }
+    });
+    let mut published: Vec<(&String, f64)> = spec.published.iter().map(|(s, r)| (s, *r)).collect();
+    published.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let published = published.into_iter().map(|(system, ratio)| FindingRow {
+        description: Some(study.systems.get(system).unwrap_or(system).clone()),
+        ..FindingRow::published(
+            system,
+            Some(Quantity::with_error(ratio, spec.published_precision)),
+        )
+    });
+    Some(Finding {
+        id: spec.id.clone(),
+        title: spec.title.clone(),
+        shown: Shown::Ratios { to, label },
+        x: None,
+        axis: None,
+        groups: vec![FindingGroup {
+            title: "This machine".to_owned(),
+            comparison: outcome.id.clone(),
+            rows: [reference]
+                .into_iter()
+                .chain(others)
+                .chain(published)
+                .collect(),
+            published_label: spec.published_label.clone(),
+            ..FindingGroup::default()
+        }],
+        unreliable: unreliable([outcome].into_iter()),
+    })
+}
+
+/// The titles of those that failed their A/A gate.
+pub(crate) fn unreliable<'a>(outcomes: impl Iterator<Item = &'a ComparisonOutcome>) -> Vec<String> {
+    let unreliable = outcomes.filter(|outcome| !outcome.reliable);
+    unreliable.map(|outcome| outcome.title.clone()).collect()
+}
+
+fn cell<'a>(comparison: &'a Comparison, key: &str) -> Option<&'a Cell> {
+    let mut cells = comparison.cells.iter();
+    cells.find(|cell| cell.key == key && cell.role != Role::Control)
+}
+
+/// The row of a cell without its number; of one that a store cannot do, by what the study calls it.
+fn row(key: &str, study: &Study, outcome: &ComparisonOutcome) -> FindingRow {
+    let id = CellId(format!("{}/{key}", outcome.id));
+    match outcome.cell(&id) {
+        Some(summary) => FindingRow::of(summary, None),
+        None => FindingRow {
+            source: Source::Here,
+            cell: Some(id.clone()),
+            ..FindingRow::published(&study.label_of(&id), None)
+        },
+    }
+}
+
+/// The contrast of the outcome, or the opposite one inverted; one that was not planned is
+/// computed.
+pub(crate) fn contrast(
+    cell: &Cell,
+    reference: &Cell,
+    judge: &Judge<'_>,
+    outcome: &ComparisonOutcome,
+) -> ContrastOutcome {
+    let find = |cell: &Cell, reference: &Cell| {
+        let mut contrasts = outcome.contrasts.iter();
+        contrasts.find(|c| c.cell == cell.id && c.reference == reference.id)
+    };
+    find(cell, reference)
+        .cloned()
+        .or_else(|| find(reference, cell).map(ContrastOutcome::inverse))
+        .unwrap_or_else(|| judge.contrast(cell, reference))
+}
+
+/// A figure of bars, a group per comparison that has data; nothing if none of them has a number.
+pub(crate) fn bars(
+    spec: &BarsSpec,
+    study: &Study,
+    comparisons: &[ComparisonOutcome],
+    space: &[SpaceRow],
+) -> Option<Finding> {
+    let outcomes = of_ids(&spec.comparisons, comparisons);
+    let outcomes = outcomes.filter(|outcome| outcome.was_measured());
+    let finding = Finding {
+        id: spec.id.clone(),
+        title: spec.title.clone(),
+        shown: Shown::Measured(spec.measure),
+        x: None,
+        axis: spec.axis,
+        groups: outcomes
+            .clone()
+            .map(|outcome| group(spec, study, outcome, space))
+            .collect(),
+        unreliable: unreliable(outcomes),
+    };
+    let is_ours = |row: &FindingRow| row.cell.is_some() && row.quantity.is_some();
+    let has_numbers = finding.rows().any(is_ours);
+    has_numbers.then_some(finding)
+}
+
+/// The comparisons with these names, in their order.
+pub(crate) fn of_ids<'a>(
+    ids: &'a [String],
+    comparisons: &'a [ComparisonOutcome],
+) -> impl Iterator<Item = &'a ComparisonOutcome> + Clone {
+    let known = |id: &String| comparisons.iter().find(|known| known.id == *id);
+    ids.iter().filter_map(known)
+}
+
+fn group(
+    spec: &BarsSpec,
+    study: &Study,
+    outcome: &ComparisonOutcome,
+    space: &[SpaceRow],
+) -> FindingGroup {
+    let cells = chosen(&spec.cells, outcome);
+    let ours = cells.iter().map(|cell| {
+        let row = FindingRow::of(cell, quantity::of(cell, spec.measure, space));
+        FindingRow {
+            sample: row.sample && spec.measure == Measure::BlockTime,
+            ..row
+        }
+    });
+    let mut rows: Vec<FindingRow> = ours.collect();
+    rows.sort_by_key(|row| quantity::rank(row.durability));
+    let mut compared = study.comparisons.iter();
+    let compared = compared.find(|known| known.id == outcome.id);
+    rows.extend(published(spec, compared, &cells));
+    // What a store cannot do is listed by what it is called.
+    let called = |key: &String| {
+        let cell = compared.and_then(|known| known.cells.get(key));
+        cell.map(CellSpec::name)
+    };
+    let wanted = |name: &String| {
+        let mut keys = spec.cells.iter();
+        spec.cells.is_empty() || keys.any(|key| key == name || called(key).as_ref() == Some(name))
+    };
+    let label = spec.published_label.clone();
+    let mut not_applicable = outcome.not_applicable.clone();
+    not_applicable.retain(|key, _| wanted(key));
+    FindingGroup {
+        title: outcome.title.clone(),
+        comparison: outcome.id.clone(),
+        rows,
+        published_label: label.or_else(|| compared?.published_label.clone()),
+        not_applicable,
+    }
+}
+
+/// The cells of these names, in their order; every cell between which one could choose, and the
+/// floor, if none are named.
+pub(crate) fn chosen<'a>(names: &[String], outcome: &'a ComparisonOutcome) -> Vec<&'a CellSummary> {
+    let cells = outcome.cells.iter();
+    let measured = cells.filter(|cell| cell.cell.role != Role::Control);
+    if names.is_empty() {
+        return measured.filter(|c| c.cell.role != Role::Part).collect();
+    }
+    let named = |name: &String| measured.clone().find(|cell| cell.cell.key == *name);
+    names.iter().filter_map(named).collect()
+}
+
+/// The published seconds of the cells shown, then those of what is no cell.
+fn published(
+    spec: &BarsSpec,
+    compared: Option<&ComparisonSpec>,
+    cells: &[&CellSummary],
+) -> Vec<FindingRow> {
+    if spec.measure != Measure::BlockTime {
+        return Vec::new();
+    }
+    let figure = |label: &str, seconds: f64, error: Option<f64>| {
+        let quantity = Quantity::with_error(seconds * 1e9, error.map(|error| error * 1e9));
+        FindingRow::published(label, Some(quantity))
+    };
+    let own = cells.iter().filter_map(|cell| {
+        let (label, error) = (&cell.cell.label, cell.published_error_seconds);
+        Some(figure(label, cell.cell.published_seconds?, error))
+    });
+    let others = spec.published.iter();
+    let others = others.filter(|bar| compared.is_some_and(|known| known.id == bar.comparison));
+    own.chain(others.map(|bar| figure(&bar.label, bar.seconds, bar.error_seconds)))
+        .collect()
+}
