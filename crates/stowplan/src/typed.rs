@@ -16,13 +16,24 @@ const RENAMED: [(&str, &str); 9] = [
     ("--store", "--no-deflate"),
 ];
 /// Paragraphs that take more room than they tell.
-const LEFT_OUT: [&str; 2] = ["Usage:", "For more information"];
+const LEFT_OUT: [&str; 3] = ["Usage:", "For more information", "tip: to pass"];
+/// Words that are a programmer's, and everybody's for them.
+const IN_WORDS: [(&str, &str); 2] = [
+    ("subcommand", "verb"),
+    (
+        "invalid digit found in string",
+        "it must be a whole number, such as 20",
+    ),
+];
 
 /// Says in one line what is wrong with what was typed: what, which one, what was meant, and the next step.
 /// `verb` is the one that was typed, or the program itself.
 pub(crate) fn wrong(error: &clap::Error, verb: &Command) -> String {
     let text = error.to_string();
-    let is_told = |paragraph: &&str| !LEFT_OUT.iter().any(|start| paragraph.starts_with(start));
+    let is_told = |paragraph: &&str| {
+        let text = paragraph.trim_start();
+        !LEFT_OUT.iter().any(|start| text.starts_with(start))
+    };
     let paragraphs = text.split("\n\n").filter(is_told);
     let lines = paragraphs.map(|paragraph| {
         let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -36,7 +47,11 @@ pub(crate) fn wrong(error: &clap::Error, verb: &Command) -> String {
     });
     let said = lines.collect::<Vec<_>>().join("; ");
     let said = said.strip_prefix("error: ").unwrap_or(&said);
-    let said = said.replace("subcommand", "verb");
+    let said = IN_WORDS
+        .iter()
+        .fold(said.to_owned(), |said, (theirs, ours)| {
+            said.replace(theirs, ours)
+        });
     let whose = verb.get_bin_name().unwrap_or("stowplan");
     let help = whose.replacen("stowplan", "stowplan help", 1);
     let next = now(error, verb).unwrap_or_else(|| format!("'{help}' says more"));

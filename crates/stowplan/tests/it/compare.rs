@@ -296,8 +296,10 @@ fn a_threshold_says_what_is_too_slow() {
 fn a_threshold_that_may_be_100_times_too_wide_is_refused() {
     let bench = bench(&slowed("read/sql", 250));
     compare(&bench, "--threshold 10%").exits(1);
-    compare(&bench, "--threshold 10").refuses("--threshold 10: write 10% if that is meant");
-    compare(&bench, "--threshold -5%").refuses("--threshold -5%: it must be from 0.1% to 1000%");
+    compare(&bench, "--threshold 10")
+        .refuses("'10' for '--threshold <PERCENT>': write 10% if that is meant");
+    compare(&bench, "--threshold -5%")
+        .refuses("'-5%' for '--threshold <PERCENT>': it must be from 0.1% to 1000%");
 }
 
 #[test]

@@ -99,8 +99,8 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
             "did you mean '--scale'?; 'stowplan help study'",
         ),
         (
-            "study small.toml --bogus",
-            "unexpected argument '--bogus' found; 'stowplan help study'",
+            "study small.toml --xyzzy",
+            "unexpected argument '--xyzzy' found; 'stowplan help study'",
         ),
         ("--colr never list", "did you mean '--color'?"),
         ("--color nevr list", "did you mean 'never'?"),

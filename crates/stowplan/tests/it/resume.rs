@@ -410,7 +410,7 @@ fn what_would_change_the_measurement_is_refused() {
     ] {
         let run = bench.run(&["resume", "out", option]);
         let name = option.split('=').next().unwrap();
-        run.refuses(name).refuses("'stowplan resume");
+        run.refuses(name).refuses("'stowplan help resume'");
     }
     bench
         .run(&["resume", "nowhere"])
