@@ -237,7 +237,11 @@ fn cell<'a>(comparison: &'a Comparison, key: &str) -> Option<&'a Cell> {
 fn row(key: &str, study: &Study, outcome: &ComparisonOutcome) -> FindingRow {
     let id = CellId(format!("{}/{key}", outcome.id));
     match outcome.cell(&id) {
-        Some(summary) => FindingRow::of(summary, None),
+        // Of a ratio nothing is extrapolated.
+        Some(summary) => FindingRow {
+            sample: false,
+            ..FindingRow::of(summary, None)
+        },
         None => FindingRow {
             source: Source::Here,
             cell: Some(id.clone()),

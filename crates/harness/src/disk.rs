@@ -194,8 +194,11 @@ impl WorkDirectory {
             .filter(|name| name != marker)
             .collect();
         remove_trees(&self.directory, &self.path, &held)?;
-        unlinkat(&self.directory, marker, AtFlags::empty())
-            .map_err(HarnessError::io("remove the marker in", &self.path))?;
+        match unlinkat(&self.directory, marker, AtFlags::empty()) {
+            // It was removed before, and something came after it.
+            Err(Errno::NOENT) => {}
+            removed => removed.map_err(HarnessError::io("remove the marker in", &self.path))?,
+        }
         // This fails at whatever else may have the name by now: a link, or a directory with
         // something in it.
         std::fs::remove_dir(&self.path).map_err(HarnessError::io("remove", &self.path))
@@ -359,8 +362,10 @@ fn permit(path: &Path) -> Result<(), Errno> {
     // A descriptor that only names a directory changes its mode by this link.
     rustix::fs::chmod(within(&directory), Mode::RWXU)?;
     let held = entries(&directory)?.into_iter();
-    let mut directories = held.filter(|(_, is_directory)| *is_directory);
-    directories.try_for_each(|(name, _)| permit(&within(&directory).join(name)))
+    let directories = held.filter(|(_, is_directory)| *is_directory);
+    // One that is somebody else's, or gone, does not keep the others from theirs.
+    let permitted = directories.map(|(name, _)| permit(&within(&directory).join(name)));
+    permitted.fold(Ok(()), Result::and)
 }
 
 /// What lies at a path, which is no link: to tell whether it is still that.

@@ -70,12 +70,15 @@ fn taught(command: Command, examples: &str) -> Command {
         first.pop();
     }
     let first = first.join("\n");
-    // Arguments that are left to `help`, for few type them.
+    // Arguments that are left to `help`, for few type them: of every verb, or of one.
     let minor = EXAMPLES.lines().next().unwrap_or_default();
+    let verb = command.get_name().to_owned();
     let command = command.mut_args(|argument| {
+        let id = argument.get_id().as_str();
+        let of_verb = format!("{verb}.{id}");
         let is_minor = minor
             .split_whitespace()
-            .any(|minor| minor == argument.get_id().as_str());
+            .any(|minor| minor == id || minor == of_verb);
         argument.hide_short_help(is_minor)
     });
     command

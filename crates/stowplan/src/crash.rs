@@ -325,12 +325,14 @@ impl Shown for Found<'_> {
 
 fn told(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit, CliError> {
     let directory = output.directory();
-    keep(&directory.join(FOUND), &as_text(json(run))?);
-    show(&Found { run, directory }, &options.print)?;
+    let is_kept = keep(&directory.join(FOUND), &as_text(json(run))?);
+    let has_page = show(&Found { run, directory }, &options.print)?;
     let mut settings = run.settings.iter();
     let unsound = settings.any(|setting| setting.is_broken() || !setting.is_tested());
     Ok(match run.interrupted {
         true => Exit::Interrupted,
+        // A warning said why.
+        false if !is_kept || !has_page => Exit::Failed,
         false if unsound || run.settings.is_empty() => Exit::Failed,
         false => Exit::Done,
     })

@@ -18,13 +18,18 @@ const RENAMED: [(&str, &str); 9] = [
 /// Paragraphs that take more room than they tell.
 const LEFT_OUT: [&str; 3] = ["Usage:", "For more information", "tip: to pass"];
 /// Words that are a programmer's, and everybody's for them.
-const IN_WORDS: [(&str, &str); 2] = [
+const IN_WORDS: [(&str, &str); 6] = [
     ("subcommand", "verb"),
+    ("invalid digit found in string", WHOLE),
+    ("cannot parse integer from empty string", WHOLE),
+    ("number too large to fit in target type", "it is too large"),
+    ("number too small to fit in target type", "it is too small"),
     (
-        "invalid digit found in string",
-        "it must be a whole number, such as 20",
+        "tip: some similar arguments exist: ",
+        "did you mean one of ",
     ),
 ];
+const WHOLE: &str = "it must be a whole number, such as 20";
 
 /// Says in one line what is wrong with what was typed: what, which one, what was meant, and the next step.
 /// `verb` is the one that was typed, or the program itself.

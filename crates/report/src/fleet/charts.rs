@@ -100,8 +100,9 @@ fn together(
         ));
     }
     let unreliable = same.iter().filter(|(_, _, found)| {
-        let mut ratios = found.rows().filter(|row| row.rounds.is_some());
-        ratios.all(|row| row.verdict == Some(Verdict::Unreliable))
+        let ratios = found.rows().filter(|row| row.rounds.is_some());
+        let mut ratios = ratios.peekable();
+        ratios.peek().is_some() && ratios.all(|row| row.verdict == Some(Verdict::Unreliable))
     });
     let unreliable: Vec<usize> = unreliable.map(|(place, ..)| *place).collect();
     if !unreliable.is_empty() {

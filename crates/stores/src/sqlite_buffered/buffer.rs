@@ -247,8 +247,9 @@ impl Shared {
     /// An attempt failed. The message says how many changes are in memory only; they stay there.
     pub(super) fn drain(&self, action: &str) -> Result<()> {
         let target = self.state.lock().accepted;
+        let mut link = None;
         while self.state.lock().carried < target {
-            self.carry_layer(&mut None);
+            self.carry_layer(&mut link);
             let state = self.state.lock();
             if let Some(fault) = &state.fault {
                 let action = format!("{action} with everything on disk");
@@ -302,6 +303,8 @@ impl Shared {
                 reason: error.of(STORE).to_string(),
                 retry: Instant::now() + RETRY,
             });
+            // The carrier tries again, whoever tried: nobody can commit before.
+            self.work.notify_one();
         } else {
             state.carried += layer.changes;
             state.carry_overs += 1;
