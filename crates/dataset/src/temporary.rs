@@ -43,10 +43,12 @@ impl Temporary {
         remove_abandoned(purpose, parent);
         loop {
             let directory = new_directory(purpose, parent)?;
-            let opened = open_directory(directory.path());
-            let lock = opened.map_err(DatasetError::io("open", directory.path()))?;
+            // Another process may take it for one that was left, for it is not locked yet: then make another.
+            let lock = match open_directory(directory.path()) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                opened => opened.map_err(DatasetError::io("open", directory.path()))?,
+            };
             let taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
-            // Another process may have taken it for one that was left, for it was not locked yet.
             if !taken && directory.path().is_dir() {
                 return Ok(Self {
                     directory,
@@ -183,6 +185,21 @@ mod tests {
             drop((living, next));
             assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
         }
+    }
+
+    #[test]
+    fn many_at_a_time_each_get_one_though_each_removes_what_looks_abandoned() {
+        let directory = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..300 {
+                        let made = Temporary::create(&RUN, directory.path()).unwrap();
+                        assert!(made.path().is_dir());
+                    }
+                });
+            }
+        });
     }
 
     #[test]
