@@ -406,30 +406,38 @@ pub fn undecided(
 ) -> Vec<Contrast> {
     let blocks = Blocks::of(comparison, measurements);
     let open = open(comparison, &blocks, blocks.metric(), rule);
-    open.into_iter().map(|(contrast, _)| contrast).collect()
+    open.map(|(contrast, _)| contrast).collect()
 }
 
 /// The contrasts that [`undecided`] names, with how far each has come.
-pub(crate) fn open(
+fn open(
+    comparison: &Comparison,
+    blocks: &Blocks<'_>,
+    metric: Metric,
+    rule: &StoppingRule,
+) -> impl Iterator<Item = (Contrast, Progress)> {
+    let asked = progress(comparison, blocks, metric, rule).into_iter();
+    asked.filter(|(_, so_far)| !so_far.decided)
+}
+
+/// How far each contrast has come that is asked about, and that of the control while it is the only one that
+/// lacks rounds.
+pub(crate) fn progress(
     comparison: &Comparison,
     blocks: &Blocks<'_>,
     metric: Metric,
     rule: &StoppingRule,
 ) -> Vec<(Contrast, Progress)> {
-    let open: Vec<(Contrast, Progress)> = asked(comparison)
-        .filter_map(|contrast| {
-            let pair = (&contrast.cell, &contrast.reference);
-            let progress = replay(comparison, blocks, pair, metric, rule);
-            (!progress.decided).then(|| (contrast.clone(), progress))
-        })
-        .collect();
-    if open.is_empty() {
-        short_control(comparison, blocks, metric, rule)
-            .into_iter()
-            .collect()
-    } else {
-        open
+    let asked = asked(comparison).map(|contrast| {
+        let pair = (&contrast.cell, &contrast.reference);
+        let progress = replay(comparison, blocks, pair, metric, rule);
+        (contrast.clone(), progress)
+    });
+    let mut asked: Vec<(Contrast, Progress)> = asked.collect();
+    if asked.iter().all(|(_, so_far)| so_far.decided) {
+        asked.extend(short_control(comparison, blocks, metric, rule));
     }
+    asked
 }
 
 /// Whether a comparison should go on with other builds: those so far differ in one of its open ratios.
@@ -441,8 +449,8 @@ pub fn builds_differ(
 ) -> bool {
     let blocks = Blocks::of(comparison, measurements);
     let noise = Noise::of(comparison, &blocks, rule);
-    let open = open(comparison, &blocks, noise.metric, rule);
-    open.iter().any(|(_, so_far)| {
+    let mut open = open(comparison, &blocks, noise.metric, rule);
+    open.any(|(_, so_far)| {
         let found = noise.spread.estimate(&so_far.differences, so_far.alpha);
         let builds = found.and_then(|(_, builds)| builds);
         builds.is_some_and(|builds| builds.differ)

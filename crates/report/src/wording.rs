@@ -413,6 +413,25 @@ pub(crate) fn short_class(claim: &DurabilityClaim) -> String {
     format!("{}{late}", claim.class.code())
 }
 
+/// As many whole words as fit, and that there are more.
+#[must_use]
+pub fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for word in text.split(' ') {
+        if short.chars().count() + word.chars().count() + 2 > width {
+            break;
+        }
+        short = format!("{short}{}{word}", if short.is_empty() { "" } else { " " });
+    }
+    match short.is_empty() {
+        true => text.chars().take(width - 1).chain(['…']).collect(),
+        false => format!("{}…", short.trim_end_matches([',', ':', ';'])),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -455,5 +474,12 @@ mod tests {
             after(&[Operation::CreateTable]),
             "after the table was made on the same connection"
         );
+    }
+
+    #[test]
+    fn a_long_title_ends_with_a_whole_word() {
+        assert_eq!(shortened("Read: 200 rows", 20), "Read: 200 rows");
+        assert_eq!(shortened("Read: 200 rows, defaults", 17), "Read: 200 rows…");
+        assert_eq!(shortened("wwwwwwwwwwwwww", 6), "wwwww…");
     }
 }

@@ -1,27 +1,38 @@
-//! Live progress on stderr, never on stdout: one line on a terminal, of which a narrow one shows the
-//! beginning; elsewhere nothing, or with `--verbose` a line for each comparison.
+//! Live progress on stderr, never on stdout: on a terminal the answers so far, a line a comparison, of which a
+//! narrow one shows the beginning; elsewhere a line for each comparison that was measured.
 
 use crate::cli::PrintOptions;
 use crate::error::CliError;
 use crate::screen;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
-use stowplan_analysis::RatioEstimate;
+use stowplan_analysis::{Interim, RatioEstimate};
 use stowplan_archive::Watch;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::duration;
 use stowplan_harness::runner::{Event, Observer};
+use stowplan_model::{CellId, Comparison, Role};
+use stowplan_report::wording::shortened;
 
 /// From one turn of a line to the next.
 const TICK: Duration = Duration::from_millis(120);
 
-/// Shows what is being measured, how precise it is so far, and when it ends.
+/// So many characters of a title stand before the answer.
+const TITLE: usize = 36;
+/// Lines of a terminal that the answers leave free: the line that turns, and what was typed.
+const FREE: u16 = 3;
+
+/// Shows the answers so far, a line a comparison, what is being measured, and when it ends.
 pub(crate) struct Progress {
+    screen: MultiProgress,
     line: ProgressBar,
+    /// By the comparison, in the order of their beginnings.
+    answers: Vec<(String, Answer)>,
     heading: String,
     quiet: bool,
     /// Whether warnings stand in the report that follows on the same terminal: there they are read,
@@ -29,8 +40,52 @@ pub(crate) struct Progress {
     defers_warnings: bool,
     /// How many were put off until then.
     deferred: usize,
-    /// Whether each comparison is announced on a line that stays.
+    /// Whether each comparison gets a line that stays.
     announces: bool,
+}
+
+/// What is known of a comparison so far.
+struct Answer {
+    line: ProgressBar,
+    title: String,
+    /// The last ratio to the baseline that was told of a store, by its label.
+    ratios: BTreeMap<String, RatioEstimate>,
+}
+
+impl Answer {
+    /// Takes over what is known of the contrasts of the baseline with stores that promise as much.
+    fn learn(&mut self, comparison: &Comparison, known: &[Interim]) {
+        let Some(baseline) = comparison.with_role(Role::Baseline) else {
+            return;
+        };
+        let cell = |id: &CellId| comparison.cells.iter().find(|cell| cell.id == *id);
+        for interim in known
+            .iter()
+            .filter(|known| known.contrast.reference == baseline.id)
+        {
+            let rival = cell(&interim.contrast.cell).filter(|rival| {
+                let (promised, asked) = (&rival.capabilities, &baseline.capabilities);
+                let enough =
+                    !rival.workload.writes() || promised.durability.covers(&asked.durability);
+                rival.role == Role::Candidate && enough
+            });
+            if let (Some(rival), Some(ratio)) = (rival, interim.estimate) {
+                self.ratios.insert(rival.label.clone(), ratio);
+            }
+        }
+    }
+
+    /// `Read, warm  SQLite, mapped takes 0.32x ±12%`: the shortest time in terms of the baseline's.
+    fn text(&self) -> String {
+        let Self { title, ratios, .. } = self;
+        let title = format!("{:TITLE$}", shortened(title, TITLE));
+        match ratios.iter().min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
+            Some((label, ratio)) => {
+                format!("{title}  {} takes {}", screen::name(label), so_far(ratio))
+            }
+            None => format!("{title}  …"),
+        }
+    }
 }
 
 impl Progress {
@@ -39,27 +94,33 @@ impl Progress {
         let reported = options.format().is_none();
         let quiet = options.quiet;
         let terminal = stderr().is_terminal();
-        let line = if quiet || !terminal {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
-        } else {
-            ProgressBar::new_spinner()
-        };
+        let screen = MultiProgress::with_draw_target(match quiet || !terminal {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr(),
+        });
+        let line = screen.add(ProgressBar::new_spinner());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             line.set_style(style);
         }
         turn(&line);
         Self {
+            screen,
             line,
+            answers: Vec::new(),
             heading: String::new(),
             quiet,
             defers_warnings: reported && terminal && stdout().is_terminal(),
             deferred: 0,
-            announces: options.verbose && !terminal,
+            announces: !quiet && !terminal,
         }
     }
 
-    /// Removes the line.
+    /// Removes what moves.
     pub(crate) fn finish(&self) {
+        self.announce();
+        for (_, answer) in &self.answers {
+            answer.line.finish_and_clear();
+        }
         self.line.finish_and_clear();
     }
 
@@ -68,7 +129,51 @@ impl Progress {
             return;
         }
         let text = screen::message(style, word, message, None);
-        self.line.suspend(|| screen::say(&text));
+        self.screen.suspend(|| screen::say(&text));
+    }
+
+    /// Where nothing moves: what the comparison that ends has told.
+    fn announce(&self) {
+        let measured = self.answers.last().filter(|_| self.announces);
+        if let Some((_, answer)) = measured {
+            screen::say(&format!("{} {}", self.heading, answer.text()));
+        }
+    }
+
+    /// Puts the answer of a comparison last; one that returns keeps what it knows.
+    fn begin(&mut self, comparison: &Comparison) {
+        let known = self.answers.iter().position(|(id, _)| *id == comparison.id);
+        let answer = match known {
+            Some(known) => {
+                let (_, answer) = self.answers.remove(known);
+                self.screen.remove(&answer.line);
+                answer
+            }
+            None => Answer {
+                line: ProgressBar::no_length(),
+                title: screen::name(&comparison.title).to_string(),
+                ratios: BTreeMap::new(),
+            },
+        };
+        let line = self.screen.insert_before(&self.line, answer.line);
+        if let Ok(style) = ProgressStyle::with_template("  {wide_msg}") {
+            line.set_style(style);
+        }
+        self.answers
+            .push((comparison.id.clone(), Answer { line, ..answer }));
+        self.show();
+        // The oldest leave a screen that is full.
+        let rows = terminal_size::terminal_size().map_or(24, |(_, rows)| rows.0);
+        let fit = usize::from(rows.saturating_sub(FREE)).max(1);
+        for (_, answer) in self.answers.iter().rev().skip(fit) {
+            self.screen.remove(&answer.line);
+        }
+    }
+
+    fn show(&self) {
+        if let Some((_, answer)) = self.answers.last() {
+            answer.line.set_message(answer.text());
+        }
     }
 }
 
@@ -100,33 +205,35 @@ impl Observer for Progress {
                 index,
                 total,
             } => {
-                self.heading = format!("[{}/{total}] {}", index + 1, comparison.id);
-                let title = screen::name(&comparison.title);
-                let announced = format!("{}: {title}", self.heading);
-                if self.announces {
-                    screen::say(&announced);
+                self.announce();
+                self.heading = format!("[{}/{total}]", index + 1);
+                self.begin(comparison);
+                let doing = format!("{} {}", self.heading, comparison.id);
+                self.line.set_message(doing);
+            }
+            Event::SoFar { comparison, known } => {
+                if let Some((_, answer)) = self.answers.last_mut() {
+                    answer.learn(comparison, known);
+                    self.show();
                 }
-                self.line.set_message(announced);
             }
             Event::Block {
                 cell,
                 nanoseconds,
-                ratio,
                 round,
                 until,
                 open_contrasts,
-                widest,
                 eta_seconds,
             } => {
                 let parts = [
-                    Some(format!("{} {}/{until}", self.heading, round + 1)),
+                    Some(format!("{} round {}/{until}", self.heading, round + 1)),
                     Some(format!("about {} left", duration(eta_seconds))),
                     warned(self.deferred),
-                    Some(undecided(open_contrasts, widest)),
+                    Some(format!("{open_contrasts} undecided")),
                     Some(format!(
                         "{} {}",
                         cell.key,
-                        so_far(nanoseconds, ratio.as_ref())
+                        stowplan_report::time(nanoseconds)
                     )),
                 ];
                 let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -145,29 +252,11 @@ fn warned(number: usize) -> Option<String> {
     }
 }
 
-/// How many ratios are open, and how wide the widest of their intervals is.
-fn undecided(number: usize, widest: Option<f64>) -> String {
-    match widest {
-        Some(widest) => format!("{number} undecided, to {}", plus_minus(widest)),
-        None => format!("{number} undecided"),
-    }
-}
-
-/// The block's time, or once there is one, the ratio to the baseline so far.
-fn so_far(nanoseconds: f64, ratio: Option<&RatioEstimate>) -> String {
-    match ratio {
-        Some(ratio) => {
-            let half_width = (ratio.high / ratio.low).sqrt() - 1.0;
-            format!("{:.2}x {}", ratio.ratio, plus_minus(half_width))
-        }
-        None => stowplan_report::time(nanoseconds),
-    }
-}
-
-fn plus_minus(share: f64) -> String {
-    let percent = 100.0 * share;
+/// `0.32x ±12%`
+fn so_far(ratio: &RatioEstimate) -> String {
+    let percent = 100.0 * ((ratio.high / ratio.low).sqrt() - 1.0);
     let decimals = usize::from(percent < 9.95);
-    format!("±{percent:.decimals$}%")
+    format!("{:.2}x ±{percent:.decimals$}%", ratio.ratio)
 }
 
 /// Lets a line that is seen go on turning while nothing is told, until it is finished. Indicatif's own
@@ -330,17 +419,25 @@ mod tests {
     }
 
     #[test]
-    fn precision_is_told_as_soon_as_there_is_some() {
-        assert_eq!(undecided(3, None), "3 undecided");
-        assert_eq!(undecided(3, Some(0.023)), "3 undecided, to ±2.3%");
-        assert_eq!(so_far(4_100.0, None), stowplan_report::time(4_100.0));
-        let ratio = RatioEstimate {
-            ratio: 0.5,
-            low: 0.4,
-            high: 0.625,
+    fn the_shortest_time_so_far_is_told_with_its_precision() {
+        let ratio = |ratio: f64| RatioEstimate {
+            ratio,
+            low: 0.8 * ratio,
+            high: 1.25 * ratio,
             rounds: 12,
         };
-        assert_eq!(so_far(4_100.0, Some(&ratio)), "0.50x ±25%");
+        let mut answer = Answer {
+            line: ProgressBar::hidden(),
+            title: "Read".to_owned(),
+            ratios: BTreeMap::new(),
+        };
+        assert!(answer.text().ends_with("  …"), "{}", answer.text());
+        for (label, time) in [("SQLite", 0.5), ("LMDB", 0.25), ("files", 1.5)] {
+            answer.ratios.insert(label.to_owned(), ratio(time));
+        }
+        let told = answer.text();
+        assert!(told.starts_with("Read  "), "{told}");
+        assert!(told.ends_with("  LMDB takes 0.25x ±25%"), "{told}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a run tells while it goes on.
 
-use stowplan_analysis::RatioEstimate;
+use stowplan_analysis::Interim;
 use stowplan_model::{Cell, CellFailure, Comparison, HarnessCost, Warning};
 
 /// What a run tells while it goes on, for a progress display.
@@ -28,24 +28,25 @@ pub enum Event<'a> {
         /// Comparisons in all.
         total: usize,
     },
+    /// How far the comparison has come, after each round.
+    SoFar {
+        /// The comparison.
+        comparison: &'a Comparison,
+        /// Its contrasts.
+        known: &'a [Interim],
+    },
     /// One block was measured.
     Block {
         /// Its cell.
         cell: &'a Cell,
         /// Nanoseconds per operation, corrected where possible.
         nanoseconds: f64,
-        /// Its time over the baseline's by the rounds so far, where that is known and not decided
-        /// yet.
-        ratio: Option<RatioEstimate>,
         /// The round, from 0; those of earlier sessions that count included.
         round: u32,
         /// Rounds until the next look, or the cap.
         until: u32,
         /// Contrasts not decided yet.
         open_contrasts: usize,
-        /// The largest half-width of their intervals, as a ratio minus one (0.02 is ±2%); nothing
-        /// before all of them have ten rounds.
-        widest: Option<f64>,
         /// Estimated seconds until the run ends.
         eta_seconds: f64,
     },

@@ -11,11 +11,11 @@ use crate::{HarnessError, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
-use stowplan_analysis::{Interim, LOOKS, RatioEstimate, contrast_of_control, interim};
+use stowplan_analysis::{LOOKS, contrast_of_control, interim, undecided};
 use stowplan_dataset::sequence::Part;
 use stowplan_model::{
-    BlockKind, CacheState, Cell, CellId, Comparison, EffectiveSettings, Measurement, Record, Role,
-    Settings, Warning, WarningKind,
+    BlockKind, CacheState, Cell, CellId, Comparison, Contrast, EffectiveSettings, Measurement,
+    Record, Role, Settings, Warning, WarningKind,
 };
 
 /// From this time of an operation on, nanoseconds, ratio blocks take latencies themselves: reading the
@@ -45,11 +45,14 @@ impl Runner<'_> {
         let mut rounds = 0.0;
         let began = Instant::now();
         for done in 0..lacking.saturating_add(SPARE_ROUNDS) {
-            let open = interim(
-                &self.earlier.going_on(comparison),
-                &measured,
-                &self.options.rule,
-            );
+            let going_on = self.earlier.going_on(comparison);
+            let known = interim(&going_on, &measured, &self.options.rule);
+            self.observer.event(Event::SoFar {
+                comparison,
+                known: &known,
+            });
+            let open = known.into_iter().filter(|interim| !interim.decided);
+            let open: Vec<Contrast> = open.map(|interim| interim.contrast).collect();
             if open.is_empty() || self.earlier.baseline_failed(comparison) {
                 break;
             }
@@ -108,9 +111,9 @@ impl Runner<'_> {
     pub(super) fn lacking_rounds(&self, comparison: &Comparison, measured: &[Measurement]) -> u32 {
         let cap = self.cap(comparison);
         let going_on = self.earlier.going_on(comparison);
-        let open = interim(&going_on, measured, &self.options.rule);
+        let open = undecided(&going_on, measured, &self.options.rule);
         let of_control = contrast_of_control(&going_on).filter(|_| !open.is_empty());
-        let contrasts = open.iter().map(|open| &open.contrast).chain(&of_control);
+        let contrasts = open.iter().chain(&of_control);
         let lacking = contrasts.map(|contrast| cap.saturating_sub(pairs(measured, contrast)));
         lacking.max().unwrap_or(0)
     }
@@ -457,11 +460,9 @@ impl Runner<'_> {
         self.observer.event(Event::Block {
             cell,
             nanoseconds,
-            ratio: progress.ratio_of(cell),
             round: progress.counted,
             until: progress.until,
             open_contrasts: progress.open.len(),
-            widest: progress.widest(),
             eta_seconds,
         });
     }
@@ -499,14 +500,13 @@ fn part_of(comparison: &Comparison, cell: &Cell) -> Part {
 
 /// The cells that still take part: those of open contrasts, and the baseline with its control. All
 /// of them where some are rungs of a ladder: they are subtracted from each other round by round.
-fn active<'c>(comparison: &'c Comparison, open: &[Interim]) -> Vec<&'c Cell> {
+fn active<'c>(comparison: &'c Comparison, open: &[Contrast]) -> Vec<&'c Cell> {
     let ladder = comparison.with_role(Role::Part).is_some();
     let wanted = |cell: &&Cell| {
         ladder
             || matches!(cell.role, Role::Baseline | Role::Control)
             || open
                 .iter()
-                .map(|open| &open.contrast)
                 .any(|c| c.cell == cell.id || c.reference == cell.id)
     };
     comparison.cells.iter().filter(wanted).collect()
@@ -543,22 +543,9 @@ pub(super) struct RoundProgress<'a> {
     /// Whether each cell is measured once more, for latencies.
     pub(super) latencies: bool,
     /// Contrasts that are not decided.
-    pub(super) open: &'a [Interim],
+    pub(super) open: &'a [Contrast],
     pub(super) began: Instant,
     pub(super) expected: Expected,
-}
-
-impl RoundProgress<'_> {
-    fn ratio_of(&self, cell: &Cell) -> Option<RatioEstimate> {
-        let mut open = self.open.iter();
-        open.find(|open| open.contrast.cell == cell.id)?.estimate
-    }
-
-    /// The largest half-width of an interval; nothing while one is missing.
-    fn widest(&self) -> Option<f64> {
-        let widths: Option<Vec<f64>> = self.open.iter().map(Interim::half_width).collect();
-        widths?.into_iter().max_by(f64::total_cmp)
-    }
 }
 
 #[cfg(test)]

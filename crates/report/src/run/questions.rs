@@ -96,7 +96,7 @@ pub(super) fn table(questions: &[Question], rows: usize, on_page: bool) -> Vec<B
     let base = name.map_or("baseline", String::as_str);
     let title = |question: &Question| match questions.len() >= MANY {
         _ if on_page => plain(&question.title).linked(&format!("#{}", question.target)),
-        true => plain(shortened(&question.title, TITLE)),
+        true => plain(wording::shortened(&question.title, TITLE)),
         false => plain(&question.title),
     };
     let columns = vec![
@@ -110,34 +110,4 @@ pub(super) fn table(questions: &[Question], rows: usize, on_page: bool) -> Vec<B
     let table = (!shown.is_empty()).then(|| Table::of("", columns, shown).into());
     let more = (more > 0).then(|| remark(format!("and {}", value::counted(more, "more question"))));
     table.into_iter().chain(more).collect()
-}
-
-/// As many whole words as fit, and that there are more.
-fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut short = String::new();
-    for word in text.split(' ') {
-        if short.chars().count() + word.chars().count() + 2 > width {
-            break;
-        }
-        short = format!("{short}{}{word}", if short.is_empty() { "" } else { " " });
-    }
-    match short.is_empty() {
-        true => text.chars().take(width - 1).chain(['…']).collect(),
-        false => format!("{}…", short.trim_end_matches([',', ':', ';'])),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shortened;
-
-    #[test]
-    fn a_long_title_ends_with_a_whole_word() {
-        assert_eq!(shortened("Read: 200 rows", 20), "Read: 200 rows");
-        assert_eq!(shortened("Read: 200 rows, defaults", 17), "Read: 200 rows…");
-        assert_eq!(shortened("wwwwwwwwwwwwww", 6), "wwwww…");
-    }
 }
