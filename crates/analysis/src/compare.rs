@@ -62,36 +62,6 @@ pub enum Decides {
     Nothing,
 }
 
-/// One of the two results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResultSide {
-    /// The one that is compared with.
-    Base,
-    /// The one that is compared.
-    New,
-}
-
-impl ResultSide {
-    /// Its name in messages and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Base => "BASE",
-            Self::New => "NEW",
-        }
-    }
-
-    /// The other one.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Base => Self::New,
-            Self::New => Self::Base,
-        }
-    }
-}
-
 /// What an interval rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -393,20 +363,20 @@ pub enum PairingError {
         new: usize,
     },
     /// No cell has this name.
-    #[error("{} has no cell '{name}'{suggestion}", .side.name())]
+    #[error("{side} has no cell '{name}'{suggestion}")]
     Unknown {
         /// In which result it was looked for.
-        side: ResultSide,
+        side: &'static str,
         /// The name as given.
         name: String,
         /// `; did you mean …?` or empty.
         suggestion: String,
     },
     /// One cell is paired more than once.
-    #[error("'{name}' of {} is paired twice; pair it once", .side.name())]
+    #[error("'{name}' of {side} is paired twice; pair it once")]
     Repeated {
         /// Of which result.
-        side: ResultSide,
+        side: &'static str,
         /// Its name.
         name: String,
     },
@@ -553,12 +523,9 @@ fn check_names(
     given: &[(CellId, CellId)],
 ) -> Result<(), PairingError> {
     let mut seen = BTreeSet::new();
-    let names = given.iter().flat_map(|(ours, theirs)| {
-        [
-            (ResultSide::Base, base, ours),
-            (ResultSide::New, new, theirs),
-        ]
-    });
+    let names = given
+        .iter()
+        .flat_map(|(ours, theirs)| [("BASE", base, ours), ("NEW", new, theirs)]);
     for (side, sessions, name) in names {
         let known = sessions.iter().flat_map(|session| Place::all(session));
         let known: Vec<Place<'_>> = known.collect();

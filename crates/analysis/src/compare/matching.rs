@@ -1,6 +1,6 @@
 //! Which cell of one result is which cell of the other, and why two of them cannot be compared.
 
-use super::{Difference, MIN_SESSIONS, NotCompared, ResultSide, Unit};
+use super::{Difference, MIN_SESSIONS, NotCompared, Unit};
 use crate::{
     Analysis, CellSummary, ComparisonOutcome, Metric, TWICE_DIFFERED, cell_differences,
     estimate::MIN_ROUNDS,
@@ -223,11 +223,11 @@ pub(super) fn matching<'a>(
                 base,
                 new: others.remove(at),
             }),
-            None => found.alone.push(alone(base[0], ResultSide::New, new)),
+            None => found.alone.push(alone(base[0], "NEW", new)),
         }
     }
     let rest = others.into_iter();
-    let rest = rest.map(|other| alone(other[0], ResultSide::Base, base));
+    let rest = rest.map(|other| alone(other[0], "BASE", base));
     found.alone.extend(rest);
     found
 }
@@ -248,7 +248,7 @@ fn cells_of<'a>(sessions: &[&'a Analysis]) -> Vec<Vec<Place<'a>>> {
 
 /// A cell of one side, and why it has no partner on the other. One by its own name it would have
 /// had, unless the user paired one of the two otherwise.
-fn alone(place: Place<'_>, other: ResultSide, others: &[&Analysis]) -> NotCompared {
+fn alone(place: Place<'_>, other: &str, others: &[&Analysis]) -> NotCompared {
     let mut namesakes = others.iter().flat_map(|other| Place::all(other));
     let mut comparisons = others.iter().flat_map(|other| &other.comparisons);
     let there = comparisons.find(|comparison| comparison.id == place.comparison.id);
@@ -257,8 +257,8 @@ fn alone(place: Place<'_>, other: ResultSide, others: &[&Analysis]) -> NotCompar
         _ if namesakes.any(|other| other.id() == place.id()) => {
             "paired otherwise by --cells".to_owned()
         }
-        Some(why) => format!("not applicable in {}: {why}", other.name()),
-        None => format!("not in {}", other.name()),
+        Some(why) => format!("not applicable in {other}: {why}"),
+        None => format!("not in {other}"),
     };
     NotCompared {
         cell: place.id().clone(),
