@@ -339,11 +339,6 @@ fn differences(cell: &CellSummary, nothing: &CellSummary) -> Vec<f64> {
         .collect()
 }
 
-fn baseline(outcome: &ComparisonOutcome) -> Option<&CellSummary> {
-    let mut cells = outcome.cells.iter();
-    cells.find(|cell| cell.cell.role == Role::Baseline)
-}
-
 fn candidates(outcome: &ComparisonOutcome) -> impl Iterator<Item = &CellSummary> {
     let cells = outcome.cells.iter();
     cells.filter(|cell| cell.cell.role == Role::Candidate)
@@ -365,7 +360,9 @@ fn known_costs(outcome: &ComparisonOutcome, share: f64) -> impl Iterator<Item = 
         .collect();
     cells.sort_by(|a, b| a.0.total_cmp(&b.0));
     cells.into_iter().map(move |(known_ns, cell)| {
-        let found = baseline(outcome).map_or_else(Vec::new, |nothing| differences(cell, nothing));
+        let found = outcome
+            .baseline()
+            .map_or_else(Vec::new, |nothing| differences(cell, nothing));
         let (unit, allowed, scale) = match ALLOWED_NS < share * known_ns {
             true => (FigureUnit::ShareOff, share, 1.0 / known_ns),
             false => (FigureUnit::NsOff, ALLOWED_NS, 1.0),
@@ -389,7 +386,8 @@ fn busy(outcome: &ComparisonOutcome) -> Group {
 
 fn clock(run: &Run<'_>) -> Vec<Figure> {
     let outcome = run.comparison("clock");
-    let cells = outcome.and_then(|outcome| Some((candidates(outcome).next()?, baseline(outcome)?)));
+    let cells =
+        outcome.and_then(|outcome| Some((candidates(outcome).next()?, outcome.baseline()?)));
     let reading = cells.and_then(|(readings, nothing)| {
         let number = setting(&readings.cell, "clock").max(1.0);
         Some(located(&differences(readings, nothing))?.times(1.0 / number))

@@ -1,14 +1,14 @@
 //! The whole procedure, many times, on cells of which it is known how they differ.
 //!
-//! Each comparison of a series is a session of its own: its own baseline, control, noise floor, gate
-//! and looks. Claims of one session share its baseline, so what is counted is sessions. One that is
+//! Each comparison of a series is a session of its own: its own control, noise floor, gate
+//! and looks. Claims of one session share its so what is counted is sessions. One that is
 //! unreliable or was lost can neither err nor be right: where there are too many of them nothing is
 //! known.
 
 use super::proportion::share;
 use super::{
     COVERAGE, FALSE_CLAIMS, Figure, FigureUnit, Group, LimitStatus, MOST_UNUSABLE, Run, Subject,
-    baseline, candidates, exactly, setting,
+    candidates, exactly, setting,
 };
 use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict, estimate::median};
 use serde::Serialize;
@@ -18,7 +18,7 @@ use serde::Serialize;
 pub struct Series {
     /// What was compared.
     pub label: String,
-    /// The cost of the cell over that of the baseline, as both are known.
+    /// The cost of the cell over that of the as both are known.
     pub truth: f64,
     /// What each session found that came to a verdict, in their order.
     pub sessions: Vec<Session>,
@@ -171,8 +171,7 @@ fn series(run: &Run<'_>, pattern: &str) -> Vec<Series> {
             });
             found.len() - 1
         });
-        let mut contrasts = outcome.contrasts.iter();
-        let contrast = contrasts.find(|contrast| contrast.cell == cell.cell.id);
+        let contrast = outcome.to_baseline(cell);
         let contrast = contrast.filter(|contrast| contrast.verdict != Verdict::NoData);
         match contrast.and_then(|contrast| Some((contrast.verdict, contrast.estimate?))) {
             Some((verdict, interval)) => found[at].sessions.push(Session { verdict, interval }),
@@ -185,6 +184,8 @@ fn series(run: &Run<'_>, pattern: &str) -> Vec<Series> {
 
 /// What a cell costs over what the baseline does, as both are known; NaN where they are not.
 fn known_ratio(outcome: &ComparisonOutcome, cell: &CellSummary) -> f64 {
-    let base = baseline(outcome).map_or(f64::NAN, |cell| setting(&cell.cell, "base"));
+    let base = outcome
+        .baseline()
+        .map_or(f64::NAN, |cell| setting(&cell.cell, "base"));
     setting(&cell.cell, "base") / base
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use stowplan_model::{Measure, Role};
+use stowplan_model::Measure;
 
 /// What is assumed to have shifted, either way, where no floor tells (docs/compare.md).
 const UNSEEN_DRIFT: f64 = 1.03;
@@ -375,7 +375,10 @@ pub(super) fn leaves_open(verdict: ChangeVerdict, high: f64, threshold: f64) -> 
 /// not this one.
 fn baselines<'a>(pair: &Pair<'a>, unit: Unit) -> Option<Pair<'a>> {
     let of = |side: &[Place<'a>]| -> Option<Vec<Place<'a>>> {
-        let baselines = side.iter().map(|place| place.with_role(Role::Baseline));
+        let baselines = side.iter().map(|place| {
+            let cell = place.comparison.baseline()?;
+            Some(Place { cell, ..*place })
+        });
         baselines.collect()
     };
     let baselines = Pair {

@@ -67,13 +67,6 @@ impl<'a> Place<'a> {
             .collect()
     }
 
-    /// The cell of the same comparison with this role.
-    pub(super) fn with_role(self, role: Role) -> Option<Self> {
-        let mut cells = self.comparison.cells.iter();
-        let cell = cells.find(|cell| cell.cell.role == role)?;
-        Some(Self { cell, ..self })
-    }
-
     pub(super) fn id(self) -> &'a CellId {
         &self.cell.cell.id
     }
