@@ -2,23 +2,20 @@
 //!
 //! A calibration is a run like any other, of comparisons whose answers are known beforehand
 //! (`studies/calibrate.toml`, docs/calibration.md): stores that do nothing or last a set time, stores
-//! compared with themselves, and files that were evicted. Here its result is held against what is
-//! known.
+//! compared with themselves, and files that were evicted. What is known are limits of figures, and
+//! every figure is held against its own in one way ([`Figure`]).
 
-mod cold;
 mod proportion;
-mod series;
+mod sessions;
 
-pub use cold::{ColdFinding, WarmFinding};
-pub use proportion::Proportion;
-pub use series::{Series, UnusableSessions, VerdictCounts};
+pub use sessions::{Series, Session};
 
 use crate::gathered::Gathered;
 use crate::latency;
-use crate::{Analysis, AnalysisError, CellSummary, ComparisonOutcome, Estimate, Interval, Metric};
+use crate::{Analysis, AnalysisError, CellSummary, ComparisonOutcome, Estimate, Interval};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_model::{BlockKind, Cell, CellId, Measurement, Record, Role, Value};
+use stowplan_model::{BlockKind, Cell, CellId, Measurement, Plan, Record, Residency, Role, Value};
 
 /// The name of the study that is a calibration.
 pub const STUDY: &str = "calibrate";
@@ -42,6 +39,8 @@ pub const MOST_UNUSABLE: f64 = 0.10;
 
 /// Intervals of single figures miss with this probability at most.
 const ALPHA: f64 = 0.05;
+/// What the page cache holds at once, bytes.
+const PAGE_BYTES: u64 = 4096;
 
 /// How a figure stands against its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -59,21 +58,156 @@ pub enum LimitStatus {
 }
 
 impl LimitStatus {
-    /// Of a figure and its interval; `within` tells whether a value is within the limit, which is
-    /// an interval.
-    fn of(found: Option<Interval>, within: impl Fn(f64) -> bool) -> Self {
-        match found {
-            None => Self::Unknown,
-            Some(found) if !within(found.estimate) => Self::Missed,
-            Some(found) if within(found.low) && within(found.high) => Self::Met,
-            Some(_) => Self::Unsure,
-        }
-    }
-
     /// Whether nothing speaks against it.
     #[must_use]
     pub fn passes(self) -> bool {
         matches!(self, Self::Met | Self::Unsure)
+    }
+}
+
+/// What a figure is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureUnit {
+    /// A time, in nanoseconds.
+    Ns,
+    /// What was found less what is known, nanoseconds.
+    NsOff,
+    /// The same as a share of what is known.
+    ShareOff,
+    /// A share of the wall time.
+    ShareOfTime,
+    /// A share of sessions.
+    ShareOfSessions,
+    /// Blocks.
+    Blocks,
+    /// Pages of files.
+    Pages,
+    /// Bytes.
+    Bytes,
+}
+
+/// One figure, and what it may be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it is of.
+    pub name: String,
+    /// What it is counted in.
+    pub unit: FigureUnit,
+    /// What was found; an interval without length where it is counted, or where its interval does not
+    /// count.
+    pub found: Option<Interval>,
+    /// The blocks, rounds, sessions or pages that it rests on.
+    pub of: Option<u64>,
+    /// The least that it may be.
+    pub at_least: Option<f64>,
+    /// The most that it may be.
+    pub at_most: Option<f64>,
+    /// How it stands against that; nothing where it has no limit.
+    pub status: Option<LimitStatus>,
+}
+
+impl Figure {
+    /// A figure that may be anything.
+    fn new(name: impl Into<String>, unit: FigureUnit, found: Option<Interval>) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            found,
+            of: None,
+            at_least: None,
+            at_most: None,
+            status: None,
+        }
+    }
+
+    /// A number that was counted.
+    fn counted(name: impl Into<String>, unit: FigureUnit, count: Option<u64>) -> Self {
+        Self::new(name, unit, count.map(|count| exactly(float(count))))
+    }
+
+    fn of(self, of: Option<u64>) -> Self {
+        Self { of, ..self }
+    }
+
+    /// The figure held against its limit.
+    fn within(self, at_least: Option<f64>, at_most: Option<f64>) -> Self {
+        let allows = |value: f64| {
+            at_least.is_none_or(|least| value >= least) && at_most.is_none_or(|most| value <= most)
+        };
+        let status = match self.found {
+            None => LimitStatus::Unknown,
+            Some(found) if !allows(found.estimate) => LimitStatus::Missed,
+            Some(found) if allows(found.low) && allows(found.high) => LimitStatus::Met,
+            Some(_) => LimitStatus::Unsure,
+        };
+        Self {
+            at_least,
+            at_most,
+            status: Some(status),
+            ..self
+        }
+    }
+
+    fn at_most(self, most: f64) -> Self {
+        self.within(None, Some(most))
+    }
+
+    fn at_least(self, least: f64) -> Self {
+        self.within(Some(least), None)
+    }
+}
+
+/// What figures are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// What reading the clock costs, and its steps.
+    Clock,
+    /// The cost of the harness: of a store that takes no time.
+    Harness,
+    /// Known costs as they were recovered.
+    Known,
+    /// Known costs beside busy processes.
+    Busy,
+    /// Claims about identical cells.
+    Identical,
+    /// Known differences.
+    Different,
+    /// Blocks that were to be cold.
+    Cold,
+    /// Blocks that were to be warm.
+    Warm,
+}
+
+/// Figures about one thing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    /// What they are about.
+    pub subject: Subject,
+    /// The same in words.
+    pub title: String,
+    /// How the worst of them stands; nothing where none has a limit.
+    pub status: Option<LimitStatus>,
+    /// The figures, in reading order.
+    pub figures: Vec<Figure>,
+    /// The sessions that they are of, where the whole procedure ran many times.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
+}
+
+impl Group {
+    fn of(subject: Subject, title: &str, mut figures: Vec<Figure>) -> Self {
+        if figures.is_empty() {
+            figures.push(Figure::counted("measured", FigureUnit::Blocks, None).at_least(1.0));
+        }
+        Self {
+            subject,
+            title: title.to_owned(),
+            status: figures.iter().filter_map(|figure| figure.status).max(),
+            figures,
+            series: Vec::new(),
+        }
     }
 }
 
@@ -82,84 +216,8 @@ impl LimitStatus {
 pub struct Calibration {
     /// Whether every figure with a limit is within it.
     pub passed: bool,
-    /// What reading the clock costs, and its steps.
-    pub clock: ClockFinding,
-    /// What the harness costs per operation of a ratio block: nothing takes no time.
-    pub ratio_cost: KnownCost,
-    /// What it costs per operation of a latency block.
-    pub latency_cost: KnownCost,
-    /// Known costs as they were recovered.
-    pub known: KnownCosts,
-    /// The same while other processes kept the CPUs busy; nothing where none were asked for.
-    pub busy: Option<KnownCosts>,
-    /// Identical cells.
-    pub identical: Series,
-    /// The same by what was compared with itself.
-    pub identical_parts: Vec<Series>,
-    /// Cells whose difference is known, by rising difference.
-    pub different: Vec<Series>,
-    /// Blocks that were to be cold, a finding for each store.
-    pub cold: Vec<ColdFinding>,
-    /// Blocks that were to be warm.
-    pub warm: WarmFinding,
-}
-
-/// What is known of the clock.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ClockFinding {
-    /// Nanoseconds that one reading takes.
-    pub reading_ns: Option<Interval>,
-    /// The smallest difference between two times that were told apart, nanoseconds: the clock's
-    /// resolution or better. Nothing where no two times differed.
-    pub step_ns: Option<u64>,
-}
-
-/// Costs that were known beforehand, measured in the same rounds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct KnownCosts {
-    /// What the comparison is called.
-    pub title: String,
-    /// Mean share of wall time that its blocks waited for a CPU.
-    pub delay_share: Option<f64>,
-    /// The costs, by rising cost.
-    pub costs: Vec<KnownCost>,
-}
-
-/// A cost that was known beforehand.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct KnownCost {
-    /// What each operation lasts, nanoseconds.
-    pub known_ns: f64,
-    /// What was found, nanoseconds: the time of the cell less that of the store that does nothing,
-    /// of the same rounds; of that store itself, its time.
-    pub found_ns: Option<Interval>,
-    /// How far the known cost may be missed, nanoseconds.
-    pub allowed_ns: f64,
-    /// Rounds that it rests on; of the store that does nothing, blocks.
-    pub rounds: usize,
-    /// Whether the known cost was recovered.
-    pub status: LimitStatus,
-}
-
-impl KnownCost {
-    /// Of what was found in rounds, nanoseconds.
-    fn of(found: &[f64], known_ns: f64, allowed_ns: f64) -> Self {
-        let found_ns = located(found);
-        let within = |value: f64| (value - known_ns).abs() <= allowed_ns;
-        Self {
-            known_ns,
-            found_ns,
-            allowed_ns,
-            rounds: found.len(),
-            status: LimitStatus::of(found_ns, within),
-        }
-    }
-
-    /// What was found less what is known, nanoseconds.
-    #[must_use]
-    pub fn error_ns(&self) -> Option<f64> {
-        self.found_ns.map(|found| found.estimate - self.known_ns)
-    }
+    /// The figures, in reading order.
+    pub groups: Vec<Group>,
 }
 
 /// What a run shows that was a calibration; nothing of any other run.
@@ -170,7 +228,7 @@ pub fn calibration(
     records: &[Record],
     analysis: &Analysis,
 ) -> Result<Option<Calibration>, AnalysisError> {
-    if !is_calibration(&analysis.run.plan.study.name, analysis) {
+    if !is_calibration(&analysis.run.plan) {
         return Ok(None);
     }
     let gathered = Gathered::from(records)?;
@@ -180,14 +238,16 @@ pub fn calibration(
     })))
 }
 
-/// A study of that name could be someone's own; it would not have these comparisons.
-fn is_calibration(name: &str, analysis: &Analysis) -> bool {
-    let has = |id: &str| analysis.comparisons.iter().any(|c| c.id == id);
-    name == STUDY && has("clock") && has("known")
+/// Whether a plan is of a calibration. A study of that name could be someone's own; it would not have
+/// these comparisons.
+#[must_use]
+pub fn is_calibration(plan: &Plan) -> bool {
+    let has = |id: &str| plan.comparisons.iter().any(|c| c.id == id);
+    plan.study.name == STUDY && has("clock") && has("known")
 }
 
 /// A run as it is looked at here.
-pub(crate) struct Run<'a> {
+struct Run<'a> {
     analysis: &'a Analysis,
     gathered: &'a Gathered<'a>,
 }
@@ -217,76 +277,40 @@ impl<'a> Run<'a> {
         let measured = self.gathered.measurements(cell).iter().copied();
         measured.filter(move |m| m.block == kind && m.operations > 0)
     }
+
+    /// The cells whose store does nothing at all, while nothing was to disturb them.
+    fn idle_cells(&self) -> impl Iterator<Item = &'a CellId> + use<'a> {
+        let quiet = ["clock", "known"].map(|id| self.comparison(id));
+        let cells = quiet.into_iter().flatten().flat_map(|c| &c.cells);
+        let idle = |cell: &&CellSummary| matches!(cell.cell.role, Role::Baseline | Role::Control);
+        cells.filter(idle).map(|cell| &cell.cell.id)
+    }
 }
 
 fn found(run: &Run<'_>) -> Calibration {
-    let known = |id, share| {
-        run.comparison(id)
-            .map(|outcome| known_costs(outcome, share))
-    };
-    let (identical, identical_parts) = series::identical(run);
-    let mut calibration = Calibration {
-        passed: false,
-        clock: clock(run),
-        ratio_cost: cost_of_nothing(run, BlockKind::Ratio, RATIO_BUDGET_NS),
-        latency_cost: cost_of_nothing(run, BlockKind::Latency, LATENCY_BUDGET_NS),
-        known: known("known", ALLOWED_SHARE).unwrap_or_default(),
-        busy: known("known-busy", ALLOWED_SHARE_BUSY),
-        identical,
-        identical_parts,
-        different: series::different(run),
-        cold: cold::cold(run),
-        warm: cold::warm(run),
-    };
-    let mut statuses = calibration.statuses().into_values();
-    calibration.passed = statuses.all(LimitStatus::passes);
-    calibration
-}
-
-/// What a figure with a limit is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Subject {
-    /// The cost of the harness.
-    Harness,
-    /// Known costs.
-    Known,
-    /// Known costs beside busy processes.
-    Busy,
-    /// Claims about identical cells.
-    Identical,
-    /// Known differences.
-    Different,
-    /// Cold blocks.
-    Cold,
-    /// Warm blocks.
-    Warm,
-}
-
-impl Calibration {
-    /// How each subject stands: as its worst figure; where it has none, nothing is known.
-    #[must_use]
-    pub fn statuses(&self) -> BTreeMap<Subject, LimitStatus> {
-        let worst = |statuses: Vec<LimitStatus>| statuses.into_iter().max();
-        let known = |costs: &KnownCosts| worst(costs.costs.iter().map(|c| c.status).collect());
-        let different = self.different.iter().map(|series| series.status);
-        let cold = self.cold.iter().map(|cold| cold.status);
-        let mut all = vec![
-            (
-                Subject::Harness,
-                Some(self.ratio_cost.status.max(self.latency_cost.status)),
-            ),
-            (Subject::Known, known(&self.known)),
-            (Subject::Identical, Some(self.identical.status)),
-            (Subject::Different, worst(different.collect())),
-            (Subject::Cold, worst(cold.collect())),
-            (Subject::Warm, Some(self.warm.status)),
-        ];
-        all.extend(self.busy.iter().map(|busy| (Subject::Busy, known(busy))));
-        let statuses = all.into_iter();
-        statuses
-            .map(|(subject, status)| (subject, status.unwrap_or(LimitStatus::Unknown)))
-            .collect()
+    let harness = vec![
+        cost_of_nothing(run, "ratio blocks", BlockKind::Ratio).at_most(RATIO_BUDGET_NS),
+        cost_of_nothing(run, "latency blocks", BlockKind::Latency).at_most(LATENCY_BUDGET_NS),
+    ];
+    let known = run.comparison("known").map_or_else(Vec::new, |outcome| {
+        known_costs(outcome, ALLOWED_SHARE).collect()
+    });
+    let mut groups = vec![
+        Group::of(Subject::Clock, "Clock", clock(run)),
+        Group::of(Subject::Harness, "Cost of the harness", harness),
+        Group::of(Subject::Known, "Known costs", known),
+    ];
+    groups.extend(run.comparison("known-busy").map(busy));
+    groups.extend([
+        sessions::identical(run),
+        sessions::different(run),
+        Group::of(Subject::Cold, "Cold blocks", cold(run)),
+        Group::of(Subject::Warm, "Warm blocks", warm(run)),
+    ]);
+    let mut statuses = groups.iter().filter_map(|group| group.status);
+    Calibration {
+        passed: statuses.all(LimitStatus::passes),
+        groups,
     }
 }
 
@@ -297,26 +321,22 @@ fn located(values: &[f64]) -> Option<Interval> {
     found.or_else(|| Interval::range(values))
 }
 
-/// Nanoseconds per operation of a cell, by round.
-fn times(cell: &CellSummary) -> BTreeMap<u32, f64> {
-    cell.series
-        .iter()
-        .map(|(round, log)| (*round, log.exp()))
-        .collect()
+fn exactly(value: f64) -> Interval {
+    Interval::new(value, value, value)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times and counts below 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
 }
 
 /// Nanoseconds per operation of a cell less those of another one, of the rounds that both have.
 fn differences(cell: &CellSummary, nothing: &CellSummary) -> Vec<f64> {
-    let nothing = times(nothing);
-    let rounds = times(cell).into_iter();
+    let nothing: BTreeMap<u32, f64> = nothing.series.iter().copied().collect();
+    let rounds = cell.series.iter();
     rounds
-        .filter_map(|(round, time)| Some(time - nothing.get(&round)?))
+        .filter_map(|(round, log)| Some(log.exp() - nothing.get(round)?.exp()))
         .collect()
-}
-
-fn baseline(outcome: &ComparisonOutcome) -> Option<&CellSummary> {
-    let mut cells = outcome.cells.iter();
-    cells.find(|cell| cell.cell.role == Role::Baseline)
 }
 
 fn candidates(outcome: &ComparisonOutcome) -> impl Iterator<Item = &CellSummary> {
@@ -325,53 +345,68 @@ fn candidates(outcome: &ComparisonOutcome) -> impl Iterator<Item = &CellSummary>
 }
 
 /// A number among the settings of a cell's store.
-#[expect(clippy::cast_precision_loss, reason = "below 2^53")]
 fn setting(cell: &Cell, name: &str) -> f64 {
     match cell.settings.get(name) {
-        Some(Value::Number(number)) => *number as f64,
+        Some(Value::Number(number)) => float(*number),
         _ => 0.0,
     }
 }
 
-fn known_costs(outcome: &ComparisonOutcome, share: f64) -> KnownCosts {
-    let nothing = baseline(outcome);
-    let costs = candidates(outcome).map(|cell| {
-        let known_ns = setting(&cell.cell, "base");
-        let found = nothing.map_or_else(Vec::new, |nothing| differences(cell, nothing));
-        KnownCost::of(&found, known_ns, ALLOWED_NS.max(share * known_ns))
-    });
-    let mut costs: Vec<KnownCost> = costs.collect();
-    costs.sort_by(|a, b| a.known_ns.total_cmp(&b.known_ns));
-    KnownCosts {
-        title: outcome.title.clone(),
-        delay_share: outcome.delay_share,
-        costs,
-    }
+/// By how much each known cost was missed, by rising cost: the time of the cell less that of the store
+/// that does nothing, of the same rounds.
+fn known_costs(outcome: &ComparisonOutcome, share: f64) -> impl Iterator<Item = Figure> {
+    let mut cells: Vec<(f64, &CellSummary)> = candidates(outcome)
+        .map(|cell| (setting(&cell.cell, "base"), cell))
+        .collect();
+    cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+    cells.into_iter().map(move |(known_ns, cell)| {
+        let found = outcome
+            .baseline()
+            .map_or_else(Vec::new, |nothing| differences(cell, nothing));
+        let (unit, allowed, scale) = match ALLOWED_NS < share * known_ns {
+            true => (FigureUnit::ShareOff, share, 1.0 / known_ns),
+            false => (FigureUnit::NsOff, ALLOWED_NS, 1.0),
+        };
+        let off = located(&found).map(|found| found.less(exactly(known_ns)).times(scale));
+        let figure = Figure::new(&cell.cell.label, unit, off).of(Some(found.len() as u64));
+        figure.within(Some(-allowed), Some(allowed))
+    })
 }
 
-fn clock(run: &Run<'_>) -> ClockFinding {
+/// Known costs beside busy processes, and how long blocks waited for a CPU.
+fn busy(outcome: &ComparisonOutcome) -> Group {
+    let waited = Figure::new(
+        "waited for a CPU, subtracted",
+        FigureUnit::ShareOfTime,
+        outcome.delay_share.map(exactly),
+    );
+    let figures = known_costs(outcome, ALLOWED_SHARE_BUSY).chain([waited]);
+    Group::of(Subject::Busy, &outcome.title, figures.collect())
+}
+
+fn clock(run: &Run<'_>) -> Vec<Figure> {
     let outcome = run.comparison("clock");
-    let cells = outcome.and_then(|outcome| Some((candidates(outcome).next()?, baseline(outcome)?)));
-    let reading_ns = cells.and_then(|(readings, nothing)| {
-        let number = setting(&readings.cell, "clock");
-        let each = differences(readings, nothing)
-            .into_iter()
-            .map(|difference| difference / number.max(1.0));
-        located(&each.collect::<Vec<f64>>())
+    let cells =
+        outcome.and_then(|outcome| Some((candidates(outcome).next()?, outcome.baseline()?)));
+    let reading = cells.and_then(|(readings, nothing)| {
+        let number = setting(&readings.cell, "clock").max(1.0);
+        Some(located(&differences(readings, nothing))?.times(1.0 / number))
     });
-    let blocks = idle_cells(run).flat_map(|cell| run.blocks(cell, BlockKind::Latency));
+    let blocks = run
+        .idle_cells()
+        .flat_map(|cell| run.blocks(cell, BlockKind::Latency));
     let texts = blocks.filter_map(|block| block.latency.as_deref());
-    ClockFinding {
-        reading_ns,
-        step_ns: step(texts),
-    }
+    vec![
+        Figure::new("a reading takes", FigureUnit::Ns, reading),
+        Figure::counted("steps of at most", FigureUnit::Ns, step(texts)),
+    ]
 }
 
 /// Times below this have a histogram bucket of their own for each nanosecond (three digits).
 const EXACT_BELOW_NS: u64 = 2048;
 
-/// The smallest difference between two of the times in these histograms. A clock whose steps are no
-/// whole nanoseconds shows each of its times as one of two neighbours.
+/// The smallest difference between two of the times in these histograms: the clock's resolution or
+/// better. A clock whose steps are no whole nanoseconds shows each of its times as one of two neighbours.
 fn step<'a>(histograms: impl Iterator<Item = &'a str>) -> Option<u64> {
     let mut times = BTreeSet::new();
     for histogram in histograms.filter_map(|text| latency::decode(text).ok()) {
@@ -394,32 +429,71 @@ fn step<'a>(histograms: impl Iterator<Item = &'a str>) -> Option<u64> {
     runs.windows(2).map(|pair| pair[1].0 - pair[0].0).min()
 }
 
-/// The cells whose store does nothing at all, while nothing was to disturb them.
-fn idle_cells<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a CellId> + use<'a> {
-    let quiet = ["clock", "known"].map(|id| run.comparison(id));
-    let cells = quiet.into_iter().flatten().flat_map(|c| &c.cells);
-    let idle = |cell: &&CellSummary| matches!(cell.cell.role, Role::Baseline | Role::Control);
-    cells.filter(idle).map(|cell| &cell.cell.id)
-}
-
 /// What an operation of the store that does nothing takes, in blocks of a kind.
-#[expect(clippy::cast_precision_loss, reason = "times and counts below 2^53")]
-fn cost_of_nothing(run: &Run<'_>, kind: BlockKind, budget_ns: f64) -> KnownCost {
-    let blocks = idle_cells(run).flat_map(|cell| run.blocks(cell, kind));
+fn cost_of_nothing(run: &Run<'_>, name: &str, kind: BlockKind) -> Figure {
+    let blocks = run.idle_cells().flat_map(|cell| run.blocks(cell, kind));
     let each = blocks.map(|block| {
         let time = block.corrected_ns().unwrap_or(block.wall_ns);
-        time as f64 / block.operations as f64
+        float(time) / float(block.operations)
     });
-    KnownCost::of(&each.collect::<Vec<f64>>(), 0.0, budget_ns)
+    let each: Vec<f64> = each.collect();
+    Figure::new(name, FigureUnit::Ns, located(&each)).of(Some(each.len() as u64))
 }
 
-/// Which time the figures are of: wall time, unless every comparison could be corrected. (Those of
-/// cold blocks, which sleep, are counts of pages.)
-#[must_use]
-pub fn metric_of(analysis: &Analysis) -> Metric {
-    let wall = |outcome: &ComparisonOutcome| outcome.metric == Metric::Wall && !outcome.sleeps;
-    match analysis.comparisons.iter().any(wall) {
-        true => Metric::Wall,
-        false => Metric::Corrected,
-    }
+/// Blocks that were to find nothing in the page cache, store by store.
+fn cold(run: &Run<'_>) -> Vec<Figure> {
+    let outcome = run.comparison("cold").into_iter();
+    let cells = outcome.flat_map(|outcome| &outcome.cells);
+    let figures = cells.flat_map(|cell| {
+        let blocks: Vec<&Measurement> = run.blocks(&cell.cell.id, BlockKind::Ratio).collect();
+        evicted(&cell.cell.label, &blocks)
+    });
+    figures.collect()
+}
+
+/// Pages of the files that cold blocks read, all blocks together; nothing where one does not tell.
+fn evicted(label: &str, blocks: &[&Measurement]) -> [Figure; 4] {
+    let residencies = blocks.iter().map(|m| m.residency).collect::<Option<_>>();
+    let residencies: Option<Vec<Residency>> = residencies.filter(|_| !blocks.is_empty());
+    let sum = |of: fn(&Residency) -> Option<u64>| -> Option<u64> {
+        residencies.as_ref()?.iter().map(of).sum()
+    };
+    let fetched = blocks
+        .iter()
+        .map(|m| Some(m.io?.storage_read_bytes))
+        .sum::<Option<u64>>();
+    let after = sum(|r| r.after_block_pages);
+    // What was fetched and not looked for has come in all the same.
+    let brought = after.max(fetched.map(|bytes| bytes.div_ceil(PAGE_BYTES)));
+    let brought = residencies.as_ref().map(|_| brought.unwrap_or(0));
+    let pages = |what: &str, count| {
+        Figure::counted(format!("{label}, {what}"), FigureUnit::Pages, count)
+            .of(sum(|r| Some(r.checked_pages)))
+    };
+    let fetched = fetched.filter(|_| !blocks.is_empty());
+    [
+        pages("before eviction", sum(|r| r.before_eviction_pages)),
+        pages("after it", sum(|r| Some(r.resident_pages))).at_most(0.0),
+        pages("brought in", brought).at_least(1.0),
+        Figure::counted(format!("{label}, fetched"), FigureUnit::Bytes, fetched),
+    ]
+}
+
+/// Blocks that were to find everything in the page cache, and those that were discarded because they did
+/// not, or because the machine was taken away (R9).
+fn warm(run: &Run<'_>) -> Vec<Figure> {
+    let cells = run.series("aa-").flat_map(|outcome| &outcome.cells);
+    let blocks: Vec<&Measurement> = cells
+        .flat_map(|cell| run.blocks(&cell.cell.id, BlockKind::Ratio))
+        .collect();
+    let reading = blocks.iter().filter(|m| m.in_blocks > 0).count() as u64;
+    let discarded = blocks.iter().map(|m| u64::from(m.repeats)).sum();
+    let all = (!blocks.is_empty()).then_some(blocks.len() as u64);
+    let reading = all.map(|_| reading);
+    vec![
+        Figure::counted("read from storage", FigureUnit::Blocks, reading)
+            .of(all)
+            .at_most(0.0),
+        Figure::counted("measured again", FigureUnit::Blocks, Some(discarded)),
+    ]
 }

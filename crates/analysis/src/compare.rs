@@ -5,7 +5,7 @@
 //! time in BASE also holds what the machine did in between. Three things stand against that, all of
 //! them in docs/compare.md with the experiment that they rest on:
 //!
-//! * the interval of the unpaired shift knows the builds that the rounds of either session met, and is
+//! * the interval of the shift knows the builds that the rounds of either session met, and is
 //!   widened by the noise floors of *both* runs,
 //! * and by what the *floor* cells, the same trivial code on the same bytes, or without any most of the
 //!   other cells shifted between the two sessions;
@@ -14,23 +14,18 @@
 //! Of several sessions on each side the session is the unit: what two sessions of the same program
 //! differ by is then measured, and not allowed for.
 
-mod design;
 mod family;
 mod judge;
 mod machine;
-pub mod mann_whitney;
 mod matching;
-mod neighbours;
-mod rounds;
 mod turns;
 
 use crate::{Analysis, Interval, Metric};
 pub use family::judge_together;
-use judge::{Criteria, floor_shift, leaves_open};
+use judge::{Criteria, Shifted, leaves_open};
 pub use machine::EnvironmentChange;
-use matching::{Matching, Pair, Place, comparable, is_floor, matching};
-pub use matching::{Obstacle, ObstacleKind};
-use neighbours::Neighbours;
+pub use matching::Obstacle;
+use matching::{Matching, Pair, Place, comparable, matching};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use stowplan_model::{CellId, Role, suggestion};
@@ -65,36 +60,6 @@ pub enum Decides {
     Ratio,
     /// Nothing: the machines differ, and no threshold says what would be too slow.
     Nothing,
-}
-
-/// One of the two results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResultSide {
-    /// The one that is compared with.
-    Base,
-    /// The one that is compared.
-    New,
-}
-
-impl ResultSide {
-    /// Its name in messages and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Base => "BASE",
-            Self::New => "NEW",
-        }
-    }
-
-    /// The other one.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Base => Self::New,
-            Self::New => Self::Base,
-        }
-    }
 }
 
 /// What an interval rests on.
@@ -220,11 +185,10 @@ impl Changes {
 /// A ratio of NEW to BASE with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
-    /// Estimate: the exponential of a shift of logarithms. By rounds that of Hodges and Lehmann, by
-    /// sessions the difference of the means of both sides.
+    /// Estimate: the exponential of a difference of logarithms. By rounds of Hodges and Lehmann's estimates, by
+    /// sessions of the means of both sides.
     pub ratio: f64,
-    /// Lower end of the 95% interval, by rounds of Mann and Whitney, by sessions of Welch, before
-    /// widening.
+    /// Lower end of the 95% interval (Welch's), before widening.
     pub raw_low: f64,
     /// Upper end of it.
     pub raw_high: f64,
@@ -269,8 +233,8 @@ pub struct FloorShift {
     pub ratio: Option<Change>,
 }
 
-/// The judgement on a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+/// The judgement on a change, in the order in which they are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeVerdict {
     /// The whole interval lies above the threshold; without one, above 1.
@@ -380,7 +344,7 @@ pub struct NotCompared {
 impl NotCompared {
     /// Whether both results did the same, and only what was measured does not do.
     fn is_open(&self) -> bool {
-        self.reasons.iter().all(Obstacle::is_of_measurement)
+        self.reasons.iter().all(|reason| reason.of_measurement)
     }
 }
 
@@ -399,20 +363,20 @@ pub enum PairingError {
         new: usize,
     },
     /// No cell has this name.
-    #[error("{} has no cell '{name}'{suggestion}", .side.name())]
+    #[error("{side} has no cell '{name}'{suggestion}")]
     Unknown {
         /// In which result it was looked for.
-        side: ResultSide,
+        side: &'static str,
         /// The name as given.
         name: String,
         /// `; did you mean …?` or empty.
         suggestion: String,
     },
     /// One cell is paired more than once.
-    #[error("'{name}' of {} is paired twice; pair it once", .side.name())]
+    #[error("'{name}' of {side} is paired twice; pair it once")]
     Repeated {
         /// Of which result.
-        side: ResultSide,
+        side: &'static str,
         /// Its name.
         name: String,
     },
@@ -479,30 +443,27 @@ pub fn compare_sessions(
     let same_machine = !environment.iter().any(|change| change.another_machine);
     let Matching { pairs, alone } = matching(base, new, &question.cells);
     let mut not_compared: Vec<NotCompared> = Vec::new();
-    let mut compared = Vec::new();
+    let mut cells = Vec::new();
     for pair in pairs {
-        let cell = pair.base.first.id().clone();
+        let cell = pair.base[0].id().clone();
         match comparable(pair, unit) {
-            Ok(pair) => compared.push(pair),
+            Ok(pair) if pair.is_floor() => {}
+            Ok(pair) => cells.extend(Shifted::of(pair, unit)),
             Err(reasons) => not_compared.push(NotCompared { cell, reasons }),
         }
     }
-    let alone = alone.into_iter();
-    not_compared.extend(alone.map(|(cell, reasons)| NotCompared { cell, reasons }));
-    let floors = floors(base, new, unit);
+    not_compared.extend(alone);
     let zones = base
         .iter()
         .chain(new)
         .map(|session| session.run.equivalence);
     let zone = zones.fold(0.0, f64::max);
-    let cells = compared.iter().filter(|pair| !is_floor(pair));
-    let neighbours = Neighbours::of(cells.clone(), unit);
     let criteria = Criteria {
         decides: decides(same_machine, question),
         threshold: question.threshold,
         zone: zone.min(question.threshold.unwrap_or(zone)),
-        floors: &floors,
-        neighbours: &neighbours,
+        floors: floors(base, new, unit),
+        cells,
         unit,
         turns,
     };
@@ -518,9 +479,13 @@ pub fn compare_sessions(
         drift_assumed: criteria.assumes_drift(),
         family: 0,
         environment,
-        cells: cells.filter_map(|pair| criteria.cell(pair)).collect(),
+        floors: criteria
+            .floors
+            .iter()
+            .map(|floor| floor.floor(unit))
+            .collect(),
+        cells: criteria.changes(),
         not_compared,
-        floors,
     };
     judge_together(std::slice::from_mut(&mut changes));
     Ok(changes)
@@ -534,13 +499,12 @@ fn unit(base: usize, new: usize) -> Result<Unit, PairingError> {
     }
 }
 
-/// How the floors shifted: by their names, whatever the user had them compared with.
-fn floors(base: &[&Analysis], new: &[&Analysis], unit: Unit) -> Vec<FloorShift> {
-    let pairs = matching(base, new, &[]).pairs.into_iter();
-    let floors = pairs
-        .filter(is_floor)
-        .filter_map(|pair: Pair<'_>| comparable(pair, unit).ok());
-    floors.filter_map(|pair| floor_shift(&pair, unit)).collect()
+/// The floors: by their names, whatever the user had them compared with.
+fn floors<'a>(base: &[&'a Analysis], new: &[&'a Analysis], unit: Unit) -> Vec<Shifted<'a>> {
+    let floors = matching(base, new, &[]).pairs.into_iter();
+    let floors = floors.filter(Pair::is_floor);
+    let floors = floors.filter_map(|pair| comparable(pair, unit).ok());
+    floors.filter_map(|pair| Shifted::of(pair, unit)).collect()
 }
 
 fn decides(same_machine: bool, question: &Question) -> Decides {
@@ -559,12 +523,9 @@ fn check_names(
     given: &[(CellId, CellId)],
 ) -> Result<(), PairingError> {
     let mut seen = BTreeSet::new();
-    let names = given.iter().flat_map(|(ours, theirs)| {
-        [
-            (ResultSide::Base, base, ours),
-            (ResultSide::New, new, theirs),
-        ]
-    });
+    let names = given
+        .iter()
+        .flat_map(|(ours, theirs)| [("BASE", base, ours), ("NEW", new, theirs)]);
     for (side, sessions, name) in names {
         let known = sessions.iter().flat_map(|session| Place::all(session));
         let known: Vec<Place<'_>> = known.collect();

@@ -361,13 +361,13 @@ fn comparison(
         .map(|analysis| analysis.comparisons.iter().find(|c| c.id == id))
         .collect();
     let (place, first) = first_of(&outcomes)?;
-    let baseline = of_role(first, Role::Baseline)?;
+    let baseline = first.baseline()?;
     // Ratios to another baseline, or to one that does something else, say nothing here.
     let outcomes: Vec<Option<&ComparisonOutcome>> = outcomes
         .into_iter()
         .enumerate()
         .map(|(place, outcome)| {
-            let same = of_role(outcome?, Role::Baseline)?.cell.id == baseline.cell.id;
+            let same = outcome?.baseline()?.cell.id == baseline.cell.id;
             outcome.filter(|_| same && !left_out(place, &baseline.cell.id))
         })
         .collect();
@@ -412,10 +412,6 @@ fn first_of<'a, T>(outcomes: &[Option<&'a T>]) -> Option<(usize, &'a T)> {
     found.next()
 }
 
-fn of_role(outcome: &ComparisonOutcome, role: Role) -> Option<&CellSummary> {
-    outcome.cells.iter().find(|cell| cell.cell.role == role)
-}
-
 fn cell(
     summary: &CellSummary,
     baseline: &CellSummary,
@@ -448,25 +444,15 @@ fn on_machine(cell: &CellId, outcome: &ComparisonOutcome) -> OnMachine {
     let Some(summary) = outcome.cell(cell) else {
         return OnMachine::NOTHING;
     };
-    let time_ns = summary.time_ns;
-    if summary.cell.role == Role::Baseline {
-        let verdict = if summary.rounds > 0 {
-            Verdict::Equivalent
-        } else {
-            Verdict::NoData
-        };
-        return OnMachine {
-            estimate: None,
-            verdict,
-            time_ns,
-        };
-    }
-    let baseline = of_role(outcome, Role::Baseline).map(|baseline| &baseline.cell.id);
-    let mut contrasts = outcome.contrasts.iter();
-    let contrast = contrasts.find(|c| c.cell == *cell && Some(&c.reference) == baseline);
+    let contrast = outcome.to_baseline(summary);
+    let is_measured_baseline = summary.cell.role == Role::Baseline && summary.rounds > 0;
+    let verdict = match is_measured_baseline {
+        true => Verdict::Equivalent,
+        false => contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
+    };
     OnMachine {
         estimate: contrast.and_then(|contrast| contrast.estimate),
-        verdict: contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
-        time_ns,
+        verdict,
+        time_ns: summary.time_ns,
     }
 }

@@ -2,7 +2,8 @@
 //! lie apart, how far builds do, and how much more two identical cells differ than their rounds say.
 
 use crate::estimate::{Estimate, MIN_ROUNDS, Winsorised, hodges_lehmann};
-use crate::student;
+use crate::interval::Interval;
+use crate::student::Located;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,13 +128,30 @@ impl Spread {
         self.inflation.sqrt()
     }
 
-    /// The estimate of a ratio with the interval that misses it with the probability `alpha`: Student's
-    /// t, with the degrees of freedom of Satterthwaite (1946). Nothing with fewer than ten rounds.
+    /// The estimate of a ratio with the interval that misses it with the probability `alpha`.
     pub(crate) fn estimate(
         &self,
         paired: &[Paired],
         alpha: f64,
     ) -> Option<(Estimate, Option<Builds>)> {
+        let (found, builds) = self.located(paired)?;
+        let Interval {
+            estimate,
+            low,
+            high,
+        } = found.interval(alpha);
+        let estimate = Estimate {
+            estimate,
+            low,
+            high,
+            n: paired.len(),
+            alpha,
+        };
+        Some((estimate, builds))
+    }
+
+    /// The estimate of a ratio, and how far it is known. Nothing with fewer than ten rounds.
+    pub(crate) fn located(&self, paired: &[Paired]) -> Option<(Located, Option<Builds>)> {
         let sample = Sample::of(paired)?;
         let stores = || sample.builds.iter().flatten();
         let others = Variance {
@@ -143,29 +161,19 @@ impl Spread {
         let own = stores().map(|own| own.variance().moderated(others));
         let between = own.max_by(|a, b| a.value.total_cmp(&b.value));
         let between = between.unwrap_or(self.builds);
-        let rounds = self.of_rounds(&sample);
-        let of_builds = between.value * sample.design.of_mean;
-        let square = rounds + of_builds;
-        let uncertain = rounds.powi(2) / self.moderated(&sample).freedom
-            + of_builds.powi(2) / between.freedom.max(1.0);
-        let reach = match square > 0.0 {
-            true => student::quantile(alpha, square.powi(2) / uncertain) * square.sqrt(),
-            false => 0.0,
-        };
-        let estimate = Estimate {
-            estimate: sample.location,
-            low: sample.location - reach,
-            high: sample.location + reach,
-            n: paired.len(),
-            alpha,
-        };
+        let rounds = (self.of_rounds(&sample), self.moderated(&sample).freedom);
+        let of_builds = (
+            between.value * sample.design.of_mean,
+            between.freedom.max(1.0),
+        );
+        let found = Located::by(sample.location, &[rounds, of_builds]);
         let deviation = (2.0 * between.value).sqrt();
         let builds = sample.design.fewest.map(|count| Builds {
             count,
             differ: deviation >= LEAST_SHOWN && stores().any(BetweenBuilds::differ),
             deviation: (count > 1).then_some(deviation),
         });
-        Some((estimate, builds))
+        Some((found, builds))
     }
 
     fn moderated(&self, sample: &Sample<'_>) -> Variance {

@@ -1,85 +1,68 @@
-//! The shift between two groups of sessions: the interval and the p value of Welch (1947), by Student's
-//! distribution.
+//! What is estimated with few degrees of freedom: intervals and p values by Student's distribution.
 
 use crate::interval::Interval;
 
-/// Means of two samples with the error of their difference.
+/// A location as it is estimated, and how far it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Welch {
-    /// How far NEW's mean lies above BASE's.
+pub(crate) struct Located {
     pub(crate) estimate: f64,
-    /// The standard error of that.
+    /// Its standard error.
     error: f64,
-    /// Degrees of freedom; at least 1.
+    /// Degrees of freedom of that.
     freedom: f64,
 }
 
-impl Welch {
-    /// Each sample has its own variance; the degrees of freedom are those of Welch and Satterthwaite.
-    /// Nothing where a sample has fewer than two values, or one that is not finite.
-    #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
-    pub(crate) fn of(base: &[f64], new: &[f64]) -> Option<Self> {
-        let (ours, theirs) = (Mean::of(base)?, Mean::of(new)?);
-        let square = ours.square_error + theirs.square_error;
-        let part = |mean: &Mean| mean.square_error.powi(2) / (mean.n - 1) as f64;
-        let freedom = square.powi(2) / (part(&ours) + part(&theirs));
-        Some(Self {
-            estimate: theirs.mean - ours.mean,
+impl Located {
+    /// By the variances that add up to that of the estimate, each with its degrees of freedom
+    /// (Satterthwaite 1946).
+    pub(crate) fn by(estimate: f64, variances: &[(f64, f64)]) -> Self {
+        let square: f64 = variances.iter().map(|(variance, _)| variance).sum();
+        let uncertain = variances
+            .iter()
+            .map(|(variance, freedom)| variance.powi(2) / freedom);
+        let freedom = square.powi(2) / uncertain.sum::<f64>();
+        Self {
+            estimate,
             error: square.sqrt(),
             // Without any variance there are none.
             freedom: if freedom.is_finite() { freedom } else { 1.0 },
-        })
+        }
+    }
+
+    /// A mean. Nothing of fewer than two values, or where one is not finite.
+    #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
+    pub(crate) fn mean(values: &[f64]) -> Option<Self> {
+        if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let (n, freedom) = (values.len() as f64, values.len() as f64 - 1.0);
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Some(Self::by(mean, &[(squares / freedom / n, freedom)]))
+    }
+
+    /// How far it lies above another one that is known by other values, each with a variance of its own
+    /// (Welch 1947).
+    pub(crate) fn less(self, other: Self) -> Self {
+        let variances = [self, other].map(|one| (one.error.powi(2), one.freedom));
+        Self::by(self.estimate - other.estimate, &variances)
     }
 
     /// The estimate with its interval, which misses with the probability `alpha`.
-    pub(crate) fn shift(&self, alpha: f64) -> Interval {
+    pub(crate) fn interval(self, alpha: f64) -> Interval {
         let reach = quantile(alpha, self.freedom) * self.error;
         Interval::around(self.estimate, reach)
     }
 
-    /// Twice the probability of so large a shift where the true one is `limit`; at most 1. Below
+    /// Twice the probability of so large an estimate where the true one is `limit`; at most 1. Below
     /// `alpha` exactly where the interval that misses with that probability lies above the limit.
-    pub(crate) fn p_above(&self, limit: f64) -> f64 {
+    pub(crate) fn p_above(self, limit: f64) -> f64 {
         let above = self.estimate - limit;
         if above > 0.0 {
             two_sided(above / self.error, self.freedom)
         } else {
             1.0
         }
-    }
-}
-
-/// A mean, with the interval that misses it with the probability `alpha`. Nothing of fewer than two
-/// values, or where one is not finite.
-#[expect(clippy::cast_precision_loss, reason = "a few sessions")]
-pub(crate) fn mean(values: &[f64], alpha: f64) -> Option<Interval> {
-    let found = Mean::of(values)?;
-    let freedom = (found.n - 1) as f64;
-    let reach = quantile(alpha, freedom) * found.square_error.sqrt();
-    Some(Interval::around(found.mean, reach))
-}
-
-struct Mean {
-    n: usize,
-    mean: f64,
-    /// The square of the mean's standard error.
-    square_error: f64,
-}
-
-impl Mean {
-    #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
-    fn of(values: &[f64]) -> Option<Self> {
-        let n = values.len();
-        if n < 2 || values.iter().any(|value| !value.is_finite()) {
-            return None;
-        }
-        let mean = values.iter().sum::<f64>() / n as f64;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Some(Self {
-            n,
-            mean,
-            square_error: squares / (n - 1) as f64 / n as f64,
-        })
     }
 }
 
@@ -179,6 +162,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// How far NEW's mean lies above BASE's.
+    fn shift(base: &[f64], new: &[f64]) -> Option<Located> {
+        Some(Located::mean(new)?.less(Located::mean(base)?))
+    }
+
     #[test]
     fn critical_values_are_those_of_published_tables() {
         // R: qt(1 - alpha / 2, df).
@@ -245,12 +233,12 @@ mod tests {
     fn the_interval_is_that_of_welch() {
         // By hand: means 2.5 and 7, variances 5/3 and 20/3, error sqrt(25/12), and (25/12)² over
         // ((5/12)² + (20/12)²)/3 are 75/17 degrees of freedom.
-        let welch = Welch::of(&[1.0, 2.0, 3.0, 4.0], &[4.0, 6.0, 8.0, 10.0]).unwrap();
+        let welch = shift(&[1.0, 2.0, 3.0, 4.0], &[4.0, 6.0, 8.0, 10.0]).unwrap();
         assert_eq!(welch.estimate, 4.5);
         assert!((welch.freedom - 75.0 / 17.0).abs() < 1e-12, "{welch:?}");
         let error = (25.0_f64 / 12.0).sqrt();
         assert!((welch.error - error).abs() < 1e-12);
-        let found = welch.shift(0.05);
+        let found = welch.interval(0.05);
         let reach = quantile(0.05, 75.0 / 17.0) * error;
         assert!((found.low - (4.5 - reach)).abs() < 1e-9, "{found:?}");
         assert!((found.high - (4.5 + reach)).abs() < 1e-9, "{found:?}");
@@ -262,16 +250,15 @@ mod tests {
 
     #[test]
     fn fewer_than_two_sessions_or_a_value_that_is_not_finite_give_nothing() {
-        assert_eq!(Welch::of(&[1.0], &[1.0, 2.0]), None);
-        assert_eq!(Welch::of(&[1.0, 2.0], &[]), None);
-        assert_eq!(Welch::of(&[1.0, f64::NAN], &[1.0, 2.0]), None);
-        assert_eq!(mean(&[1.0], 0.05), None);
+        assert_eq!(shift(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(shift(&[1.0, 2.0], &[]), None);
+        assert_eq!(shift(&[1.0, f64::NAN], &[1.0, 2.0]), None);
     }
 
     #[test]
     fn sessions_without_any_spread_have_an_interval_without_length() {
-        let welch = Welch::of(&[1.0; 3], &[2.0; 3]).unwrap();
-        let found = welch.shift(0.05);
+        let welch = shift(&[1.0; 3], &[2.0; 3]).unwrap();
+        let found = welch.interval(0.05);
         assert_eq!((found.low, found.high), (1.0, 1.0));
         assert_eq!((welch.p_above(0.5), welch.p_above(1.0)), (0.0, 1.0));
     }
@@ -285,16 +272,16 @@ mod tests {
         fn the_p_value_is_below_alpha_exactly_where_the_interval_lies_above(
             a in sample(), b in sample(), limit in -0.5..0.5f64, alpha in 0.001..0.2f64,
         ) {
-            let welch = Welch::of(&a, &b).unwrap();
-            let found = welch.shift(alpha);
+            let welch = shift(&a, &b).unwrap();
+            let found = welch.interval(alpha);
             prop_assume!((found.low - limit).abs() > 1e-9);
             prop_assert_eq!(found.low > limit, welch.p_above(limit) < alpha);
         }
 
         #[test]
         fn swapping_the_samples_mirrors_estimate_and_interval(a in sample(), b in sample()) {
-            let there = Welch::of(&a, &b).unwrap().shift(0.05);
-            let back = Welch::of(&b, &a).unwrap().shift(0.05);
+            let there = shift(&a, &b).unwrap().interval(0.05);
+            let back = shift(&b, &a).unwrap().interval(0.05);
             prop_assert!((there.estimate + back.estimate).abs() < 1e-12);
             prop_assert!((there.low + back.high).abs() < 1e-9 && (there.high + back.low).abs() < 1e-9);
         }

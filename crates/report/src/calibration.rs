@@ -1,18 +1,20 @@
 //! What `stowplan calibrate` prints: a verdict, then each figure beside its limit.
 
-mod figures;
-mod numbers;
 mod sessions;
-mod verdict;
+mod words;
 
-pub use verdict::{advice, verdict};
+pub use words::{advice, verdict};
 
+use crate::columns::Columns;
 use crate::document::{
-    Block, Detail, Document, Look, Section, Tone, notice, paragraph, remark, strong,
+    Block, Cell, Detail, Document, Look, Section, Table, Tone, Unit, Value, notice, paragraph,
+    remark, strong, toned,
 };
-use crate::{json, run, value, wording};
-use stowplan_analysis::calibration::{Calibration, LimitStatus, metric_of};
-use stowplan_analysis::{Analysis, Metric};
+use crate::run::{self, environment};
+use crate::value::{self, NOTHING, count};
+use crate::{json, wording};
+use stowplan_analysis::Analysis;
+use stowplan_analysis::calibration::{Calibration, Figure, FigureUnit, Group, LimitStatus};
 
 /// The report of a calibration. `raw` is the text of the result, which the page carries; `more`
 /// stands behind the figures: what else there is to know of the run.
@@ -24,12 +26,17 @@ pub fn document(
     more: Vec<Block>,
 ) -> Document {
     let study = &analysis.run.plan.study;
-    let mut blocks = vec![outcome(calibration)];
+    let verdict = strong(verdict(calibration));
+    let verdict = vec![paragraph(verdict).at(Detail::Answer)];
+    let verdict = Section {
+        tone: state(words::worst(calibration)).1,
+        ..panel("", verdict)
+    };
+    let mut blocks = vec![Block::from(verdict).at(Detail::Answer)];
     let advice = advice(calibration).into_iter();
     blocks.extend(advice.map(|advice| notice(advice).at(Detail::Answer)));
     blocks.extend(wording::ending(analysis).map(|ending| notice(ending).at(Detail::Answer)));
-    blocks.push(remark(place(analysis)));
-    let figures = figures::panels(calibration);
+    let figures = calibration.groups.iter().map(figures).collect();
     let section = Section::new("Does it measure truly?", figures).named("overview");
     blocks.push(section.in_contents("Figures").into());
     blocks.extend(sessions::section(calibration, analysis.run.equivalence));
@@ -39,25 +46,120 @@ pub fn document(
         kind: "Stowplan calibration".to_owned(),
         title: study.title.clone(),
         question: study.question.clone().into(),
-        byline: Vec::new(),
+        byline: environment::byline(analysis),
         blocks,
     }
 }
 
-/// The verdict.
-fn outcome(calibration: &Calibration) -> Block {
-    let tone = match verdict::worst(calibration) {
-        LimitStatus::Met => Tone::Good,
-        LimitStatus::Unsure => Tone::Strong,
-        LimitStatus::Missed | LimitStatus::Unknown => Tone::Bad,
-    };
-    let text = paragraph(strong(verdict(calibration))).at(Detail::Answer);
-    let panel = Section {
+fn panel(title: &str, blocks: Vec<Block>) -> Section {
+    Section {
         look: Look::Panel,
-        tone,
-        ..Section::new("", vec![text])
+        ..Section::new(title, blocks)
+    }
+}
+
+/// How a figure stands, in a word and by colour.
+fn state(status: LimitStatus) -> (&'static str, Tone) {
+    match status {
+        LimitStatus::Met => ("ok", Tone::Good),
+        LimitStatus::Unsure => ("unsure", Tone::Warning),
+        LimitStatus::Missed => ("missed", Tone::Bad),
+        LimitStatus::Unknown => ("unknown", Tone::Bad),
+    }
+}
+
+/// Figures about one thing, a row for each.
+fn figures(group: &Group) -> Block {
+    let make = Columns::<Figure>::new();
+    let state = |figure: &Figure| {
+        let (word, tone) = figure.status.map_or(("", Tone::Faint), state);
+        Cell {
+            sort: figure.status.map(|status| f64::from(status as u8)),
+            ..Cell::text(toned(word, tone))
+        }
     };
-    Block::from(panel).at(Detail::Answer)
+    let columns = vec![
+        make.text("figure", |figure| figure.name.clone())
+            .help("what was measured")
+            .weighing(9),
+        make.cell("state", state)
+            .help("ok: within its limit with its whole interval; unsure: by estimate only")
+            .weighing(8),
+        make.text("found", found)
+            .help("the estimate with its interval")
+            .weighing(10),
+        make.text("limit", limit).help("what it may be").weighing(7),
+    ];
+    let table = Table::of(&group.title, columns, &group.figures);
+    let about = remark(words::about(group.subject)).at(Detail::Full);
+    panel(&group.title, vec![about, table.into()]).into()
+}
+
+/// How the numbers of a figure are written.
+fn unit(figure: &Figure) -> Unit {
+    match figure.unit {
+        FigureUnit::Ns | FigureUnit::NsOff => Unit::Time,
+        FigureUnit::ShareOff | FigureUnit::ShareOfTime | FigureUnit::ShareOfSessions => {
+            Unit::Percent
+        }
+        FigureUnit::Blocks | FigureUnit::Pages => Unit::Count,
+        FigureUnit::Bytes => Unit::Bytes,
+    }
+}
+
+/// What was found, with its interval where it has one.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count of sessions, blocks or pages"
+)]
+fn found(figure: &Figure) -> String {
+    let Some(found) = figure.found else {
+        return NOTHING.to_owned();
+    };
+    let is_off = matches!(figure.unit, FigureUnit::NsOff | FigureUnit::ShareOff);
+    let value = Value {
+        mark: if is_off && found.estimate > 0.0 {
+            "+"
+        } else {
+            ""
+        },
+        ..Value::new(found.estimate, unit(figure))
+    };
+    let value = match found.low < found.high {
+        true => value.between(found.low, found.high),
+        false => value,
+    };
+    let of = |noun: &str, number: f64| {
+        let number = number.round() as u64;
+        match figure.of {
+            Some(of) => format!("{} of {}", count(number), value::counted(of, noun)),
+            None => value::counted(number, noun),
+        }
+    };
+    match figure.unit {
+        FigureUnit::ShareOfSessions => {
+            let sessions = of(
+                "session",
+                found.estimate * value::float(figure.of.unwrap_or(0)),
+            );
+            format!("{sessions} ({})", value.whole())
+        }
+        FigureUnit::Blocks => of("block", found.estimate),
+        FigureUnit::Pages => of("page", found.estimate),
+        _ => value.whole(),
+    }
+}
+
+/// What a figure may be; empty where it may be anything.
+fn limit(figure: &Figure) -> String {
+    let text = |limit| unit(figure).tick(limit);
+    match (figure.at_least, figure.at_most) {
+        (Some(_), Some(most)) => format!("±{}", text(most)),
+        (Some(least), None) => format!("at least {}", text(least)),
+        (None, Some(most)) => format!("at most {}", text(most)),
+        (None, None) => String::new(),
+    }
 }
 
 /// As one JSON document, ended by a newline. Times are nanoseconds, shares from 0 to 1.
@@ -74,25 +176,4 @@ pub fn json(calibration: &Calibration, analysis: &Analysis) -> Result<String, se
     content["seconds"] = analysis.end.as_ref().map(|end| end.seconds).into();
     content["tool_version"] = run.environment.tool_version.as_str().into();
     json::of("calibration", &content)
-}
-
-/// Where and when, in a sentence.
-fn place(analysis: &Analysis) -> String {
-    let run = &analysis.run;
-    let machine = &run.environment;
-    let cpu = machine.cpu.as_ref().unwrap_or(&machine.architecture);
-    let lasted = analysis.end.as_ref().map_or_else(String::new, |end| {
-        format!(", in {}", value::seconds(end.seconds))
-    });
-    let time = match metric_of(analysis) {
-        Metric::Corrected => "corrected time",
-        Metric::Wall => "wall time",
-    };
-    format!(
-        "stowplan {} on {} ({cpu}, {} CPUs), {}{lasted}; times are {time}, intervals 95%.",
-        machine.tool_version,
-        machine.host,
-        machine.cpus,
-        run.started.split('T').next().unwrap_or_default()
-    )
 }

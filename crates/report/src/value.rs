@@ -185,6 +185,8 @@ pub enum Unit {
     Ratio,
     /// A ratio in three decimals.
     Thousandths,
+    /// A share, as a percentage in three digits.
+    Percent,
     /// A whole number.
     Count,
     /// Three digits and a unit of this name.
@@ -209,7 +211,7 @@ impl Unit {
             Self::Time => "ns",
             Self::Bytes => "B",
             Self::Rate => "1/s",
-            Self::Ratio | Self::Thousandths | Self::Count => "",
+            Self::Ratio | Self::Thousandths | Self::Percent | Self::Count => "",
             Self::Named(name) => name,
         }
     }
@@ -224,6 +226,8 @@ impl Unit {
             Self::Rate => format!("{}/s", rate(number)),
             Self::Ratio => ratio(number),
             Self::Thousandths => format!("{number:.3}"),
+            Self::Percent if number == 0.0 => "0%".to_owned(),
+            Self::Percent => minus(&format!("{}%", ratio(number * 100.0))),
             Self::Count => format!("{number:.0}"),
             Self::Named(name) => format!("{} {name}", ratio(number)),
         }
@@ -233,7 +237,7 @@ impl Unit {
     #[must_use]
     pub fn tick(self, number: f64) -> String {
         let text = self.text(number);
-        let split = text.find([' ', '/']).unwrap_or(text.len());
+        let split = text.find([' ', '/', '%']).unwrap_or(text.len());
         let (number, unit) = text.split_at(split);
         if !number.contains('.') {
             return text;

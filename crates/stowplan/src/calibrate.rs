@@ -16,7 +16,7 @@ use std::time::Duration;
 use stowplan_analysis::calibration::{self as found, Calibration};
 use stowplan_harness::calibration::{BesideBusy, Series, plans};
 use stowplan_harness::plan::{FULL_SCALE, PlanOptions};
-use stowplan_model::{Plan, RunOutcome};
+use stowplan_model::RunOutcome;
 use stowplan_report::calibration as report;
 use stowplan_report::document::Document;
 use stowplan_report::run;
@@ -157,12 +157,6 @@ fn again(error: CliError) -> CliError {
     }
 }
 
-/// Whether a plan is one of these.
-pub(crate) fn is_calibration(plan: &Plan) -> bool {
-    let has = |id: &str| plan.comparisons.iter().any(|c| c.id == id);
-    plan.study.name == found::STUDY && has("clock") && has("known")
-}
-
 /// A result of a calibration, with what it shows.
 pub(crate) struct Calibrated<'l> {
     loaded: &'l Loaded,
@@ -248,8 +242,8 @@ mod tests {
             &crate::drivers::looked_at(),
         )
         .unwrap();
-        assert!(is_calibration(&plan));
+        assert!(found::is_calibration(&plan));
         plan.study.name = "mine".to_owned();
-        assert!(!is_calibration(&plan));
+        assert!(!found::is_calibration(&plan));
     }
 }

@@ -1,6 +1,5 @@
 //! `stowplan study`: the pipeline from a study to what is read.
 
-use crate::calibrate::is_calibration;
 use crate::cli::{MeasureOptions, ResumeOptions, RunOptions, StudyOptions};
 use crate::error::{CliError, Exit};
 use crate::output::Output;
@@ -13,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
+use stowplan_analysis::calibration::is_calibration;
 use stowplan_analysis::{LOOKS, StoppingRule};
 use stowplan_harness::HarnessError;
 use stowplan_harness::crossover::Refining;

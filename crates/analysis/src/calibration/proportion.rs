@@ -1,82 +1,28 @@
-//! How often something happened, with an exact interval.
+//! How often something happens, with an exact interval.
 
-use super::LimitStatus;
+use super::float;
 use crate::Interval;
-use serde::Serialize;
 
 /// Each end of an interval misses with this probability at most.
 const TAIL: f64 = 0.025;
 
-/// Something happened in so many of so many independent trials.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Proportion {
-    /// Trials in which it did.
-    pub count: u32,
-    /// Trials.
-    pub of: u32,
-    /// The share of them, with the 95% interval of Clopper and Pearson (1934): its ends are the
-    /// rates at which so many, or more, and so many, or fewer, have a probability of 2.5%.
-    /// Nothing without a trial.
-    pub share: Option<Interval>,
+/// The share of trials in which something happened, with the 95% interval of Clopper and Pearson (1934):
+/// its ends are the rates at which so many, or more, and so many, or fewer, have a probability of 2.5%.
+/// Nothing without a trial.
+pub(super) fn share(count: u64, of: u64) -> Option<Interval> {
+    let low = 1.0 - upper(of - count, of);
+    (of > 0).then(|| Interval::new(float(count) / float(of), low, upper(count, of)))
 }
 
-impl Proportion {
-    /// Of trials that are true or false.
-    pub(crate) fn of(trials: impl Iterator<Item = bool>) -> Self {
-        let (mut count, mut of) = (0, 0);
-        for happened in trials {
-            of += 1;
-            count += u32::from(happened);
-        }
-        Self::new(count, of)
-    }
-
-    pub(crate) fn new(count: u32, of: u32) -> Self {
-        Self {
-            count,
-            of,
-            share: (of > 0).then(|| Interval {
-                estimate: f64::from(count) / f64::from(of),
-                low: lower(count, of),
-                high: upper(count, of),
-            }),
-        }
-    }
-
-    /// Whether the share is at most `most`.
-    pub(crate) fn at_most(&self, most: f64) -> LimitStatus {
-        LimitStatus::of(self.share, |value| value <= most)
-    }
-
-    /// Whether the share is at least `least`.
-    pub(crate) fn at_least(&self, least: f64) -> LimitStatus {
-        LimitStatus::of(self.share, |value| value >= least)
-    }
-}
-
-/// The rate at which `count` or more have the probability of a tail.
-fn lower(count: u32, of: u32) -> f64 {
-    if count == 0 {
-        return 0.0;
-    }
-    // Rises with the rate.
-    root(|rate| 1.0 - at_most(count - 1, of, rate) >= TAIL)
-}
-
-/// The rate at which `count` or fewer have the probability of a tail.
-fn upper(count: u32, of: u32) -> f64 {
+/// The rate at which `count` or fewer have the probability of a tail, by halving.
+fn upper(count: u64, of: u64) -> f64 {
     if count == of {
         return 1.0;
     }
-    root(|rate| at_most(count, of, rate) <= TAIL)
-}
-
-/// Where a condition begins to hold between 0 and 1, by halving.
-fn root(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..60 {
         let middle = low.midpoint(high);
-        if holds(middle) {
+        if at_most(count, of, middle) <= TAIL {
             high = middle;
         } else {
             low = middle;
@@ -87,12 +33,12 @@ fn root(holds: impl Fn(f64) -> bool) -> f64 {
 
 /// The probability of `most` or fewer in `of` trials of a rate above 0 and below 1: the sum of the
 /// binomial terms, each from the one before, in logarithms so that none underflows.
-fn at_most(most: u32, of: u32, rate: f64) -> f64 {
+fn at_most(most: u64, of: u64, rate: f64) -> f64 {
     let odds = rate.ln() - (-rate).ln_1p();
-    let mut term = f64::from(of) * (-rate).ln_1p();
+    let mut term = float(of) * (-rate).ln_1p();
     let mut sum = term.exp();
     for k in 0..most {
-        term += f64::from(of - k).ln() - f64::from(k + 1).ln() + odds;
+        term += float(of - k).ln() - float(k + 1).ln() + odds;
         sum += term.exp();
     }
     sum.min(1.0)
@@ -101,11 +47,12 @@ fn at_most(most: u32, of: u32, rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibration::{Figure, FigureUnit, LimitStatus};
     use proptest::prelude::*;
 
     #[track_caller]
-    fn interval(count: u32, of: u32, low: f64, high: f64) {
-        let share = Proportion::new(count, of).share.unwrap();
+    fn interval(count: u64, of: u64, low: f64, high: f64) {
+        let share = share(count, of).unwrap();
         assert!((share.low - low).abs() < 5e-5, "{count} of {of}: {share:?}");
         assert!(
             (share.high - high).abs() < 5e-5,
@@ -127,7 +74,10 @@ mod tests {
 
     #[test]
     fn none_of_73_is_what_it_takes_to_show_five_percent_at_most() {
-        let status = |count, of| Proportion::new(count, of).at_most(0.05);
+        let status = |count, of| {
+            let figure = Figure::new("", FigureUnit::ShareOfSessions, share(count, of));
+            figure.at_most(0.05).status.unwrap()
+        };
         assert_eq!(status(0, 71), LimitStatus::Unsure);
         assert_eq!(status(0, 73), LimitStatus::Met);
         assert_eq!(status(1, 73), LimitStatus::Unsure);
@@ -137,13 +87,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_does_not_happen_mirrors_what_does(of in 1u32..200, share in 0.0..=1.0f64) {
+        fn an_interval_holds_its_estimate_and_misses_at_either_end_as_often_as_it_may(
+            of in 1u64..200, part in 0.0..=1.0f64,
+        ) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test")]
-            let count = (f64::from(of) * share) as u32;
-            let does = Proportion::new(count, of).share.unwrap();
-            let does_not = Proportion::new(of - count, of).share.unwrap();
-            prop_assert!((does.low - (1.0 - does_not.high)).abs() < 1e-9);
-            prop_assert!(does.low <= does.estimate && does.estimate <= does.high);
+            let count = (float(of) * part) as u64;
+            let found = share(count, of).unwrap();
+            prop_assert!(found.low <= found.estimate && found.estimate <= found.high);
+            if count > 0 {
+                prop_assert!((1.0 - at_most(count - 1, of, found.low) - TAIL).abs() < 1e-9);
+            }
         }
     }
 }

@@ -3,67 +3,56 @@
 use super::{
     ALPHA, CellChange, Change, ChangeVerdict, Decides, FloorShift, ResourceChange, Resources,
     Turns, Unit,
-    mann_whitney::MAX_SAMPLE,
-    matching::{Pair, Place, Sessions, comparable, shown_differences},
-    neighbours::{Most, Neighbours},
-    rounds::ByRounds,
+    matching::{Pair, Place, comparable, shown_differences},
 };
 use crate::{
     Interval, Metric,
     blocks::{location, logs},
-    estimate::MIN_ROUNDS,
-    estimate::median,
+    estimate::{MIN_ROUNDS, median},
     quantity,
-    spread::Paired,
-    student::{self, Welch},
+    spread::{Paired, Spread},
+    student::Located,
 };
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use stowplan_model::{Measure, Role};
+use stowplan_model::Measure;
 
-/// What is assumed to have shifted, either way, where no floor tells: with it 1.3 to 1.8% of pairs of
-/// windows of the recorded rounds are told apart, without it 10 to 13% (docs/compare.md).
+/// What is assumed to have shifted, either way, where no floor tells (docs/compare.md).
 const UNSEEN_DRIFT: f64 = 1.03;
 
 /// By how much the machine may have changed between the sessions, as natural logarithms of at
 /// least 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Drift {
     slower: f64,
     faster: f64,
 }
 
 impl Drift {
-    const NONE: Self = Self {
-        slower: 0.0,
-        faster: 0.0,
-    };
-
-    /// What floors explain that shifted like this: a cell may have been slowed by as much as a
-    /// floor, or not at all, but not sped up by what slowed the floors.
+    /// What shifts like this explain: a cell may have been slowed by as much as a floor, or not at all, but
+    /// not sped up by what slowed the floors.
     ///
     /// By their estimates, as the noise floor is by that of the control. With the ends of their
     /// intervals, which are often wider than those of the cells, false alarms fell from 2.3 to 1.4%
     /// of cells on a busy machine and intervals grew by a quarter (docs/compare.md).
-    fn seen(shifts: impl Iterator<Item = Change>) -> Option<Self> {
-        shifts
-            .map(|shift| Self::moved(shift.ratio.ln()))
-            .reduce(Self::most)
-    }
-
-    /// What moved so far, as a natural logarithm.
-    fn moved(by: f64) -> Self {
-        Self {
+    fn seen(shifts: impl Iterator<Item = f64>) -> Option<Self> {
+        let moved = shifts.map(|by| Self {
             slower: by.max(0.0),
             faster: (-by).max(0.0),
-        }
+        });
+        moved.reduce(Self::most)
     }
 
-    /// What most of the other cells did: slower by what most took longer at least.
-    fn of_most(others: Most) -> Self {
+    /// What most of several cells did: slower by what most took longer at least, the middle one of an odd
+    /// number. Of two neither tells by itself.
+    fn of_most(mut shifts: Vec<f64>) -> Self {
+        shifts.sort_unstable_by(f64::total_cmp);
+        let Some(last) = shifts.len().checked_sub(1) else {
+            return Self::default();
+        };
         Self {
-            slower: others.at_least.max(0.0),
-            faster: (-others.at_most).max(0.0),
+            slower: shifts[last / 2].max(0.0),
+            faster: (-shifts[shifts.len() / 2]).max(0.0),
         }
     }
 
@@ -74,23 +63,137 @@ impl Drift {
             faster: self.faster.max(other.faster),
         }
     }
+}
 
-    fn unseen() -> Self {
-        Self {
-            slower: UNSEEN_DRIFT.ln(),
-            faster: UNSEEN_DRIFT.ln(),
+/// How far NEW lies above BASE, by the logarithms of the rounds of each session.
+#[derive(Debug, Clone, Copy)]
+struct Shift {
+    found: Located,
+    rounds: [usize; 2],
+    sessions: [usize; 2],
+}
+
+impl Shift {
+    /// Nothing where a session has too few rounds.
+    fn of(sides: [Vec<Vec<Paired>>; 2], metric: Metric) -> Option<Self> {
+        let [base, new] = &sides;
+        Some(Self {
+            found: located(new, metric)?.less(located(base, metric)?),
+            rounds: [base, new].map(|side| side.iter().map(Vec::len).sum()),
+            sessions: [base, new].map(Vec::len),
+        })
+    }
+
+    /// The change with its interval widened by what is allowed for, and the p value that it lies above
+    /// `limit`, a natural logarithm.
+    fn change(self, noise: f64, drift: Drift, limit: f64) -> Change {
+        let found = self.found.interval(ALPHA);
+        let ([base_rounds, new_rounds], [base_sessions, new_sessions]) =
+            (self.rounds, self.sessions);
+        Change {
+            ratio: found.estimate.exp(),
+            raw_low: found.low.exp(),
+            raw_high: found.high.exp(),
+            low: (found.low - noise - drift.slower).exp(),
+            high: (found.high + noise + drift.faster).exp(),
+            noise_floor: noise,
+            drift_slower: drift.slower,
+            drift_faster: drift.faster,
+            // That the widened interval lies above a limit is that the interval itself lies above the limit
+            // and what it is widened by.
+            p_slower: self.found.p_above(limit + noise + drift.slower),
+            base_rounds,
+            new_rounds,
+            base_sessions,
+            new_sessions,
         }
     }
 }
 
-/// What the time of a cell may hold besides what NEW changed in it, as natural logarithms of at
-/// least 0: intervals are widened by it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Allowance {
-    /// For the noise within the sessions, to both sides.
-    noise: f64,
-    drift: Drift,
+/// Where the sessions of a side lie: one by its rounds and the builds that they met, several by what they
+/// differ by.
+fn located(sessions: &[Vec<Paired>], metric: Metric) -> Option<Located> {
+    if let [rounds] = sessions {
+        return Some(Spread::alone(rounds).located(rounds)?.0);
+    }
+    let levels = sessions.iter().map(|rounds| {
+        let logs: Vec<f64> = rounds.iter().map(|round| round.difference).collect();
+        level(&logs, metric)
+    });
+    Located::mean(&levels.collect::<Option<Vec<f64>>>()?)
 }
+
+/// Where the logarithms of one session lie; nothing where there are too few.
+fn level(logs: &[f64], metric: Metric) -> Option<f64> {
+    let found = location(logs, metric).filter(|_| logs.len() >= MIN_ROUNDS);
+    found.map(|found| found.estimate.ln())
+}
+
+/// A pair of cells with how far they lie apart.
+#[derive(Debug)]
+pub(super) struct Shifted<'a> {
+    pair: Pair<'a>,
+    time: Shift,
+    /// Of the ratios to the baseline, where that is the same in all sessions.
+    ratio: Option<Shift>,
+}
+
+impl<'a> Shifted<'a> {
+    /// Nothing where it has too few rounds.
+    pub(super) fn of(pair: Pair<'a>, unit: Unit) -> Option<Self> {
+        let metric = pair.new[0].comparison.metric;
+        let of_times = |side: &[Place<'a>]| side.iter().copied().map(times).collect();
+        let baselines = baselines(&pair, unit);
+        let of_ratios = |side: &[Place<'a>], baselines: &[Place<'a>]| {
+            let places = side.iter().zip(baselines);
+            places
+                .map(|(place, baseline)| ratios(*place, *baseline))
+                .collect()
+        };
+        let ratio = baselines.and_then(|baselines| {
+            let base = of_ratios(&pair.base, &baselines.base);
+            let new = of_ratios(&pair.new, &baselines.new);
+            Shift::of([base, new], metric)
+        });
+        Some(Self {
+            time: Shift::of([of_times(&pair.base), of_times(&pair.new)], metric)?,
+            ratio,
+            pair,
+        })
+    }
+
+    fn comparisons(&self) -> [&'a str; 2] {
+        let (base, new) = self.pair.firsts();
+        [base, new].map(|place| &*place.comparison.id)
+    }
+
+    /// What the sessions say of the noise within them, as a natural logarithm. Each floor bounds an
+    /// error of its own session, and the errors may add up. What several sessions differ by holds it
+    /// already.
+    fn noise(&self, unit: Unit) -> f64 {
+        let (base, new) = self.pair.firsts();
+        match unit {
+            Unit::Round => base.comparison.noise_floor + new.comparison.noise_floor,
+            Unit::Session => 0.0,
+        }
+    }
+
+    /// As a floor, widened for the noise within the sessions only.
+    pub(super) fn floor(&self, unit: Unit) -> FloorShift {
+        let (base, new) = self.pair.firsts();
+        let change = |shift: Shift| shift.change(self.noise(unit), Drift::default(), 0.0);
+        FloorShift {
+            cell: base.id().clone(),
+            base_comparison: base.comparison.id.clone(),
+            new_comparison: new.comparison.id.clone(),
+            time: change(self.time),
+            ratio: self.ratio.map(change),
+        }
+    }
+}
+
+/// Which of its shifts.
+type Of = fn(&Shifted<'_>) -> Option<Shift>;
 
 /// What every cell of two sides is judged by.
 #[derive(Debug)]
@@ -98,26 +201,28 @@ pub(super) struct Criteria<'a> {
     pub(super) decides: Decides,
     pub(super) threshold: Option<f64>,
     pub(super) zone: f64,
-    pub(super) floors: &'a [FloorShift],
-    pub(super) neighbours: &'a Neighbours<'a>,
+    pub(super) floors: Vec<Shifted<'a>>,
+    pub(super) cells: Vec<Shifted<'a>>,
     pub(super) unit: Unit,
     pub(super) turns: Turns,
 }
 
 impl Criteria<'_> {
-    /// The change of one cell; nothing if it has no figures.
-    pub(super) fn cell(&self, pair: &Pair<'_>) -> Option<CellChange> {
-        let allowed = |drift| Allowance {
-            noise: noise(pair, self.unit),
-            drift,
-        };
+    /// The change of every cell.
+    pub(super) fn changes(&self) -> Vec<CellChange> {
+        let cells = self.cells.iter();
+        cells.filter_map(|cell| self.of_cell(cell)).collect()
+    }
+
+    fn of_cell(&self, cell: &Shifted<'_>) -> Option<CellChange> {
+        let (base, new) = cell.pair.firsts();
         let limit = self.threshold.map_or(0.0, f64::ln_1p);
-        let (base, new) = (pair.base.first, pair.new.first);
-        let drift = self.drift(pair, |floor| Some(floor.time), self.neighbours.time(pair));
-        let time = Samples::times(pair).change(self.unit, allowed(drift), limit)?;
-        let drift = self.drift(pair, |floor| floor.ratio, self.neighbours.ratio(pair));
-        let ratio = Samples::ratios(pair, self.unit)
-            .and_then(|samples| samples.change(self.unit, allowed(drift), limit));
+        let change = |of: Of| {
+            let drift = self.drift(cell, of);
+            Some(of(cell)?.change(cell.noise(self.unit), drift, limit))
+        };
+        let time = change(|cell| Some(cell.time))?;
+        let ratio = change(|cell| cell.ratio);
         Some(CellChange {
             base: base.id().clone(),
             new: new.id().clone(),
@@ -125,8 +230,8 @@ impl Criteria<'_> {
             title: new.comparison.title.clone(),
             role: new.cell.cell.role,
             metric: new.comparison.metric,
-            base_time_ns: self.time_ns(&pair.base),
-            new_time_ns: self.time_ns(&pair.new),
+            base_time_ns: self.time_ns(&cell.pair.base),
+            new_time_ns: self.time_ns(&cell.pair.new),
             time,
             time_verdict: self.verdict(&time),
             ratio,
@@ -134,20 +239,22 @@ impl Criteria<'_> {
             adjusted_p: None,
             regression: false,
             differences: shown_differences(base, new),
-            resources: self.resources(pair),
+            resources: self.resources(&cell.pair),
         })
     }
 
     /// The time on one side; of several sessions by what they differ by.
-    fn time_ns(&self, side: &Sessions<'_>) -> Option<Interval> {
+    fn time_ns(&self, side: &[Place<'_>]) -> Option<Interval> {
+        let metric = side[0].comparison.metric;
         match self.unit {
             // Of all rounds, as the change is.
-            Unit::Round => location(&logs(&side.first.cell.series), side.first.comparison.metric),
+            Unit::Round => location(&logs(&side[0].cell.series), metric),
             Unit::Session => {
-                let metric = side.first.comparison.metric;
-                let times = side.all().map(|place| level(&times(place), metric));
+                let times = side
+                    .iter()
+                    .map(|place| level(&logs(&place.cell.series), metric));
                 let times: Vec<f64> = times.collect::<Option<_>>()?;
-                Some(student::mean(&times, ALPHA)?.by(f64::exp))
+                Some(Located::mean(&times)?.interval(ALPHA).by(f64::exp))
             }
         }
     }
@@ -165,24 +272,29 @@ impl Criteria<'_> {
 
     /// What may have shifted between the sides: what the floors of the same comparison show, or,
     /// where it has none, all floors; without any what is assumed, and between single sessions what most
-    /// of the other cells do, if that is more. Another machine is a shift like any other: what it does to trivial code says
-    /// nothing of a cell. Nothing where the sessions took turns.
-    fn drift(
-        &self,
-        pair: &Pair<'_>,
-        of: impl Fn(&FloorShift) -> Option<Change>,
-        others: Option<Most>,
-    ) -> Drift {
+    /// of the other cells do, if that is more: what most did is the machine's, or how the session laid its data,
+    /// and cannot be told from a change of the program. Another machine is a shift like any other: what it does
+    /// to trivial code says nothing of a cell. Nothing where the sessions took turns.
+    fn drift(&self, cell: &Shifted<'_>, of: Of) -> Drift {
         if self.drift_is_measured() {
-            return Drift::NONE;
+            return Drift::default();
         }
-        let comparison = |side: &Sessions<'_>| side.first.comparison.id.clone();
-        let ids = (&comparison(&pair.base), &comparison(&pair.new));
-        let own = |floor: &&FloorShift| (&floor.base_comparison, &floor.new_comparison) == ids;
-        let own = Drift::seen(self.floors.iter().filter(own).filter_map(&of));
-        let of_floors = own.or_else(|| Drift::seen(self.floors.iter().filter_map(&of)));
-        let of_others = others.map_or(Drift::NONE, Drift::of_most);
-        of_floors.unwrap_or_else(|| Drift::unseen().most(of_others))
+        let alike = |other: &&Shifted<'_>| other.comparisons() == cell.comparisons();
+        let shift = |other: &Shifted<'_>| Some(of(other)?.found.estimate);
+        let own = Drift::seen(self.floors.iter().filter(alike).filter_map(shift));
+        let of_floors = own.or_else(|| Drift::seen(self.floors.iter().filter_map(shift)));
+        of_floors.unwrap_or_else(|| {
+            let id = cell.pair.base[0].id();
+            let others = self.cells.iter().filter(|_| self.unit == Unit::Round);
+            let others = others
+                .filter(alike)
+                .filter(|other| other.pair.base[0].id() != id);
+            let assumed = Drift {
+                slower: UNSEEN_DRIFT.ln(),
+                faster: UNSEEN_DRIFT.ln(),
+            };
+            assumed.most(Drift::of_most(others.filter_map(shift).collect()))
+        })
     }
 
     fn verdict(&self, change: &Change) -> ChangeVerdict {
@@ -193,8 +305,8 @@ impl Criteria<'_> {
 
     fn resources(&self, pair: &Pair<'_>) -> Resources {
         let figure = |measure: Measure| {
-            let of = |side: &Sessions<'_>| {
-                let figures = side.all().filter_map(|place| {
+            let of = |side: &[Place<'_>]| {
+                let figures = side.iter().filter_map(|place| {
                     let found = quantity::of(place.cell, measure, &place.analysis.space);
                     found.map(|quantity| quantity.value)
                 });
@@ -218,32 +330,19 @@ impl Criteria<'_> {
     }
 }
 
-/// Regressions first, then by verdict, then the largest change first.
+/// Regressions first, then by verdict, and last what has none; then the largest change first.
 pub(super) fn order(decides: Decides, a: &CellChange, b: &CellChange) -> Ordering {
     let key = |cell: &CellChange| {
-        let (change, verdict) = cell
-            .decisive(decides)
-            .map_or((cell.time, None), |(change, verdict)| {
-                (change, Some(verdict))
-            });
-        (!cell.regression, place(verdict), -change.ratio.ln().abs())
+        let verdict = cell.decisive(decides).map(|(_, verdict)| verdict);
+        (!cell.regression, verdict.is_none(), verdict)
     };
-    let (a, b) = (key(a), key(b));
-    (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
-}
-
-/// Where a verdict stands in the list; what has none comes last.
-fn place(verdict: Option<ChangeVerdict>) -> u8 {
-    match verdict {
-        Some(ChangeVerdict::Slower) => 0,
-        Some(ChangeVerdict::Faster) => 1,
-        Some(ChangeVerdict::Differs) => 2,
-        Some(ChangeVerdict::Small) => 3,
-        Some(ChangeVerdict::Unresolved) => 4,
-        Some(ChangeVerdict::WithinThreshold) => 5,
-        Some(ChangeVerdict::NoChange) => 6,
-        None => 7,
-    }
+    let size = |cell: &CellChange| {
+        let change = cell
+            .decisive(decides)
+            .map_or(cell.time, |(change, _)| change);
+        -change.ratio.ln().abs()
+    };
+    key(a).cmp(&key(b)).then(size(a).total_cmp(&size(b)))
 }
 
 /// The verdict on a widened interval of logarithms.
@@ -269,66 +368,36 @@ fn verdict(low: f64, high: f64, threshold: f64, zone: f64) -> ChangeVerdict {
 /// Whether a verdict on an interval of logarithms that ends at `high` leaves open that the cell became
 /// slower by more than the threshold.
 pub(super) fn leaves_open(verdict: ChangeVerdict, high: f64, threshold: f64) -> bool {
-    match verdict {
-        ChangeVerdict::Unresolved => true,
-        ChangeVerdict::Differs => high > threshold,
-        ChangeVerdict::Slower
-        | ChangeVerdict::Small
-        | ChangeVerdict::Faster
-        | ChangeVerdict::WithinThreshold
-        | ChangeVerdict::NoChange => false,
-    }
-}
-
-/// How a floor shifted, widened for the noise within the sessions only.
-pub(super) fn floor_shift(pair: &Pair<'_>, unit: Unit) -> Option<FloorShift> {
-    let allowed = Allowance {
-        noise: noise(pair, unit),
-        drift: Drift::NONE,
-    };
-    let (base, new) = (pair.base.first, pair.new.first);
-    let ratios = Samples::ratios(pair, unit);
-    Some(FloorShift {
-        cell: base.id().clone(),
-        base_comparison: base.comparison.id.clone(),
-        new_comparison: new.comparison.id.clone(),
-        time: Samples::times(pair).change(unit, allowed, 0.0)?,
-        ratio: ratios.and_then(|samples| samples.change(unit, allowed, 0.0)),
-    })
+    verdict == ChangeVerdict::Unresolved || verdict == ChangeVerdict::Differs && high > threshold
 }
 
 /// The baselines that a cell is related to in each session, if they are one and the same cell, and
 /// not this one.
-pub(super) fn baselines<'a>(pair: &Pair<'a>, unit: Unit) -> Option<Pair<'a>> {
-    let of = |side: &Sessions<'a>| {
-        Sessions::each(side.all().map(|place| place.with_role(Role::Baseline)))
+fn baselines<'a>(pair: &Pair<'a>, unit: Unit) -> Option<Pair<'a>> {
+    let of = |side: &[Place<'a>]| -> Option<Vec<Place<'a>>> {
+        let baselines = side.iter().map(|place| {
+            let cell = place.comparison.baseline()?;
+            Some(Place { cell, ..*place })
+        });
+        baselines.collect()
     };
-    let (base, new) = (of(&pair.base)?, of(&pair.new)?);
-    let others = base.first.id() != pair.base.first.id() && new.first.id() != pair.new.first.id();
-    let same = shown_differences(base.first, new.first).is_empty();
-    let lengths = (base.len(), new.len());
-    let found = comparable(Pair { base, new }, unit).ok()?;
-    let all = (found.base.len(), found.new.len()) == lengths;
+    let baselines = Pair {
+        base: of(&pair.base)?,
+        new: of(&pair.new)?,
+    };
+    let (base, new) = baselines.firsts();
+    let others = base.id() != pair.base[0].id() && new.id() != pair.new[0].id();
+    let same = shown_differences(base, new).is_empty();
+    let found = comparable(baselines, unit).ok()?;
+    let all = found.base.len() == pair.base.len() && found.new.len() == pair.new.len();
     (others && same && all).then_some(found)
-}
-
-/// What the sessions say of the noise within them, as a natural logarithm. Each floor bounds an
-/// error of its own session, and the errors may add up. What several sessions differ by holds it
-/// already.
-fn noise(pair: &Pair<'_>, unit: Unit) -> f64 {
-    match unit {
-        Unit::Round => {
-            pair.base.first.comparison.noise_floor + pair.new.first.comparison.noise_floor
-        }
-        Unit::Session => 0.0,
-    }
 }
 
 /// Per round, the logarithm of the time per operation, and the build that it met. Only the cell's own:
 /// the control is a second copy of the baseline, but both share what the machine did in a round, so that
 /// taking them together would count each round twice; and it is what the noise floor rests on.
-pub(super) fn times(place: Place<'_>) -> Vec<Paired> {
-    let series = place.cell.series.iter().take(MAX_SAMPLE);
+fn times(place: Place<'_>) -> Vec<Paired> {
+    let series = place.cell.series.iter();
     let rounds = series.map(|(round, log)| Paired {
         round: *round,
         difference: *log,
@@ -338,7 +407,7 @@ pub(super) fn times(place: Place<'_>) -> Vec<Paired> {
 }
 
 /// Per round that both have, the logarithm of the ratio to the baseline, and the builds of both.
-pub(super) fn ratios(place: Place<'_>, baseline: Place<'_>) -> Vec<Paired> {
+fn ratios(place: Place<'_>, baseline: Place<'_>) -> Vec<Paired> {
     let of_baseline: BTreeMap<u32, f64> = baseline.cell.series.iter().copied().collect();
     let rounds = times(place).into_iter().filter_map(|paired| {
         let [build, _] = paired.builds;
@@ -349,95 +418,6 @@ pub(super) fn ratios(place: Place<'_>, baseline: Place<'_>) -> Vec<Paired> {
         })
     });
     rounds.collect()
-}
-
-/// Where the logarithms of one session lie.
-pub(super) fn level(rounds: &[Paired], metric: Metric) -> Option<f64> {
-    let logs: Vec<f64> = rounds.iter().map(|round| round.difference).collect();
-    location(&logs, metric).map(|found| found.estimate.ln())
-}
-
-/// Logarithms of both sides: for each session one per round.
-struct Samples {
-    base: Vec<Vec<Paired>>,
-    new: Vec<Vec<Paired>>,
-    metric: Metric,
-}
-
-impl Samples {
-    fn times(pair: &Pair<'_>) -> Self {
-        Self {
-            base: pair.base.all().map(times).collect(),
-            new: pair.new.all().map(times).collect(),
-            metric: pair.new.first.comparison.metric,
-        }
-    }
-
-    /// Of the ratios to the baseline, where that is the same in all sessions.
-    fn ratios(pair: &Pair<'_>, unit: Unit) -> Option<Self> {
-        let baselines = baselines(pair, unit)?;
-        let of = |side: &Sessions<'_>, baselines: &Sessions<'_>| {
-            let places = side.all().zip(baselines.all());
-            places
-                .map(|(place, baseline)| ratios(place, baseline))
-                .collect()
-        };
-        Some(Self {
-            base: of(&pair.base, &baselines.base),
-            new: of(&pair.new, &baselines.new),
-            metric: pair.new.first.comparison.metric,
-        })
-    }
-
-    /// The change from BASE to NEW, its interval widened by what is allowed for, and the p value that
-    /// it lies above `limit`, a natural logarithm. Nothing where a session has too few rounds.
-    fn change(&self, unit: Unit, allowed: Allowance, limit: f64) -> Option<Change> {
-        let (base, new) = (&self.base, &self.new);
-        if base
-            .iter()
-            .chain(new)
-            .any(|rounds| rounds.len() < MIN_ROUNDS)
-        {
-            return None;
-        }
-        let Allowance { noise, drift } = allowed;
-        let (found, p_slower) = self.test(unit, limit + noise + drift.slower)?;
-        Some(Change {
-            ratio: found.estimate.exp(),
-            raw_low: found.low.exp(),
-            raw_high: found.high.exp(),
-            low: (found.low - noise - drift.slower).exp(),
-            high: (found.high + noise + drift.faster).exp(),
-            noise_floor: noise,
-            drift_slower: drift.slower,
-            drift_faster: drift.faster,
-            p_slower,
-            base_rounds: base.iter().map(Vec::len).sum(),
-            new_rounds: new.iter().map(Vec::len).sum(),
-            base_sessions: base.len(),
-            new_sessions: new.len(),
-        })
-    }
-
-    /// The shift with its interval, and the p value that it is more than `limit`. That the widened
-    /// interval lies above a threshold is that the interval itself lies above the threshold and what
-    /// it is widened by, so that the p value of the widened one is that of this sum.
-    fn test(&self, unit: Unit, limit: f64) -> Option<(Interval, f64)> {
-        match unit {
-            Unit::Round => {
-                let found = ByRounds::of(self.base.first()?, self.new.first()?)?;
-                Some((found.shift(ALPHA)?, found.p_above(limit)))
-            }
-            Unit::Session => {
-                let levels = |sessions: &[Vec<Paired>]| -> Option<Vec<f64>> {
-                    let levels = sessions.iter().map(|rounds| level(rounds, self.metric));
-                    levels.collect()
-                };
-                let welch = Welch::of(&levels(&self.base)?, &levels(&self.new)?)?;
-                Some((welch.shift(ALPHA), welch.p_above(limit)))
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -482,6 +462,20 @@ mod tests {
         for ((low, high), expected) in without_threshold {
             assert_eq!(verdict(low, high, 0.0, 0.05), expected, "[{low}, {high}]");
         }
+    }
+
+    #[test]
+    fn what_most_cells_did_is_the_middle_one_and_of_two_what_both_did() {
+        let most = |shifts: &[f64]| {
+            let drift = Drift::of_most(shifts.to_vec());
+            (drift.slower, drift.faster)
+        };
+        assert_eq!(most(&[]), (0.0, 0.0));
+        assert_eq!(most(&[0.4]), (0.4, 0.0));
+        assert_eq!(most(&[0.4, 0.0]), (0.0, 0.0));
+        assert_eq!(most(&[0.4, 0.1]), (0.1, 0.0));
+        assert_eq!(most(&[-0.4, -0.1, 0.1]), (0.0, 0.1));
+        assert_eq!(most(&[0.4, 0.3, 0.1, 0.2]), (0.2, 0.0));
     }
 
     #[test]

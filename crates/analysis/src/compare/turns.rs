@@ -1,6 +1,5 @@
 //! In which order the sessions of two sides ran.
 
-use super::ResultSide;
 use crate::Analysis;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -23,13 +22,20 @@ pub enum Turns {
 
 impl Turns {
     pub(super) fn of(base: &[&Analysis], new: &[&Analysis]) -> Self {
-        let Some(order) = Order::of(base, new) else {
+        let starts = |side: &[&Analysis]| -> Option<Vec<Timestamp>> {
+            let starts = side.iter().map(|session| session.run.started.parse().ok());
+            starts.collect()
+        };
+        let Some((base, new)) = starts(base).zip(starts(new)) else {
             return Self::Unknown;
         };
-        if order.alternates() && order.is_balanced() {
+        let places = places(&base, &new);
+        if alternate(&base, &new) && are_balanced(&base, &new, places) {
             return Self::Taken;
         }
-        match order.first_on_average() {
+        // Which ran first by the mean of its places; where those agree, by its first start.
+        let first = || base.iter().min().cmp(&new.iter().min());
+        match places[0].cmp(&places[1]).then_with(first) {
             Ordering::Less => Self::BaseFirst,
             Ordering::Greater => Self::NewFirst,
             Ordering::Equal => Self::Unknown,
@@ -37,81 +43,43 @@ impl Turns {
     }
 }
 
-/// All sessions by their starts; those of BASE first where two began at the same time.
-struct Order {
-    sessions: Vec<(Timestamp, ResultSide)>,
+/// Whether the side changes from session to session as often as it does where each session of the
+/// side that has fewer is followed by its share of the other one, back and forth (BNNB) included.
+/// One change is none: it is one side after the other. Of two that began at the same time that of BASE is
+/// first.
+fn alternate(base: &[Timestamp], new: &[Timestamp]) -> bool {
+    let base_starts = base.iter().map(|start| (start, false));
+    let mut all: Vec<(&Timestamp, bool)> = base_starts
+        .chain(new.iter().map(|start| (start, true)))
+        .collect();
+    all.sort_unstable();
+    let pairs = all.windows(2);
+    let changes = pairs.filter(|pair| pair[0].1 != pair[1].1).count();
+    changes >= base.len().min(new.len()).max(2)
 }
 
-impl Order {
-    /// Nothing where a start cannot be read.
-    fn of(base: &[&Analysis], new: &[&Analysis]) -> Option<Self> {
-        let base = base.iter().map(|session| (session, ResultSide::Base));
-        let new = new.iter().map(|session| (session, ResultSide::New));
-        let starts = base
-            .chain(new)
-            .map(|(session, side)| Some((session.run.started.parse().ok()?, side)));
-        let mut sessions: Vec<(Timestamp, ResultSide)> = starts.collect::<Option<_>>()?;
-        sessions.sort();
-        Some(Self { sessions })
-    }
+/// Whether the mean places of both sides lie at most half a turn apart, as they do in strict turns.
+/// A turn is one session of the side that has fewer, and its share of the other one.
+fn are_balanced(base: &[Timestamp], new: &[Timestamp], [ours, theirs]: [usize; 2]) -> bool {
+    let fewer = base.len().min(new.len());
+    fewer * ours.abs_diff(theirs) <= (base.len() + new.len()) * base.len() * new.len()
+}
 
-    fn starts(&self, side: ResultSide) -> impl Iterator<Item = Timestamp> {
-        let sessions = self.sessions.iter();
-        sessions
-            .filter(move |session| session.1 == side)
-            .map(|session| session.0)
-    }
-
-    fn count(&self, side: ResultSide) -> usize {
-        self.starts(side).count()
-    }
-
-    /// The sums of the places of BASE and of NEW, each times the number of the other side, so that they
-    /// are to each other as the means are. Places are counted in halves: those that began at the same
-    /// time share theirs.
-    fn places(&self) -> [usize; 2] {
-        let place = |start: Timestamp| {
-            let all = self.sessions.iter().map(|session| session.0.cmp(&start));
-            let halves = all.map(|order| match order {
-                Ordering::Less => 2,
-                Ordering::Equal => 1,
-                Ordering::Greater => 0,
-            });
-            halves.sum::<usize>()
-        };
-        [ResultSide::Base, ResultSide::New].map(|side| {
-            let places = self.starts(side).map(place);
-            places.sum::<usize>() * self.count(side.other())
-        })
-    }
-
-    fn fewer(&self) -> usize {
-        self.count(ResultSide::Base)
-            .min(self.count(ResultSide::New))
-    }
-
-    /// Whether the side changes from session to session as often as it does where each session of the
-    /// side that has fewer is followed by its share of the other one, back and forth (BNNB) included.
-    /// One change is none: it is one side after the other.
-    fn alternates(&self) -> bool {
-        let pairs = self.sessions.windows(2);
-        let changes = pairs.filter(|pair| pair[0].1 != pair[1].1).count();
-        changes >= self.fewer().max(2)
-    }
-
-    /// Whether the mean places of both sides lie at most half a turn apart, as they do in strict turns.
-    /// A turn is one session of the side that has fewer, and its share of the other one.
-    fn is_balanced(&self) -> bool {
-        let [base, new] = self.places();
-        let pairs = self.count(ResultSide::Base) * self.count(ResultSide::New);
-        self.fewer() * base.abs_diff(new) <= self.sessions.len() * pairs
-    }
-
-    /// Which side ran first by the mean of its places; where those agree, by its first start.
-    fn first_on_average(&self) -> Ordering {
-        let [base, new] = self.places();
-        let first = |side| self.starts(side).next();
-        base.cmp(&new)
-            .then_with(|| first(ResultSide::Base).cmp(&first(ResultSide::New)))
-    }
+/// The sums of the places of BASE and of NEW among all, each times the number of the other side, so that they
+/// are to each other as the means are. Places are counted in halves: those that began at the same time share
+/// theirs.
+fn places(base: &[Timestamp], new: &[Timestamp]) -> [usize; 2] {
+    let place = |start: &Timestamp| -> usize {
+        let all = base.iter().chain(new).map(|other| other.cmp(start));
+        let halves = all.map(|order| match order {
+            Ordering::Less => 2,
+            Ordering::Equal => 1,
+            Ordering::Greater => 0,
+        });
+        halves.sum()
+    };
+    [(base, new), (new, base)].map(|(side, other)| {
+        let sum: usize = side.iter().map(place).sum();
+        sum * other.len()
+    })
 }

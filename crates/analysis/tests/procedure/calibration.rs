@@ -2,7 +2,7 @@
 
 use crate::support::{Random, block, cell, header};
 use stowplan_analysis::calibration::{
-    Calibration, LimitStatus, Subject, UnusableSessions, calibration,
+    Calibration, Figure, Group, LimitStatus, Subject, calibration,
 };
 use stowplan_analysis::{Verdict, analyse};
 use stowplan_model::{
@@ -195,18 +195,31 @@ impl Made {
         calibration(&records, &analysis).unwrap().unwrap()
     }
 
+    fn group(self, subject: Subject) -> Group {
+        let mut groups = self.found().groups.into_iter();
+        groups.find(|group| group.subject == subject).unwrap()
+    }
+
     /// The subjects that do not pass.
     fn failing(self) -> Vec<Subject> {
         let found = self.found();
-        let failing: Vec<Subject> = found
-            .statuses()
-            .into_iter()
-            .filter(|(_, status)| !status.passes())
-            .map(|(subject, _)| subject)
+        let groups = found.groups.iter();
+        let failing: Vec<Subject> = groups
+            .filter(|group| group.status.is_some_and(|status| !status.passes()))
+            .map(|group| group.subject)
             .collect();
         assert_eq!(found.passed, failing.is_empty());
         failing
     }
+}
+
+/// The figure of this name: its estimate, and what it rests on.
+#[track_caller]
+fn figure(group: &Group, name: &str) -> (f64, Option<u64>) {
+    let mut figures = group.figures.iter();
+    let figure = figures.find(|figure| figure.name == name);
+    let figure: &Figure = figure.unwrap_or_else(|| panic!("{name}: {group:?}"));
+    (figure.found.unwrap().estimate, figure.of)
 }
 
 /// What an operation of a cell lasts by its settings.
@@ -234,34 +247,41 @@ fn wrong(cell: &Cell, work: f64, error: [f64; 2]) -> f64 {
 #[test]
 fn a_tool_that_measures_truly_passes_with_the_figures_that_were_put_in() {
     let found = TRUE.found();
-    assert!(found.passed, "{:?}", found.statuses());
-    let near = |found: f64, expected: f64, by: f64| {
-        assert!((found - expected).abs() <= by, "{found} for {expected}");
+    assert!(found.passed, "{found:?}");
+    let near = |subject, name: &str, expected: f64, by: f64| {
+        let (found, _) = figure(&TRUE.group(subject), name);
+        assert!((found - expected).abs() <= by, "{name}: {found}");
     };
-    near(found.ratio_cost.found_ns.unwrap().estimate, 3.5, 0.05);
-    near(found.latency_cost.found_ns.unwrap().estimate, 33.0, 0.1);
-    near(found.clock.reading_ns.unwrap().estimate, 24.0, 0.1);
-    let errors: Vec<f64> = found
-        .known
-        .costs
-        .iter()
-        .map(|cost| cost.error_ns().unwrap())
-        .collect();
-    near(errors[0], 2.0 + 0.2, 0.2);
-    near(errors[1], 2.0 + 2.0, 2.0);
-    near(errors[2], 2.0 + 20.0, 20.0);
+    near(Subject::Harness, "ratio blocks", 3.5, 0.05);
+    near(Subject::Harness, "latency blocks", 33.0, 0.1);
+    near(Subject::Clock, "a reading takes", 24.0, 0.1);
+    near(Subject::Known, "the ns200", 2.0 + 0.2, 0.2);
+    near(Subject::Known, "the us2", 0.001 + 0.001, 0.001);
+    near(Subject::Known, "the us20", 0.001 + 0.0001, 0.001);
+    let identical = TRUE.group(Subject::Identical);
+    assert_eq!(figure(&identical, "false claims"), (0.0, Some(4)));
+    let different = TRUE.group(Subject::Different);
+    near(Subject::Different, "the plus10, found as", 0.1, 0.01);
+    assert!((different.series[0].truth - 1.1).abs() < 1e-12);
+    for (what, share) in [
+        ("claimed", 1.0),
+        ("truth held", 1.0),
+        ("other way round", 0.0),
+    ] {
+        let name = format!("the plus10, {what}");
+        assert_eq!(figure(&different, &name), (share, Some(1)), "{what}");
+    }
+    let cold = TRUE.group(Subject::Cold);
     assert_eq!(
-        (found.identical.claimed.count, found.identical.claimed.of),
-        (0, 4)
+        figure(&cold, "the base, before eviction"),
+        (9_000.0, Some(9_000))
     );
-    let ten = &found.different[0];
-    near(ten.truth, 1.1, 1e-12);
     assert_eq!(
-        (ten.claimed.count, ten.covered.count, ten.reversed.count),
-        (1, 1, 0)
+        figure(&cold, "the base, brought in"),
+        (8_000.0, Some(9_000))
     );
-    assert_eq!(found.cold[0].before_pages, Some(9_000));
-    assert_eq!((found.warm.blocks, found.warm.reading), (4 * 3 * 10, 0));
+    let warm = TRUE.group(Subject::Warm);
+    assert_eq!(figure(&warm, "read from storage"), (0.0, Some(4 * 3 * 10)));
 }
 
 #[test]
@@ -284,16 +304,14 @@ fn too_many_false_claims_fail() {
         ..TRUE
     };
     assert_eq!(with(4, 76).failing(), [Subject::Identical]);
-    let three = with(3, 76).found();
-    assert_eq!(
-        three.identical.status,
-        LimitStatus::Unsure,
-        "3.9%, but 11% at most"
-    );
-    assert!(three.passed);
-    assert_eq!(with(0, 76).found().identical.status, LimitStatus::Met);
-    assert_eq!(with(0, 20).found().identical.status, LimitStatus::Unsure);
-    assert!((three.identical.farthest.unwrap() - 1.2).abs() < 0.01);
+    let status = |claims, of| with(claims, of).group(Subject::Identical).status;
+    // 3.9%, but 11% at most.
+    assert_eq!(status(3, 76), Some(LimitStatus::Unsure));
+    assert!(with(3, 76).found().passed);
+    assert_eq!(status(0, 76), Some(LimitStatus::Met));
+    assert_eq!(status(0, 20), Some(LimitStatus::Unsure));
+    let (farthest, _) = figure(&with(3, 76).group(Subject::Identical), "farthest from 1");
+    assert!((farthest - 0.2).abs() < 0.01);
 }
 
 #[test]
@@ -303,27 +321,33 @@ fn a_difference_within_the_zone_is_a_false_claim_where_the_interval_excludes_1()
         wrong_by: 0.025,
         ..TRUE
     };
-    let found = made.found();
-    assert_eq!(found.identical.verdicts, [(Verdict::Equivalent, 20)].into());
-    assert_eq!(found.identical.claimed.count, 4);
+    let identical = made.group(Subject::Identical);
+    let sessions = &identical.series[0].sessions;
+    assert_eq!(sessions.len(), 20);
+    assert!(sessions.iter().all(|s| s.verdict == Verdict::Equivalent));
+    assert_eq!(figure(&identical, "false claims"), (0.2, Some(20)));
     assert_eq!(made.failing(), [Subject::Identical]);
 }
 
 /// Sessions that say nothing, and what becomes of the figure of the others.
 #[track_caller]
-fn unusable(made: Made, [unreliable, lost]: [u32; 2], status: LimitStatus) {
-    let found = made.found();
-    let identical = &found.identical;
-    let unusable = UnusableSessions {
-        unreliable,
-        lost,
-        planned: made.sessions[0],
-    };
-    assert_eq!(identical.unusable, unusable);
-    assert_eq!(identical.claimed.count, 0);
-    assert_eq!(identical.claimed.of, made.sessions[0] - unreliable - lost);
-    assert_eq!(identical.status, status);
-    assert_eq!(found.passed, status.passes());
+fn unusable(made: Made, [unreliable, lost]: [usize; 2], status: LimitStatus) {
+    let identical = made.group(Subject::Identical);
+    let series = &identical.series[0];
+    assert_eq!(
+        (series.unusable() - series.lost, series.lost),
+        (unreliable, lost)
+    );
+    let [planned, unusable] = [made.sessions[0] as usize, unreliable + lost];
+    let share = unusable as f64 / planned as f64;
+    let told = figure(&identical, "unreliable or lost");
+    assert_eq!(told, (share, Some(planned as u64)));
+    if planned > unusable {
+        let heard = (planned - unusable) as u64;
+        assert_eq!(figure(&identical, "false claims"), (0.0, Some(heard)));
+    }
+    assert_eq!(identical.status, Some(status));
+    assert_eq!(made.found().passed, status.passes());
 }
 
 #[test]
@@ -371,15 +395,14 @@ fn known_differences_of_which_no_session_says_anything_do_not_pass() {
         ..TRUE
     };
     assert_eq!(unreliable.failing(), [Subject::Different]);
-    let ten = &unreliable.found().different[0];
-    assert_eq!((ten.covered.of, ten.claimed.of), (0, 0));
-    assert_eq!((ten.unusable.unreliable, ten.unusable.planned), (1, 1));
+    let ten = &unreliable.group(Subject::Different).series[0];
+    assert_eq!((ten.sessions.len(), ten.lost, ten.unusable()), (1, 0, 1));
     let lost = Made {
         lost: different,
         ..TRUE
     };
     assert_eq!(lost.failing(), [Subject::Different]);
-    assert_eq!(lost.found().different[0].unusable.lost, 1);
+    assert_eq!(lost.group(Subject::Different).series[0].lost, 1);
 }
 
 #[test]
@@ -398,7 +421,11 @@ fn an_interval_beside_the_truth_fails_and_so_does_a_claim_the_other_way_round() 
     };
     assert_eq!(with(1.14).failing(), [Subject::Different]);
     assert_eq!(with(0.9).failing(), [Subject::Different]);
-    assert_eq!(with(0.9).found().different[0].reversed.count, 1);
+    let reversed = figure(
+        &with(0.9).group(Subject::Different),
+        "the plus10, other way round",
+    );
+    assert_eq!(reversed, (1.0, Some(1)));
 }
 
 #[test]
@@ -420,8 +447,15 @@ fn what_was_not_measured_does_not_pass() {
     let analysis = analyse(&records, None).unwrap();
     let found = calibration(&records, &analysis).unwrap().unwrap();
     assert!(!found.passed);
-    for (subject, status) in found.statuses() {
-        assert_eq!(status, LimitStatus::Unknown, "{subject:?}");
+    let (clock, others) = found.groups.split_first().unwrap();
+    assert_eq!((clock.subject, clock.status), (Subject::Clock, None));
+    for group in others {
+        assert_eq!(
+            group.status,
+            Some(LimitStatus::Unknown),
+            "{:?}",
+            group.subject
+        );
     }
 }
 

@@ -4,23 +4,20 @@ use crate::document::{
     Area, AreaKind, Axis, Block, Detail, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel,
     Plane, Point, PointShape, Scale, Section, remark,
 };
-use crate::value;
+use crate::{value, wording};
 use stowplan_analysis::RatioEstimate;
-use stowplan_analysis::calibration::Calibration;
+use stowplan_analysis::calibration::{Calibration, Series};
 
 /// A drawing per series, on the page; nothing where no session has an interval. `zone` is the half
 /// width of the equivalence zone as a ratio, minus one.
 pub(super) fn section(calibration: &Calibration, zone: f64) -> Option<Block> {
-    let identical = ("Identical cells", 1.0, &calibration.identical.intervals);
-    let different = calibration.different.iter();
-    let different = different.map(|series| (&*series.label, series.truth, &series.intervals));
-    let series = std::iter::once(identical).chain(different);
-    let series = series.filter(|(_, _, intervals)| !intervals.is_empty());
+    let series = calibration.groups.iter().flat_map(|group| &group.series);
+    let series = series.filter(|series| !series.sessions.is_empty());
     let figures: Vec<Block> = series
         .enumerate()
-        .map(|(index, (title, truth, intervals))| {
-            let plane = plane(title, truth, intervals, zone);
-            Section::figure(format!("sessions-{index}"), title, vec![plane.into()]).into()
+        .map(|(index, series)| {
+            let blocks = vec![plane(series, zone).into(), remark(endings(series))];
+            Section::figure(format!("sessions-{index}"), &*series.label, blocks).into()
         })
         .collect();
     if figures.is_empty() {
@@ -37,13 +34,24 @@ pub(super) fn section(calibration: &Calibration, zone: f64) -> Option<Block> {
     Some(Block::from(section.in_contents("Sessions")).at(Detail::Full))
 }
 
+/// `70 equivalent, 6 unresolved`
+fn endings(series: &Series) -> String {
+    let mut verdicts: Vec<_> = series.sessions.iter().map(|s| s.verdict).collect();
+    verdicts.sort_unstable();
+    let mut counts: Vec<_> = verdicts.chunk_by(PartialEq::eq).collect();
+    counts.sort_by_key(|alike| std::cmp::Reverse(alike.len()));
+    let counts = counts.into_iter();
+    let counts = counts.map(|of| format!("{} {}", of.len(), wording::verdict(of[0])));
+    let lost = (series.lost > 0).then(|| format!("{} lost", series.lost));
+    counts.chain(lost).collect::<Vec<_>>().join(", ")
+}
+
 /// Sessions from left to right, ratios upwards.
-fn plane(title: &str, truth: f64, intervals: &[RatioEstimate], zone: f64) -> Plane {
+fn plane(series: &Series, zone: f64) -> Plane {
     let edge = 1.0 + zone;
-    let sessions = intervals.iter().zip(1_u32..);
-    let points: Vec<Point> = sessions
-        .map(|(found, number)| point(found, number))
-        .collect();
+    let intervals = series.sessions.iter().map(|session| &session.interval);
+    let points = intervals.clone().zip(1_u32..);
+    let points: Vec<Point> = points.map(|(found, number)| point(found, number)).collect();
     let last = points.last().map_or(1.0, |point| point.x);
     let across = Scale::linear(last + 0.5);
     let ticks = across.ticks().into_iter();
@@ -52,13 +60,10 @@ fn plane(title: &str, truth: f64, intervals: &[RatioEstimate], zone: f64) -> Pla
         .collect();
     let upwards = vec![1.0 / edge, 1.0, edge];
     let x = Axis::new("session", across, ticks, |tick| tick.to_string());
-    let y = Axis::new(
-        "ratio",
-        scale(truth, intervals, edge),
-        upwards,
-        value::ratio_tick,
-    );
-    let summary = format!("{title}: intervals of {} sessions", intervals.len());
+    let ends = intervals.flat_map(|found| [found.low, found.high]);
+    let scale = scale(ends.chain([series.truth, edge]));
+    let y = Axis::new("ratio", scale, upwards, value::ratio_tick);
+    let summary = format!("{}: intervals of {} sessions", series.label, points.len());
     let lines = vec![Line {
         label: String::new(),
         kind: LineKind::Points,
@@ -70,7 +75,7 @@ fn plane(title: &str, truth: f64, intervals: &[RatioEstimate], zone: f64) -> Pla
             x: None,
             y: Some((1.0 / edge, edge)),
         }],
-        levels: vec![Mark::new(truth, MarkKind::Level)],
+        levels: vec![Mark::new(series.truth, MarkKind::Level)],
         legend: vec![
             LegendEntry::new(Key::Interval, "interval of a session"),
             LegendEntry::new(Key::Mark(MarkKind::Level), "what is true"),
@@ -81,10 +86,9 @@ fn plane(title: &str, truth: f64, intervals: &[RatioEstimate], zone: f64) -> Pla
 }
 
 /// An axis of which 1 is the middle: what is drawn lies within it, unless it is wild.
-fn scale(truth: f64, intervals: &[RatioEstimate], edge: f64) -> Scale {
-    let ends = intervals.iter().flat_map(|found| [found.low, found.high]);
-    let ends = ends.chain([truth, edge]).map(|ratio| ratio.ln().abs());
-    let reach = ends.filter(|reach| reach.is_finite()).fold(0.0, f64::max);
+fn scale(ratios: impl Iterator<Item = f64>) -> Scale {
+    let reach = ratios.map(|ratio| ratio.ln().abs());
+    let reach = reach.filter(|reach| reach.is_finite()).fold(0.0, f64::max);
     Scale::around_one((reach.min(1.0) * 1.1).exp())
 }
 

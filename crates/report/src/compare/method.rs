@@ -164,7 +164,7 @@ fn by_sessions(changes: &Changes) -> String {
 
 /// What rounds of one session of each side cannot tell (docs/compare.md, "Twenty sessions").
 const BETWEEN_SESSIONS: &str = ", if sessions differ by nothing but their rounds; of pairs of single \
-                                sessions of one program on a quiet machine 10 of 380 found one, \
+                                sessions of one program on a quiet machine 6 of 380 found one, \
                                 of fours none";
 
 /// How many false findings are to be expected, and what a regression is held to because of it.

@@ -4,170 +4,257 @@ use crate::fixture;
 use crate::said::{in_text, on_page};
 use crate::support::{PLAIN, VERBOSE, in_brief, words};
 use stowplan_analysis::calibration::{
-    Calibration, ClockFinding, ColdFinding, KnownCost, KnownCosts, LimitStatus, Proportion, Series,
-    UnusableSessions, VerdictCounts, WarmFinding,
+    Calibration, Figure, FigureUnit, Group, LimitStatus, Series, Session, Subject,
 };
 use stowplan_analysis::{Interval, Verdict};
-use stowplan_model::CellId;
 use stowplan_report::calibration::{advice, document, json, verdict};
 use stowplan_report::document::{Block, Content, Detail, Document, paragraph};
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::render::{html, markdown, terminal};
 
-fn interval(estimate: f64, by: f64) -> Interval {
-    Interval {
-        estimate,
-        low: estimate - by,
-        high: estimate + by,
-    }
-}
-
-fn cost(estimate: f64, rounds: usize, allowed_ns: f64) -> KnownCost {
-    KnownCost {
-        found_ns: Some(interval(estimate, 0.2)),
-        rounds,
-        ..known_cost(0.0, 0.0, allowed_ns)
-    }
-}
-
-fn known_cost(known_ns: f64, error: f64, allowed_ns: f64) -> KnownCost {
-    KnownCost {
-        known_ns,
-        found_ns: Some(interval(known_ns + error, known_ns / 500.0)),
-        allowed_ns,
-        rounds: 10,
-        status: LimitStatus::Met,
-    }
-}
-
-fn proportion(count: u32, of: u32, [low, high]: [f64; 2]) -> Proportion {
-    Proportion {
-        count,
-        of,
-        share: Some(Interval {
-            estimate: f64::from(count) / f64::from(of),
+/// A figure without a limit; the interval is `[estimate, low, high]`.
+fn fact(name: &str, unit: FigureUnit, [estimate, low, high]: [f64; 3]) -> Figure {
+    Figure {
+        name: name.to_owned(),
+        unit,
+        found: Some(Interval {
+            estimate,
             low,
             high,
         }),
+        of: None,
+        at_least: None,
+        at_most: None,
+        status: None,
     }
 }
 
-fn unusable(unreliable: u32, lost: u32, planned: u32) -> UnusableSessions {
-    UnusableSessions {
-        unreliable,
-        lost,
-        planned,
+fn exactly(name: &str, unit: FigureUnit, value: f64) -> Figure {
+    fact(name, unit, [value; 3])
+}
+
+fn of(figure: Figure, of: u64) -> Figure {
+    Figure {
+        of: Some(of),
+        ..figure
     }
 }
 
-/// Sessions that met everything that was asked of them.
-fn series(label: &str, truth: f64, claimed: Proportion, verdicts: VerdictCounts) -> Series {
-    let of = claimed.of;
+/// A figure that met its limit.
+fn met(figure: Figure, at_least: Option<f64>, at_most: Option<f64>) -> Figure {
+    Figure {
+        at_least,
+        at_most,
+        status: Some(LimitStatus::Met),
+        ..figure
+    }
+}
+
+/// By how much a known cost is off.
+fn off(name: &str, unit: FigureUnit, error: f64, allowed: f64) -> Figure {
+    let around = fact(
+        name,
+        unit,
+        [error, error - allowed / 30.0, error + allowed / 30.0],
+    );
+    met(of(around, 10), Some(-allowed), Some(allowed))
+}
+
+/// A share of sessions.
+fn share(name: &str, count: u64, of: u64, [low, high]: [f64; 2]) -> Figure {
+    let estimate = count as f64 / of as f64;
+    let share = fact(name, FigureUnit::ShareOfSessions, [estimate, low, high]);
+    self::of(share, of)
+}
+
+fn sessions(label: &str, truth: f64, by: f64, endings: &[(Verdict, usize)]) -> Series {
+    let each = endings.iter().flat_map(|(verdict, number)| {
+        let session = Session {
+            verdict: *verdict,
+            interval: fixture::estimate(truth, by),
+        };
+        std::iter::repeat_n(session, *number)
+    });
     Series {
         label: label.to_owned(),
         truth,
-        claimed,
-        reversed: proportion(0, of, [0.0, 0.17]),
-        covered: proportion(of, of, [0.83, 1.0]),
-        unusable: unusable(0, 0, of),
-        verdicts,
-        intervals: vec![fixture::estimate(truth, 0.015); of as usize],
-        median: Some(truth - 0.0004),
-        farthest: Some(0.981),
-        rounds: 860,
-        status: LimitStatus::Met,
+        sessions: each.collect(),
+        lost: 0,
     }
 }
 
-fn difference(share: f64, claimed: u32, verdicts: &[(Verdict, u32)]) -> Series {
-    let label = format!("{:.0}% more", share * 100.0);
-    let claimed = proportion(claimed, 20, [0.83, 1.0]);
-    let verdicts = verdicts.iter().copied().collect();
-    series(&label, 1.0 + share, claimed, verdicts)
+fn group(subject: Subject, title: &str, figures: Vec<Figure>) -> Group {
+    Group {
+        subject,
+        title: title.to_owned(),
+        status: figures.iter().filter_map(|figure| figure.status).max(),
+        figures,
+        series: Vec::new(),
+    }
 }
 
-fn identical(label: &str, of: u32, most: f64) -> Series {
-    let verdicts = [(Verdict::Equivalent, 78), (Verdict::Unresolved, 2)].into();
-    Series {
-        intervals: vec![fixture::estimate(1.0, 0.02); of as usize],
-        ..series(label, 1.0, proportion(0, of, [0.0, most]), verdicts)
+fn known(subject: Subject, title: &str, errors: [f64; 3], allowed: f64) -> Group {
+    let figures = vec![
+        off("200 ns", FigureUnit::NsOff, errors[0], 15.0),
+        off("2 µs", FigureUnit::ShareOff, errors[1], allowed),
+        off("20 µs", FigureUnit::ShareOff, errors[2], allowed),
+    ];
+    group(subject, title, figures)
+}
+
+fn different() -> Group {
+    let all = [
+        (0.02, 18, vec![(Verdict::Equivalent, 20)]),
+        (
+            0.05,
+            20,
+            vec![(Verdict::SmallDifference, 19), (Verdict::Slower, 1)],
+        ),
+        (0.1, 20, vec![(Verdict::Slower, 20)]),
+    ];
+    let (mut figures, mut series) = (Vec::new(), Vec::new());
+    for (share_of, claimed, endings) in all {
+        let label = format!("{:.0}% more", share_of * 100.0);
+        let name = |what: &str| format!("{label}, {what}");
+        figures.extend([
+            share(&name("claimed"), claimed, 20, [0.83, 1.0]),
+            exactly(&name("found as"), FigureUnit::ShareOff, share_of - 0.0004),
+            met(
+                share(&name("truth held"), 20, 20, [1.0; 2]),
+                Some(0.95),
+                None,
+            ),
+            met(
+                share(&name("other way round"), 0, 20, [0.0; 2]),
+                None,
+                Some(0.05),
+            ),
+        ]);
+        series.push(sessions(&label, 1.0 + share_of, 0.015, &endings));
+    }
+    Group {
+        series,
+        ..group(Subject::Different, "Known differences", figures)
     }
 }
 
 pub(crate) fn found() -> Calibration {
-    let costs = |error: f64, share: f64| {
-        vec![
-            known_cost(200.0, error, 15.0),
-            known_cost(2_000.0, error * 2.0, (2_000.0 * share).max(15.0)),
-            known_cost(20_000.0, -error * 9.0, 20_000.0 * share),
-        ]
-    };
+    use FigureUnit::{Blocks, Bytes, Ns, Pages, ShareOfTime, ShareOff};
+    let mut busy = known(
+        Subject::Busy,
+        "Known costs beside 2 busy processes",
+        [7.5, 0.0075, -0.0034],
+        0.05,
+    );
+    busy.figures
+        .push(exactly("waited for a CPU, subtracted", ShareOfTime, 0.52));
+    let identical = vec![
+        met(
+            share("false claims", 0, 80, [0.0, 0.0451]),
+            None,
+            Some(0.05),
+        ),
+        share("SQLite", 0, 40, [0.0, 0.088]),
+        share("files", 0, 40, [0.0, 0.088]),
+        exactly("farthest from 1", ShareOff, -0.019),
+    ];
+    let endings = [(Verdict::Equivalent, 78), (Verdict::Unresolved, 2)];
+    let pages = |name, count| of(exactly(name, Pages, count), 9_000);
     Calibration {
         passed: true,
-        clock: ClockFinding {
-            reading_ns: Some(interval(23.4, 0.1)),
-            step_ns: Some(1),
-        },
-        ratio_cost: cost(3.2, 40, 15.0),
-        latency_cost: cost(34.1, 12, 50.0),
-        known: KnownCosts {
-            title: "Known costs".to_owned(),
-            delay_share: Some(0.001),
-            costs: costs(2.5, 0.03),
-        },
-        busy: Some(KnownCosts {
-            title: "Known costs beside 2 busy processes".to_owned(),
-            delay_share: Some(0.52),
-            costs: costs(7.5, 0.05),
-        }),
-        identical: identical("", 80, 0.0451),
-        identical_parts: vec![
-            identical("SQLite", 40, 0.088),
-            identical("files", 40, 0.088),
-        ],
-        different: vec![
-            difference(0.02, 18, &[(Verdict::Equivalent, 20)]),
-            difference(
-                0.05,
-                20,
-                &[(Verdict::SmallDifference, 19), (Verdict::Slower, 1)],
+        groups: vec![
+            group(
+                Subject::Clock,
+                "Clock",
+                vec![
+                    fact("a reading takes", Ns, [23.4, 23.3, 23.5]),
+                    exactly("steps of at most", Ns, 1.0),
+                ],
             ),
-            difference(0.1, 20, &[(Verdict::Slower, 20)]),
+            group(
+                Subject::Harness,
+                "Cost of the harness",
+                vec![
+                    met(
+                        of(fact("ratio blocks", Ns, [3.2, 3.0, 3.4]), 40),
+                        None,
+                        Some(15.0),
+                    ),
+                    met(
+                        of(fact("latency blocks", Ns, [34.1, 33.9, 34.3]), 12),
+                        None,
+                        Some(50.0),
+                    ),
+                ],
+            ),
+            known(Subject::Known, "Known costs", [2.5, 0.0025, -0.0011], 0.03),
+            busy,
+            Group {
+                series: vec![sessions("Identical cells", 1.0, 0.02, &endings)],
+                ..group(Subject::Identical, "Identical cells", identical)
+            },
+            different(),
+            group(
+                Subject::Cold,
+                "Cold blocks",
+                vec![
+                    pages("files, before eviction", 8_990.0),
+                    met(pages("files, after it", 0.0), None, Some(0.0)),
+                    met(pages("files, brought in", 9_000.0), Some(1.0), None),
+                    exactly("files, fetched", Bytes, 36_864_000.0),
+                ],
+            ),
+            group(
+                Subject::Warm,
+                "Warm blocks",
+                vec![
+                    met(
+                        of(exactly("read from storage", Blocks, 0.0), 2_580),
+                        None,
+                        Some(0.0),
+                    ),
+                    exactly("measured again", Blocks, 1.0),
+                ],
+            ),
         ],
-        cold: vec![ColdFinding {
-            cell: CellId("cold/files".to_owned()),
-            label: "files".to_owned(),
-            blocks: 10,
-            checked_pages: 9_000,
-            before_pages: Some(8_990),
-            evicted_pages: 0,
-            after_pages: Some(9_000),
-            storage_bytes: Some(36_864_000),
-            bytes: 30_000_000,
-            status: LimitStatus::Met,
-        }],
-        warm: WarmFinding {
-            blocks: 2_580,
-            reading: 0,
-            discarded: 1,
-            status: LimitStatus::Met,
-        },
     }
 }
 
+fn of_subject(found: &mut Calibration, subject: Subject) -> &mut Group {
+    let mut groups = found.groups.iter_mut();
+    groups.find(|group| group.subject == subject).unwrap()
+}
+
 /// One that shows three things that are off and one that is not known.
-pub(crate) fn off() -> Calibration {
+pub(crate) fn off_limits() -> Calibration {
     let mut found = found();
     found.passed = false;
-    found.known.costs[0] = KnownCost {
-        status: LimitStatus::Missed,
-        ..known_cost(200.0, 41.0, 15.0)
+    let mut stands = |subject, at: usize, figure: Figure, status| {
+        let group = of_subject(&mut found, subject);
+        let old = &group.figures[at];
+        group.figures[at] = Figure {
+            at_least: old.at_least,
+            at_most: old.at_most,
+            status: Some(status),
+            ..figure
+        };
+        group.status = Some(status);
     };
-    found.identical.claimed = proportion(9, 80, [0.0528, 0.2028]);
-    found.identical.status = LimitStatus::Missed;
-    found.latency_cost.status = LimitStatus::Unsure;
-    found.cold.clear();
-    found.busy = None;
+    let missed = off("200 ns", FigureUnit::NsOff, 41.0, 15.0);
+    stands(Subject::Known, 0, missed, LimitStatus::Missed);
+    let claims = share("false claims", 9, 80, [0.0528, 0.2028]);
+    stands(Subject::Identical, 0, claims, LimitStatus::Missed);
+    let unsure = fact("latency blocks", FigureUnit::Ns, [34.1, 33.9, 51.3]);
+    stands(Subject::Harness, 1, unsure, LimitStatus::Unsure);
+    let cold = of_subject(&mut found, Subject::Cold);
+    cold.status = Some(LimitStatus::Unknown);
+    cold.figures = vec![Figure {
+        found: None,
+        at_least: Some(1.0),
+        status: cold.status,
+        ..exactly("measured", FigureUnit::Blocks, 0.0)
+    }];
+    found.groups.retain(|group| group.subject != Subject::Busy);
     found
 }
 
@@ -183,7 +270,7 @@ fn what_is_off_is_said_first_with_what_to_do_about_it() {
         unicode: false,
         ..VERBOSE
     };
-    let text = terminal::render(&report(&off()), &options);
+    let text = terminal::render(&report(&off_limits()), &options);
     assert!(text.is_ascii(), "{text}");
     insta::assert_snapshot!(text);
 }
@@ -195,10 +282,10 @@ fn the_document_for_pasting_says_the_same() {
 
 #[test]
 fn the_short_form_is_the_verdict_and_what_to_do() {
-    let said = words(&in_brief(&report(&off()), &PLAIN));
-    let advice_of_off = advice(&off()).join(" ");
+    let said = words(&in_brief(&report(&off_limits()), &PLAIN));
+    let advice_of_off = advice(&off_limits()).join(" ");
     assert!(
-        said.ends_with(&format!(" {} {advice_of_off}", verdict(&off()))),
+        said.ends_with(&format!(" {} {advice_of_off}", verdict(&off_limits()))),
         "{said}"
     );
     assert_eq!(advice(&found()), [""; 0]);
@@ -209,7 +296,7 @@ fn truth_is_not_claimed_without_a_word_of_doubt_where_an_interval_leaves_some() 
     let sure = verdict(&found());
     assert!(sure.starts_with("This machine measures truly: "), "{sure}");
     let mut unsure = found();
-    unsure.identical.status = LimitStatus::Unsure;
+    of_subject(&mut unsure, Subject::Identical).status = Some(LimitStatus::Unsure);
     let said = verdict(&unsure);
     assert!(said.starts_with("By estimate, this machine"), "{said}");
     assert!(said.ends_with("whole interval: identical cells."), "{said}");
@@ -218,20 +305,21 @@ fn truth_is_not_claimed_without_a_word_of_doubt_where_an_interval_leaves_some() 
 #[test]
 fn sessions_that_say_nothing_are_told_beside_those_that_do() {
     let mut found = found();
-    found.identical.claimed = proportion(0, 75, [0.0, 0.048]);
-    found.identical.unusable = unusable(3, 2, 80);
-    found.different[0].unusable = unusable(0, 1, 20);
+    let identical = of_subject(&mut found, Subject::Identical);
+    identical.figures[0] = share("false claims", 0, 75, [0.0, 0.048]);
+    let unusable = share("unreliable or lost", 5, 80, [0.0625; 2]);
+    identical.figures.push(met(unusable, None, Some(0.1)));
+    let endings = [(Verdict::Equivalent, 75), (Verdict::Unreliable, 3)];
+    let series = sessions("Identical cells", 1.0, 0.02, &endings);
+    identical.series[0] = Series { lost: 2, ..series };
     let said = verdict(&found);
-    assert!(
-        said.contains(
-            "0 of 75 identical pairs called different (at most 4.8%; 3 unreliable, 2 lost)"
-        ),
-        "{said}"
-    );
+    let expected = "0 of 75 identical pairs called different (at most 4.80%; 5 unreliable or lost)";
+    assert!(said.contains(expected), "{said}");
     let page = markdown::render(&report(&found));
     for words in [
-        "in 0 of 75 sessions (0% \\[0%, 4.8%\\]), 3 unreliable, 2 lost |",
-        "claimed in 18 of 20 sessions (90.0% \\[83.0%, 100%\\]), 1 lost, found",
+        "0 of 75 sessions (0% \\[0%, 4.80%\\])",
+        "5 of 80 sessions (6.25%) | at most 10% |",
+        "75 equivalent, 3 not claimed, 2 lost",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
@@ -241,30 +329,39 @@ fn sessions_that_say_nothing_are_told_beside_those_that_do() {
 fn where_too_many_sessions_say_nothing_truth_is_not_claimed() {
     let mut found = found();
     found.passed = false;
-    found.identical.claimed = Proportion {
-        count: 0,
-        of: 0,
-        share: None,
-    };
-    found.identical.unusable = unusable(80, 0, 80);
-    found.identical.status = LimitStatus::Unknown;
+    of_subject(&mut found, Subject::Identical).status = Some(LimitStatus::Unknown);
     assert_eq!(
         verdict(&found),
-        "Not calibrated: identical cells are not shown."
+        "Not calibrated; not shown: identical cells."
     );
     assert!(advice(&found)[0].starts_with("Too many sessions say nothing"));
 }
 
 #[test]
 fn the_document_for_programs_has_the_verdict_and_every_figure() {
-    let text = json(&off(), &fixture::analysis()).unwrap();
+    let text = json(&off_limits(), &fixture::analysis()).unwrap();
     assert!(text.starts_with(stowplan_report::json::START));
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["passed"], false);
-    assert_eq!(document["verdict"], verdict(&off()));
-    assert_eq!(document["known"]["costs"][0]["status"], "missed");
-    assert_eq!(document["identical"]["claimed"]["count"], 9);
-    assert_eq!(document["identical"]["verdicts"]["equivalent"], 78);
+    assert_eq!(document["verdict"], verdict(&off_limits()));
+    let known = &document["groups"][2];
+    assert_eq!(
+        (known["subject"].as_str(), known["status"].as_str()),
+        (Some("known"), Some("missed"))
+    );
+    let figure = serde_json::json!({
+        "name": "200 ns",
+        "unit": "ns-off",
+        "found": { "estimate": 41.0, "low": 40.5, "high": 41.5 },
+        "of": 10,
+        "at_least": -15.0,
+        "at_most": 15.0,
+        "status": "missed",
+    });
+    assert_eq!(known["figures"][0], figure);
+    let session = &document["groups"][3]["series"][0]["sessions"][0];
+    assert_eq!(session["verdict"], "equivalent");
+    assert_eq!(session["interval"]["ratio"], 1.0);
 }
 
 #[test]
@@ -281,7 +378,7 @@ fn the_page_has_a_state_for_each_figure_and_a_point_for_each_session() {
         "Clock",
         "Identical cells",
         "Known differences",
-        "Cold and warm",
+        "Cold blocks",
     ] {
         assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
     }
@@ -300,11 +397,11 @@ fn the_document_says_what_the_text_did() {
 
 #[test]
 fn what_is_off_is_said_in_brief_with_what_to_do_about_it() {
-    let expected: String = std::iter::once(verdict(&off()))
-        .chain(advice(&off()).into_iter().map(str::to_owned))
+    let expected: String = std::iter::once(verdict(&off_limits()))
+        .chain(advice(&off_limits()).into_iter().map(str::to_owned))
         .map(|line| line + "\n")
         .collect();
-    let text = in_text(&report(&off()), Detail::Answer);
+    let text = in_text(&report(&off_limits()), Detail::Answer);
     assert_eq!(text.trim_start(), expected);
 }
 
@@ -346,8 +443,9 @@ fn what_else_there_is_to_know_of_the_run_stands_before_its_raw_result() {
 
 #[test]
 fn json_holds_no_character_that_steers() {
-    let mut off = off();
-    off.identical_parts[0].label = "SQLite\u{202e}".to_owned();
+    let mut off = off_limits();
+    let identical = of_subject(&mut off, Subject::Identical);
+    identical.figures[1].name = "SQLite\u{202e}".to_owned();
     let text = json(&off, &fixture::analysis()).unwrap();
     assert!(text.contains("SQLite\\u202e"), "{text}");
 }

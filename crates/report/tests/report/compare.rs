@@ -316,7 +316,7 @@ fn only_the_verdict_and_what_qualifies_it_are_said_in_brief() {
 #[test]
 fn factors_have_one_direction() {
     let text = said(&new(), &Question::default(), Detail::Answer);
-    let faster = "6.99 µs per operation, 0.800 times as long as before (8.74 µs), interval 0.780 to \
+    let faster = "6.99 µs per operation, 0.800 times as long as before (8.74 µs), interval 0.779 to \
                   0.818. Also better relative to the baseline: 0.800× what it was.";
     assert!(text.contains(faster), "{text}");
     let slower = "interval 2.44 to 2.56. Also 2.50× worse relative to the baseline.";

@@ -40,7 +40,7 @@ pub(crate) fn documents() -> Vec<(&'static str, Document)> {
         ("calibration", calibration::report(&calibration::found())),
         (
             "missed calibration",
-            calibration::report(&calibration::off()),
+            calibration::report(&calibration::off_limits()),
         ),
         ("comparison of results", compare::one()),
         ("comparison of several results", compare::several()),

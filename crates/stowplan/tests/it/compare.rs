@@ -343,7 +343,7 @@ fn another_dataset_is_not_compared_and_the_check_does_not_pass() {
     found
         .prints("Not compared")
         .refuses("no cell of new.jsonl can be compared with one of base.jsonl");
-    says(&found, "another dataset: values 300 → 30,000");
+    says(&found, "not the same: values 300 → 30,000");
     assert_eq!(json(&bench, "")["results"][0]["cells"], json!([]));
 }
 
@@ -370,7 +370,7 @@ fn a_cell_that_promises_something_else_or_is_missing_is_listed_and_the_rest_is_c
     found
         .exits(0)
         .prints("No regression in 3 cells")
-        .prints("another durability promise");
+        .prints("not the same: durability promise");
     let missing = edited(measured(), |record| {
         if record["cell"] == "write/wal" && record["type"] == "measurement" {
             *record = json!({ "type": "forgotten" });
@@ -378,7 +378,7 @@ fn a_cell_that_promises_something_else_or_is_missing_is_listed_and_the_rest_is_c
     });
     compare(&bench(&missing), "")
         .exits(0)
-        .prints("not measured in NEW");
+        .prints("NEW: not measured");
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn cells_of_other_names_are_compared_where_they_are_paired() {
     .refuses("'read/sql' of BASE is paired twice");
     let unlike = compare(&bench, "--cells read/sql=write/wal");
     unlike
-        .prints("another workload")
+        .prints("not the same: ")
         .refuses("--cells read/sql=write/wal: the two cannot be compared in new.jsonl");
 }
 
