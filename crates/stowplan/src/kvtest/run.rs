@@ -20,7 +20,7 @@ use stowplan_model::{
     PayloadSource, PerTransaction, SpecError, StoreSpec, Value, Warning, Workload,
 };
 use stowplan_report::document::Detail;
-use stowplan_report::kvtest::{Around, Counted, Run, Survey, document, json};
+use stowplan_report::kvtest::{Around, Counted, Run, document, json};
 use stowplan_stores::registry;
 
 /// Rounds unless the command line says otherwise: the fewest that give an interval.
@@ -201,7 +201,7 @@ impl<'o> Subject<'o> {
         let up_to = |max_id| Keys::survey(&self.place, self.container, max_id, &file);
         let mut keys = up_to(options.max_id)?;
         let like_kvtest = options.as_kvtest && self.database.is_none() && options.max_id.is_none();
-        if like_kvtest && keys.max_id > KVTEST_KEYS_OF_A_DIRECTORY {
+        if like_kvtest && keys.survey.max_id > KVTEST_KEYS_OF_A_DIRECTORY {
             if keys.smallest_key() > KVTEST_KEYS_OF_A_DIRECTORY {
                 return Err(CliError::Usage(format!(
                     "{} has no value with a key up to {KVTEST_KEYS_OF_A_DIRECTORY} (the smallest is \
@@ -212,10 +212,10 @@ impl<'o> Subject<'o> {
             }
             keys = up_to(Some(KVTEST_KEYS_OF_A_DIRECTORY))?;
         }
-        if options.start > keys.max_id {
+        if options.start > keys.survey.max_id {
             return Err(CliError::Usage(format!(
                 "--start {} lies beyond the largest key to visit, {}",
-                options.start, keys.max_id
+                options.start, keys.survey.max_id
             )));
         }
         Ok(keys)
@@ -276,7 +276,9 @@ impl<'o> Subject<'o> {
         match self.options.cache_state {
             Some(state) => state,
             None if self.options.as_kvtest => CacheState::AsFound,
-            None if keys.bytes > machine.memory_available_bytes / 10 * 9 => CacheState::AsFound,
+            None if keys.survey.bytes > machine.memory_available_bytes / 10 * 9 => {
+                CacheState::AsFound
+            }
             None => CacheState::Warm,
         }
     }
@@ -289,7 +291,7 @@ impl<'o> Subject<'o> {
         // A user's own data is as large as it is: no working set is too small.
         let demand = checks::Demand {
             what: "this run".to_owned(),
-            cached_bytes: if warm { keys.bytes } else { 0 },
+            cached_bytes: if warm { keys.survey.bytes } else { 0 },
             ..checks::Demand::default()
         };
         if !options.form.print.quiet {
@@ -375,17 +377,7 @@ impl<'o> Subject<'o> {
             sqlite_version: self.sqlite_version(),
             options: self.kvtest_lines(keys, &outcome),
             page_size: self.database.as_ref().map(|before| before.page_size),
-            survey: Survey {
-                values: keys.values,
-                bytes: keys.bytes,
-                largest_key: keys.largest_key,
-                max_id: keys.max_id,
-                visited: keys.visited(),
-                missing: keys.missing,
-                first_missing: keys.first_missing(),
-                empty: keys.empty,
-                first_empty: keys.first_empty,
-            },
+            survey: keys.survey,
             summary: summary.ok_or(HarnessError::Interrupted)?,
             around,
             integrity: match options.integrity_check && self.database.is_some() {
@@ -448,7 +440,7 @@ impl<'o> Subject<'o> {
             (options.fsync, "--fsync"),
             (options.as_kvtest, "--as-kvtest"),
         ]);
-        let (count, most) = (options.count, keys.max_id);
+        let (count, most) = (options.count, keys.survey.max_id);
         let mut lines = vec![format!(
             "--count {count} --max-id {most} --{order}{start}{flags}"
         )];
@@ -475,16 +467,16 @@ impl<'o> Subject<'o> {
                 "Ignored, because it means nothing for {what}: {ignored}."
             ));
         }
-        if let Some(first) = keys.first_missing() {
+        if let Some(first) = keys.survey.first_missing {
             notes.push(format!(
                 "{} of the keys from 1 to {} have no value (the first is {first}); only the others were visited.",
-                keys.missing, keys.max_id
+                keys.survey.missing, keys.survey.max_id
             ));
         }
-        if let Some(first) = keys.first_empty {
+        if let Some(first) = keys.survey.first_empty {
             notes.push(format!(
                 "{} values are empty (the first is that of key {first}) and were not visited.",
-                keys.empty
+                keys.survey.empty
             ));
         }
         if outcome.cell.workload.cache == CacheState::AsFound && !options.as_kvtest {
