@@ -7,6 +7,8 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -40,6 +42,17 @@ pub(crate) fn open_top(root: &Path) -> Result<OwnedFd, Errno> {
 /// Opens a directory itself, if it is one and no link.
 pub(crate) fn open_below(parent: BorrowedFd<'_>, name: impl Arg) -> Result<OwnedFd, Errno> {
     openat(parent, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+}
+
+/// Opens a regular file for reading, through no link, and waits for nothing that has its name by now.
+pub(crate) fn open_file(directory: impl AsFd, name: impl Arg) -> io::Result<File> {
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(openat(directory, name, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is no regular file any more")),
+    }
 }
 
 impl Directories {

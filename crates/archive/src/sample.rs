@@ -11,7 +11,7 @@ mod candidates;
 pub use candidates::Candidates;
 
 use crate::ArchiveError;
-use crate::directories::open_top;
+use crate::directories::{open_file, open_top};
 use crate::error::Doing;
 use crate::survey::sizes::Sizes;
 use crate::survey::table::{Column, quoted};
@@ -19,11 +19,8 @@ use crate::survey::{Sort, sort, survey};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rusqlite::types::ValueRef;
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -92,50 +89,30 @@ impl Sample {
 
     /// Calls `visit` for all values, in their order.
     pub(crate) fn each(&self, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
-        self.read(&|_| true, visit)
-    }
-
-    /// Calls `visit` for some or all values, in their order, with the name that each has below a
-    /// directory.
-    fn read(
-        &self,
-        chosen: &dyn Fn(usize) -> bool,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), ArchiveError> {
         match sort(&self.origin)? {
-            Sort::Directory => self.read_files(chosen, visit),
-            Sort::Database => self.read_rows(chosen, visit),
+            Sort::Directory => self.files(visit),
+            Sort::Database => self.rows(visit),
         }
     }
 
-    fn read_files(
-        &self,
-        chosen: &dyn Fn(usize) -> bool,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), ArchiveError> {
+    fn files(&self, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
         let root = &self.origin.place;
         let top = open_top(root).doing(OPEN, root)?;
-        for (_, pick) in self.picks.iter().enumerate().filter(|(i, _)| chosen(*i)) {
-            let path = root.join(OsStr::from_bytes(&pick.path));
-            let mut file = open_file(&top, &pick.path).doing(OPEN, &path)?;
-            visit(Some(&pick.path), &mut file, &path)?;
+        for Pick { path, .. } in &self.picks {
+            let place = root.join(OsStr::from_bytes(path));
+            let mut file = open_file(&top, path.as_slice()).doing(OPEN, &place)?;
+            visit(Some(path), &mut file, &place)?;
         }
         Ok(())
     }
 
-    fn read_rows(
-        &self,
-        chosen: &dyn Fn(usize) -> bool,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), ArchiveError> {
+    fn rows(&self, visit: &mut Visit<'_>) -> Result<(), ArchiveError> {
         let column = Column::open(&self.origin)?;
-        let positions = self.picks.iter().enumerate().filter(|(i, _)| chosen(*i));
-        let mut positions = positions.map(|(_, pick)| pick.position).peekable();
+        let mut positions = self.picks.iter().map(|pick| pick.position).peekable();
         let mut position = 0;
         column.rows(&quoted(&column.column), &mut |row| {
             if positions.next_if_eq(&position).is_some() {
-                let value = row.get_ref(0);
-                let value = value.doing("read", column.path())?;
+                let value = row.get_ref(0).doing("read", column.path())?;
                 let mut bytes = match value {
                     ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes,
                     _ => &[],
@@ -167,8 +144,12 @@ impl Sample {
     /// One of them cannot be read.
     pub fn content(&self) -> Result<Content, ArchiveError> {
         let every = self.picks.len().div_ceil(COMPRESSED_VALUES).max(1);
+        let some = Self {
+            origin: self.origin.clone(),
+            picks: self.picks.iter().step_by(every).cloned().collect(),
+        };
         let (mut before, mut after) = (0u64, 0u64);
-        self.read(&|index| index % every == 0, &mut |_, value, place| {
+        some.each(&mut |_, value, place| {
             let mut bytes = Vec::new();
             let mut limited = value.take(COMPRESSED_BYTES);
             let read = limited.read_to_end(&mut bytes);
@@ -275,16 +256,6 @@ fn nothing(origin: &Origin) -> ArchiveError {
         "{} holds no value that can be read{limit}; there is nothing to measure",
         origin.place.display()
     ))
-}
-
-/// Opens a regular file without following a link or waiting for the other end of a pipe.
-fn open_file(top: &OwnedFd, path: &[u8]) -> std::io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::openat(top, path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is no regular file any more"));
-    }
-    Ok(file)
 }
 
 #[cfg(test)]

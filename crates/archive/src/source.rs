@@ -2,7 +2,7 @@
 
 use crate::ArchiveError;
 use crate::codec::{Deflater, WHOLE_MAX, deflating, each_piece};
-use crate::directories::{Directories, Missing};
+use crate::directories::{Directories, Missing, open_file};
 use crate::error::{Doing, Fault};
 use crate::names::split;
 use crate::sqlar::{Kind, LINK_MAX, VALUE_MAX};
@@ -136,7 +136,7 @@ impl Source {
         let directory = self.directories.at(directory).map_err(unreadable)?;
         match found.kind {
             Kind::File => {
-                let file = open_file(directory, name)?;
+                let file = open_file(directory, name).map_err(unreadable)?;
                 self.read_file(found, &file)
             }
             Kind::Directory => {
@@ -273,6 +273,7 @@ fn unreadable<E: Into<io::Error>>(error: E) -> Fault {
     match error.kind() {
         io::ErrorKind::NotFound => Fault::entry("it went away meanwhile"),
         io::ErrorKind::PermissionDenied => Fault::entry("permission denied"),
+        io::ErrorKind::Other => Fault::entry(error.to_string()),
         _ => Fault::entry(format!("it cannot be read: {error}")),
     }
 }
@@ -344,18 +345,6 @@ fn has_attributes(opened: impl AsFd) -> bool {
             names.any(|name| !name.is_empty() && name != b"security.selinux")
         }
         Err(errno) => errno == Errno::RANGE,
-    }
-}
-
-/// Opens a regular file, and waits for none that is something else by now.
-pub(crate) fn open_file(directory: BorrowedFd<'_>, name: &str) -> Result<File, Fault> {
-    let flags =
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = openat(directory, name, flags, Mode::empty()).map_err(unreadable)?;
-    let found = fstat(&file).map_err(unreadable)?;
-    match rustix::fs::FileType::from_raw_mode(found.st_mode) {
-        rustix::fs::FileType::RegularFile => Ok(File::from(file)),
-        _ => Err(Fault::entry("it is no regular file any more")),
     }
 }
 

@@ -144,18 +144,15 @@ impl Unpack {
     }
 
     fn is_empty_but_for(&self, temporary: &Path) -> Result<bool, ArchiveError> {
-        for entry in std::fs::read_dir(&self.directory).doing("read", &self.directory)? {
-            if Some(
-                entry
-                    .doing("read", &self.directory)?
-                    .file_name()
-                    .as_os_str(),
-            ) != temporary.file_name()
-            {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let entries = std::fs::read_dir(&self.directory).doing("read", &self.directory)?;
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
+        let names: Vec<_> = names
+            .take(2)
+            .collect::<Result<_, _>>()
+            .doing("read", &self.directory)?;
+        Ok(names
+            .iter()
+            .all(|name| Some(name.as_os_str()) == temporary.file_name()))
     }
 
     /// Moves everything in `tree` into the directory, in which what is there stays as it is.

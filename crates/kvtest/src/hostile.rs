@@ -22,7 +22,7 @@ pub fn database(path: &Path) -> bool {
     // Whatever is refused is refused in words; nothing here may panic.
     let _ = database.integrity_check(10);
     let _ = database.page_use().map(|page_use| {
-        for pages in [page_use.interior, page_use.leaf, page_use.overflow] {
+        for pages in page_use {
             assert!(pages.used_bytes <= pages.bytes, "{pages:?}");
         }
     });

@@ -6,7 +6,7 @@ use std::path::Path;
 use stowplan_dataset::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
 use stowplan_dataset::{DatasetError, random, room};
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_model::{AccessOrder, Action, format_bytes};
+use stowplan_model::{AccessOrder, Action, KeySurvey, format_bytes};
 
 /// Draws in a row that may meet no key. kvtest itself would draw for ever where too few of the
 /// numbers up to the largest key are keys.
@@ -19,20 +19,8 @@ const VISIT_BYTES: u64 = 16;
 pub struct Keys {
     /// Keys from 1 to the largest one that is visited, with sizes; no empty values.
     sequence: Sequence,
-    /// Values there are.
-    pub values: u64,
-    /// Bytes of all of them.
-    pub bytes: u64,
-    /// The largest key there is.
-    pub largest_key: u64,
-    /// The largest key that is visited.
-    pub max_id: u64,
-    /// Keys from 1 to `max_id` that have no value.
-    pub missing: u64,
-    /// Values up to `max_id` without a byte, which are not visited, and the first of them.
-    pub empty: u64,
-    /// The first empty value's key.
-    pub first_empty: Option<u64>,
+    /// What was found.
+    pub survey: KeySurvey,
 }
 
 impl Keys {
@@ -46,9 +34,11 @@ impl Keys {
         max_id: Option<u64>,
         file: &Path,
     ) -> Result<Self, KvtestError> {
-        let mut survey = Survey::default();
+        let most = max_id.unwrap_or(u64::MAX);
+        let (mut survey, mut smallest) = (KeySurvey::default(), None);
         inspect::values(place, container, &mut |key, bytes| {
-            survey.note(key, bytes, max_id);
+            smallest.get_or_insert(key);
+            note(&mut survey, key, bytes, most);
             Ok(())
         })?;
         if let Some(max_id) = max_id.filter(|max_id| *max_id > survey.largest_key) {
@@ -59,16 +49,22 @@ impl Keys {
             )));
         }
         if survey.visited == 0 {
+            let bound =
+                max_id.map_or_else(String::new, |max_id| format!(" up to --max-id {max_id}"));
+            let why = match smallest {
+                None => String::new(),
+                Some(_) if survey.empty > 0 => format!("{bound}: all are empty"),
+                Some(smallest) => format!("{bound}: its smallest key is {smallest}"),
+            };
             return Err(KvtestError::invalid(format!(
-                "{} has no value to visit{}",
-                place.display(),
-                survey.why_nothing(max_id)
+                "{} has no value to visit{why}",
+                place.display()
             )));
         }
         let mut failed = Ok::<_, KvtestError>(());
         write_visits(file, survey.visited, |put| {
             inspect::values(place, container, &mut |key, bytes| {
-                if failed.is_ok() && bytes > 0 && max_id.is_none_or(|max_id| key <= max_id) {
+                if failed.is_ok() && bytes > 0 && key <= most {
                     failed =
                         step_bytes(key, bytes).and_then(|bytes| put(Step::reading(key, bytes)));
                 }
@@ -76,17 +72,18 @@ impl Keys {
             })?;
             std::mem::replace(&mut failed, Ok(()))
         })?;
-        let max_id = max_id.unwrap_or(survey.largest_key);
-        Ok(Self {
-            sequence: Sequence::open(file)?,
-            values: survey.values,
-            bytes: survey.bytes,
-            largest_key: survey.largest_key,
-            max_id,
-            missing: max_id - survey.visited - survey.empty,
-            empty: survey.empty,
-            first_empty: survey.first_empty,
-        })
+        Ok(Self::of(Sequence::open(file)?, survey, max_id))
+    }
+
+    fn of(sequence: Sequence, mut survey: KeySurvey, max_id: Option<u64>) -> Self {
+        survey.max_id = max_id.unwrap_or(survey.largest_key);
+        survey.missing = survey.max_id - survey.visited - survey.empty;
+        // Behind the last value there may be some, too.
+        let behind = survey.visited + survey.empty + 1;
+        survey.first_missing = survey
+            .first_missing
+            .or((survey.missing > 0).then_some(behind));
+        Self { sequence, survey }
     }
 
     /// Number of values that are visited.
@@ -99,23 +96,6 @@ impl Keys {
     #[must_use]
     pub fn smallest_key(&self) -> u64 {
         self.sequence.get(0).key
-    }
-
-    /// The first key that is missing, if one is.
-    #[must_use]
-    pub fn first_missing(&self) -> Option<u64> {
-        if self.missing == 0 {
-            return None;
-        }
-        let mut expected = 1;
-        for index in 0..self.visited() {
-            let key = self.sequence.get(index).key;
-            if key != expected && Some(expected) != self.first_empty {
-                break;
-            }
-            expected = key + 1;
-        }
-        Some(expected)
     }
 
     /// How many keys lie below this one.
@@ -139,42 +119,23 @@ impl Keys {
     }
 }
 
-#[derive(Debug, Default)]
-struct Survey {
-    values: u64,
-    bytes: u64,
-    smallest_key: Option<u64>,
-    largest_key: u64,
-    visited: u64,
-    empty: u64,
-    first_empty: Option<u64>,
-}
-
-impl Survey {
-    /// Why no value can be visited, to be said behind that.
-    fn why_nothing(&self, max_id: Option<u64>) -> String {
-        let bound = max_id.map_or_else(String::new, |max_id| format!(" up to --max-id {max_id}"));
-        match self.smallest_key {
-            None => String::new(),
-            Some(_) if self.empty > 0 => format!("{bound}: all are empty"),
-            Some(smallest) => format!("{bound}: its smallest key is {smallest}"),
-        }
+/// Counts one more value; keys rise, and those above `most` are not visited.
+fn note(survey: &mut KeySurvey, key: u64, bytes: u64, most: u64) {
+    survey.values += 1;
+    survey.bytes = survey.bytes.saturating_add(bytes);
+    survey.largest_key = key;
+    if key > most {
+        return;
     }
-
-    fn note(&mut self, key: u64, bytes: u64, max_id: Option<u64>) {
-        self.values += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.smallest_key.get_or_insert(key);
-        self.largest_key = key;
-        if max_id.is_some_and(|max_id| key > max_id) {
-            return;
-        }
-        if bytes > 0 {
-            self.visited += 1;
-        } else {
-            self.empty += 1;
-            self.first_empty.get_or_insert(key);
-        }
+    let expected = survey.visited + survey.empty + 1;
+    if key > expected {
+        survey.first_missing.get_or_insert(expected);
+    }
+    if bytes > 0 {
+        survey.visited += 1;
+    } else {
+        survey.empty += 1;
+        survey.first_empty.get_or_insert(key);
     }
 }
 
@@ -367,7 +328,7 @@ impl Visits {
             }
             x = (x >> 1) ^ (0_u32.wrapping_sub(x & 1) & 0xd000_0001);
             y = y.wrapping_mul(1_103_515_245).wrapping_add(12_345);
-            key = u64::from(x ^ y) % keys.max_id + 1;
+            key = u64::from(x ^ y) % keys.survey.max_id + 1;
         }
         Ok(())
     }
@@ -389,7 +350,7 @@ fn too_sparse(keys: &Keys) -> KvtestError {
          kvtest would draw for ever; leave --as-kvtest out, which visits only keys that are there, \
          or draw from fewer keys with --max-id",
         keys.visited(),
-        keys.max_id
+        keys.survey.max_id
     ))
 }
 
@@ -410,17 +371,11 @@ mod tests {
             })
         })
         .unwrap();
-        let largest_key = *keys.last().unwrap();
-        Keys {
-            sequence: Sequence::open(&file).unwrap(),
-            values: keys.len() as u64,
-            bytes: 0,
-            largest_key,
-            max_id: largest_key,
-            missing: largest_key - keys.len() as u64,
-            empty: 0,
-            first_empty: None,
+        let mut survey = KeySurvey::default();
+        for key in keys {
+            note(&mut survey, *key, *key * 10, u64::MAX);
         }
+        Keys::of(Sequence::open(&file).unwrap(), survey, None)
     }
 
     fn visits(order: AccessOrder, start: u64, as_kvtest: bool) -> Visits {
@@ -582,9 +537,18 @@ mod tests {
 
     #[test]
     fn the_first_missing_key_is_told() {
-        assert_eq!(keys(&[1, 2, 3]).first_missing(), None);
-        assert_eq!(keys(&[2, 3]).first_missing(), Some(1));
-        assert_eq!(keys(&[1, 2, 4]).first_missing(), Some(3));
+        let first = |all: &[u64]| keys(all).survey.first_missing;
+        assert_eq!(first(&[1, 2, 3]), None);
+        assert_eq!(first(&[2, 3]), Some(1));
+        assert_eq!(first(&[1, 2, 4]), Some(3));
+        let mut survey = KeySurvey::default();
+        for (key, bytes) in [(1, 0), (2, 0), (3, 9), (9, 9)] {
+            note(&mut survey, key, bytes, 5);
+        }
+        let sequence = keys(&[3]).sequence;
+        let survey = Keys::of(sequence, survey, Some(5)).survey;
+        assert_eq!((survey.missing, survey.first_missing), (2, Some(4)));
+        assert_eq!((survey.empty, survey.first_empty), (2, Some(1)));
     }
 
     proptest! {

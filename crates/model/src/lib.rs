@@ -13,6 +13,7 @@ mod durability;
 mod environment;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
+mod keyed;
 mod measurement;
 mod neighbours;
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub use durability::{Durability, DurabilityClaim};
 pub use environment::{
     Change, Device, Environment, Fact, FactOf, FileSystem, Warning, WarningKind,
 };
+pub use keyed::{KeySurvey, PageUse};
 pub use measurement::{
     BlockKind, CallCounter, DeviceCounters, ImageResidency, IoCounters, Measurement, MetadataReads,
     NETWORK_RECEIVED, NETWORK_SENT, Residency, SERVER_CPU, SyncCalls, SystemCalls, Verification,

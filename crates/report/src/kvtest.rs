@@ -5,7 +5,9 @@ use crate::value::{count, time};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_analysis::{LatencySummary, MIN_ROUNDS, Metric, Repeated};
-use stowplan_model::{Cell, Environment, IoCounters, Measurement, Settings, Warning, format_bytes};
+use stowplan_model::{
+    Cell, Environment, IoCounters, KeySurvey, Measurement, Settings, Warning, format_bytes,
+};
 
 /// A run of a database or a directory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,7 +29,7 @@ pub struct Run {
     /// Settings as the engine reported them.
     pub effective: Settings,
     /// What was found there.
-    pub survey: Survey,
+    pub survey: KeySurvey,
     /// What an operation costs.
     pub summary: Repeated,
     /// Median of what lies around the operations.
@@ -46,29 +48,6 @@ pub struct Run {
     pub interrupted: bool,
     /// Every block.
     pub measurements: Vec<Measurement>,
-}
-
-/// What was found at the place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Survey {
-    /// Values there are.
-    pub values: u64,
-    /// Bytes of all of them.
-    pub bytes: u64,
-    /// The largest key.
-    pub largest_key: u64,
-    /// The largest key visited.
-    pub max_id: u64,
-    /// Values that can be visited.
-    pub visited: u64,
-    /// Keys from 1 to `max_id` without a value.
-    pub missing: u64,
-    /// The first of them.
-    pub first_missing: Option<u64>,
-    /// Values without a byte, which are not visited.
-    pub empty: u64,
-    /// The first of them.
-    pub first_empty: Option<u64>,
 }
 
 /// What lies around the operations of a round, in nanoseconds.
@@ -124,7 +103,7 @@ impl Run {
             ("Time", self.metric()),
             ("Percentiles", percentiles.unwrap_or_default()),
             ("Around it", self.around.describe(self.writes())),
-            ("Visited", self.survey.describe(self.summary.operations)),
+            ("Visited", visited(&self.survey, self.summary.operations)),
             ("Promise", self.promise()),
             ("Store", self.cell.store.to_string()),
         ]
@@ -250,19 +229,18 @@ impl Around {
     }
 }
 
-impl Survey {
-    fn describe(&self, operations: u64) -> String {
-        let again = match operations > self.visited {
-            true => ", some of them again",
-            false => "",
-        };
-        format!(
-            "{} of {} BLOBs a round, {} in all{again}",
-            count(operations),
-            count(self.visited),
-            format_bytes(self.bytes)
-        )
-    }
+/// What of a place a round visits.
+fn visited(survey: &KeySurvey, operations: u64) -> String {
+    let again = match operations > survey.visited {
+        true => ", some of them again",
+        false => "",
+    };
+    format!(
+        "{} of {} BLOBs a round, {} in all{again}",
+        count(operations),
+        count(survey.visited),
+        format_bytes(survey.bytes)
+    )
 }
 
 impl Counted {

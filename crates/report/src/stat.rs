@@ -6,7 +6,7 @@ pub use crate::histogram::{Bin, bins, count_in};
 use crate::survey;
 use crate::value::{count, counted, percent};
 use serde::Serialize;
-use stowplan_model::{Footprint, Survey, format_bytes};
+use stowplan_model::{Footprint, PageUse, Survey, format_bytes};
 
 /// Columns of the names, as kvtest has them.
 const NAME: usize = 20;
@@ -90,20 +90,7 @@ pub struct Pages {
     /// What PRAGMA integrity_check said.
     pub integrity: Vec<String>,
     /// How the pages are used; none of a damaged database.
-    pub used: Vec<PageSort>,
-}
-
-/// Pages of one sort.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct PageSort {
-    /// `interior`, `leaf` or `overflow`.
-    pub sort: &'static str,
-    /// How many there are.
-    pub pages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// How many of those are in use.
-    pub used_bytes: u64,
+    pub used: Vec<PageUse>,
 }
 
 /// As one JSON document; sizes are in bytes.
@@ -185,7 +172,7 @@ fn ours(stat: &Stat) -> Vec<(String, String)> {
 }
 
 /// How many pages of a sort there are, and how full they are.
-fn page_use(sort: &PageSort) -> String {
+fn page_use(sort: &PageUse) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a share for people")]
     let full = sort.used_bytes as f64 / sort.bytes.max(1) as f64;
     format!("{}, {} full", count(sort.pages), percent(full))
@@ -280,7 +267,7 @@ mod tests {
                 free: 2,
                 journal_mode: "delete".to_owned(),
                 integrity: vec!["ok".to_owned()],
-                used: vec![PageSort {
+                used: vec![PageUse {
                     sort: "leaf",
                     pages: 3,
                     bytes: 12_288,

@@ -138,13 +138,9 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     let (text, mut study, drawn) = made.study(&mut candidates, work)?;
     if let Some(file) = &options.save_study {
         save(file, &text)?;
-        if !options.measure.run.print.quiet {
-            note(&format!(
-                "the study is in {}; 'stowplan study {}' runs it again",
-                file.display(),
-                file.display()
-            ));
-        }
+        let file = file.display();
+        let text = format!("the study is in {file}; 'stowplan study {file}' runs it again");
+        options.measure.run.print.note(&text);
     }
     let drivers = drivers::of_study(&mut study, &options.measure.run.driver)?;
     let planned = PlanOptions {

@@ -2,6 +2,7 @@
 
 use crate::drivers::DriverArgument;
 use crate::form::Format;
+use crate::screen::note;
 use crate::values::{duration, named_directory, one_of, percent};
 use anstream::ColorChoice;
 use clap::{ArgAction, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -332,6 +333,13 @@ impl PrintOptions {
     /// Whether nobody wants to see how far it is.
     pub(crate) fn is_silent(&self) -> bool {
         self.quiet || self.format().is_some()
+    }
+
+    /// Says on stderr what is worth knowing, unless nothing but what was found is to be printed.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            note(text);
+        }
     }
 
     /// How much of a document is shown on a terminal.

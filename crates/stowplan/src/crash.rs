@@ -28,6 +28,7 @@ use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{CrashFinding, CrashModel, CrashRun, CrashSetting, Durability};
 use stowplan_report::crash::{document, json};
 use stowplan_report::document::Document;
+use stowplan_report::shell::quoted;
 
 /// What was found, for programs, below the output directory.
 const FOUND: &str = "crash.json";
@@ -411,7 +412,6 @@ fn how_to_judge(
     if setting.check.is_empty() {
         return format!(" {} commits had been acknowledged.", replayed.acked);
     }
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let check = quoted(&setting.check);
     let judged_as = |name: &str, acked: u64| {
         let state = quoted(&directory.join(name).display().to_string());
@@ -420,13 +420,10 @@ fn how_to_judge(
         )
     };
     let shrunk = replayed.acked_of_shrunk.filter(|_| finding.shrunk.cut > 0);
-    let commands = [
-        Some(("state", replayed.acked)),
-        shrunk.map(|acked| ("shrunk", acked)),
-    ];
-    let commands = commands
-        .into_iter()
-        .flatten()
-        .map(|(name, acked)| judged_as(name, acked));
-    format!(" The check may change it:{}", commands.collect::<String>())
+    let shrunk = shrunk.map(|acked| judged_as("shrunk", acked));
+    format!(
+        " The check may change it:{}{}",
+        judged_as("state", replayed.acked),
+        shrunk.unwrap_or_default()
+    )
 }

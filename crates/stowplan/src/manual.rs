@@ -7,9 +7,10 @@ use crate::output::{Written, write_whole};
 use crate::screen::print;
 use crate::studies;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Command, ValueHint};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ pub(crate) fn completions(options: &CompletionsOptions) -> Exit {
     let mut script = String::from_utf8_lossy(&script).into_owned();
     match options.shell {
         Shell::Fish => script.push_str(&names_for_fish()),
-        Shell::Bash => script = with_files_for_bash(&script, &command()),
+        Shell::Bash => script = with_files_for_bash(&script),
         _ => {}
     }
     print(&script);
@@ -117,48 +118,17 @@ fn names_for_fish() -> String {
     script
 }
 
-/// For bash, clap offers the options where a file is to be named. A function that offers nothing
-/// leaves it to bash, which offers files; options are offered behind a hyphen.
-fn with_files_for_bash(script: &str, root: &Command) -> String {
-    let takes_files = |verb: &&Command| {
-        let mut named = verb.get_positionals();
-        named.any(|argument| argument.get_value_hint() == ValueHint::AnyPath)
-    };
-    let section = |verb: &Command| {
-        format!(
-            "        stowplan__subcmd__{})",
-            name_of(verb).replace('-', "__subcmd__")
+/// For bash, clap offers options wherever something is typed; here only behind a hyphen. Where nothing else is
+/// to be offered, that leaves the word to bash, which offers files.
+fn with_files_for_bash(script: &str) -> String {
+    let hidden = "    opts=\"\"\n    hidden=''\n    [[ ${cur} == -* ]] || hidden='-*'\n";
+    script
+        .replacen("    opts=\"\"\n", hidden, 1)
+        .replacen("local i cur", "local hidden i cur", 1)
+        .replace(
+            r#"compgen -W "${opts}""#,
+            r#"compgen -X "${hidden}" -W "${opts}""#,
         )
-    };
-    let mut with_files = pages(root);
-    with_files.retain(takes_files);
-    let sections: Vec<String> = with_files.into_iter().map(section).collect();
-    let (mut inside, mut lists) = (false, false);
-    let mut text = String::with_capacity(script.len());
-    for line in script.lines() {
-        if line.starts_with("        stowplan__subcmd__") {
-            inside = sections.iter().any(|section| section == line);
-        }
-        lists |= line == "        stowplan__subcmd__list)";
-        text.push_str(match line {
-            line if line.starts_with("            if [[ ${cur} == -* || ${COMP_CWORD} -eq ")
-                && inside =>
-            {
-                "            if [[ ${cur} == -* ]] ; then"
-            }
-            // The name of a store is its second word.
-            "            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then" if lists => {
-                lists = false;
-                "            if [[ ${cur} == -* || ${COMP_CWORD} -le 3 ]] ; then"
-            }
-            r#"            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )"# if inside => {
-                "            COMPREPLY=()"
-            }
-            line => line,
-        });
-        text.push('\n');
-    }
-    text
 }
 
 /// The arguments, with what clap adds to each verb.
@@ -225,11 +195,8 @@ fn page(command: &Command) -> io::Result<String> {
     man.render_name_section(&mut page)?;
     man.render_synopsis_section(&mut page)?;
     let about = command.get_long_about().or_else(|| command.get_about());
-    section(
-        &mut page,
-        "DESCRIPTION",
-        &about.map(ToString::to_string).unwrap_or_default(),
-    );
+    let about = about.map(ToString::to_string).unwrap_or_default();
+    section(&mut page, "DESCRIPTION", &about)?;
     if command.get_arguments().next().is_some() {
         man.render_options_section(&mut page)?;
     }
@@ -238,14 +205,11 @@ fn page(command: &Command) -> io::Result<String> {
     }
     if let Some(examples) = command.get_after_long_help() {
         let text = examples.to_string();
-        section(
-            &mut page,
-            "EXAMPLES",
-            text.trim_start_matches("Examples:\n"),
-        );
+        let text = text.trim_start_matches("Examples:\n");
+        section(&mut page, "EXAMPLES", text)?;
     }
-    section(&mut page, "EXIT STATUS", EXIT_STATUS);
-    section(&mut page, "ENVIRONMENT", ENVIRONMENT);
+    section(&mut page, "EXIT STATUS", EXIT_STATUS)?;
+    section(&mut page, "ENVIRONMENT", ENVIRONMENT)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
@@ -258,37 +222,25 @@ const ENVIRONMENT: &str = "  NO_COLOR                  if it is set, there is no
   LC_ALL, LC_CTYPE, LANG    without UTF-8 everything printed is ASCII";
 
 /// A section of a page: paragraphs are filled, except those with an indented line.
-fn section(page: &mut Vec<u8>, title: &str, text: &str) {
-    let mut section = format!(".SH {title}\n");
+fn section(page: &mut Vec<u8>, title: &str, text: &str) -> io::Result<()> {
+    let mut section = Roff::new();
+    section.control("SH", [title]);
     for (index, paragraph) in text.split("\n\n").enumerate() {
         let laid_out = paragraph.lines().any(|line| line.starts_with(' '));
         if index > 0 {
-            section.push_str(".PP\n");
+            section.control("PP", []);
         }
         if laid_out {
-            section.push_str(".nf\n");
+            section.control("nf", []);
         }
         for line in paragraph.lines() {
-            section.push_str(&escaped(line));
-            section.push('\n');
+            section.text([roman(line)]);
         }
         if laid_out {
-            section.push_str(".fi\n");
+            section.control("fi", []);
         }
     }
-    page.extend_from_slice(section.as_bytes());
-}
-
-/// A line of text as roff takes it for text.
-fn escaped(line: &str) -> String {
-    let text = line
-        .replace('\\', "\\e")
-        .replace('-', "\\-")
-        .replace('\'', "\\(aq");
-    match text.starts_with('.') {
-        true => format!("\\&{text}"),
-        false => text,
-    }
+    section.to_writer(page)
 }
 
 #[cfg(test)]
@@ -328,11 +280,6 @@ mod tests {
                 assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
             }
         }
-    }
-
-    #[test]
-    fn lines_of_text_are_no_requests() {
-        assert_eq!(escaped(".x 'y' \\ --z"), "\\&.x \\(aqy\\(aq \\e \\-\\-z");
     }
 
     #[test]

@@ -275,8 +275,8 @@ fn first_free(parent: &Path, name: &str) -> Result<PathBuf, CliError> {
     }
 }
 
-/// A name as part of the name of a directory.
-fn plain(name: &str) -> String {
+/// A name as part of the name of a directory or a file.
+pub(crate) fn plain(name: &str) -> String {
     let plain = |c: char| match c {
         c if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') => c,
         _ => '_',

@@ -6,7 +6,7 @@ use crate::cli::PrintOptions;
 use crate::crash;
 use crate::error::{CliError, Exit};
 use crate::form::{DOCUMENT, DocumentOptions, Form, Format, as_text, replace};
-use crate::output::{Written, write_report};
+use crate::output::{Written, plain, write_report};
 use crate::screen;
 use crate::screen::{note, print, warn};
 use clap::{Args, ValueEnum};
@@ -272,18 +272,12 @@ impl Shown for Together<'_> {
     fn page(&self) -> Result<PathBuf, CliError> {
         let directory = Path::new("stowplan-results");
         std::fs::create_dir_all(directory).map_err(CliError::io("create directory", directory))?;
-        let plain = |c: char| match c {
-            c if c.is_ascii_alphanumeric() || c == '-' => c,
-            _ => '_',
-        };
         let scale = match self.fleet.scale() {
             STANDARD_SCALE => String::new(),
             scale => format!("-{scale}"),
         };
         let name = format!("{}{scale}", self.fleet.study());
-        // Names of files have an end.
-        let name: String = name.chars().take(120).map(plain).collect();
-        Ok(directory.join(format!("machines-{name}.html")))
+        Ok(directory.join(format!("machines-{}.html", plain(&name))))
     }
 
     fn has_summary(&self) -> bool {

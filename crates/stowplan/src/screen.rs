@@ -108,6 +108,9 @@ pub(crate) fn drawable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(ascii).collect())
 }
 
+/// How every sequence begins that steers a terminal.
+const SEQUENCE: &str = "\u{1b}[";
+
 /// What becomes of colour and weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Styles {
@@ -136,39 +139,22 @@ fn harmless(text: &str, styles: Styles) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(character) = rest.chars().next() {
-        let style = match styles {
-            Styles::Kept => style_length(rest),
-            Styles::Shown => 0,
-        };
-        let length = if style > 0 {
-            style
-        } else {
-            character.len_utf8()
-        };
-        let (piece, after) = rest.split_at(length);
-        rest = after;
-        if style > 0 || stays(character) {
-            shown.push_str(piece);
-        } else {
-            shown.extend(character.escape_default());
+    for (index, piece) in text.split(SEQUENCE).enumerate() {
+        // What sets colour or weight: numbers, and an m.
+        let end = piece.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        if index > 0 && styles == Styles::Kept && end.starts_with('m') {
+            shown.push_str(SEQUENCE);
+        } else if index > 0 {
+            shown.push_str("\\u{1b}[");
+        }
+        for character in piece.chars() {
+            match stays(character) {
+                true => shown.push(character),
+                false => shown.extend(character.escape_default()),
+            }
         }
     }
     Cow::Owned(shown)
-}
-
-/// The length of a sequence that sets colour or weight, if the text begins with one.
-fn style_length(text: &str) -> usize {
-    let Some(sequence) = text.strip_prefix("\u{1b}[") else {
-        return 0;
-    };
-    let numbers = |c: char| c.is_ascii_digit() || c == ';';
-    let end = sequence.trim_start_matches(numbers);
-    match end.starts_with('m') {
-        true => text.len() - end.len() + 1,
-        false => 0,
-    }
 }
 
 fn ascii(character: char) -> char {

@@ -6,7 +6,7 @@ use crate::output::Output;
 use crate::places::Drawn;
 use crate::progress::Progress;
 use crate::report::{load, show};
-use crate::screen::{note, note_with_command, print, warn};
+use crate::screen::{note_with_command, print, warn};
 use crate::{drivers, listing, places, screen, studies};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -110,14 +110,8 @@ pub(crate) fn measure_into<S: Extender>(
         max_rounds: options.run.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
         precision: options.precision,
     };
-    let run = how(
-        &output,
-        &work,
-        &options.run,
-        (options.seed, rule),
-        drivers,
-        interrupt,
-    );
+    let of_run = (options.seed, rule);
+    let run = how(&output, &work, &options.run, of_run, drivers, interrupt);
     let mut extender = extender(&run);
     let end = measure(&options.run, &work, &run, |progress| {
         places::fetch(plan, drawn, work.path(), progress)?;
@@ -139,9 +133,8 @@ pub(crate) fn resume(options: &ResumeOptions) -> Result<Exit, CliError> {
     let (output, resumption) = stopped(directory, options)?;
     if resumption.is_complete() {
         clear_up_after(&resumption, &output, options);
-        if !options.print.quiet {
-            note("this run is complete; there is nothing to go on with, and this is its result");
-        }
+        let text = "this run is complete; there is nothing to go on with, and this is its result";
+        options.print.note(text);
         show(&load(&output.result())?, &options.print)?;
         return Ok(Exit::Done);
     }
@@ -239,12 +232,9 @@ fn remove_leftovers(
         false => "; its data is made again",
     };
     let told = &mut |work: &Path| {
-        if !options.print.quiet {
-            let work = work.display();
-            note(&format!(
-                "removing {work}, where this run worked before{again}"
-            ));
-        }
+        let work = work.display();
+        let text = format!("removing {work}, where this run worked before{again}");
+        options.print.note(&text);
     };
     Ok(resumption.remove_leftovers(&output.directory().join(WORK), told)?)
 }
@@ -289,12 +279,10 @@ fn clear_unbegun(output: &Output, options: &RunOptions) -> Result<(), CliError> 
 fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &RunOptions) {
     let all = resumption.header.plan.comparisons.len();
     let decided = all - remaining.comparisons.len();
-    if !options.print.quiet {
-        note(&format!(
-            "going on with {}: {decided} of {all} comparisons are decided",
-            resumption.header.plan.study.name
-        ));
-    }
+    options.print.note(&format!(
+        "going on with {}: {decided} of {all} comparisons are decided",
+        resumption.header.plan.study.name
+    ));
 }
 
 /// Shows what a run found, and how to go on where something is left to measure.

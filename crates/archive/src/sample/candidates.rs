@@ -1,8 +1,8 @@
 //! The values of a place that samples are drawn from, as one walk found them.
 
-use super::{ATTEMPTS, Pick, Sample, nothing, open_file};
+use super::{ATTEMPTS, Pick, Sample, nothing};
 use crate::ArchiveError;
-use crate::directories::open_top;
+use crate::directories::{open_file, open_top};
 use crate::error::Doing;
 use crate::survey::table::Column;
 use crate::survey::{Sort, directory, sort, table};
@@ -213,7 +213,7 @@ pub(super) fn unopened(origin: &Origin, picks: &[Pick]) -> Result<Vec<Vec<u8>>, 
     let root = &origin.place;
     let top = open_top(root).doing(super::OPEN, root)?;
     let paths = picks.iter().map(|pick| &pick.path);
-    let closed = paths.filter(|path| open_file(&top, path).is_err());
+    let closed = paths.filter(|path| open_file(&top, path.as_slice()).is_err());
     Ok(closed.cloned().collect())
 }
 

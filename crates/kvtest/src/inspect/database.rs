@@ -8,6 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use stowplan_archive::foreign::{beside, is_write_ahead, look_at, open};
+use stowplan_model::PageUse;
 use stowplan_stores::{FIND_TABLE, Key, Result, StoreError, sqlite_failed as failed};
 
 /// Where the header counts the transactions that wrote the file itself (<https://sqlite.org/fileformat2.html>,
@@ -58,28 +59,6 @@ struct Tidy {
     file: PathBuf,
     /// Whether there was no log before.
     wanted: bool,
-}
-
-/// How the pages of all b-trees of a database are used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PageUse {
-    /// Pages that lead to others.
-    pub interior: Pages,
-    /// Pages with rows, or with their beginnings.
-    pub leaf: Pages,
-    /// Pages with the rest of values that fit into no leaf.
-    pub overflow: Pages,
-}
-
-/// Pages of one sort.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pages {
-    /// How many there are.
-    pub pages: u64,
-    /// Their size together, in bytes.
-    pub bytes: u64,
-    /// How much of that is in use, in bytes; at most `bytes`.
-    pub used_bytes: u64,
 }
 
 impl Database {
@@ -149,25 +128,26 @@ impl Database {
     ///
     /// # Errors
     /// As [`Self::number`]; also a damaged database.
-    pub fn page_use(&self) -> Result<PageUse> {
-        let mut page_use = PageUse::default();
-        let sql =
-            "SELECT pagetype, count(*), sum(pgsize), sum(pgsize-unused) FROM dbstat GROUP BY 1";
+    pub fn page_use(&self) -> Result<Vec<PageUse>> {
+        let mut page_use = Vec::new();
+        let sql = "SELECT pagetype, count(*), sum(pgsize), sum(pgsize-unused) FROM dbstat
+            GROUP BY 1 ORDER BY 1";
         self.each(sql, |row| {
             let number = |column| row.get(column).map(|n: i64| u64::try_from(n).unwrap_or(0));
+            let sort = match row.get::<_, String>(0)?.as_str() {
+                "internal" => "interior",
+                "leaf" => "leaf",
+                "overflow" => "overflow",
+                _ => return Ok(()),
+            };
             let bytes = number(2)?;
-            let pages = Pages {
+            page_use.push(PageUse {
+                sort,
                 pages: number(1)?,
                 bytes,
                 // Of a damaged page less than nothing may be unused.
                 used_bytes: number(3)?.min(bytes),
-            };
-            match row.get::<_, String>(0)?.as_str() {
-                "internal" => page_use.interior = pages,
-                "leaf" => page_use.leaf = pages,
-                "overflow" => page_use.overflow = pages,
-                _ => {}
-            }
+            });
             Ok(())
         })
         .map_err(self.told("look at the pages of"))?;
@@ -786,16 +766,17 @@ mod tests {
              INSERT INTO kv SELECT x, zeroblob(10000) FROM c; DELETE FROM kv WHERE k>1900",
         );
         let database = Database::open(&place.path()).unwrap();
-        let page_use = database.page_use().unwrap();
-        let sorts = [page_use.interior, page_use.leaf, page_use.overflow];
+        let sorts = database.page_use().unwrap();
+        let names: Vec<&str> = sorts.iter().map(|sort| sort.sort).collect();
+        assert_eq!(names, ["interior", "leaf", "overflow"]);
         let pages: u64 = sorts.iter().map(|sort| sort.pages).sum();
         let free = database.number("freelist_count").unwrap();
         assert!(free > 200, "{free}");
         assert_eq!(pages + free, database.number("page_count").unwrap());
-        for sort in sorts {
+        for sort in &sorts {
             assert!(
                 sort.pages > 0 && (1..=sort.bytes).contains(&sort.used_bytes),
-                "{page_use:?}"
+                "{sort:?}"
             );
         }
         let used: u64 = sorts.iter().map(|sort| sort.used_bytes).sum();

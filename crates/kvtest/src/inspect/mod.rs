@@ -6,7 +6,7 @@
 
 mod database;
 
-pub use database::{Database, PageUse, Pages};
+pub use database::Database;
 pub(crate) use database::{Snapshot, companions, writes_ahead};
 
 use std::io;

@@ -7,12 +7,13 @@ use crate::{by_size, calibration, compare, fixture, fleet, inserts, measured_run
 use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, repeated};
 use stowplan_model::{
-    Action, Check, CheckGroup, CheckState, Checkup, Footprint, IoCounters, Measurement, Record,
+    Action, Check, CheckGroup, CheckState, Checkup, Footprint, IoCounters, KeySurvey, Measurement,
+    PageUse, Record,
 };
 use stowplan_report::document::{Detail, Document};
-use stowplan_report::kvtest::{Around, Counted, Run, Survey};
+use stowplan_report::kvtest::{Around, Counted, Run};
 use stowplan_report::render::terminal::{TerminalOptions, render};
-use stowplan_report::stat::{self, PageSort, Pages, Stat, Values};
+use stowplan_report::stat::{self, Pages, Stat, Values};
 use stowplan_report::{doctor, kvtest, run};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -94,7 +95,7 @@ fn sizes() -> Stat {
         values.add(key, bytes);
         stat::count_in(&mut histogram, bytes);
     }
-    let leaf = PageSort {
+    let leaf = PageUse {
         sort: "leaf",
         pages: 3,
         bytes: 12_288,
@@ -141,7 +142,7 @@ fn run_of_database() -> Run {
         page_size: Some(4096),
         cell: summary.cell,
         effective: summary.effective.unwrap_or_default(),
-        survey: Survey {
+        survey: KeySurvey {
             values: 20_000,
             bytes: 200_000_000,
             largest_key: 20_010,

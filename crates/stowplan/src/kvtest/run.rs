@@ -20,7 +20,7 @@ use stowplan_model::{
     PayloadSource, PerTransaction, SpecError, StoreSpec, Value, Warning, Workload,
 };
 use stowplan_report::document::Detail;
-use stowplan_report::kvtest::{Around, Counted, Run, Survey, document, json};
+use stowplan_report::kvtest::{Around, Counted, Run, document, json};
 use stowplan_stores::registry;
 
 /// Rounds unless the command line says otherwise: the fewest that give an interval.
@@ -58,16 +58,14 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
     task.check(&keys)?;
     subject.warn_of(&machine, &task, &keys);
     let measured = measure(&task, &keys, watcher);
-    let at_rest = subject.bring_to_rest(&measured);
+    let at_rest = subject.bring_to_rest(&measured).map_err(CliError::work);
     let report = match measured {
-        Ok(outcome) => subject
-            .report(&keys, machine, outcome)
-            .map_err(HarnessError::from),
-        Err(error) => Err(subject.explain(error)),
+        Ok(outcome) => subject.report(&keys, machine, outcome),
+        Err(error) => Err(subject.explain(error).into()),
     };
     let report = match report {
         Ok(report) => report,
-        Err(error) => return broken_off(error, at_rest),
+        Err(error) => return broken_off(error.into(), at_rest),
     };
     show(&report, options, &form)?;
     at_rest?;
@@ -149,27 +147,24 @@ impl<'o> Subject<'o> {
     /// Leaves the database as it was found, however the run ended: a worker that was ended in the
     /// middle of a write leaves a journal to roll back, and a journal mode persists in the file if
     /// it is WAL, or was.
-    fn bring_to_rest(&self, measured: &Result<Repeated, HarnessError>) -> Result<(), CliError> {
+    fn bring_to_rest(&self, measured: &Result<Repeated, HarnessError>) -> Result<(), KvtestError> {
         let Self { options, .. } = self;
         let Some(before) = &self.database else {
             return Ok(());
         };
         let complete = measured.as_ref().is_ok_and(|outcome| !outcome.interrupted);
-        let in_order = || -> Result<(), KvtestError> {
-            // Changing the journal mode is a write as well.
-            if !complete && (options.update || options.jmode.is_some()) {
-                stowplan_kvtest::recover(&self.place)?;
-            }
-            if options.as_kvtest || options.jmode.is_none() {
-                return Ok(());
-            }
-            let mut database = Database::open(&self.place)?;
-            if database.journal_mode() != before.journal {
-                database.set_journal_mode(before.journal)?;
-            }
-            Ok(())
-        };
-        in_order().map_err(CliError::work)
+        // Changing the journal mode is a write as well.
+        if !complete && (options.update || options.jmode.is_some()) {
+            stowplan_kvtest::recover(&self.place)?;
+        }
+        if options.as_kvtest || options.jmode.is_none() {
+            return Ok(());
+        }
+        let mut database = Database::open(&self.place)?;
+        if database.journal_mode() != before.journal {
+            database.set_journal_mode(before.journal)?;
+        }
+        Ok(())
     }
 
     /// An error with the next step where only this end knows it.
@@ -201,7 +196,7 @@ impl<'o> Subject<'o> {
         let up_to = |max_id| Keys::survey(&self.place, self.container, max_id, &file);
         let mut keys = up_to(options.max_id)?;
         let like_kvtest = options.as_kvtest && self.database.is_none() && options.max_id.is_none();
-        if like_kvtest && keys.max_id > KVTEST_KEYS_OF_A_DIRECTORY {
+        if like_kvtest && keys.survey.max_id > KVTEST_KEYS_OF_A_DIRECTORY {
             if keys.smallest_key() > KVTEST_KEYS_OF_A_DIRECTORY {
                 return Err(CliError::Usage(format!(
                     "{} has no value with a key up to {KVTEST_KEYS_OF_A_DIRECTORY} (the smallest is \
@@ -212,10 +207,10 @@ impl<'o> Subject<'o> {
             }
             keys = up_to(Some(KVTEST_KEYS_OF_A_DIRECTORY))?;
         }
-        if options.start > keys.max_id {
+        if options.start > keys.survey.max_id {
             return Err(CliError::Usage(format!(
                 "--start {} lies beyond the largest key to visit, {}",
-                options.start, keys.max_id
+                options.start, keys.survey.max_id
             )));
         }
         Ok(keys)
@@ -276,7 +271,9 @@ impl<'o> Subject<'o> {
         match self.options.cache_state {
             Some(state) => state,
             None if self.options.as_kvtest => CacheState::AsFound,
-            None if keys.bytes > machine.memory_available_bytes / 10 * 9 => CacheState::AsFound,
+            None if keys.survey.bytes > machine.memory_available_bytes / 10 * 9 => {
+                CacheState::AsFound
+            }
             None => CacheState::Warm,
         }
     }
@@ -289,7 +286,7 @@ impl<'o> Subject<'o> {
         // A user's own data is as large as it is: no working set is too small.
         let demand = checks::Demand {
             what: "this run".to_owned(),
-            cached_bytes: if warm { keys.bytes } else { 0 },
+            cached_bytes: if warm { keys.survey.bytes } else { 0 },
             ..checks::Demand::default()
         };
         if !options.form.print.quiet {
@@ -375,17 +372,7 @@ impl<'o> Subject<'o> {
             sqlite_version: self.sqlite_version(),
             options: self.kvtest_lines(keys, &outcome),
             page_size: self.database.as_ref().map(|before| before.page_size),
-            survey: Survey {
-                values: keys.values,
-                bytes: keys.bytes,
-                largest_key: keys.largest_key,
-                max_id: keys.max_id,
-                visited: keys.visited(),
-                missing: keys.missing,
-                first_missing: keys.first_missing(),
-                empty: keys.empty,
-                first_empty: keys.first_empty,
-            },
+            survey: keys.survey,
             summary: summary.ok_or(HarnessError::Interrupted)?,
             around,
             integrity: match options.integrity_check && self.database.is_some() {
@@ -434,32 +421,32 @@ impl<'o> Subject<'o> {
             // What kvtest cannot be asked for draws keys as well.
             _ => "random",
         };
-        let given = |flags: &[(bool, &'static str)]| -> String {
-            let given = flags.iter().filter(|(given, _)| *given);
-            given.map(|(_, flag)| format!(" {flag}")).collect()
-        };
-        let start = match options.start {
-            1 => String::new(),
-            start => format!(" --start {start}"),
-        };
+        let mut line = format!(
+            "--count {} --max-id {} --{order}",
+            options.count, keys.survey.max_id
+        );
+        if options.start > 1 {
+            line.push_str(&format!(" --start {}", options.start));
+        }
         let flags = given(&[
-            (options.update, "--update"),
-            (options.multitrans, "--multitrans"),
-            (options.fsync, "--fsync"),
-            (options.as_kvtest, "--as-kvtest"),
+            (options.update, " --update"),
+            (options.multitrans, " --multitrans"),
+            (options.fsync, " --fsync"),
+            (options.as_kvtest, " --as-kvtest"),
         ]);
-        let (count, most) = (options.count, keys.max_id);
-        let mut lines = vec![format!(
-            "--count {count} --max-id {most} --{order}{start}{flags}"
-        )];
+        line.extend(flags);
+        let mut lines = vec![line];
         if let Some(before) = &self.database {
             let cache = outcome.cell.settings.number("cache") / before.page_size.max(1);
             let journal = self.journal().unwrap_or_default();
             lines.push(format!("--cache-size {cache} --jmode {journal}"));
-            let blob = given(&[(options.blob_api, "--blob-api")]);
+            let blob = either(options.blob_api, " --blob-api", "");
             lines.push(format!("--mmap {}{blob}", options.mmap));
-            lines.extend(options.nosync.then(|| "--nosync".to_owned()));
-            lines.extend(options.nocheckpoint.then(|| "--nocheckpoint".to_owned()));
+            let flags = [
+                (options.nosync, "--nosync"),
+                (options.nocheckpoint, "--nocheckpoint"),
+            ];
+            lines.extend(given(&flags).into_iter().map(str::to_owned));
         }
         lines
     }
@@ -475,16 +462,16 @@ impl<'o> Subject<'o> {
                 "Ignored, because it means nothing for {what}: {ignored}."
             ));
         }
-        if let Some(first) = keys.first_missing() {
+        if let Some(first) = keys.survey.first_missing {
             notes.push(format!(
                 "{} of the keys from 1 to {} have no value (the first is {first}); only the others were visited.",
-                keys.missing, keys.max_id
+                keys.survey.missing, keys.survey.max_id
             ));
         }
-        if let Some(first) = keys.first_empty {
+        if let Some(first) = keys.survey.first_empty {
             notes.push(format!(
                 "{} values are empty (the first is that of key {first}) and were not visited.",
-                keys.empty
+                keys.survey.empty
             ));
         }
         if outcome.cell.workload.cache == CacheState::AsFound && !options.as_kvtest {
@@ -530,23 +517,25 @@ impl<'o> Subject<'o> {
     /// Options that were given and mean nothing here, as in kvtest.
     fn ignored(&self) -> Vec<&'static str> {
         let Self { options, .. } = self;
-        let of_databases = [
-            (options.blob_api, "--blob-api"),
-            (options.mmap > 0, "--mmap"),
-            (options.nosync, "--nosync"),
-            (options.jmode.is_some(), "--jmode"),
-            (options.nocheckpoint, "--nocheckpoint"),
-            (options.multitrans, "--multitrans"),
-            (options.integrity_check, "--integrity-check"),
-        ];
-        let of_files = [(options.fsync, "--fsync")];
-        let of_others = match self.database {
-            Some(_) => of_files.as_slice(),
-            None => of_databases.as_slice(),
-        };
-        let given = of_others.iter().filter(|(given, _)| *given);
-        given.map(|(_, name)| *name).collect()
+        match self.database {
+            Some(_) => given(&[(options.fsync, "--fsync")]),
+            None => given(&[
+                (options.blob_api, "--blob-api"),
+                (options.mmap > 0, "--mmap"),
+                (options.nosync, "--nosync"),
+                (options.jmode.is_some(), "--jmode"),
+                (options.nocheckpoint, "--nocheckpoint"),
+                (options.multitrans, "--multitrans"),
+                (options.integrity_check, "--integrity-check"),
+            ]),
+        }
     }
+}
+
+/// The names of those flags that were given.
+fn given(flags: &[(bool, &'static str)]) -> Vec<&'static str> {
+    let given = flags.iter().filter(|(is_given, _)| *is_given);
+    given.map(|(_, name)| *name).collect()
 }
 
 fn either<T>(is_so: bool, yes: T, no: T) -> T {

@@ -8,9 +8,9 @@ use crate::screen;
 use stowplan_archive::ArchiveError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
-use stowplan_kvtest::inspect::{self, Container, Database, PageUse};
+use stowplan_kvtest::inspect::{self, Container, Database};
 use stowplan_report::document::Detail;
-use stowplan_report::stat::{self, PageSort, Pages, Stat, Values};
+use stowplan_report::stat::{self, Pages, Stat, Values};
 
 /// The most faults that are shown, as by kvtest.
 const FAULTS_SHOWN: u32 = 10;
@@ -127,24 +127,8 @@ fn pages(options: &StatOptions) -> stowplan_stores::Result<Pages> {
         journal_mode: database.journal_mode().to_owned(),
         integrity,
         used: match sound {
-            true => sorts(database.page_use()?),
+            true => database.page_use()?,
             false => Vec::new(),
         },
     })
-}
-
-fn sorts(of: PageUse) -> Vec<PageSort> {
-    let sorts = [
-        ("interior", of.interior),
-        ("leaf", of.leaf),
-        ("overflow", of.overflow),
-    ];
-    let used = sorts.into_iter().filter(|(_, pages)| pages.pages > 0);
-    used.map(|(sort, pages)| PageSort {
-        sort,
-        pages: pages.pages,
-        bytes: pages.bytes,
-        used_bytes: pages.used_bytes,
-    })
-    .collect()
 }
