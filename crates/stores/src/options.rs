@@ -211,44 +211,7 @@ macro_rules! refuse {
 pub(crate) use refuse;
 
 /// Makes the struct of a store's settings. Each field has a description; `if` names a method that
-/// refuses settings that exclude each other.
-///
-/// ```
-/// use stowplan_stores::options::{Described, Settings, StoreOptions, bytes, flag};
-/// use stowplan_stores::{Result, StoreError, choice, options};
-///
-/// choice! {
-///     /// What a commit syncs.
-///     enum Sync {
-///         Nothing = "off",
-///         Data = "data",
-///     }
-/// }
-///
-/// options! {
-///     /// The settings, typed.
-///     struct Options if Self::go_together {
-///         sync: Sync = Sync::setting(Sync::Nothing, "what a commit syncs"),
-///         page_size: u32 = bytes(512, 65_536, "4096", "size of a page").power_of_two().shapes_layout(),
-///         wal: bool = flag(true, "whether there is a log"),
-///     }
-/// }
-///
-/// impl Options {
-///     fn go_together(&self) -> Result<()> {
-///         match (self.sync, self.wal) {
-///             (Sync::Data, false) => Err(StoreError::unsupported("this", "sync", "use wal=on")),
-///             (Sync::Data, true) | (Sync::Nothing, _) => Ok(()),
-///         }
-///     }
-/// }
-///
-/// assert_eq!(Options::SETTINGS[0].accepts(), "one of off, data");
-/// let given = [("sync".to_owned(), "data".to_owned())].into();
-/// let settings = Settings::resolve(Options::SETTINGS, &given).unwrap();
-/// let options = Options::from_settings(&settings).unwrap();
-/// assert_eq!((options.sync, options.page_size), (Sync::Data, 4096));
-/// ```
+/// refuses settings that exclude each other. A whole one is `an_example` in the tests below.
 #[macro_export]
 macro_rules! options {
     (
@@ -359,6 +322,55 @@ mod tests {
             sync: Sync = Sync::setting(Sync::Data, "").only(&["off", "data"], "off"),
             page_size: u32 = bytes(512, 65_536, "1024", "").power_of_two(),
         }
+    }
+
+    /// What a store with settings writes.
+    mod an_example {
+        use crate::options::{bytes, flag};
+        use crate::{Result, StoreError};
+
+        choice! {
+            /// What a commit syncs.
+            pub(super) enum Sync {
+                Nothing = "off",
+                Data = "data",
+            }
+        }
+
+        options! {
+            /// The settings, typed.
+            pub(super) struct Options if Self::go_together {
+                pub(super) sync: Sync = Sync::setting(Sync::Nothing, "what a commit syncs"),
+                pub(super) page_size: u32 =
+                    bytes(512, 65_536, "4096", "size of a page").power_of_two().shapes_layout(),
+                wal: bool = flag(true, "whether there is a log"),
+            }
+        }
+
+        impl Options {
+            fn go_together(&self) -> Result<()> {
+                match (self.sync, self.wal) {
+                    (Sync::Data, false) => Err(StoreError::unsupported("sync", "use wal=on")),
+                    (Sync::Data, true) | (Sync::Nothing, _) => Ok(()),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_struct_of_settings_describes_reads_and_refuses_them() {
+        use an_example::{Options, Sync};
+        let read = |given: &[(&str, &str)]| {
+            let given = given
+                .iter()
+                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+            Options::from_settings(&Settings::resolve(Options::SETTINGS, &given.collect()).unwrap())
+        };
+        assert_eq!(Options::SETTINGS[0].accepts(), "one of off, data");
+        let options = read(&[("sync", "data")]).unwrap();
+        assert_eq!((options.sync, options.page_size), (Sync::Data, 4096));
+        let error = read(&[("sync", "data"), ("wal", "off")]).unwrap_err();
+        assert!(error.to_string().contains("use wal=on"), "{error}");
     }
 
     #[test]
