@@ -77,8 +77,6 @@ enum Target {
 /// What was exported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Values of the database.
-    pub values: u64,
     /// Files that were written.
     pub written: u64,
     /// How many of them got their names: fewer only if a directory was added to, and the work was
@@ -123,12 +121,6 @@ impl Export {
             target,
             temporary,
         })
-    }
-
-    /// The number of values to write.
-    #[must_use]
-    pub fn values(&self) -> u64 {
-        self.values
     }
 
     /// Writes every value, brings all to the disk, and gives it the name. `watch` hears how
@@ -195,10 +187,7 @@ impl Export {
     }
 
     fn write_values(&self, watch: &dyn Watch) -> Result<Exported, KvtestError> {
-        let mut exported = Exported {
-            values: self.values,
-            ..Exported::default()
-        };
+        let mut exported = Exported::default();
         let mut done = 0;
         self.snapshot.database().scan(|key, value| {
             if watch.interrupted() {

@@ -3,7 +3,7 @@
 use crate::error::{CliError, Exit};
 use crate::form::{DocumentOptions, Format, WITH_TABLE};
 use crate::report::{Loaded, load};
-use crate::screen::warn;
+use crate::screen::{few, warn};
 use crate::{places, studies};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,6 @@ use stowplan_analysis::{Analysis, Held, hold, ledger};
 use stowplan_model::{Record, Study};
 use stowplan_report::claims::Claims;
 
-/// The most names of claims that a warning tells.
-const MOST_NAMED: usize = 5;
 /// The file that a run leaves in its directory.
 const RESULT: &str = "result.jsonl";
 
@@ -94,21 +92,9 @@ fn warn_of(path: &Path, study: &str, held: &Held) {
             &held.unlike,
         ),
     ] {
-        let mut named = ids
-            .iter()
-            .take(MOST_NAMED)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", ");
-        match ids.len().saturating_sub(MOST_NAMED) {
-            0 => {}
-            more => named = format!("{named} and {more} more"),
-        }
         if !ids.is_empty() {
-            warn(&format!(
-                "{}: {about} ({named}): study '{study}'",
-                path.display()
-            ));
+            let (path, named) = (path.display(), few(ids));
+            warn(&format!("{path}: {about} ({named}): study '{study}'"));
         }
     }
 }

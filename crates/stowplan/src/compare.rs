@@ -3,6 +3,7 @@
 use crate::error::{CliError, Exit};
 use crate::form::{DocumentOptions, Format, WITH_TABLE};
 use crate::report::{Loaded, load};
+use crate::screen::few;
 use crate::values::percent_within;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -13,9 +14,6 @@ use stowplan_analysis::compare::{
 use stowplan_model::CellId;
 use stowplan_report::compare::{Compared, MARK, Side, Source, csv, document, json, other_machine};
 use stowplan_report::render;
-
-/// The most cells that a message names before the rest is counted.
-const FEW_NAMES: usize = 5;
 
 /// Options of `compare`.
 #[derive(Debug, Args)]
@@ -269,15 +267,10 @@ fn unchecked(base: &str, new: &str, changes: &Changes, quiet: bool) -> Option<St
 /// Which cells that decide stayed open, the first few by name; nothing where none did.
 fn left_open(new: &str, changes: &Changes) -> Option<String> {
     let open: Vec<&str> = changes.unresolved().map(|cell| &*cell.0).collect();
-    let (first, more) = open.split_at(open.len().min(FEW_NAMES));
-    let more = match more.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     (!open.is_empty()).then(|| {
         format!(
-            "of {new} it is open whether {}{more} regressed, and --require-resolved was given: {}",
-            first.join(", "),
+            "of {new} it is open whether {} regressed, and --require-resolved was given: {}",
+            few(&open),
             measure_more(changes)
         )
     })

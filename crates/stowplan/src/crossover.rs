@@ -232,12 +232,8 @@ fn what_follows(plan: &Plan, number: usize) -> String {
 }
 
 fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
-    let spec = |text: &str| {
-        text.parse::<StoreSpec>()
-            .map_err(|error| CliError::Usage(error.to_string()))
-    };
     let pages: BTreeSet<u64> = options.page_size.iter().copied().collect();
-    let (a, b) = (spec(&options.a)?, spec(&options.b)?);
+    let (a, b): (StoreSpec, StoreSpec) = (options.a.parse()?, options.b.parse()?);
     let given = drivers::given(&options.measure.run.driver);
     let drivers = drivers::of_stores(&[&a, &b], &given)?;
     Ok(Question {

@@ -252,10 +252,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
     let driver = if name == "built-in" { "" } else { name };
     let kinds = drivers.kinds(driver)?;
     let specs: Vec<StoreSpec> = match store {
-        Some(text) => {
-            let spec: Result<StoreSpec, _> = text.parse();
-            vec![spec.map_err(|error| CliError::Usage(error.to_string()))?]
-        }
+        Some(text) => vec![text.parse()?],
         None => {
             let spec = |name: &String| StoreSpec {
                 kind: name.clone(),

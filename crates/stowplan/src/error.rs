@@ -8,7 +8,7 @@ use stowplan_archive::ArchiveError;
 use stowplan_archive::in_words;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
-use stowplan_model::StudyError;
+use stowplan_model::{SpecError, StudyError};
 use stowplan_stores::StoreError;
 use stowplan_stores::registry::ResolveError;
 use thiserror::Error;
@@ -128,6 +128,12 @@ impl From<StoreError> for CliError {
 impl From<KvtestError> for CliError {
     fn from(error: KvtestError) -> Self {
         HarnessError::from(error).into()
+    }
+}
+
+impl From<SpecError> for CliError {
+    fn from(error: SpecError) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 

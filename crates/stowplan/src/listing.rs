@@ -7,7 +7,7 @@ use crate::manual::SCALES;
 use crate::screen::{drawable, entry, print, wrap};
 use crate::studies;
 use stowplan_harness::drivers::{Drivers, Found, Resolved};
-use stowplan_model::{Capabilities, Setting, SettingKind, Settings, SpecError, StoreSpec, Value};
+use stowplan_model::{Capabilities, Setting, SettingKind, Settings, StoreSpec, Value};
 use stowplan_stores::registry;
 
 /// Lists what there is.
@@ -50,10 +50,7 @@ fn stores(spec: Option<&str>, typed: &[DriverArgument]) -> Result<Exit, CliError
         print(&drawable(&all_stores(&drivers, &found)?));
         return Ok(Exit::Done);
     };
-    let spec: StoreSpec = spec
-        .parse()
-        .map_err(|error: SpecError| CliError::Usage(error.to_string()))?;
-    print(&drawable(&describe(&drivers, &spec)?));
+    print(&drawable(&describe(&drivers, &spec.parse()?)?));
     Ok(Exit::Done)
 }
 

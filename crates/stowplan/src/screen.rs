@@ -258,6 +258,17 @@ pub(crate) fn say_with_time(quiet: bool, what: &str, took: Duration) {
     }
 }
 
+/// `a, b, c, d, e and 3 more`: the first five names.
+pub(crate) fn few(names: &[impl AsRef<str>]) -> String {
+    const FEW: usize = 5;
+    let first: Vec<&str> = names.iter().take(FEW).map(AsRef::as_ref).collect();
+    let first = first.join(", ");
+    match names.len().saturating_sub(FEW) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
 /// `1 file`, `1,000 files`.
 pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     let noun = if number == 1 { one } else { many };

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use stowplan_archive::foreign::{beside, is_write_ahead, look_at, open};
+use stowplan_archive::parent_of;
 use stowplan_model::PageUse;
 use stowplan_stores::{FIND_TABLE, Key, Result, StoreError, sqlite_failed as failed};
 
@@ -71,7 +72,7 @@ impl Database {
         let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
         let write_ahead = writes_ahead(&file).unwrap_or(false);
         let connection =
-            open_to_look(&file, write_ahead).map_err(|e| cannot_open(path, &file, &e))?;
+            looked_at(look_at(&file, write_ahead)).map_err(|e| cannot_open(path, &file, &e))?;
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -231,7 +232,7 @@ impl Database {
     /// # Errors
     /// No room: it needs up to twice the size of the database beside it. Or SQLite refuses.
     pub fn vacuum(&mut self) -> Result<()> {
-        let directory = directory_of(&self.file).to_owned();
+        let directory = parent_of(&self.file).to_owned();
         self.write("vacuum", |connection| {
             // On the same disk, not in the system's temporary directory, which may be small.
             connection.pragma_update(None, "temp_store_directory", directory.to_string_lossy())?;
@@ -274,7 +275,7 @@ impl Database {
             })
             .map_err(told);
         self.write_ahead = writes_ahead(&self.file).unwrap_or(false);
-        self.connection = open_to_look(&self.file, self.write_ahead)
+        self.connection = looked_at(look_at(&self.file, self.write_ahead))
             .map_err(|e| cannot_open(&self.path, &self.file, &e))?;
         done
     }
@@ -301,13 +302,13 @@ impl Snapshot {
     pub(crate) fn take(path: &Path) -> Result<Self> {
         let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
         // Where no log can be made there is none to share, and nothing else can be read.
-        let writable = accessat(CWD, directory_of(&file), Access::WRITE_OK, AtFlags::EACCESS);
+        let writable = accessat(CWD, parent_of(&file), Access::WRITE_OK, AtFlags::EACCESS);
         Self::take_from(path, file, writable.is_ok())
     }
 
     fn take_from(path: &Path, file: PathBuf, writable: bool) -> Result<Self> {
-        let open = File::open(&file).map_err(StoreError::io("open", path))?;
-        let write_ahead = is_write_ahead(&open).unwrap_or(false);
+        let held = File::open(&file).map_err(StoreError::io("open", path))?;
+        let write_ahead = is_write_ahead(&held).unwrap_or(false);
         let rests = write_ahead && !beside(&file, "-wal").exists();
         let unchanging = rests && !writable;
         let tidy = Tidy {
@@ -315,23 +316,23 @@ impl Snapshot {
             wanted: rests && !unchanging,
         };
         // Without locks, from before the first look on; with them, from when they are held.
-        let before = mark(&open, path, &file)?;
+        let before = mark(&held, path, &file)?;
         let database = Database {
             path: path.to_owned(),
             write_ahead,
-            connection: open_to_read(&file, unchanging)
+            connection: looked_at(open(&file, unchanging, OpenFlags::SQLITE_OPEN_READ_ONLY))
                 .map_err(|e| cannot_open(path, &file, &e))?,
             file,
         };
         database.hold()?;
         let was = match write_ahead {
             true => unchanging.then_some(before),
-            false => Some(mark(&open, path, &database.file)?),
+            false => Some(mark(&held, path, &database.file)?),
         };
         Ok(Self {
             database,
             _tidy: tidy,
-            open,
+            open: held,
             was,
         })
     }
@@ -379,8 +380,7 @@ impl Drop for Tidy {
     fn drop(&mut self) {
         let log = beside(&self.file, "-wal");
         if self.wanted && std::fs::metadata(log).is_ok_and(|log| log.len() == 0) {
-            let _ = open(&self.file, false, OpenFlags::SQLITE_OPEN_READ_WRITE)
-                .and_then(|connection| read_schema(&connection));
+            let _ = looked_at(open(&self.file, false, OpenFlags::SQLITE_OPEN_READ_WRITE));
         }
     }
 }
@@ -391,14 +391,9 @@ impl Drop for Tidy {
 /// It has not, or cannot be read.
 pub(super) fn check_table(path: &Path) -> Result<()> {
     let database = Database::open(path)?;
-    let mut found = false;
-    database
-        .each(FIND_TABLE, |_| {
-            found = true;
-            Ok(())
-        })
-        .map_err(|e| cannot_open(path, &database.file, &e))?;
-    if found {
+    let found = database.connection.prepare(FIND_TABLE);
+    let found = found.and_then(|mut statement| statement.exists([]));
+    if found.map_err(|e| cannot_open(path, &database.file, &e))? {
         return Ok(());
     }
     Err(refused(
@@ -420,26 +415,11 @@ pub(crate) fn companions(file: &Path) -> [PathBuf; 3] {
     ["-wal", "-journal", "-shm"].map(|suffix| beside(file, suffix))
 }
 
-/// The directory of a file whose path is absolute.
-fn directory_of(file: &Path) -> &Path {
-    file.parent().unwrap_or(Path::new("/"))
-}
-
-fn open_to_look(file: &Path, write_ahead: bool) -> rusqlite::Result<Connection> {
-    let connection = look_at(file, write_ahead)?;
-    read_schema(&connection)?;
+/// A database that was opened, once something was read of it: an unfinished write would only show later.
+fn looked_at(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> {
+    let connection = opened?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
-}
-
-fn open_to_read(file: &Path, unchanging: bool) -> rusqlite::Result<Connection> {
-    let connection = open(file, unchanging, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    read_schema(&connection)?;
-    Ok(connection)
-}
-
-/// Nothing is read by opening alone: an unfinished write would only show later.
-fn read_schema(connection: &Connection) -> rusqlite::Result<()> {
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
 /// Whether the database at a path is written by way of a write-ahead log: see [`is_write_ahead`].

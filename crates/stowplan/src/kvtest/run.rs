@@ -17,7 +17,7 @@ use stowplan_kvtest::inspect::{self, Container, Database};
 use stowplan_kvtest::{Keys, KvtestError, RUN, Task, Temporary, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
-    PayloadSource, PerTransaction, SpecError, StoreSpec, Value, Warning, Workload,
+    PayloadSource, PerTransaction, StoreSpec, Value, Warning, Workload,
 };
 use stowplan_report::document::Detail;
 use stowplan_report::kvtest::{Around, Counted, Run, document, json};
@@ -335,9 +335,7 @@ impl<'o> Subject<'o> {
                 ),
             ),
         };
-        let mut spec: StoreSpec = text
-            .parse()
-            .map_err(|error: SpecError| CliError::Usage(error.to_string()))?;
+        let mut spec: StoreSpec = text.parse()?;
         let known = registry::find(&spec.kind)?.settings();
         spec.settings.retain(|name, value| {
             let mut known = known.iter();
