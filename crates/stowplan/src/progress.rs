@@ -16,7 +16,7 @@ use stowplan_archive::Watch;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::duration;
 use stowplan_harness::runner::{Event, Observer};
-use stowplan_model::{CellId, Comparison, Role};
+use stowplan_model::{Cell, CellId, Comparison, Role};
 use stowplan_report::wording::shortened;
 
 /// From one turn of a line to the next.
@@ -59,23 +59,21 @@ impl Answer {
             return;
         };
         let cell = |id: &CellId| comparison.cells.iter().find(|cell| cell.id == *id);
-        for interim in known
-            .iter()
-            .filter(|known| known.contrast.reference == baseline.id)
-        {
-            let rival = cell(&interim.contrast.cell).filter(|rival| {
-                let (promised, asked) = (&rival.capabilities, &baseline.capabilities);
-                let enough =
-                    !rival.workload.writes() || promised.durability.covers(&asked.durability);
-                rival.role == Role::Candidate && enough
-            });
-            if let (Some(rival), Some(ratio)) = (rival, interim.estimate) {
-                self.ratios.insert(rival.label.clone(), ratio);
-            }
-        }
+        let enough = |rival: &Cell| {
+            let (promised, asked) = (&rival.capabilities, &baseline.capabilities);
+            !rival.workload.writes() || promised.durability.covers(&asked.durability)
+        };
+        let rivals = known.iter().filter_map(|known| {
+            let rival =
+                cell(&known.contrast.cell).filter(|_| known.contrast.reference == baseline.id)?;
+            let is_one = rival.role == Role::Candidate && enough(rival);
+            Some((rival.label.clone(), known.estimate.filter(|_| is_one)?))
+        });
+        // What failed meanwhile is known no longer.
+        self.ratios = rivals.collect();
     }
 
-    /// `Read, warm  SQLite, mapped takes 0.32x ±12%`: the shortest time in terms of the baseline's.
+    /// `Read, warm  SQLite, mapped takes 0.32x ±12%`: the shortest time beside the baseline's, in terms of it.
     fn text(&self) -> String {
         let Self { title, ratios, .. } = self;
         let title = format!("{:TITLE$}", shortened(title, TITLE));
@@ -129,14 +127,18 @@ impl Progress {
             return;
         }
         let text = screen::message(style, word, message, None);
-        self.screen.suspend(|| screen::say(&text));
+        // Not by suspending it, which panics on a terminal that is gone.
+        let _ = self.screen.clear();
+        screen::say(&text);
+        self.line.tick();
     }
 
-    /// Where nothing moves: what the comparison that ends has told.
+    /// Where nothing moves: what the comparison that ends has told, if anything.
     fn announce(&self) {
         let measured = self.answers.last().filter(|_| self.announces);
-        if let Some((_, answer)) = measured {
-            screen::say(&format!("{} {}", self.heading, answer.text()));
+        if let Some((id, answer)) = measured.filter(|(_, answer)| !answer.ratios.is_empty()) {
+            let text = format!("{} {id}: {}", self.heading, answer.text());
+            screen::say(&screen::drawable(&text));
         }
     }
 

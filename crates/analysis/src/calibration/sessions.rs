@@ -1,7 +1,7 @@
 //! The whole procedure, many times, on cells of which it is known how they differ.
 //!
 //! Each comparison of a series is a session of its own: its own control, noise floor, gate
-//! and looks. Claims of one session share its so what is counted is sessions. One that is
+//! and looks. Claims of one session share its baseline, so what is counted is sessions. One that is
 //! unreliable or was lost can neither err nor be right: where there are too many of them nothing is
 //! known.
 
@@ -18,7 +18,7 @@ use serde::Serialize;
 pub struct Series {
     /// What was compared.
     pub label: String,
-    /// The cost of the cell over that of the as both are known.
+    /// The cost of the cell over that of the baseline, as both are known.
     pub truth: f64,
     /// What each session found that came to a verdict, in their order.
     pub sessions: Vec<Session>,
