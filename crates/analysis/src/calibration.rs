@@ -462,13 +462,12 @@ fn evicted(label: &str, blocks: &[&Measurement]) -> [Figure; 4] {
         .iter()
         .map(|m| Some(m.io?.storage_read_bytes))
         .sum::<Option<u64>>();
-    let after = sum(|r| r.after_block_pages);
-    // What was fetched and not looked for has come in all the same.
+    let (after, checked) = (sum(|r| r.after_block_pages), sum(|r| Some(r.checked_pages)));
+    // What was fetched and not looked for has come in all the same; with it comes what was read ahead.
     let brought = after.max(fetched.map(|bytes| bytes.div_ceil(PAGE_BYTES)));
-    let brought = residencies.as_ref().map(|_| brought.unwrap_or(0));
+    let brought = checked.map(|checked| brought.unwrap_or(0).min(checked));
     let pages = |what: &str, count| {
-        Figure::counted(format!("{label}, {what}"), FigureUnit::Pages, count)
-            .of(sum(|r| Some(r.checked_pages)))
+        Figure::counted(format!("{label}, {what}"), FigureUnit::Pages, count).of(checked)
     };
     let fetched = fetched.filter(|_| !blocks.is_empty());
     [

@@ -1,5 +1,5 @@
 //! Live progress on stderr, never on stdout: on a terminal the answers so far, a line a comparison, of which a
-//! narrow one shows the beginning; elsewhere a line for each comparison that was measured.
+//! narrow one shows the beginning; elsewhere a line for each comparison that has one.
 
 use crate::cli::PrintOptions;
 use crate::error::CliError;
@@ -153,7 +153,7 @@ impl Progress {
             }
             None => Answer {
                 line: ProgressBar::no_length(),
-                title: screen::name(&comparison.title).to_string(),
+                title: screen::name(&comparison.title),
                 ratios: BTreeMap::new(),
             },
         };
@@ -165,7 +165,7 @@ impl Progress {
             .push((comparison.id.clone(), Answer { line, ..answer }));
         self.show();
         // The oldest leave a screen that is full.
-        let rows = terminal_size::terminal_size().map_or(24, |(_, rows)| rows.0);
+        let rows = terminal_size::terminal_size_of(stderr()).map_or(24, |(_, rows)| rows.0);
         let fit = usize::from(rows.saturating_sub(FREE)).max(1);
         for (_, answer) in self.answers.iter().rev().skip(fit) {
             self.screen.remove(&answer.line);
