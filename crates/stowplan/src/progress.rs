@@ -24,12 +24,14 @@ const TICK: Duration = Duration::from_millis(120);
 
 /// So many characters of a title stand before the answer.
 const TITLE: usize = 36;
-/// Lines of a terminal that the answers leave free: the line that turns, and what was typed.
-const FREE: u16 = 3;
+/// Lines of a terminal that the answers leave free: the empty one, that which turns, and what was typed.
+const FREE: u16 = 4;
 
 /// Shows the answers so far, a line a comparison, what is being measured, and when it ends.
 pub(crate) struct Progress {
     screen: MultiProgress,
+    /// An empty line above the others: where a terminal echoes Ctrl-C, one line stays behind at the top.
+    gap: ProgressBar,
     line: ProgressBar,
     /// By the comparison, in the order of their beginnings.
     answers: Vec<(String, Answer)>,
@@ -96,6 +98,11 @@ impl Progress {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr(),
         });
+        let gap = screen.add(ProgressBar::no_length());
+        if let Ok(style) = ProgressStyle::with_template(" ") {
+            gap.set_style(style);
+        }
+        gap.tick();
         let line = screen.add(ProgressBar::new_spinner());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             line.set_style(style);
@@ -103,6 +110,7 @@ impl Progress {
         turn(&line);
         Self {
             screen,
+            gap,
             line,
             answers: Vec::new(),
             heading: String::new(),
@@ -120,6 +128,7 @@ impl Progress {
             answer.line.finish_and_clear();
         }
         self.line.finish_and_clear();
+        self.gap.finish_and_clear();
     }
 
     fn say(&self, style: anstyle::Style, word: &str, message: &str) {
