@@ -3,7 +3,7 @@
 use crate::recording::{Started, code, in_a_line, last_part};
 use crate::run::Options;
 use crate::tree::Tree;
-use crate::{own_program, run_error};
+use crate::{own_program, part, run_error};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -142,7 +142,6 @@ impl<'v> Judge<'v> {
         let mut process = Command::new(own_program()?);
         process
             .args(arguments)
-            .arg("--parent")
             .arg(std::process::id().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -176,10 +175,8 @@ impl<'v> Judge<'v> {
     fn check(&self, command: &OsString, acked: u64) -> Result<Verdict, HarnessError> {
         let said = File::create(&self.said).map_err(HarnessError::io("create", &self.said))?;
         let stderr = said.try_clone();
-        let mut process = Command::new(own_program()?);
+        let mut process = part("crash-cage")?;
         process
-            .args(["crashfs", "cage", "--parent"])
-            .arg(std::process::id().to_string())
             .args(["--", "sh", "-c"])
             .arg(command)
             .env("STOWPLAN_DIR", &self.place)

@@ -26,12 +26,20 @@ pub use replay::{Replayed, replay};
 pub use run::{Limits, Options, Subject, test};
 
 use std::path::PathBuf;
+use std::process::Command;
 use stowplan_harness::HarnessError;
 use stowplan_harness::worker_process::WorkerCommand;
 
 /// This program's own file, which is started again for every part.
 fn own_program() -> Result<PathBuf, HarnessError> {
     WorkerCommand::this_executable().map(|command| command.program)
+}
+
+/// This program as a part of the lab that ends when this process does.
+fn part(verb: &str) -> Result<Command, HarnessError> {
+    let mut process = Command::new(own_program()?);
+    process.args([verb, &std::process::id().to_string()]);
+    Ok(process)
 }
 
 fn run_error(message: impl Into<String>) -> HarnessError {

@@ -163,7 +163,6 @@ impl Log {
     }
 
     /// From its file; nothing if that is cut off or of another kind.
-    #[must_use]
     pub fn decode(mut file: Vec<u8>) -> Option<Self> {
         let (rest, len) = file.split_last_chunk::<8>()?;
         let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;

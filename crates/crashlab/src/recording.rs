@@ -2,7 +2,7 @@
 
 use crate::log::Log;
 use crate::run::Options;
-use crate::{own_program, run_error};
+use crate::{part, run_error};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
@@ -93,15 +93,10 @@ fn run(
     options: &Options,
 ) -> Result<(), HarnessError> {
     let stderr = File::create(said).map_err(HarnessError::io("create", said))?;
-    let mut process = Command::new(own_program()?);
+    let mut process = part("crash-record")?;
     process
-        .args(["crashfs", "record", "--parent"])
-        .arg(std::process::id().to_string())
-        .arg("--mount")
-        .arg(mount)
-        .arg("--log")
-        .arg(log)
-        .args(["--most", &options.limits.written.to_string(), "--"])
+        .args([mount, log])
+        .args([&options.limits.written.to_string(), "--"])
         .args(command)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

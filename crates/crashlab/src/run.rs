@@ -56,7 +56,6 @@ pub struct Subject {
 
 impl Subject {
     /// As it is before anything was found.
-    #[must_use]
     pub fn setting(&self) -> CrashSetting {
         let mut setting = CrashSetting {
             name: self.name.clone(),

@@ -1,6 +1,5 @@
 //! `stowplan crash`: what a setting loses when the power goes.
 
-mod parts;
 mod settings;
 
 use crate::cli::{DURABILITIES, PrintOptions};
@@ -12,7 +11,6 @@ use crate::report::{Shown, keep, show};
 use crate::screen;
 use crate::values::{duration, one_of, size};
 use clap::Args;
-pub(crate) use parts::{CrashStoreOptions, CrashfsOptions, crashfs, judge, workload};
 use settings::subjects;
 use std::fs;
 use std::io::ErrorKind;
@@ -64,7 +62,7 @@ pub(crate) struct CrashOptions {
     check: Option<String>,
     /// What the program promises.
     #[arg(
-        long,
+        long, hide_short_help = true,
         value_parser = one_of(DURABILITIES, Durability::name),
         value_name = "CLASS",
         default_value = "durable",
@@ -72,16 +70,21 @@ pub(crate) struct CrashOptions {
     )]
     promise: Durability,
     /// What the program is called in reports [default: the beginning of the command].
-    #[arg(long, value_name = "NAME", requires = "program")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "NAME",
+        requires = "program"
+    )]
     name: Option<String>,
     /// How long a program may run; then it is ended, with all that it started.
-    #[arg(long, value_name = "TIME", default_value = "5min", value_parser = duration)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "5min", value_parser = duration)]
     program_limit: Duration,
     /// How long judging one state may take; then the judge is ended, with all that it started.
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "20s", value_parser = duration)]
     check_limit: Duration,
     /// Bytes that a program may write, each counted every time: they are held in memory.
-    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = size)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", default_value = "512MiB", value_parser = size)]
     most_written: u64,
     /// Which states a power cut may leave; may be repeated [default: ordered, strict, torn].
     #[arg(long, value_parser = one_of(MODELS, CrashModel::name), value_name = "MODEL")]
@@ -91,10 +94,10 @@ pub(crate) struct CrashOptions {
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     states: u64,
     /// Commits that a store makes.
-    #[arg(long, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     transactions: u64,
     /// Seed of what is written and of all states.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Directory of the result, which must not exist yet, or be empty [default: stowplan-results/DATE-crash-HOST];
     /// with --replay, of the state.
@@ -108,7 +111,7 @@ pub(crate) struct CrashOptions {
     #[arg(long, value_name = "SEED", requires_all = ["from", "output"], conflicts_with_all = ["stores", "program"])]
     replay: Option<u64>,
     /// The result that has the finding.
-    #[arg(long, value_name = "DIR", requires = "replay")]
+    #[arg(long, hide_short_help = true, value_name = "DIR", requires = "replay")]
     from: Option<PathBuf>,
     /// How to print.
     #[command(flatten)]
@@ -349,9 +352,11 @@ pub(crate) fn read(directory: &Path) -> Result<Option<CrashRun>, CliError> {
         }
         Err(error) => return Err(CliError::io("read", &path)(error)),
     };
-    let run = stowplan_model::crash_run(&text)
-        .map_err(|error| CliError::Unreadable(format!("{}: {error}", path.display())))?;
-    Ok(Some(run))
+    let run = serde_json::from_str(&text);
+    run.map(Some).map_err(|error| {
+        let path = path.display();
+        CliError::Unreadable(format!("{path}: no result of 'stowplan crash': {error}"))
+    })
 }
 
 fn replay(seed: u64, from: &Path, output: &Path) -> Result<Exit, CliError> {

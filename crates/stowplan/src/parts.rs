@@ -1,11 +1,13 @@
 //! Processes that this program starts of itself, by a verb that is not for people. They are known by the first
 //! word alone, before anything else is looked at.
 
-use crate::crash::{self, CrashStoreOptions, CrashfsOptions};
 use crate::error::{CliError, Exit};
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::io::{stdin, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use stowplan_driver::CrashTask;
+use stowplan_model::StoreSpec;
 
 #[derive(Debug, Parser)]
 struct Started {
@@ -32,12 +34,42 @@ enum Part {
         #[arg(long)]
         read: bool,
     },
-    /// A process of the power-loss lab.
-    Crashfs(CrashfsOptions),
-    /// Commits to a store, and tells of each commit.
-    CrashWorkload(CrashStoreOptions),
-    /// Judges crash states of a store.
-    CrashJudge(CrashStoreOptions),
+    /// Runs a program of the power-loss lab on the file system that records.
+    CrashRecord {
+        parent: u32,
+        mount: PathBuf,
+        log: PathBuf,
+        most: u64,
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
+    /// Runs a program of the lab in namespaces of its own.
+    CrashCage {
+        parent: u32,
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
+    /// The first process in these namespaces.
+    CrashInit {
+        /// Write changed pages of mappings early, for whoever records.
+        #[arg(long)]
+        write_back: bool,
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
+    /// Commits to a store in the current directory, and tells of each commit.
+    CrashWorkload {
+        store: StoreSpec,
+        seed: u64,
+        transactions: u64,
+    },
+    /// Judges the crash states of a store that stdin names.
+    CrashJudge {
+        store: StoreSpec,
+        seed: u64,
+        transactions: u64,
+        parent: u32,
+    },
 }
 
 /// Does what one of these processes does, and says how it ended; nothing if this was not started as one.
@@ -56,6 +88,11 @@ pub(crate) fn started() -> Option<Exit> {
 }
 
 fn run(part: Part) -> Result<Exit, CliError> {
+    let task = |store, seed, transactions| CrashTask {
+        store,
+        seed,
+        transactions,
+    };
     match part {
         Part::Worker => done(stowplan_driver::built_in()),
         Part::Busy { memory } => done(stowplan_driver::keep_busy(stdin(), &mut stdout(), memory)),
@@ -63,10 +100,53 @@ fn run(part: Part) -> Result<Exit, CliError> {
             stowplan_harness::scanner::listen(&place, read);
             Ok(Exit::Done)
         }
-        Part::Crashfs(options) => crash::crashfs(&options),
-        Part::CrashWorkload(options) => crash::workload(&options),
-        Part::CrashJudge(options) => crash::judge(&options),
+        Part::CrashRecord {
+            parent,
+            mount,
+            log,
+            most,
+            command,
+        } => {
+            stowplan_crashlab::record(parent, &mount, &log, most, &command)?;
+            Ok(Exit::Done)
+        }
+        Part::CrashCage { parent, command } => of(stowplan_crashlab::cage(parent, &command)?),
+        Part::CrashInit {
+            write_back,
+            command,
+        } => of(stowplan_crashlab::init(&command, write_back)?),
+        Part::CrashWorkload {
+            store,
+            seed,
+            transactions,
+        } => {
+            let task = task(store, seed, transactions);
+            done(stowplan_driver::workload(
+                &task,
+                Path::new("."),
+                &mut stdout().lock(),
+            ))
+        }
+        Part::CrashJudge {
+            store,
+            seed,
+            transactions,
+            parent,
+        } => {
+            stowplan_crashlab::end_with_parent(parent)?;
+            let task = task(store, seed, transactions);
+            done(stowplan_driver::judge(
+                &task,
+                &mut stdin().lock(),
+                &mut stdout().lock(),
+            ))
+        }
     }
+}
+
+/// Ends with the code of the program that it ran.
+fn of(code: i32) -> Result<Exit, CliError> {
+    Ok(Exit::Of(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
 fn done<E: ToString>(result: Result<(), E>) -> Result<Exit, CliError> {

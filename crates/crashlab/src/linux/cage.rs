@@ -6,7 +6,7 @@
 //! starts the tested one and is its init). Whichever is killed, nothing stays.
 
 use crate::recording::code;
-use crate::{own_program, run_error};
+use crate::{own_program, part, run_error};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::ffi::{OsStr, OsString};
@@ -23,10 +23,6 @@ use stowplan_harness::HarnessError;
 const FUSE: &str = "/dev/fuse";
 /// This program, for whoever runs it: by its number it is not found in every namespace.
 const THIS_PROGRAM: &str = "/proc/self/exe";
-/// The hidden verb's word for the first process within.
-pub(crate) const INIT: &str = "init";
-/// Its option for a program that is recorded.
-const WRITE_BACK: &str = "--write-back";
 /// How long a page of a mapping that was changed stays in memory only. The kernel may write it at any
 /// time, and after seconds does.
 const WRITE_BACK_AFTER: Duration = Duration::from_millis(1);
@@ -58,7 +54,6 @@ pub(super) fn waited(child: &mut Child) -> Result<i32, HarnessError> {
 }
 
 /// What this machine lacks for the lab; nothing if it has all.
-#[must_use]
 pub fn reason_against() -> Option<String> {
     let opened = OpenOptions::new().read(true).write(true).open(FUSE);
     let why = match opened.err().map(|error| error.kind()) {
@@ -77,10 +72,11 @@ pub fn reason_against() -> Option<String> {
 
 /// What a cage says in which nothing can be run.
 fn refused_namespaces() -> Option<String> {
-    let mut process = Command::new(own_program().ok()?);
-    process.args(["crashfs", "cage", "--parent"]);
-    process.arg(std::process::id().to_string());
-    let tried = process.args(["--", "true"]).output().ok()?;
+    let tried = part("crash-cage")
+        .ok()?
+        .args(["--", "true"])
+        .output()
+        .ok()?;
     let said = String::from_utf8_lossy(&tried.stderr);
     let said = said.trim().trim_start_matches("error: ");
     (!tried.status.success()).then(|| said.to_owned())
@@ -109,10 +105,12 @@ pub(super) fn start(
         .map_err(|error| run_error(format!("cannot make a process namespace: {error}")))?;
     let own = own_program()?;
     let mut process = Command::new(&own);
-    process.args(["crashfs", INIT]);
-    process.args(recorded.then_some(WRITE_BACK)).arg("--");
-    process.args(command);
-    process.stdin(Stdio::piped());
+    process
+        .arg("crash-init")
+        .args(recorded.then_some("--write-back"))
+        .arg("--")
+        .args(command)
+        .stdin(Stdio::piped());
     prepare(&mut process);
     let refused = || HarnessError::io("start", &own);
     let mut child = process.spawn().map_err(refused())?;

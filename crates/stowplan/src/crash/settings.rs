@@ -62,16 +62,9 @@ fn of_store(spec: &str, options: &CrashOptions) -> Result<Subject, CliError> {
     }
     let arguments = |verb: &str| -> Vec<OsString> {
         let (seed, transactions) = (options.seed.to_string(), options.transactions.to_string());
-        let words = [
-            verb,
-            "--store",
-            spec,
-            "--seed",
-            &seed,
-            "--transactions",
-            &transactions,
-        ];
-        words.map(OsString::from).to_vec()
+        [verb, spec, &seed, &transactions]
+            .map(OsString::from)
+            .to_vec()
     };
     // This program itself.
     let mut command = vec![OsString::new()];
