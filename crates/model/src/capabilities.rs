@@ -74,7 +74,6 @@ impl Default for Capabilities {
 
 impl Capabilities {
     /// The first action of a workload that it cannot do, or could not have done before, if there is one.
-    #[must_use]
     pub fn missing(&self, workload: &Workload) -> Option<Operation> {
         let needed = |action: Action| match action {
             Action::Read => vec![Operation::Read],

@@ -26,7 +26,6 @@ impl fmt::Display for CellId {
 data! {
     /// What part a cell plays in its comparison.
     #[derive(Copy, Eq, Hash)]
-    #[serde(rename_all = "kebab-case")]
     pub enum Role {
         /// The one that others are compared with.
         Baseline,
@@ -181,13 +180,11 @@ pub struct JudgedBefore {
 
 impl Comparison {
     /// The cell with this name.
-    #[must_use]
     pub fn cell(&self, id: &CellId) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.id == *id)
     }
 
     /// The first cell with this role.
-    #[must_use]
     pub fn with_role(&self, role: Role) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.role == role)
     }
@@ -196,7 +193,6 @@ impl Comparison {
 impl Plan {
     /// The first name that must not become part of a path: a dataset's or an instance's with other
     /// characters than letters, digits, `-`, `_`, `.` and `+`, none at all, or too many.
-    #[must_use]
     pub fn name_unfit_for_paths(&self) -> Option<&str> {
         let datasets = self.datasets.keys();
         let of_cells = self.comparisons.iter().flat_map(|c| &c.cells);
@@ -214,14 +210,12 @@ pub const OF_CELL: &str = ".+.";
 
 impl Cell {
     /// Whether it writes to a build of its store that others write to as well, each to keys of its own.
-    #[must_use]
     pub fn shares_writes(&self) -> bool {
         self.workload.writes() && !self.workload.changes_keys() && !self.instance.contains(OF_CELL)
     }
 }
 
 /// The name that stores which are built alike have in common, given that of one.
-#[must_use]
 pub fn built_alike(instance: &str) -> &str {
     instance
         .split_once(OF_CELL)
@@ -236,19 +230,16 @@ fn is_fit_for_paths(name: &str) -> bool {
 
 impl Sweep {
     /// The name of the comparison at a size in bytes.
-    #[must_use]
     pub fn comparison(&self, size: u64) -> String {
         format!("{}-{size}", self.id)
     }
 
     /// The name of a comparison that measures a size again.
-    #[must_use]
     pub fn comparison_again(&self, size: u64) -> String {
         format!("{}-{size}-again", self.id)
     }
 
     /// The size in bytes that a comparison of this sweep measures; nothing if it is none of its.
-    #[must_use]
     pub fn size_of(&self, comparison: &Comparison) -> Option<u64> {
         let size = comparison.id.strip_prefix(&self.id)?.strip_prefix('-')?;
         size.strip_suffix("-again").unwrap_or(size).parse().ok()
@@ -265,7 +256,6 @@ impl Plan {
     }
 
     /// What of the times of its operations the verdicts on a cell are about.
-    #[must_use]
     pub fn statistic_of(&self, cell: &CellId) -> Statistic {
         let id = cell.0.split('/').next().unwrap_or_default();
         let mut comparisons = self.comparisons.iter();
@@ -274,7 +264,6 @@ impl Plan {
     }
 
     /// Expected bytes of the values of a dataset.
-    #[must_use]
     pub fn dataset_bytes(&self, dataset: &str) -> u64 {
         let bytes = |spec: &DatasetSpec| spec.count.saturating_mul(spec.size.mean());
         self.datasets.get(dataset).map_or(0, bytes)

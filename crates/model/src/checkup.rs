@@ -26,7 +26,6 @@ impl Checkup {
     }
 
     /// Whether nothing speaks against measuring here; warnings do not.
-    #[must_use]
     pub fn is_fit(&self) -> bool {
         self.in_state(CheckState::Problem).next().is_none()
     }

@@ -21,7 +21,6 @@ words! {
 
 impl CrashModel {
     /// What it takes for possible, in a sentence.
-    #[must_use]
     pub fn about(self) -> &'static str {
         match self {
             Self::Ordered => {
@@ -216,7 +215,6 @@ data! {
 impl Fate {
     /// Whether a store that claims this had promised otherwise. Below `consistent` nothing is promised
     /// about power cuts. The order of commits is promised where there are transactions.
-    #[must_use]
     pub fn breaks(self, claim: DurabilityClaim, transactions: bool) -> bool {
         if claim.class < Durability::Consistent {
             return false;
@@ -235,7 +233,6 @@ impl Fate {
 
 impl Judged {
     /// A fate, and what was found.
-    #[must_use]
     pub fn of(fate: Fate, note: impl Into<String>) -> Self {
         Self {
             fate,
@@ -245,31 +242,8 @@ impl Judged {
     }
 }
 
-/// A message as a line, without its end.
-#[must_use]
-pub fn to_line(judged: &Judged) -> String {
-    serde_json::to_string(judged).unwrap_or_default()
-}
-
-/// A state to judge, from a line.
-///
-/// # Errors
-/// It is none.
-pub fn from_line(line: &str) -> Result<ToJudge, String> {
-    serde_json::from_str(line).map_err(|error| format!("no state to judge: {error}"))
-}
-
-/// A run, from the document that was written of it.
-///
-/// # Errors
-/// It is none.
-pub fn crash_run(text: &str) -> Result<CrashRun, String> {
-    serde_json::from_str(text).map_err(|error| format!("no result of 'stowplan crash': {error}"))
-}
-
 impl Tally {
     /// How many met this fate.
-    #[must_use]
     pub fn of(&self, fate: Fate) -> u64 {
         self.fates[fate as usize]
     }
@@ -287,20 +261,17 @@ impl Tally {
     }
 
     /// Those that did not keep everything.
-    #[must_use]
     pub fn not_kept(&self) -> u64 {
         self.states.saturating_sub(self.of(Fate::Kept))
     }
 
     /// Those that are worse than an earlier state.
-    #[must_use]
     pub fn damaged(&self) -> u64 {
         self.not_kept().saturating_sub(self.of(Fate::Lost))
     }
 
     /// Whether these, of a control without syncs, show what must be seen of this claim: that its promise
     /// breaks, and where none is made about power, anything.
-    #[must_use]
     pub fn shows_failure_of(&self, claim: DurabilityClaim) -> bool {
         match claim.class >= Durability::Consistent {
             true => self.broken > 0,
@@ -312,7 +283,6 @@ impl Tally {
 impl CrashSetting {
     /// Whether anything may be claimed of what was found under a model: with everything synced nothing
     /// fails, and without any sync the promise is broken, as far as one is made about power.
-    #[must_use]
     pub fn claims(&self, found: &ModelFound) -> bool {
         let synced = &self.all_synced;
         found.no_syncs.shows_failure_of(self.claim)
@@ -321,7 +291,6 @@ impl CrashSetting {
     }
 
     /// What was counted under all models.
-    #[must_use]
     pub fn sum(&self) -> Tally {
         let mut sum = Tally::default();
         for found in &self.found {
@@ -331,19 +300,16 @@ impl CrashSetting {
     }
 
     /// Whether a promise was broken under a model.
-    #[must_use]
     pub fn breaks(&self, found: &ModelFound) -> bool {
         self.claims(found) && found.tally.broken > 0
     }
 
     /// Whether a promise was broken.
-    #[must_use]
     pub fn is_broken(&self) -> bool {
         self.found.iter().any(|found| self.breaks(found))
     }
 
     /// The states of which no judge said anything, of the controls too, and why.
-    #[must_use]
     pub fn unjudged(&self) -> (u64, &str) {
         let of_models = self.found.iter();
         let of_models = of_models.flat_map(|each| [&each.tally, &each.no_syncs]);
@@ -356,7 +322,6 @@ impl CrashSetting {
     }
 
     /// Whether every state was judged, and the controls allow a claim under each model.
-    #[must_use]
     pub fn is_tested(&self) -> bool {
         self.failed.is_none()
             && !self.found.is_empty()

@@ -25,7 +25,7 @@ data! {
 
     /// How the sizes of values are distributed, in bytes.
     #[derive(Default)]
-    #[serde(tag = "distribution", rename_all = "kebab-case")]
+    #[serde(tag = "distribution")]
     pub enum SizeDistribution {
         /// Not known before the place was looked at that the values come from.
         #[default]
@@ -91,7 +91,7 @@ data! {
 
     /// What the bytes of values are.
     #[derive(Copy, Default)]
-    #[serde(tag = "kind", rename_all = "kebab-case")]
+    #[serde(tag = "kind")]
     pub enum Content {
         /// Random bytes, which no compressor makes smaller.
         #[default]
@@ -128,7 +128,6 @@ pub(crate) const TAGGED: &[(&str, &str, &[&str])] = &[
 
 impl SizeDistribution {
     /// The largest size that can occur, in bytes.
-    #[must_use]
     pub fn largest(&self) -> u64 {
         match *self {
             Self::AsFound | Self::Like { .. } => 0,
@@ -140,13 +139,6 @@ impl SizeDistribution {
     }
 
     /// The expected size, in bytes (for a log-normal one, before the cut).
-    #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate for planning"
-    )]
     pub fn mean(&self) -> u64 {
         match *self {
             Self::AsFound | Self::Like { .. } => 0,

@@ -32,7 +32,6 @@ impl Durability {
     }
 
     /// The short code of the method document: D0 to D3.
-    #[must_use]
     pub fn code(self) -> &'static str {
         match self {
             Self::None => "D0",
@@ -60,13 +59,11 @@ data! {
 impl DurabilityClaim {
     /// Whether it keeps the promise of a class for every write that is acknowledged. A delayed one
     /// keeps none of them.
-    #[must_use]
     pub fn keeps(&self, least: Durability) -> bool {
         self.class >= least && (!self.delayed || least == Durability::None)
     }
 
     /// Whether it promises at least what another one does, in every respect.
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.class >= other.class && self.atomic >= other.atomic && self.delayed <= other.delayed
     }

@@ -111,7 +111,6 @@ data! {
 
     /// Kinds of warnings.
     #[derive(Copy, Eq, Hash)]
-    #[serde(rename_all = "kebab-case")]
     pub enum WarningKind {
         /// The work directory lies in memory.
         MemoryFileSystem,
@@ -206,7 +205,6 @@ impl Environment {
     const MEMORY_TOLERANCE: f64 = 0.05;
 
     /// What has changed since. The place of the data is told by its device where that is known both times.
-    #[must_use]
     pub fn changes(&self, now: &Self) -> Vec<Change> {
         let (before, after) = (self.facts(), now.facts());
         let value = |facts: &[Fact], name| {
@@ -242,7 +240,6 @@ impl Environment {
         })
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a share")]
     fn has_other_memory(&self, now: &Self) -> bool {
         let difference = self.memory_bytes.abs_diff(now.memory_bytes) as f64;
         difference > self.memory_bytes as f64 * Self::MEMORY_TOLERANCE

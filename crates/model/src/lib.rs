@@ -21,8 +21,6 @@ mod properties;
 mod protocol;
 mod result;
 mod scanned;
-#[cfg(feature = "schema")]
-pub mod schema;
 mod settings;
 mod size;
 mod spec;
@@ -41,7 +39,7 @@ pub use cell::{
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use crash::{
     CrashFinding, CrashModel, CrashRun, CrashSetting, Fate, Judged, ModelFound, Shrunk, Tally,
-    ToJudge, crash_run, from_line, to_line,
+    ToJudge,
 };
 pub use dataset::{Content, DatasetSpec, SizeBin, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
@@ -67,7 +65,9 @@ pub use result::{
 };
 pub use scanned::{Scanned, ScannerCounts};
 pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
-pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
+pub use size::{
+    ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size, spec_size,
+};
 pub use spec::{SpecError, StoreSpec};
 pub use statistic::Statistic;
 pub use study::{

@@ -15,7 +15,6 @@ pub const SERVER_CPU: &str = "server CPU ns";
 data! {
     /// How a block was timed.
     #[derive(Copy, Default, Eq, Hash)]
-    #[serde(rename_all = "kebab-case")]
     pub enum BlockKind {
         /// The clock is read at its ends only; ratios come from these.
         #[default]
@@ -168,7 +167,6 @@ data! {
 
     /// What counts system calls.
     #[derive(Copy, Default, Eq)]
-    #[serde(rename_all = "kebab-case")]
     pub enum CallCounter {
         /// The kernel's tracepoint: in results of earlier versions.
         #[default]
@@ -271,7 +269,6 @@ impl Measurement {
 
     /// Corrected time `C = W - D` (R8), in nanoseconds; nothing where the run-queue delay is not
     /// known.
-    #[must_use]
     pub fn corrected_ns(&self) -> Option<u64> {
         self.run_delay_ns
             .map(|delay| self.wall_ns.saturating_sub(delay))
@@ -280,16 +277,12 @@ impl Measurement {
     /// Share of the wall time in which the thread neither ran nor waited for a CPU: it slept, or
     /// the machine itself was taken away (a hypervisor's steal, a throttled container). Nothing
     /// where the run-queue delay is not known.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a share")]
     pub fn absent_share(&self) -> Option<f64> {
         let absent = self.corrected_ns()?.saturating_sub(self.thread_cpu_ns);
         Some(absent as f64 / self.wall_ns.max(1) as f64)
     }
 
     /// CPU time that other threads of the worker used, as a share of the wall time.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a share")]
     pub fn other_threads_share(&self) -> f64 {
         let other = self.process_cpu_ns.saturating_sub(self.thread_cpu_ns);
         other as f64 / self.wall_ns.max(1) as f64
@@ -301,13 +294,11 @@ macro_rules! counters {
     ($Type:ident: $($counter:ident)+) => {
         impl $Type {
             /// Those of two windows together.
-            #[must_use]
             pub fn and(&self, other: &Self) -> Self {
                 Self { $($counter: self.$counter + other.$counter),+ }
             }
 
             /// What was added since `earlier`.
-            #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($counter: self.$counter.saturating_sub(earlier.$counter)),+ }
             }
@@ -319,7 +310,6 @@ counters!(SyncCalls: fsync fdatasync msync other);
 
 impl IoCounters {
     /// As `/proc/PID/io` holds them; nothing where it lacks one.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let field = |name: &str| {
             let mut lines = text.lines();
@@ -339,7 +329,6 @@ impl IoCounters {
 
 impl SyncCalls {
     /// All of them.
-    #[must_use]
     pub fn total(&self) -> u64 {
         let counts = [self.fsync, self.fdatasync, self.msync, self.other];
         counts.into_iter().fold(0, u64::saturating_add)
@@ -348,7 +337,6 @@ impl SyncCalls {
 
 impl MetadataReads {
     /// Whether as much was fetched as names take that are not in memory.
-    #[must_use]
     pub fn are_enough(&self) -> bool {
         self.bytes >= self.least_bytes
     }

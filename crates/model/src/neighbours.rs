@@ -38,7 +38,6 @@ impl Neighbours {
 
     /// Bytes that each streams through that is to use memory: twice the processor's largest cache, where that
     /// is known and not beyond reason.
-    #[must_use]
     pub fn streamed_bytes(largest_cache: Option<u64>) -> u64 {
         let twice = largest_cache.unwrap_or(0).saturating_mul(2);
         twice.clamp(64 << 20, 512 << 20)

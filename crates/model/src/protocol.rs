@@ -43,7 +43,6 @@ pub const STRACE_MARK: i32 = 0x5354_4f57;
 
 data! {
     /// What the parent tells a driver. A process hears of one store in one place only.
-    #[serde(rename_all = "kebab-case")]
     pub enum ToDriver {
         /// Say what there is, or what a store can do.
         Describe(Describe),
@@ -69,7 +68,6 @@ data! {
     }
 
     /// What a driver tells the parent.
-    #[serde(rename_all = "kebab-case")]
     #[expect(clippy::large_enum_variant, reason = "a few of them exist at a time")]
     pub enum FromDriver {
         /// The greeting, before anything else.
@@ -255,7 +253,6 @@ data! {
 
     /// Where the bytes come from that a block writes.
     #[derive(Copy, Default, Eq)]
-    #[serde(rename_all = "kebab-case")]
     pub enum PayloadSource {
         /// From files that the parent wrote before.
         #[default]
@@ -363,7 +360,6 @@ data! {
 
     /// What can be asked of a store at rest.
     #[derive(Copy, Eq)]
-    #[serde(rename_all = "kebab-case")]
     pub enum Want {
         /// Bytes on disk.
         Footprint,
@@ -450,7 +446,6 @@ impl Usage {
 
 impl Pieces {
     /// A value that lies in one range of a file.
-    #[must_use]
     pub fn one(file: PathBuf, range: Range<u64>) -> Self {
         Self {
             file,
@@ -471,7 +466,6 @@ pub struct WireError {
 }
 
 /// One message as a line, without its newline.
-#[must_use]
 pub fn encode<T: Serialize>(message: &T) -> String {
     // Serialising these types cannot fail: they hold no maps with keys other than strings.
     serde_json::to_string(message).unwrap_or_default()

@@ -15,7 +15,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 data! {
     /// One line of `result.jsonl`.
-    #[serde(tag = "type", rename_all = "kebab-case")]
+    #[serde(tag = "type")]
     #[expect(clippy::large_enum_variant, reason = "the large one is the first line only")]
     pub enum Record {
         /// The first line: what was planned, where, by which version.
@@ -227,7 +227,6 @@ data! {
 
     /// How a run ended.
     #[derive(Copy, Eq)]
-    #[serde(rename_all = "kebab-case")]
     pub enum RunOutcome {
         /// Every comparison met its stopping rule or its cap.
         Complete,
@@ -240,7 +239,6 @@ data! {
 
 impl RunHeader {
     /// The most rounds that every comparison gets, by its own cap and that of the run.
-    #[must_use]
     pub fn rounds_of_all(&self) -> u32 {
         let caps = self.plan.comparisons.iter().map(|c| c.max_rounds);
         caps.min().unwrap_or(self.max_rounds).min(self.max_rounds)
@@ -271,7 +269,6 @@ impl RunHeader {
 
 impl Phases {
     /// Each with its name, in the order in which they come.
-    #[must_use]
     pub fn named(mut self) -> [(&'static str, f64); 7] {
         self.each().map(|(name, seconds)| (name, *seconds))
     }
@@ -303,14 +300,12 @@ impl std::ops::Add for Phases {
 /// Reads the lines of a result. A last line that was cut off is dropped: it is the one
 /// measurement that an interruption may lose. Returns the records, and a message for each line
 /// that could not be read, with its number.
-#[must_use]
 pub fn read_records(text: &str) -> (Vec<Record>, Vec<String>) {
     read_result(text.as_bytes())
 }
 
 /// Whether the header of a run comes first, and no other one later. Otherwise lines are in another order
 /// than they were written in, or several results are in one file.
-#[must_use]
 pub fn is_one_run(records: &[Record]) -> bool {
     let is_header = |record: &&Record| matches!(record, Record::Run(_));
     let first = records.iter().take_while(is_header);
@@ -319,7 +314,6 @@ pub fn is_one_run(records: &[Record]) -> bool {
 }
 
 /// The same of bytes as they stand in the file: a damaged line need not even be text.
-#[must_use]
 pub fn read_result(bytes: &[u8]) -> (Vec<Record>, Vec<String>) {
     let mut records = Vec::new();
     let mut problems = Vec::new();

@@ -19,7 +19,6 @@ pub enum Scanned {
 
 impl Scanned {
     /// Whether nobody is asked.
-    #[must_use]
     pub fn is_no(&self) -> bool {
         *self == Self::No
     }

@@ -1,7 +1,7 @@
 //! Typed settings of a store: described once, and from that description parsed, validated,
 //! listed by `stowplan list stores NAME`, and read back.
 
-use crate::{format_bytes, parse_size, suggestion};
+use crate::{parse_size, spec_size, suggestion};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -174,7 +174,6 @@ impl Setting {
     }
 
     /// What the setting accepts, in words, for help and messages.
-    #[must_use]
     pub fn accepts(&self) -> String {
         match &self.kind {
             SettingKind::Flag => "on or off".to_owned(),
@@ -189,10 +188,15 @@ impl Setting {
                 } else {
                     ""
                 };
-                if *max == u64::MAX {
-                    format!("a size of at least {}{power}", format_bytes(*min))
+                // Nothing has so many bytes: such a limit is none for a user.
+                if *max >= i64::MAX.unsigned_abs() {
+                    format!("a size of at least {}{power}", spec_size(*min))
                 } else {
-                    format!("a size from {min} to {max} bytes{power}")
+                    format!(
+                        "a size from {} to {}{power}",
+                        spec_size(*min),
+                        spec_size(*max)
+                    )
                 }
             }
             SettingKind::Integer { min, max } => format!("a number from {min} to {max}"),
@@ -243,13 +247,11 @@ impl Settings {
     }
 
     /// The value of a setting, if it has one.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
     /// The word chosen for a setting; empty where it has none, which matches no choice.
-    #[must_use]
     pub fn word(&self, name: &str) -> &str {
         match self.0.get(name) {
             Some(Value::Word(word)) => word,
@@ -258,7 +260,6 @@ impl Settings {
     }
 
     /// The number or size of a setting; 0 where it has none.
-    #[must_use]
     pub fn number(&self, name: &str) -> u64 {
         match self.0.get(name) {
             Some(Value::Number(number)) => *number,
@@ -267,7 +268,6 @@ impl Settings {
     }
 
     /// Whether a flag is on.
-    #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.0.get(name), Some(Value::Flag(true)))
     }
@@ -278,7 +278,6 @@ impl Settings {
     }
 
     /// Only those settings that shape the stored bytes.
-    #[must_use]
     pub fn layout(&self, described: &[Setting]) -> Self {
         let shapes = |name: &str| described.iter().any(|s| s.name == name && s.shapes_layout);
         let mut layout = self.clone();
@@ -288,7 +287,6 @@ impl Settings {
 
     /// The settings of `self` that `effective` reports with another value:
     /// (name, asked, effective).
-    #[must_use]
     pub fn differences(&self, effective: &Self) -> Vec<(String, Value, Value)> {
         self.0
             .iter()

@@ -138,8 +138,19 @@ fn scale(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     u64::try_from(scaled / denominator).ok()
 }
 
+/// A size as store specs have it: `64KiB`, or `1500` where no binary unit is exact.
+pub fn spec_size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes;
+    let mut unit = 0;
+    while value != 0 && value.is_multiple_of(1024) && unit + 1 < UNITS.len() {
+        value /= 1024;
+        unit += 1;
+    }
+    format!("{value}{}", UNITS[unit])
+}
+
 /// A count with its thousands grouped: `100,000`.
-#[must_use]
 pub fn format_count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -154,7 +165,6 @@ pub fn format_count(number: u64) -> String {
 
 /// A size that was chosen, always exact, in the unit in which it is shortest: `10 kB`, `23.5 KiB`,
 /// `1,184 B`. Where both kinds of units fit, a round decimal number is what was asked for.
-#[must_use]
 pub fn format_size(bytes: u64) -> String {
     // A binary unit may be divided by eight: sizes between two powers of two are.
     UNITS
@@ -181,10 +191,8 @@ pub fn format_size(bytes: u64) -> String {
 /// An amount that was found: three significant digits, powers of 1,000 (`1.02 GB`, `409 MB`,
 /// `812 B`); a whole number of units is one (`10 kB`), as [`format_size`] has it for sizes that were
 /// chosen.
-#[must_use]
 pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let mut value = bytes as f64;
     let mut unit = 0;
     let mut divisor = 1;
@@ -205,6 +213,23 @@ pub fn format_bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_is_shown_in_the_largest_unit_that_is_exact_and_reads_back() {
+        for (bytes, expected) in [
+            (0, "0"),
+            (512, "512"),
+            (1_500, "1500"),
+            (4_096, "4KiB"),
+            (33_554_432, "32MiB"),
+            (64 << 30, "64GiB"),
+            (2048 << 40, "2048TiB"),
+            ((1 << 40) - 512, "1099511627264"),
+        ] {
+            assert_eq!(spec_size(bytes), expected);
+            assert_eq!(parse_size(expected), Ok(bytes));
+        }
+    }
     use proptest::prelude::*;
 
     #[test]

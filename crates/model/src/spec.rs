@@ -9,6 +9,11 @@ use thiserror::Error;
 /// A store's kind and the settings that someone gave for it, not yet checked against what the
 /// kind accepts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(with = "String")
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct StoreSpec {
     /// The kind of store: `sqlite`, `files`, `flat`, … Behind the name of a driver and a slash
@@ -61,20 +66,17 @@ impl FromStr for StoreSpec {
 
 impl StoreSpec {
     /// The driver that hosts it; empty: the program itself.
-    #[must_use]
     pub fn driver(&self) -> &str {
         self.kind.split_once('/').map_or("", |(driver, _)| driver)
     }
 
     /// The kind, as its driver calls it.
-    #[must_use]
     pub fn name(&self) -> &str {
         let named = self.kind.split_once('/');
         named.map_or(&self.kind, |(_, name)| name)
     }
 
     /// The kind in names of files: `mine+sqlite`, where a driver is named.
-    #[must_use]
     pub fn kind_in_paths(&self) -> String {
         self.kind.replace('/', "+")
     }
@@ -89,7 +91,6 @@ impl StoreSpec {
     }
 
     /// The spec of `kind` with every one of these settings spelled out.
-    #[must_use]
     pub fn spelled_out(kind: &str, settings: &crate::Settings) -> Self {
         let settings = settings.iter();
         Self {

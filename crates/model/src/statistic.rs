@@ -24,7 +24,6 @@ words! {
 
 impl Statistic {
     /// Its name for people.
-    #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Time => "time",
@@ -37,13 +36,11 @@ impl Statistic {
     }
 
     /// Whether it is the time of all operations.
-    #[must_use]
     pub fn is_time(&self) -> bool {
         *self == Self::Time
     }
 
     /// The share of a block's operations that take no longer; nothing for the time of all.
-    #[must_use]
     pub fn share(self) -> Option<f64> {
         match self {
             Self::Time => None,
@@ -57,7 +54,6 @@ impl Statistic {
 
     /// The fewest operations of a block that has it: with fewer, a percentile would be the slowest
     /// operation.
-    #[must_use]
     pub fn least_operations(self) -> u64 {
         match self {
             Self::Time | Self::Max => 1,

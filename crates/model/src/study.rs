@@ -249,20 +249,17 @@ fn default_memory_budget() -> u64 {
 }
 
 /// The variable of the environment that holds the URL of a server with this name.
-#[must_use]
 pub fn server_variable(name: &str) -> String {
     format!("STOWPLAN_{}", name.to_uppercase().replace('-', "_"))
 }
 
 impl ComparisonSpec {
     /// The name of a cell within the study: `comparison/cell`.
-    #[must_use]
     pub fn cell_name(&self, key: &str) -> String {
         format!("{}/{key}", self.id)
     }
 
     /// What stands between the store of one of its cells and its files.
-    #[must_use]
     pub fn scanned(&self, cell: &CellSpec) -> Scanned {
         cell.scanned.or(self.scanned).unwrap_or_default()
     }
@@ -276,7 +273,6 @@ impl ComparisonSpec {
 
 impl CellSpec {
     /// What it is called.
-    #[must_use]
     pub fn name(&self) -> String {
         self.label.clone().unwrap_or_else(|| {
             let on = self.on.iter().map(|on| format!(" on {on}"));
@@ -306,7 +302,6 @@ impl Study {
     }
 
     /// What a cell of its comparisons is called, measured or not.
-    #[must_use]
     pub fn label_of(&self, cell: &CellId) -> String {
         let (comparison, key) = cell.0.split_once('/').unwrap_or((&cell.0, ""));
         let mut specs = self.comparisons.iter();

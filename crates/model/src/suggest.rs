@@ -2,7 +2,6 @@
 
 /// The known word nearest to `word`, if it is near enough to be a slip: at most a third of its
 /// letters differ (Damerau–Levenshtein, optimal string alignment), or one is a prefix of the other.
-#[must_use]
 pub fn near_miss<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let normal = |s: &str| s.to_lowercase().replace('-', "_");
     let word = normal(word);
@@ -20,7 +19,6 @@ pub fn near_miss<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Op
 
 /// `; did you mean 'x'?`, or nothing: the end of a message: the question
 /// mark ends its sentence.
-#[must_use]
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     near_miss(word, known)
         .map(|candidate| format!("; did you mean '{candidate}'?"))

@@ -87,7 +87,6 @@ data! {
 
     /// What can be odd about a file or a row.
     #[derive(Copy, Eq, PartialOrd, Ord, Hash)]
-    #[serde(rename_all = "kebab-case")]
     pub enum OddityKind {
         /// It cannot be read, or a directory not be listed.
         Unreadable,
@@ -174,13 +173,11 @@ data! {
 
 impl Survey {
     /// Bytes of a mean value, rounded down.
-    #[must_use]
     pub fn mean(&self) -> u64 {
         self.bytes.checked_div(self.values).unwrap_or(0)
     }
 
     /// How many there are of a kind of oddity.
-    #[must_use]
     pub fn count_of(&self, kind: OddityKind) -> u64 {
         let found = self.odd.iter().find(|odd| odd.kind == kind);
         found.map_or(0, |odd| odd.count)
@@ -189,7 +186,6 @@ impl Survey {
 
 impl Seconds {
     /// Of these tries; zeros where there are none.
-    #[must_use]
     pub fn of(mut tries: Vec<f64>) -> Self {
         tries.sort_by(f64::total_cmp);
         let at = |index: usize| tries.get(index).copied().unwrap_or_default();

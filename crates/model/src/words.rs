@@ -18,7 +18,6 @@ macro_rules! words {
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$Variant),+];
 
             /// The name in files, options and reports.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$Variant => {
@@ -41,7 +40,7 @@ pub(crate) use words;
 /// Declares types that stand in files and messages.
 ///
 /// A field may be missing, and then has its default: with `| default` it is always written, with `= default`
-/// it is left out where it has its default. All else is as in any declaration.
+/// it is left out where it has its default. Variants are kebab-case. All else is as in any declaration.
 macro_rules! data {
     () => {};
     ($(#[$meta:meta])* pub struct $Type:ident {
@@ -63,6 +62,7 @@ macro_rules! data {
     ($(#[$meta:meta])* pub enum $Type:ident { $($variants:tt)* } $($rest:tt)*) => {
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "kebab-case")]
         $(#[$meta])*
         pub enum $Type { $($variants)* }
         $crate::words::data! { $($rest)* }

@@ -42,7 +42,6 @@ impl Operation {
     ];
 
     /// Whether it changes the store. A mix does by definition: its proportions need not be asked.
-    #[must_use]
     pub fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::Scan)
     }
@@ -70,7 +69,6 @@ words! {
 
 impl Action {
     /// Whether it writes a value.
-    #[must_use]
     pub fn puts(self) -> bool {
         matches!(self, Self::Overwrite | Self::Modify | Self::Insert)
     }
@@ -188,7 +186,6 @@ impl Mix {
     pub const MOST_PARTS: u32 = 1_000;
 
     /// How many parts there are of an action.
-    #[must_use]
     pub fn parts(&self, action: Action) -> u16 {
         match action {
             Action::Read => self.read,
@@ -201,7 +198,6 @@ impl Mix {
     }
 
     /// All parts together.
-    #[must_use]
     pub fn total(&self) -> u32 {
         let parts = Action::ALL.iter().map(|action| self.parts(*action));
         parts.map(u32::from).sum()
@@ -215,7 +211,6 @@ impl Mix {
 
     /// Its shortest sequence of actions, which repeats: at each step comes the action that is
     /// furthest behind its share (smooth weighted round robin).
-    #[must_use]
     pub fn pattern(&self) -> Vec<Action> {
         let total = i64::from(self.total());
         let mut behind = [0_i64; Action::ALL.len()];
@@ -258,7 +253,6 @@ words! {
 
 impl AccessOrder {
     /// Whether a key may come more than once.
-    #[must_use]
     pub fn repeats(self) -> bool {
         matches!(
             self,
@@ -305,7 +299,6 @@ words! {
 
 impl CacheState {
     /// Whether the data is not in the page cache; names may be in memory or not.
-    #[must_use]
     pub fn is_cold(self) -> bool {
         matches!(self, Self::Cold | Self::MetadataCold | Self::AllCold)
     }
@@ -313,6 +306,11 @@ impl CacheState {
 
 /// How many operations share a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(with = "PerTransactionText")
+)]
 #[serde(try_from = "PerTransactionText", into = "PerTransactionText")]
 pub enum PerTransaction {
     /// The whole block is one transaction.
@@ -323,6 +321,7 @@ pub enum PerTransaction {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum PerTransactionText {
     Number(u32),
@@ -386,13 +385,11 @@ impl EarlierPhases {
     ];
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
     /// Whether it has done this.
-    #[must_use]
     pub fn has(self, operation: Operation) -> bool {
         self.operations().any(|done| done == operation)
     }
@@ -441,7 +438,6 @@ fn one() -> u32 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_one(threads: &u32) -> bool {
     *threads == 1
 }
@@ -555,7 +551,6 @@ impl Workload {
     }
 
     /// The actions of its steps, which repeat. What a table is made or dropped by is none.
-    #[must_use]
     pub fn pattern(&self) -> Vec<Action> {
         match self.operation {
             Operation::Read | Operation::CreateTable | Operation::DropTable => vec![Action::Read],
@@ -568,25 +563,21 @@ impl Workload {
     }
 
     /// Whether there are scans in it.
-    #[must_use]
     pub fn scans(&self) -> bool {
         self.operation == Operation::Scan || self.mix.is_some_and(|mix| mix.scan > 0)
     }
 
     /// The most values that a scan of it visits.
-    #[must_use]
     pub fn longest_scan(&self) -> u16 {
         self.scan_rows.unwrap_or(100)
     }
 
     /// Whether its blocks write to the store, by their operations or before them.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.operation.writes() || self.after.operations().any(Operation::writes)
     }
 
     /// Whether it makes or drops a table.
-    #[must_use]
     pub fn is_about_tables(&self) -> bool {
         matches!(
             self.operation,
@@ -596,7 +587,6 @@ impl Workload {
 
     /// Whether other keys are in the store after a block than before. Each block then has a store
     /// of its own, which is thrown away after it.
-    #[must_use]
     pub fn changes_keys(&self) -> bool {
         let mix = self.mix.unwrap_or_default();
         matches!(self.operation, Operation::Insert | Operation::Delete)
@@ -606,7 +596,6 @@ impl Workload {
     }
 
     /// Operations of a transaction; 0: outside `begin` … `commit` each is a transaction of its own.
-    #[must_use]
     pub fn group(&self) -> u64 {
         match self.per_transaction {
             _ if self.is_about_tables() => 0,
@@ -617,7 +606,6 @@ impl Workload {
     }
 
     /// Whether the store of a block is empty before it.
-    #[must_use]
     pub fn begins_empty(&self) -> bool {
         matches!(self.operation, Operation::Insert | Operation::CreateTable)
             || self.order == AccessOrder::Lifecycle
@@ -626,7 +614,6 @@ impl Workload {
 
 impl WorkloadSpec {
     /// What `self` says, and where it is silent, what `general` says.
-    #[must_use]
     pub fn over(&self, general: &Self) -> Self {
         macro_rules! first_given {
             ($($key:ident)+) => { Self { $($key: self.$key.or(general.$key)),+ } };
@@ -640,7 +627,6 @@ impl WorkloadSpec {
     /// The complete workload; silent fields get their defaults (a mix if it has
     /// proportions, else read; random, one transaction,
     /// copied, warm, a block of about 25 ms).
-    #[must_use]
     pub fn complete(&self) -> Workload {
         Workload {
             operation: self.operation.unwrap_or(match self.mix {

@@ -7,11 +7,34 @@
 )]
 
 use flate2::read::GzDecoder;
+use schemars::{JsonSchema, Schema, schema_for};
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use stowplan_model::schema::{driver_line, result_line};
 use stowplan_model::{FromDriver, Record, ToDriver, read_records};
+
+/// One line of `result.jsonl`.
+fn result_line() -> Schema {
+    titled(schema_for!(Record), "A line of result.jsonl")
+}
+
+/// One line of the driver protocol, of either side.
+fn driver_line() -> Schema {
+    /// What the parent says, or what the driver says.
+    #[derive(JsonSchema)]
+    #[schemars(untagged)]
+    #[expect(dead_code, reason = "only its shape is wanted")]
+    enum Line {
+        Parent(ToDriver),
+        Driver(FromDriver),
+    }
+    titled(schema_for!(Line), "A line of the driver protocol")
+}
+
+fn titled(mut schema: Schema, title: &str) -> Schema {
+    schema.insert("title".to_owned(), title.into());
+    schema
+}
 
 fn docs(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -7,7 +7,7 @@ use crate::manual::SCALES;
 use crate::screen::{drawable, entry, print, wrap};
 use crate::studies;
 use stowplan_harness::drivers::{Drivers, Found, Resolved};
-use stowplan_model::{Capabilities, Setting, SettingKind, Settings, StoreSpec, Value};
+use stowplan_model::{Capabilities, Setting, SettingKind, Settings, StoreSpec, Value, spec_size};
 use stowplan_stores::registry;
 
 /// Lists what there is.
@@ -165,69 +165,15 @@ fn pair(setting: &Setting, value: Option<&Value>) -> String {
 /// A value as specs have it; a size in the largest unit in which it is a whole number.
 fn shown(setting: &Setting, value: &Value) -> String {
     match (&setting.kind, value) {
-        (SettingKind::Bytes { .. }, Value::Number(bytes)) => size(*bytes),
+        (SettingKind::Bytes { .. }, Value::Number(bytes)) => spec_size(*bytes),
         _ => value.to_string(),
     }
-}
-
-/// `64KiB`, or `1500` where no binary unit is exact.
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes;
-    let mut unit = 0;
-    while value != 0 && value.is_multiple_of(1024) && unit + 1 < UNITS.len() {
-        value /= 1024;
-        unit += 1;
-    }
-    format!("{value}{}", UNITS[unit])
 }
 
 fn help(setting: &Setting) -> String {
     format!(
         "{} ({})",
         setting.help.trim_end_matches('.'),
-        accepts(setting)
+        setting.accepts()
     )
-}
-
-/// What a setting accepts; sizes as they are shown elsewhere here.
-fn accepts(setting: &Setting) -> String {
-    let SettingKind::Bytes {
-        min,
-        max,
-        power_of_two,
-    } = setting.kind
-    else {
-        return setting.accepts();
-    };
-    let power = if power_of_two { ", a power of two" } else { "" };
-    // Nothing has so many bytes: such a limit is that of a number, and none for a user.
-    if max >= i64::MAX.unsigned_abs() {
-        format!("a size of at least {}{power}", size(min))
-    } else {
-        format!("a size from {} to {}{power}", size(min), size(max))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use stowplan_model::parse_size;
-
-    #[test]
-    fn a_size_is_shown_in_the_largest_unit_that_is_exact_and_reads_back() {
-        for (bytes, expected) in [
-            (0, "0"),
-            (512, "512"),
-            (1_500, "1500"),
-            (4_096, "4KiB"),
-            (33_554_432, "32MiB"),
-            (64 << 30, "64GiB"),
-            (2048 << 40, "2048TiB"),
-            ((1 << 40) - 512, "1099511627264"),
-        ] {
-            assert_eq!(size(bytes), expected);
-            assert_eq!(parse_size(expected), Ok(bytes));
-        }
-    }
 }

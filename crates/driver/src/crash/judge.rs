@@ -6,7 +6,7 @@ use crate::{DriverError, Result};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::path::Path;
-use stowplan_model::{Fate, Judged, ToJudge};
+use stowplan_model::{Fate, Judged, ToJudge, decode, encode};
 use stowplan_stores::registry::Resolved;
 use stowplan_stores::{Buffer, Found, Key, StoreError};
 
@@ -31,12 +31,10 @@ pub fn judge(task: &CrashTask, input: &mut dyn BufRead, output: &mut dyn Write) 
     let plan = task.plan(&resolved);
     for line in input.lines() {
         let line = line.map_err(|error| DriverError::invalid(error.to_string()))?;
-        let asked: ToJudge = stowplan_model::from_line(&line).map_err(DriverError::invalid)?;
+        let asked: ToJudge =
+            decode(&line).map_err(|error| DriverError::invalid(error.to_string()))?;
         let judged = one(&resolved, &plan, &asked);
-        let answer = format!("{}\n", stowplan_model::to_line(&judged));
-        let said = output
-            .write_all(answer.as_bytes())
-            .and_then(|()| output.flush());
+        let said = writeln!(output, "{}", encode(&judged)).and_then(|()| output.flush());
         said.map_err(|error| DriverError::invalid(error.to_string()))?;
     }
     Ok(())

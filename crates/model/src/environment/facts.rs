@@ -35,7 +35,6 @@ pub enum FactOf {
 
 impl Environment {
     /// All facts, each name once, in the order in which they are told.
-    #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
         let Self {
             host,
@@ -136,7 +135,6 @@ impl Environment {
 
     /// What kind of device the data lies on, as far as the kernel tells. That of a virtual machine
     /// often says that it spins, whatever lies below it.
-    #[must_use]
     pub fn device_kind(&self) -> Option<&'static str> {
         let device = self.device.as_ref()?;
         let by_name = ["vd", "xvd"]
@@ -151,7 +149,6 @@ impl Environment {
     }
 
     /// Whether both are of the same machine, whatever runs on it and wherever its data lies.
-    #[must_use]
     pub fn is_same_machine(&self, other: &Self) -> bool {
         let machine = |environment: &Self| -> Vec<Fact> {
             let facts = environment.facts().into_iter();
@@ -203,7 +200,6 @@ fn either(flag: bool, yes: &str, no: &str) -> String {
     if flag { yes } else { no }.to_owned()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a tenth is shown")]
 fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }

@@ -28,7 +28,6 @@ words! {
 data! {
     /// How an axis divides.
     #[derive(Copy, Eq)]
-    #[serde(rename_all = "kebab-case")]
     pub enum Axis {
         /// From 0, in equal steps.
         Linear,
@@ -90,6 +89,11 @@ data! {
 
 /// What a line chart has on its axis across.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(with = "String")
+)]
 #[serde(from = "String", into = "String")]
 pub enum Across {
     /// Operations of a block, or those that it is a sample of.
@@ -122,7 +126,6 @@ impl From<Across> for String {
 
 impl Across {
     /// Its name in study files.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Operations => "operations",

@@ -58,7 +58,6 @@ data! {
 
     /// What is measured of the cells of a claim.
     #[derive(Copy, Default, Eq)]
-    #[serde(rename_all = "kebab-case")]
     pub enum ClaimMeasure {
         /// Time per operation.
         #[default]
@@ -97,7 +96,6 @@ data! {
 
 impl ClaimMeasure {
     /// Whether it says something by itself, beside nothing else.
-    #[must_use]
     pub fn stands_alone(self) -> bool {
         matches!(
             self,
@@ -125,7 +123,6 @@ pub enum Deciding<'a> {
 
 impl ClaimSpec {
     /// What decides it; nothing where that is nothing, or more than one thing.
-    #[must_use]
     pub fn deciding(&self) -> Option<Deciding<'_>> {
         let tests = (!self.test.is_empty()).then_some(Deciding::Tests(&self.test));
         let order = (!self.order.is_empty()).then_some(Deciding::Order(&self.order));
@@ -141,7 +138,6 @@ impl ClaimSpec {
     }
 
     /// The cells that it needs, each once; those of matrices at any of the sizes and rows of `study`.
-    #[must_use]
     pub fn cells(&self, study: &Study) -> BTreeSet<CellId> {
         match self.deciding() {
             Some(Deciding::Tests(tests)) => {

@@ -49,7 +49,6 @@ pub struct Reading {
 
 impl Reading {
     /// Whether nobody can say of a name that it is missing: what could not be read may give it.
-    #[must_use]
     pub fn may_give(&self, name: &str) -> bool {
         self.lost.iter().any(|lost| lost == name)
     }
@@ -57,7 +56,6 @@ impl Reading {
 
 impl<'t> StudyFile<'t> {
     /// The file of this name.
-    #[must_use]
     pub fn of(text: &'t str, name: &'t str) -> Self {
         let (document, broken) = DeTable::parse_recoverable(text);
         let span = document.span();
@@ -74,7 +72,6 @@ impl<'t> StudyFile<'t> {
     }
 
     /// Reads the study, checks that its names refer to something, and goes on behind each mistake.
-    #[must_use]
     pub fn read(&self) -> Reading {
         if !self.broken.is_empty() {
             return Reading {
@@ -119,7 +116,6 @@ impl<'t> StudyFile<'t> {
 
     /// A mistake under these keys, with line and column of the innermost that is there; a number picks an
     /// entry of a list. `place` is where it stands in words.
-    #[must_use]
     pub fn mistake(&self, keys: &[String], place: &str, message: &str) -> String {
         let mut found = &self.document;
         for key in keys {

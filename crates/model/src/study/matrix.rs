@@ -79,7 +79,6 @@ data! {
 
 impl PublishedMatrix {
     /// The ratio published for a row and a size, if one was.
-    #[must_use]
     pub fn ratio(&self, row: u64, size: u64) -> Option<f64> {
         let column = self.sizes.iter().position(|known| *known == size)?;
         self.ratios.get(&row.to_string())?.get(column).copied()
@@ -98,31 +97,26 @@ impl MatrixSpec {
     }
 
     /// The name of a column's comparison.
-    #[must_use]
     pub fn comparison_id(&self, size: u64) -> String {
         format!("{}-{}", self.id, short(size))
     }
 
     /// The name of the cell of the internal store in a row and column.
-    #[must_use]
     pub fn cell_id(&self, row: u64, size: u64) -> CellId {
         CellId(format!("{}/{row}", self.comparison_id(size)))
     }
 
     /// The name of the cell of the external store in a column.
-    #[must_use]
     pub fn external_id(&self, size: u64) -> CellId {
         CellId(format!("{}/{EXTERNAL}", self.comparison_id(size)))
     }
 
     /// The internal store at a row, for people.
-    #[must_use]
     pub fn row_label(&self, row: u64) -> String {
         self.row(row).name()
     }
 
     /// The external store, for people.
-    #[must_use]
     pub fn external_label(&self) -> String {
         self.external.name()
     }
@@ -231,7 +225,6 @@ impl Study {
     }
 
     /// Whether a comparison is one that a matrix stands for.
-    #[must_use]
     pub fn is_of_matrix(&self, comparison: &ComparisonSpec) -> bool {
         self.matrices.iter().any(|matrix| {
             let mut sizes = matrix.sizes.iter();
