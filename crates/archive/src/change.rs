@@ -57,19 +57,6 @@ pub struct Remove {
     pub names: Vec<String>,
     /// Directories go with everything in them.
     pub recursive: bool,
-    /// The file gets smaller by what is free afterwards; it is written anew for that.
-    pub vacuum: bool,
-}
-
-/// What was taken out of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Removed {
-    /// Entries.
-    pub entries: u64,
-    /// Bytes of the archive's file before.
-    pub bytes_before: u64,
-    /// And after.
-    pub bytes_after: u64,
 }
 
 impl Add {
@@ -273,19 +260,14 @@ fn remove_files(reader: &mut Reader, leftover: &[Entry]) {
 }
 
 impl Remove {
-    /// Removes all of them, in one transaction: all of them are gone, or none.
+    /// Removes all of them, in one transaction: all of them are gone, or none. Returns how many there were.
     ///
     /// # Errors
     /// It is no archive or in use, has no such entry, or one is a directory and that was not asked for.
     /// The archive is then what it was.
-    pub fn run(&self) -> Result<Removed, ArchiveError> {
-        let bytes = || {
-            let found = std::fs::metadata(&self.archive);
-            found.map(|found| found.len()).doing("open", &self.archive)
-        };
+    pub fn run(&self) -> Result<u64, ArchiveError> {
         let mut reader = Reader::of(Archive::open_for_change(&self.archive)?);
         let archive = reader.archive();
-        let bytes_before = bytes()?;
         let mut entries = HashMap::new();
         for name in &self.names {
             self.collect(archive, name, &mut entries)?;
@@ -299,17 +281,7 @@ impl Remove {
         }
         commit(archive)?;
         remove_files(&mut reader, &leftover);
-        if self.vacuum {
-            let vacuumed = reader.archive().connection().execute_batch("VACUUM");
-            let what = "give back the free space (what was to go is removed) of";
-            vacuumed.doing(what, &self.archive)?;
-        }
-        drop(reader);
-        Ok(Removed {
-            entries: entries.len() as u64,
-            bytes_before,
-            bytes_after: bytes()?,
-        })
+        Ok(entries.len() as u64)
     }
 
     /// The entries that a name asks for.

@@ -62,7 +62,6 @@ fn sqlite_words(error: &rusqlite::Error) -> String {
 
 impl ArchiveError {
     /// Whether what was typed or given cannot be used; otherwise it broke off in its work.
-    #[must_use]
     pub fn is_about_input(&self) -> bool {
         match self {
             Self::Invalid(_) | Self::Space { .. } => true,
@@ -75,7 +74,6 @@ impl ArchiveError {
     }
 
     /// Whether who was to read what is written went away.
-    #[must_use]
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Files(DatasetError::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -170,7 +168,6 @@ impl Refusals {
     }
 
     /// Whether nothing was left out.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

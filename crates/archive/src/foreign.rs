@@ -38,7 +38,6 @@ pub fn is_write_ahead(file: &File) -> io::Result<bool> {
 }
 
 /// The file beside a database whose name is the database's and an ending.
-#[must_use]
 pub fn beside(database: &Path, ending: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(ending);

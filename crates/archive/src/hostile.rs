@@ -12,7 +12,6 @@ use crate::{Entry, Reader, Refusal, Unpack, list, verify};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -35,10 +34,8 @@ pub fn archive(directory: &Path) -> bool {
     let unpack = Unpack {
         archive: archive.clone(),
         directory: directory.join(BACK),
-        force: true,
         setuid: false,
         sync: false,
-        threads: NonZeroUsize::MIN,
     };
     if let Ok(unpacked) = unpack.run(&()) {
         assert!(unpacked.bytes <= most, "{} bytes", unpacked.bytes);
@@ -54,7 +51,7 @@ pub fn archive(directory: &Path) -> bool {
             });
         assert!(same, "{} was there before", path.display());
     }
-    let _ = verify(&archive, NonZeroUsize::MIN, &());
+    let _ = verify(&archive, &());
     let is_one = Reader::open(&archive).is_ok_and(|reader| {
         read_all(reader, most);
         true

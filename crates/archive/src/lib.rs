@@ -35,7 +35,7 @@ mod walk;
 mod watch;
 pub mod whole;
 
-pub use change::{Add, Added, Remove, Removed};
+pub use change::{Add, Added, Remove};
 pub use error::{ArchiveError, Refusal, Refusals};
 pub use list::{find, list};
 pub use names::path_of;

@@ -12,6 +12,7 @@ use crate::read::Reader;
 use files::Files;
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use rustix::mount::UnmountFlags;
+use rustix::process::geteuid;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use stowplan_dataset::namespace::own_mounts;
@@ -19,15 +20,6 @@ use tree::Tree;
 
 /// Threads that answer what others ask of the files.
 const THREADS: usize = 2;
-
-/// Who can see what is mounted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audience {
-    /// Everybody, as far as modes allow: takes root.
-    All,
-    /// This user.
-    Owner,
-}
 
 /// A mounted archive, until it is dropped.
 pub struct Mounted {
@@ -40,15 +32,12 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts `archive` on the directory `directory`, which should be empty: what is in it is hidden.
+    /// Mounts `archive` on the directory `directory`, which should be empty: what is in it is hidden. Root shows it
+    /// to everybody, as far as modes allow, another user to himself.
     ///
     /// # Errors
     /// It is no archive, there is no such directory, or the system lets this user mount nothing.
-    pub fn mount(
-        archive: &Path,
-        directory: &Path,
-        audience: Audience,
-    ) -> Result<Self, ArchiveError> {
+    pub fn mount(archive: &Path, directory: &Path) -> Result<Self, ArchiveError> {
         let found = std::fs::metadata(directory).doing("open", directory)?;
         if !found.is_dir() {
             let what = format!("{} is no directory to mount on", directory.display());
@@ -62,7 +51,7 @@ impl Mounted {
         let readers = readers.collect::<Result<Vec<_>, ArchiveError>>()?;
         let entries = tree.len();
         let files = Files::new(tree, readers);
-        let session = Session::new(files, directory, &config(archive, audience));
+        let session = Session::new(files, directory, &config(archive));
         let refuse = |error| refused_mount(directory, &error);
         Ok(Self {
             session: Some(session.and_then(Session::spawn).map_err(refuse)?),
@@ -73,7 +62,6 @@ impl Mounted {
     }
 
     /// Whether somebody unmounted it.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.session
             .as_ref()
@@ -123,7 +111,7 @@ fn refused_mount(directory: &Path, error: &std::io::Error) -> ArchiveError {
         Err(refused) => format!(
             "/dev/fuse cannot be opened ({refused}): this system lets this user mount nothing"
         ),
-        Ok(_) if rustix::process::geteuid().is_root() => error.to_string(),
+        Ok(_) if geteuid().is_root() => error.to_string(),
         Ok(_) => format!(
             "{error}; without root it takes fusermount3 (Debian: fuse3), or a command that sees the \
              mount: stowplan mount ARCHIVE DIR -- COMMAND"
@@ -132,7 +120,7 @@ fn refused_mount(directory: &Path, error: &std::io::Error) -> ArchiveError {
     ArchiveError::invalid(format!("cannot mount on {}: {why}", directory.display()))
 }
 
-fn config(archive: &Path, audience: Audience) -> Config {
+fn config(archive: &Path) -> Config {
     let mut config = Config::default();
     let name = archive.file_name().unwrap_or(archive.as_os_str());
     // What separates options.
@@ -146,9 +134,9 @@ fn config(archive: &Path, audience: Audience) -> Config {
         MountOption::Subtype("sqlar".to_owned()),
     ];
     config.n_threads = Some(THREADS);
-    config.acl = match audience {
-        Audience::All => SessionACL::All,
-        Audience::Owner => SessionACL::Owner,
+    config.acl = match geteuid().is_root() {
+        true => SessionACL::All,
+        false => SessionACL::Owner,
     };
     config
 }

@@ -7,7 +7,6 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 /// Where files of an archive lie that were left outside: `ARCHIVE.d`, under their own names.
-#[must_use]
 pub fn directory_of_outside(archive: &Path) -> PathBuf {
     beside(archive, ".d")
 }
@@ -51,7 +50,6 @@ pub(crate) fn refuse_leftovers(archive: &Path) -> Result<(), ArchiveError> {
 }
 
 /// The directory in which `path` is a name.
-#[must_use]
 pub fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

@@ -20,7 +20,6 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata, Permissions};
 use std::io::ErrorKind;
-use std::num::NonZeroUsize;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -72,8 +71,6 @@ pub struct Pack {
     pub store: bool,
     /// An archive of this name is replaced.
     pub force: bool,
-    /// Threads that read and deflate.
-    pub threads: NonZeroUsize,
 }
 
 /// What was packed.
@@ -252,7 +249,7 @@ impl Pack {
         };
         let (synced, verified) = thread::scope(|scope| {
             let syncing = thread::Builder::new().spawn_scoped(scope, sync);
-            let verified = verify_entries(&made, self.threads, watch);
+            let verified = verify_entries(&made, watch);
             (syncing.map_or_else(|_| sync(), joined), verified)
         });
         let verified = verified?;

@@ -49,7 +49,6 @@ impl Reader {
     }
 
     /// The archive.
-    #[must_use]
     pub fn archive(&self) -> &Archive {
         &self.archive
     }

@@ -6,13 +6,19 @@ use crate::read::Reader;
 use crate::sqlar::{self, Archive, Entry, Listed};
 use crate::{ArchiveError, Watch};
 use parking_lot::Mutex;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, ScopedJoinHandle};
 
+/// More threads wait for each other in the file system, and for the one that writes.
+const THREADS_MAX: usize = 8;
 /// Rows that a thread takes at once: neighbours in the tree, mostly.
 const RANGE: u32 = 64;
+
+/// How many threads work on an archive.
+pub(crate) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, |processors| processors.get().min(THREADS_MAX))
+}
 
 /// Does `work` with every entry of an archive, inside it and beside it. Each thread has a reader and a state of
 /// its own. Returns the rows that are none, cannot stand where they say, or that `work` refused.
@@ -21,7 +27,6 @@ const RANGE: u32 = 64;
 /// The archive cannot be read, `work` fails, or `watch` wants it to end.
 pub(crate) fn each_row<S>(
     archive: &Path,
-    threads: NonZeroUsize,
     watch: &dyn Watch,
     begin: &(dyn Fn() -> Result<S, ArchiveError> + Sync),
     work: &(dyn Fn(&mut S, &mut Reader, &Entry) -> Result<(), Fault> + Sync),
@@ -41,7 +46,7 @@ pub(crate) fn each_row<S>(
         part
     };
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.get())
+        let others: Vec<_> = (1..threads())
             .map_while(|_| thread::Builder::new().spawn_scoped(scope, take_part).ok())
             .collect();
         // This thread works too, alone where the system grants no others.

@@ -19,7 +19,6 @@ use crate::survey::{Sort, sort, survey};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rusqlite::types::ValueRef;
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -68,17 +67,16 @@ impl Sample {
     /// # Errors
     /// As there.
     pub fn draw(origin: &Origin, count: u64, seed: u64) -> Result<Self, ArchiveError> {
-        Candidates::find(origin, count, seed, BTreeSet::new())?.sample(count)
+        let (_, mut candidates) = Candidates::survey(origin, count, seed)?;
+        candidates.sample(count)
     }
 
     /// Values of the sample.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.picks.len() as u64
     }
 
     /// Their sizes.
-    #[must_use]
     pub fn sizes(&self) -> SizeDistribution {
         let mut sizes = Sizes::default();
         self.picks.iter().for_each(|pick| sizes.add(pick.size));
@@ -159,7 +157,6 @@ impl Sample {
             after += packed.doing("compress", place)?.len() as u64;
             Ok(())
         })?;
-        #[expect(clippy::cast_precision_loss, reason = "a share")]
         let ratio = (after as f64 / before.max(1) as f64 * 100.0).round() / 100.0;
         Ok(match ratio {
             ratio if ratio >= RANDOM_SHARE => Content::Random,
@@ -354,7 +351,7 @@ mod tests {
         fs::remove_file(origin.place.join(OsStr::from_bytes(gone))).unwrap();
         assert_eq!(
             unopened(&origin, &some).unwrap(),
-            std::slice::from_ref(gone)
+            [gone.clone()].into_iter().collect()
         );
         assert_eq!(unopened(&origin, &all).unwrap().len(), 1);
         let sample = Sample::draw(&origin, 30, 1).unwrap();
@@ -377,12 +374,13 @@ mod tests {
             let alone = Sample::draw(&origin, count, 1).unwrap();
             assert_eq!(candidates.sample(count).unwrap().picks, alone.picks);
         }
-        // Nearly all that is known cannot be opened: the others are looked for.
-        for pick in candidates.sample(60).unwrap().picks {
+        // All that is known of the large ones cannot be opened.
+        let all = Sample::draw(&origin, 0, 1).unwrap().picks;
+        for pick in all.iter().filter(|pick| pick.size > 100) {
             fs::remove_file(origin.place.join(OsStr::from_bytes(&pick.path))).unwrap();
         }
-        let alone = Sample::draw(&origin, 60, 1).unwrap();
-        assert_eq!(candidates.sample(60).unwrap().picks, alone.picks);
+        let left = candidates.sample(60).unwrap();
+        assert!(left.picks.iter().all(|pick| pick.size == 100), "{left:?}");
     }
 
     #[test]

@@ -267,7 +267,7 @@ fn unreadable<E: Into<io::Error>>(error: E) -> Fault {
     let error = error.into();
     if is_out_of_descriptors(&error) {
         return Fault::Fatal(ArchiveError::invalid(format!(
-            "{error}: fewer --threads, or a higher limit ('ulimit -n'), help"
+            "{error}: a higher limit ('ulimit -n') helps"
         )));
     }
     match error.kind() {

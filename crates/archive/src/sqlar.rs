@@ -119,13 +119,11 @@ pub struct Entry {
 
 impl Entry {
     /// Whether its bytes are a deflated stream.
-    #[must_use]
     pub fn is_deflated(&self) -> bool {
         self.kind == Kind::File && self.place.stored != self.size
     }
 
     /// Whether a changed byte of it would be found: by its CRC-32, or by that which a deflated stream has.
-    #[must_use]
     pub fn has_checksum(&self) -> bool {
         self.place.crc32.is_some() || self.size == 0 || self.is_deflated()
     }
@@ -315,13 +313,11 @@ impl Archive {
     }
 
     /// Where it lies.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Whether some of its files lie beside it.
-    #[must_use]
     pub fn has_outside(&self) -> bool {
         self.has_outside
     }

@@ -3,7 +3,7 @@
 //! What an archive says is not trusted. Directories are entered one by one and through no link, files
 //! are made where nothing is, and a value is inflated up to its size and no further.
 
-use crate::directories::{Directories, Missing, open_below, open_top};
+use crate::directories::{Directories, Missing, open_top};
 use crate::error::{Doing, Fault, Refusals, Refused};
 use crate::names::{split, stored_names};
 use crate::outside::parent_of;
@@ -14,18 +14,17 @@ use crate::sqlar::{Archive, DIRECTORIES, DIRECTORIES_LAST, Entry, Kind};
 use crate::{ArchiveError, Watch};
 use parking_lot::Mutex;
 use rustix::fs::{
-    AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fsync, futimens,
-    openat, symlinkat, unlinkat, utimensat,
+    AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, chmod, fchmod, fstat, fsync, futimens,
+    lstat, openat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
-use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use stowplan_dataset::DatasetError;
-use stowplan_dataset::publish::{rename_unless_taken, rename_unless_taken_at};
+use stowplan_dataset::publish::rename_unless_taken;
 use stowplan_dataset::room;
 use stowplan_dataset::temporary::Temporary;
 
@@ -39,14 +38,10 @@ pub struct Unpack {
     pub archive: PathBuf,
     /// The directory to make: it does not exist, or is empty.
     pub directory: PathBuf,
-    /// It may have something in it, which is never changed.
-    pub force: bool,
     /// Files keep setuid and setgid bits, which give rights of whoever unpacks them to others.
     pub setuid: bool,
     /// Whether everything is on the disk when it gets its name.
     pub sync: bool,
-    /// Threads that write.
-    pub threads: NonZeroUsize,
 }
 
 /// What was unpacked.
@@ -71,8 +66,8 @@ impl Unpack {
     ///
     /// # Errors
     /// It is no archive, the directory is in use, the disk is full or fails, or `watch` wants it to
-    /// end. Nothing is left behind then, unless entries were being added to a directory: those that
-    /// have their names by then stay.
+    /// end. Nothing is left behind then, unless entries were being moved into a directory that was there: those
+    /// that have their names by then stay.
     pub fn run(&self, watch: &dyn Watch) -> Result<Unpacked, ArchiveError> {
         self.run_on(watch, room::is_synced_as_a_whole)
     }
@@ -90,10 +85,9 @@ impl Unpack {
             false => parent_of(&self.directory),
         };
         let temporary = Temporary::create(&MADE, parent)?;
-        let is_empty = exists && self.is_empty_but_for(temporary.path())?;
-        if exists && !is_empty && !self.force {
+        if exists && !self.is_empty_but_for(temporary.path())? {
             return Err(ArchiveError::invalid(format!(
-                "{} is not empty; choose another directory, or --force to add to it",
+                "{} is not empty; choose another directory, from which 'cp -an' adds to it",
                 self.directory.display()
             )));
         }
@@ -106,19 +100,17 @@ impl Unpack {
             true => Syncs::Each,
         };
         let job = Job::begin(self, &temporary, &tree, syncs)?;
-        let mut unpacked = job.fill(&archive, watch)?;
+        let unpacked = job.fill(&archive, watch)?;
         if syncs == Syncs::AsAWhole {
             room::sync_filesystem(&tree)?;
         }
         match exists {
             false => self.publish(&tree)?,
-            true => self.merge(&tree, &mut unpacked.refused)?,
+            true => self.move_into(&tree)?,
         }
         drop(cleared);
-        if !exists || is_empty {
-            drop(temporary);
-            job.finish_root(&archive, !exists)?;
-        }
+        drop(temporary);
+        job.finish_root(&archive, !exists)?;
         if self.sync {
             room::sync_directory(parent)?;
         }
@@ -155,20 +147,14 @@ impl Unpack {
             .all(|name| Some(name.as_os_str()) == temporary.file_name()))
     }
 
-    /// Moves everything in `tree` into the directory, in which what is there stays as it is.
-    fn merge(&self, tree: &Path, refused: &mut Refusals) -> Result<(), ArchiveError> {
-        let open = |path: &Path| {
-            let opened = Directories::below(path, Missing::Refuse);
-            opened.doing("open", path)
-        };
-        let mut merge = Merge {
-            from: open(tree)?,
-            to: open(&self.directory)?,
-            target: &self.directory,
-            sync: self.sync,
-            refused,
-        };
-        merge.directory("")
+    /// Moves everything in `tree` into the directory, which was empty.
+    fn move_into(&self, tree: &Path) -> Result<(), ArchiveError> {
+        for entry in std::fs::read_dir(tree).doing("read", tree)? {
+            let entry = entry.doing("read", tree)?;
+            let to = self.directory.join(entry.file_name());
+            move_to(&entry.path(), &to).doing("give its name to", &to)?;
+        }
+        Ok(())
     }
 
     fn publish(&self, tree: &Path) -> Result<(), ArchiveError> {
@@ -180,6 +166,18 @@ impl Unpack {
             errno => errno.refused("give its name to", &self.directory),
         })
     }
+}
+
+/// Gives an entry another name. A directory that its owner may not write in can only be moved while he may.
+fn move_to(from: &Path, to: &Path) -> Result<(), Errno> {
+    match rename_unless_taken(from, to) {
+        Err(Errno::ACCESS) => {}
+        renamed => return renamed,
+    }
+    let mode = Mode::from_raw_mode(lstat(from)?.st_mode);
+    chmod(from, mode | Mode::WUSR)?;
+    rename_unless_taken(from, to)?;
+    chmod(to, mode)
 }
 
 fn require_room(parent: &Path, needed: u64) -> Result<(), ArchiveError> {
@@ -288,7 +286,7 @@ impl<'a> Job<'a> {
         let work = |directories: &mut Directories, reader: &mut Reader, entry: &Entry| {
             self.put(directories, reader, entry, &counted)
         };
-        let refused = each_row(archive.path(), self.unpack.threads, watch, &begin, &work)?;
+        let refused = each_row(archive.path(), watch, &begin, &work)?;
         let mut unpacked = counted.into_inner();
         unpacked.refused.extend(refused);
         self.finish_directories(archive)?;
@@ -449,81 +447,6 @@ fn times(mtime: i64) -> Timestamps {
     }
 }
 
-struct Merge<'a> {
-    from: Directories,
-    to: Directories,
-    target: &'a Path,
-    sync: bool,
-    refused: &'a mut Refusals,
-}
-
-impl Merge<'_> {
-    fn directory(&mut self, path: &str) -> Result<(), ArchiveError> {
-        let directory = self.from.at(path).doing("read", self.target)?;
-        // What is moved goes out of it, and it is removed afterwards.
-        fchmod(directory, Mode::RWXU).doing("read", self.target)?;
-        let mut names = Vec::new();
-        for entry in Dir::read_from(directory).doing("read", self.target)? {
-            let entry = entry.doing("read", self.target)?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name != "." && name != ".." {
-                names.push(name);
-            }
-        }
-        for name in names {
-            self.entry(path, &name)?;
-        }
-        if self.sync {
-            // Names came into it that the sync of the tree did not bring to the disk.
-            fsync(self.to.at(path).doing("sync", self.target)?).doing("sync", self.target)?;
-        }
-        Ok(())
-    }
-
-    fn entry(&mut self, directory: &str, name: &str) -> Result<(), ArchiveError> {
-        let path = match directory {
-            "" => name.to_owned(),
-            directory => format!("{directory}/{name}"),
-        };
-        let fault = match self.rename(directory, name) {
-            Ok(()) => return Ok(()),
-            Err(Errno::EXIST | Errno::NOTEMPTY) => {
-                if self.both_are_directories(directory, name) {
-                    return self.directory(&path);
-                }
-                Fault::entry("its name is taken; what has it was left as it is")
-            }
-            Err(errno) => Fault::writing(self.target)(errno),
-        };
-        fault.told(&path, self.refused)
-    }
-
-    fn rename(&mut self, directory: &str, name: &str) -> Result<(), Errno> {
-        let (from, to) = (self.from.at(directory)?, self.to.at(directory)?);
-        let path = Path::new(name);
-        let renamed = rename_unless_taken_at((from, path), (to, path));
-        let Err(Errno::ACCESS) = renamed else {
-            return renamed;
-        };
-        // A directory that its owner may not write in cannot be moved.
-        let Ok(opened) = open_below(from, name) else {
-            return renamed;
-        };
-        let mode = Mode::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
-        fchmod(&opened, mode | Mode::WUSR)?;
-        let renamed = rename_unless_taken_at((from, path), (to, path));
-        fchmod(&opened, mode)?;
-        renamed
-    }
-
-    fn both_are_directories(&mut self, directory: &str, name: &str) -> bool {
-        [&mut self.from, &mut self.to].into_iter().all(|side| {
-            let parent = side.at(directory);
-            parent.is_ok_and(|parent| open_below(parent, name).is_ok())
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -564,10 +487,8 @@ mod tests {
         let unpack = Unpack {
             archive,
             directory: place.path().join("back"),
-            force: false,
             setuid: false,
             sync: true,
-            threads: NonZeroUsize::MIN,
         };
         let unpacked = unpack.run_on(&(), |_| Ok(false)).unwrap();
         assert_eq!((unpacked.files, unpacked.directories), (1, 1));

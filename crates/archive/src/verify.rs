@@ -8,7 +8,6 @@ use crate::sqlar::{Archive, Entry, Kind, NAMED};
 use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
 use parking_lot::Mutex;
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// What was looked at, and what is wrong with it.
@@ -28,7 +27,6 @@ pub struct Verified {
 
 impl Verified {
     /// Whether nothing is wrong.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.database.is_empty() && self.refused.is_empty()
     }
@@ -47,32 +45,24 @@ impl Verified {
 /// # Errors
 /// It is no archive, or cannot be read at all, or `watch` wants it to end. What is wrong with a part of
 /// it is in what is returned.
-pub fn verify(
-    archive: &Path,
-    threads: NonZeroUsize,
-    watch: &dyn Watch,
-) -> Result<Verified, ArchiveError> {
+pub fn verify(archive: &Path, watch: &dyn Watch) -> Result<Verified, ArchiveError> {
     let opened = Archive::open(archive)?;
     let database = opened.integrity()?;
-    let mut verified = verify_entries(archive, threads, watch)?;
+    let mut verified = verify_entries(archive, watch)?;
     verified.database = database;
     look_beside(&opened, &mut verified)?;
     Ok(verified)
 }
 
 /// Reads every value, and holds it against its checksum.
-pub(crate) fn verify_entries(
-    archive: &Path,
-    threads: NonZeroUsize,
-    watch: &dyn Watch,
-) -> Result<Verified, ArchiveError> {
+pub(crate) fn verify_entries(archive: &Path, watch: &dyn Watch) -> Result<Verified, ArchiveError> {
     let counted = Mutex::new(Verified::default());
     let look = |(): &mut (), reader: &mut Reader, entry: &Entry| {
         reader.copy(entry, &mut |_| Ok(()))?;
         counted.lock().count(entry);
         Ok(())
     };
-    let refused = each_row(archive, threads, watch, &|| Ok(()), &look)?;
+    let refused = each_row(archive, watch, &|| Ok(()), &look)?;
     Ok(Verified {
         refused,
         ..counted.into_inner()

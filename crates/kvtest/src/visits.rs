@@ -87,13 +87,11 @@ impl Keys {
     }
 
     /// Number of values that are visited.
-    #[must_use]
     pub fn visited(&self) -> u64 {
         self.sequence.count()
     }
 
     /// The smallest key that is visited.
-    #[must_use]
     pub fn smallest_key(&self) -> u64 {
         self.sequence.get(0).key
     }
@@ -170,10 +168,6 @@ impl Cursor {
         // At most 2^64: the position is below n, which is a number of records in a file.
         let position = u128::from(self.position) + u128::from(operations);
         let n = u128::from(n);
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "below n, and a count of passes"
-        )]
         Self {
             position: (position % n) as u64,
             pass: self.pass.wrapping_add((position / n) as u64),

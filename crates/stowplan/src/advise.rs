@@ -97,13 +97,13 @@ pub(crate) struct AdviseOptions {
     #[arg(long, value_name = "PERCENT", value_parser = share)]
     overwrites: Option<f64>,
     /// Measure reads from storage also where they are left out otherwise (file systems in memory).
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     cold: bool,
     /// What a replacement survives once it is acknowledged.
-    #[arg(long, value_parser = crate::values::one_of(DURABILITIES, Durability::name), value_name = "CLASS", default_value = "durable")]
+    #[arg(long, hide_short_help = true, value_parser = crate::values::one_of(DURABILITIES, Durability::name), value_name = "CLASS", default_value = "durable")]
     durability: Durability,
     /// Write the study to this file, which must not exist.
-    #[arg(long, value_name = "FILE.toml")]
+    #[arg(long, hide_short_help = true, value_name = "FILE.toml")]
     save_study: Option<PathBuf>,
     /// How to measure.
     #[command(flatten)]
@@ -556,7 +556,6 @@ fn is_elsewhere(place: &Path, work: &Path) -> bool {
 /// The size at which values could be split: of the powers of two from 4 KiB to 1 MiB up to which there are
 /// enough values, and above which enough of their bytes, the one in the middle. What is larger than
 /// what is measured does not count.
-#[expect(clippy::cast_precision_loss, reason = "shares")]
 fn limit(survey: &Survey) -> Option<u64> {
     let weigh = |limit: u64| {
         let bins = survey.histogram.iter().filter(|bin| bin.to <= limit);

@@ -51,7 +51,7 @@ pub(crate) struct CalibrateOptions {
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     /// Seed of all orders; the same seed repeats the same accesses.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Time for measuring, such as 90s or 3m; what is undecided when it ends counts as such.
     #[arg(long, value_name = "TIME", value_parser = duration)]

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) verb: Verb,
     /// Whether to use colour; NO_COLOR is respected.
-    #[arg(long = "color", value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Printing")]
+    #[arg(long = "color", hide_short_help = true, value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Printing")]
     pub(crate) colour: Colour,
     /// Print this; 'stowplan help VERB' prints everything.
     #[arg(long, short, global = true, action = ArgAction::HelpShort)]
@@ -71,17 +71,6 @@ fn taught(command: Command, examples: &str) -> Command {
         first.pop();
     }
     let first = first.join("\n");
-    // Arguments that are left to `help`, for few type them: of every verb, or of one.
-    let minor = EXAMPLES.lines().next().unwrap_or_default();
-    let verb = command.get_name().to_owned();
-    let command = command.mut_args(|argument| {
-        let id = argument.get_id().as_str();
-        let of_verb = format!("{verb}.{id}");
-        let is_minor = minor
-            .split_whitespace()
-            .any(|minor| minor == id || minor == of_verb);
-        argument.hide_short_help(is_minor)
-    });
     command
         .after_help(first)
         .after_long_help(examples.to_owned())
@@ -164,12 +153,12 @@ pub(crate) struct StudyOptions {
     ///
     /// Cold is proved by looking into the cache, and means cold in this guest: a host's own
     /// cache cannot be seen.
-    #[arg(long, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE")]
+    #[arg(long, hide_short_help = true, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE")]
     pub(crate) cache_state: Option<CacheState>,
     /// Only writes that promise at least this.
     ///
     /// What each store promises with which settings: 'stowplan list stores NAME'.
-    #[arg(long, value_parser = one_of(DURABILITIES, Durability::name), value_name = "CLASS")]
+    #[arg(long, hide_short_help = true, value_parser = one_of(DURABILITIES, Durability::name), value_name = "CLASS")]
     pub(crate) durability: Option<Durability>,
     /// Only this comparison (read) or cell (read/sql); may be repeated.
     ///
@@ -181,7 +170,7 @@ pub(crate) struct StudyOptions {
     ///
     /// The data of these cells lies below it. Without it a run makes ext4, xfs, btrfs and tmpfs for itself, as
     /// root, and leaves these cells out otherwise (docs/file-systems.md).
-    #[arg(long, value_name = "NAME=DIR", value_parser = named_directory)]
+    #[arg(long, hide_short_help = true, value_name = "NAME=DIR", value_parser = named_directory)]
     pub(crate) on: Vec<(String, PathBuf)>,
     /// Take costs apart, step by step: adds the cells for that, in the same rounds.
     ///
@@ -203,17 +192,17 @@ pub(crate) struct MeasureOptions {
     #[arg(long, short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Seed of all orders; the same seed repeats the same accesses.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Measure until intervals are at most this wide on either side, such as 2%.
     ///
     /// Without it a comparison ends as soon as it is decided.
-    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent)]
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent)]
     pub(crate) precision: Option<f64>,
     /// Differences below this do not matter to you.
     ///
     /// Cells whose whole interval is within it are called equivalent.
-    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent, default_value = EQUIVALENCE)]
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent, default_value = EQUIVALENCE)]
     pub(crate) equivalence: f64,
     /// What may be another each time that it goes on.
     #[command(flatten)]
@@ -243,19 +232,19 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
     /// Keep the datasets and built stores.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) keep: bool,
     /// Begin though the disk seems to have too little room: what a study needs is an estimate.
     ///
     /// A run whose disk is full ends in order, and 'resume' goes on with it.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) ignore_space: bool,
     /// Say what would be measured, and what that needs, and stop.
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) dry_run: bool,
     /// A driver of stores by its command: NAME=COMMAND, words separated by spaces; its stores are
     /// written NAME/STORE.
-    #[arg(long, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
+    #[arg(long, hide_short_help = true, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
     pub(crate) driver: Vec<DriverArgument>,
     /// How to print.
     #[command(flatten)]
@@ -294,7 +283,7 @@ pub(crate) struct ListOptions {
     #[arg(value_name = "NAME|SPEC")]
     pub(crate) name: Option<String>,
     /// A driver by its command: NAME=COMMAND, words separated by spaces.
-    #[arg(long, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
+    #[arg(long, hide_short_help = true, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
     pub(crate) driver: Vec<DriverArgument>,
 }
 
@@ -306,10 +295,10 @@ pub(crate) struct PrintOptions {
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) format: Option<Format>,
     /// Short for '--format json'.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) json: bool,
     /// Print what was found only, and no progress.
-    #[arg(long, short, conflicts_with = "verbose")]
+    #[arg(long, short, hide_short_help = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Print all that was found, not its summary.
     #[arg(long, short)]

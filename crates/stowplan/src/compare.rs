@@ -41,11 +41,11 @@ pub(crate) struct CompareOptions {
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<ByArgument>,
     /// Compare this cell of BASE with that one of NEW; may be repeated. Others go by their names.
-    #[arg(long, value_name = "A=B", value_parser = pair)]
+    #[arg(long, hide_short_help = true, value_name = "A=B", value_parser = pair)]
     cells: Vec<(CellId, CellId)>,
     /// Exit 2 as well where a cell that decides stayed unresolved: neither a regression nor shown to
     /// be none.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     require_resolved: bool,
     /// In which form.
     #[command(flatten)]

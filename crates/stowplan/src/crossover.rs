@@ -55,29 +55,29 @@ pub(crate) struct CrossoverOptions {
     #[arg(long, value_parser = one_of(OPERATIONS, Operation::name), value_name = "WHAT", default_value = "read")]
     operation: Operation,
     /// In which order keys are visited.
-    #[arg(long, value_parser = one_of(ORDERS, AccessOrder::name), value_name = "ORDER", default_value = "random")]
+    #[arg(long, hide_short_help = true, value_parser = one_of(ORDERS, AccessOrder::name), value_name = "ORDER", default_value = "random")]
     order: AccessOrder,
     /// Operations that share a transaction: a number, or 'all' of a block.
     #[arg(
-        long,
+        long, hide_short_help = true,
         value_name = "N|all",
         value_parser = per_transaction,
         default_value = "all"
     )]
     per_transaction: PerTransaction,
     /// The state of the page cache.
-    #[arg(long, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE", default_value = "warm")]
+    #[arg(long, hide_short_help = true, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE", default_value = "warm")]
     cache_state: CacheState,
     /// Refuse stores whose writes promise less than this.
-    #[arg(long, value_parser = one_of(DURABILITIES, Durability::name), value_name = "CLASS")]
+    #[arg(long, hide_short_help = true, value_parser = one_of(DURABILITIES, Durability::name), value_name = "CLASS")]
     durability: Option<Durability>,
     /// Compare writes although the stores do not promise the same.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     unlike_promises: bool,
     /// Bytes of values at each size, as far as that is 60 to 20,000 values: fewer make no block,
     /// and building more takes longer than measuring them.
     #[arg(
-        long,
+        long, hide_short_help = true,
         value_name = "SIZE",
         value_parser = some_bytes,
         default_value = "100MB"
@@ -219,7 +219,6 @@ fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError
 }
 
 /// What refining adds to a plan, for `--dry-run`; an estimate like that of the plan.
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn what_follows(plan: &Plan, number: usize) -> String {
     let needs = needs(plan, false);
     let share = number as f64 / plan.comparisons.len().max(1) as f64;

@@ -20,7 +20,7 @@ use stowplan_stores::registry;
 #[derive(Debug, Args)]
 pub(crate) struct DriversOptions {
     /// A driver by its command: NAME=COMMAND, words separated by spaces.
-    #[arg(long, value_name = "NAME=COMMAND", value_parser = parse, global = true)]
+    #[arg(long, hide_short_help = true, value_name = "NAME=COMMAND", value_parser = parse, global = true)]
     pub(crate) driver: Vec<DriverArgument>,
     /// What to do.
     #[command(subcommand)]

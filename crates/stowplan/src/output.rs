@@ -111,17 +111,10 @@ impl Output {
     }
 
     /// Removes what a run leaves behind that is ended while it writes a report.
-    pub(crate) fn remove_half_written(&self) -> Result<(), CliError> {
-        let directory = &self.directory;
-        let entries = fs::read_dir(directory).map_err(CliError::io("read directory", directory))?;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            let temporary = path.file_name().is_some_and(is_temporary);
-            let plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-            if temporary && plain && (is_empty(&path) || begins(&path, is_report)?) {
-                fs::remove_file(&path).map_err(CliError::io("remove", &path))?;
-            }
-        }
-        Ok(())
+    pub(crate) fn remove_half_written(&self) {
+        remove_abandoned(&self.directory, |start| {
+            start.is_empty() || is_report(start)
+        });
     }
 
     /// The directory itself.
@@ -226,10 +219,6 @@ fn standing(path: &Path, ours: fn(&[u8]) -> bool) -> Result<(Written, bool), Cli
 /// The kind only: the text names the temporary, which means nothing to anyone.
 fn refused(path: &Path, error: &io::Error) -> CliError {
     CliError::io("write", path)(error.kind().into())
-}
-
-fn is_empty(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| found.len() == 0)
 }
 
 /// Whether a file begins as `ours` says. It is a plain one, or was: nothing is followed, and nothing

@@ -226,7 +226,7 @@ fn remove_leftovers(
     output: &Output,
     options: &RunOptions,
 ) -> Result<(), CliError> {
-    output.remove_half_written()?;
+    output.remove_half_written();
     let again = match resumption.is_complete() {
         true => "",
         false => "; its data is made again",

@@ -8,6 +8,7 @@ use super::write::Rows;
 use super::{Pack, Packed};
 use crate::error::{Fault, Refusal, Refusals};
 use crate::names::stored_name;
+use crate::rows::threads;
 use crate::source::{Beside, Body, Item, Source};
 use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
@@ -45,9 +46,9 @@ impl Line<'_> {
     pub(super) fn run(&self, made: &Path) -> Result<Packed, ArchiveError> {
         let Self { pack, watch, .. } = *self;
         let mut rows = Rows::create(made, pack, self.page_size, self.beside.is_some())?;
-        let (batches, in_order) = sync_channel(pack.threads.get());
+        let (batches, in_order) = sync_channel(threads());
         let source = |_| Source::of(&pack.source, self.scratch, pack.store, self.beside);
-        let sources = (0..pack.threads.get()).map(source);
+        let sources = (0..threads()).map(source);
         let sources = sources.collect::<Result<Vec<_>, ArchiveError>>()?;
         thread::scope(|scope| {
             let mut started = false;

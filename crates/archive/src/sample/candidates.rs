@@ -1,12 +1,11 @@
 //! The values of a place that samples are drawn from, as one walk found them.
 
-use super::{ATTEMPTS, Pick, Sample, nothing};
+use super::{Pick, Sample, nothing};
 use crate::ArchiveError;
 use crate::directories::{open_file, open_top};
 use crate::error::Doing;
-use crate::survey::table::Column;
 use crate::survey::{Sort, directory, sort, table};
-use crate::walk::{Met, look};
+use crate::walk::Met;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use stowplan_dataset::names;
@@ -21,8 +20,6 @@ pub struct Candidates {
     /// The most values of a sample.
     most: u64,
     seed: u64,
-    /// Files that could not be opened.
-    closed: BTreeSet<Vec<u8>>,
     strata: BTreeMap<u32, Stratum>,
     bytes: u64,
 }
@@ -35,13 +32,19 @@ struct Stratum {
 }
 
 impl Candidates {
-    /// Surveys a place, and finds the values that samples of at most `most` values are drawn from, in one
-    /// walk; none above the largest that the place is asked for.
+    /// Surveys a place, and finds the values that samples of at most `most` values, 0 for any number, are drawn
+    /// from, in one walk; none above the largest that the place is asked for.
     ///
     /// # Errors
     /// As [`crate::survey::survey`].
     pub fn survey(origin: &Origin, most: u64, seed: u64) -> Result<(Survey, Self), ArchiveError> {
-        let mut found = Self::none(origin, most, seed, BTreeSet::new());
+        let mut found = Self {
+            origin: origin.clone(),
+            most: if most == 0 { u64::MAX } else { most },
+            seed,
+            strata: BTreeMap::new(),
+            bytes: 0,
+        };
         let survey = match sort(origin)? {
             Sort::Directory => directory::survey(&origin.place, &mut |met| found.meet(met))?,
             Sort::Database => table::survey(origin, &mut |position, size| {
@@ -51,86 +54,40 @@ impl Candidates {
         Ok((survey, found))
     }
 
-    /// The values that samples of at most `most` are drawn from, 0 for any number, without these files.
-    pub(super) fn find(
-        origin: &Origin,
-        most: u64,
-        seed: u64,
-        closed: BTreeSet<Vec<u8>>,
-    ) -> Result<Self, ArchiveError> {
-        let mut found = Self::none(origin, most, seed, closed);
-        match sort(origin)? {
-            Sort::Directory => look(&origin.place, &mut |met| found.meet(met))?,
-            Sort::Database => Column::open(origin)?.lengths(&mut |position, bytes, _| {
-                if let Some(size) = bytes {
-                    found.offer(&[], position, size);
-                }
-            })?,
-        }
-        Ok(found)
-    }
-
-    fn none(origin: &Origin, most: u64, seed: u64, closed: BTreeSet<Vec<u8>>) -> Self {
-        Self {
-            origin: origin.clone(),
-            most: if most == 0 { u64::MAX } else { most },
-            seed,
-            closed,
-            strata: BTreeMap::new(),
-            bytes: 0,
-        }
-    }
-
     /// How many values there are that can be drawn, as far as permissions tell.
-    #[must_use]
     pub fn values(&self) -> u64 {
         self.strata.values().map(|stratum| stratum.values).sum()
     }
 
     /// Their bytes.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Draws `count` values, all if there are no more or `count` is 0. Files that went away, or cannot be
-    /// opened, are not drawn: the next by the hash stand in for them.
+    /// opened, are not drawn: the next by the hash stand in for them, as far as they are known.
     ///
     /// # Errors
-    /// The file system or SQLite refuses, there is no such value, or ever others cannot be opened.
+    /// The file system or SQLite refuses, or there is no such value.
     pub fn sample(&mut self, count: u64) -> Result<Sample, ArchiveError> {
-        for _ in 0..ATTEMPTS {
-            let Some(picks) = self.picks(count) else {
-                // Too many could not be opened: there are more in the place.
-                let closed = std::mem::take(&mut self.closed);
-                *self = Self::find(&self.origin, self.most, self.seed, closed)?;
-                continue;
-            };
+        loop {
+            let picks = self.picks(count);
             if picks.is_empty() {
                 return Err(nothing(&self.origin));
             }
-            let found = unopened(&self.origin, &picks)?;
-            if found.is_empty() {
+            let closed = unopened(&self.origin, &picks)?;
+            if closed.is_empty() {
                 return Ok(Sample {
                     origin: self.origin.clone(),
                     picks,
                 });
             }
-            self.leave_out(found);
+            self.leave_out(&closed);
         }
-        Err(ArchiveError::Invalid(format!(
-            "{} files of {} cannot be opened, though their permissions allow it; look at one: {}",
-            self.closed.len(),
-            self.origin.place.display(),
-            self.closed
-                .first()
-                .map_or(String::new(), |path| String::from_utf8_lossy(path)
-                    .into_owned())
-        )))
     }
 
-    /// The values that are drawn, in their order; nothing where too few of a stratum are known.
-    fn picks(&self, count: u64) -> Option<Vec<Pick>> {
+    /// The values that are drawn, in their order.
+    fn picks(&self, count: u64) -> Vec<Pick> {
         let sizes = self.strata.iter();
         let quotas = quotas(
             sizes.map(|(size, found)| (*size, found.values)).collect(),
@@ -138,26 +95,22 @@ impl Candidates {
         );
         let mut picks = Vec::new();
         for (size, stratum) in &self.strata {
-            let quota = quotas.get(size).copied().unwrap_or(0).min(stratum.values);
-            if quota > stratum.least.len() as u64 {
-                return None;
-            }
+            let quota = quotas.get(size).copied().unwrap_or(0);
             let mut least: Vec<&(u64, Pick)> = stratum.least.iter().collect();
             least.sort_unstable();
             least.truncate(usize::try_from(quota).unwrap_or(usize::MAX));
             picks.extend(least.into_iter().map(|(_, pick)| pick.clone()));
         }
         picks.sort_unstable();
-        Some(picks)
+        picks
     }
 
-    fn leave_out(&mut self, paths: Vec<Vec<u8>>) {
-        self.closed.extend(paths);
+    fn leave_out(&mut self, closed: &BTreeSet<Vec<u8>>) {
         for stratum in self.strata.values_mut() {
             let before = stratum.least.len();
             stratum
                 .least
-                .retain(|(_, pick)| !self.closed.contains(&pick.path));
+                .retain(|(_, pick)| !closed.contains(&pick.path));
             stratum.values -= (before - stratum.least.len()) as u64;
         }
     }
@@ -165,7 +118,7 @@ impl Candidates {
     fn meet(&mut self, met: Met<'_>) {
         let Met::Entry(entry) = met else { return };
         let meant = entry.kind == FileType::RegularFile && names::is_inner_path(entry.path);
-        if meant && entry.is_readable() && !self.closed.contains(entry.path) {
+        if meant && entry.is_readable() {
             self.offer(
                 entry.path,
                 0,
@@ -206,9 +159,9 @@ impl Candidates {
 }
 
 /// Those of the files that cannot be opened.
-pub(super) fn unopened(origin: &Origin, picks: &[Pick]) -> Result<Vec<Vec<u8>>, ArchiveError> {
+pub(super) fn unopened(origin: &Origin, picks: &[Pick]) -> Result<BTreeSet<Vec<u8>>, ArchiveError> {
     if sort(origin)? == Sort::Database {
-        return Ok(Vec::new());
+        return Ok(BTreeSet::new());
     }
     let root = &origin.place;
     let top = open_top(root).doing(super::OPEN, root)?;

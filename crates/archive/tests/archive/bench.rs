@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use stowplan_archive::{ArchiveError, Pack, Packed, Refusals, Unpack, Unpacked};
@@ -66,7 +65,6 @@ impl Bench {
             inline_limit: None,
             store: false,
             force: false,
-            threads: NonZeroUsize::new(2).unwrap(),
         }
     }
 
@@ -80,10 +78,8 @@ impl Bench {
         Unpack {
             archive: self.at("x.sqlar"),
             directory: self.at("back"),
-            force: false,
             setuid: false,
             sync: false,
-            threads: NonZeroUsize::new(2).unwrap(),
         }
     }
 

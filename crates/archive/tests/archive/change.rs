@@ -21,9 +21,8 @@ fn remove(bench: &Bench, names: &[&str], recursive: bool) -> Result<u64, Archive
         archive: bench.at("x.sqlar"),
         names: names.iter().map(|&name| name.to_owned()).collect(),
         recursive,
-        vacuum: true,
     };
-    remove.run().map(|removed| removed.entries)
+    remove.run()
 }
 
 fn packed() -> Bench {
@@ -54,7 +53,7 @@ fn what_is_added_and_replaced_is_there_and_the_rest_as_it_was() {
         Vec::<String>::new(),
         "it is inside now"
     );
-    let whole = verify(&bench.at("x.sqlar"), bench.packing().threads, &()).unwrap();
+    let whole = verify(&bench.at("x.sqlar"), &()).unwrap();
     assert!(whole.is_whole(), "{whole:?}");
     bench.unpack().unwrap();
     let (mut from, mut back) = (bench.looks("from"), bench.looks("back"));

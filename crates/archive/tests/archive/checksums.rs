@@ -18,7 +18,7 @@ fn packed() -> Bench {
 }
 
 fn verified(bench: &Bench) -> Verified {
-    verify(&bench.at("x.sqlar"), bench.packing().threads, &()).unwrap()
+    verify(&bench.at("x.sqlar"), &()).unwrap()
 }
 
 fn sql(bench: &Bench, sql: &str) {
@@ -139,7 +139,6 @@ fn what_is_added_and_removed_keeps_the_checksums_in_step() {
         archive: bench.at("x.sqlar"),
         names: ["a.txt", "large"].map(str::to_owned).into(),
         recursive: false,
-        vacuum: true,
     };
     remove.run().unwrap();
     assert_eq!(

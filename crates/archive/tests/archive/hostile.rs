@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use stowplan_archive::{Archive, Refusals, TABLE, Unpack, Unpacked, hostile, verify};
+use stowplan_archive::{Archive, Refusals, TABLE, Unpacked, hostile, verify};
 
 const FILE: i64 = 0o100_644;
 const LINK: i64 = 0o120_777;
@@ -135,7 +135,7 @@ fn sizes_that_lie_and_streams_that_are_none_are_refused() {
     assert_eq!((unpacked.files, unpacked.bytes), (1, 1_000_000));
     assert_eq!(names(&bench.at("back")), ["good"], "no half of one either");
     assert_eq!(unpacked.refused.count, 11, "{:?}", why(&unpacked));
-    let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+    let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
     assert_eq!((verified.entries, verified.refused.count), (1, 11));
 }
 
@@ -185,7 +185,7 @@ fn rows_that_share_their_bytes_are_told_before_anything_is_written() {
         "{told}"
     );
     assert_eq!(bench.names(), ["x.sqlar"]);
-    let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+    let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
     assert!(!verified.database.is_empty(), "{verified:?}");
 }
 
@@ -205,7 +205,7 @@ fn what_unpack_refuses_verify_refuses_for_the_same_reason() {
         row("f", FILE, 1, b"x"),
     ];
     let unpacked = unpacked(&bench, &rows);
-    let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+    let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
     assert_eq!(unpacked.refused.count, 5, "{unpacked:?}");
     let mut told: Vec<_> = verified
         .refused
@@ -310,7 +310,7 @@ fn files_beside_an_archive_are_reached_through_no_link_and_must_be_what_they_wer
         why(&unpacked)
     );
     assert_eq!((unpacked.files, unpacked.refused.count), (1, 5));
-    let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+    let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
     // The stranger, the link and the pipe are told as such as well.
     assert!(verified.refused.count >= 6, "{verified:?}");
 }
@@ -361,30 +361,24 @@ proptest! {
         let bench = Bench::new();
         bench.write("outside/precious", "precious");
         if into_existing {
-            bench.write("back/a", "mine");
-            symlink("../outside", bench.at("back/link")).unwrap();
+            fs::create_dir(bench.at("back")).unwrap();
         }
         write(&bench.at("x.sqlar"), &rows);
         let before = bench.looks("outside");
-        let unpacked = Unpack { force: into_existing, ..bench.unpacking() }.run(&()).unwrap();
+        let unpacked = bench.unpack().unwrap();
         prop_assert_eq!(bench.looks("outside"), before);
         prop_assert_eq!(bench.names(), ["back", "outside", "x.sqlar"]);
-        if into_existing {
-            prop_assert_eq!(fs::read(bench.at("back/a")).unwrap(), b"mine");
-        }
-        let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+        let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
         prop_assert!(verified.database.is_empty());
         let known = verified.entries + verified.refused.count;
         prop_assert_eq!(known, Archive::open(&bench.at("x.sqlar")).unwrap().count().unwrap());
         prop_assert!(unpacked.files + unpacked.links <= known);
-        if !into_existing {
-            let named = |refused: &Refusals| {
-                let mut named = refused.named.clone();
-                named.sort_by(|a, b| (&a.name, &a.why).cmp(&(&b.name, &b.why)));
-                named
-            };
-            prop_assert_eq!(named(&unpacked.refused), named(&verified.refused));
-        }
+        let named = |refused: &Refusals| {
+            let mut named = refused.named.clone();
+            named.sort_by(|a, b| (&a.name, &a.why).cmp(&(&b.name, &b.why)));
+            named
+        };
+        prop_assert_eq!(named(&unpacked.refused), named(&verified.refused));
     }
 
     #[test]

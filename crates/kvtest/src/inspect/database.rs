@@ -94,7 +94,6 @@ impl Database {
     }
 
     /// `delete` or `wal`, the modes that a file remembers, as it was when the database was opened.
-    #[must_use]
     pub fn journal_mode(&self) -> &'static str {
         if self.write_ahead { "wal" } else { "delete" }
     }

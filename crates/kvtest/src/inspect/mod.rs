@@ -29,7 +29,6 @@ pub enum Container {
 
 impl Container {
     /// In messages and documents.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Database => "database",

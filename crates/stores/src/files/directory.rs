@@ -8,7 +8,6 @@ use super::store::{FileStore, entries, numbers};
 use crate::options::{OptionValue as _, StoreOptions as _};
 use crate::{Key, Result, StoreError};
 use rustix::fs::{AtFlags, FileType};
-use rustix::io::Errno;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -122,22 +121,6 @@ fn no_file(kind: FileType) -> Option<&'static str> {
         FileType::Symlink => Some("it is a symbolic link, no regular file"),
         FileType::Directory => Some("it is a directory, no regular file"),
         _ => Some("it is no regular file"),
-    }
-}
-
-/// Whether `path` is a file that can be a value; not, if there is nothing. It is not opened: opening
-/// a pipe would wait for another program.
-///
-/// # Errors
-/// It is no regular file, or the file system refuses.
-pub fn is_value(path: &Path) -> Result<bool> {
-    match rustix::fs::lstat(path) {
-        Ok(stat) => match no_file(FileType::from_raw_mode(stat.st_mode)) {
-            Some(why) => Err(unfit(path, why)),
-            None => Ok(true),
-        },
-        Err(Errno::NOENT) => Ok(false),
-        Err(errno) => Err(StoreError::io("stat", path)(errno)),
     }
 }
 

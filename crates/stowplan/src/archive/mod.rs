@@ -27,7 +27,7 @@ use stowplan_report::shell::quoted;
 
 /// Packs a directory into an archive.
 pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
-    let (began, quiet) = (Instant::now(), options.work.quiet);
+    let (began, quiet) = (Instant::now(), options.quiet);
     let (source, archive) = (&options.directory, &options.archive);
     let pack = Pack {
         source: source.clone(),
@@ -36,7 +36,6 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
         inline_limit: options.inline_limit,
         store: options.no_deflate,
         force: options.force,
-        threads: options.work.threads(),
     };
     let packed = pack.run(&Watcher::new(quiet, "entries", archive)?)?;
     say_with_time(quiet, &summary(archive, &packed), began.elapsed());
@@ -114,14 +113,12 @@ fn in_words(directory: &Path, loss: Loss, lost: &Lost) -> String {
 
 /// Unpacks an archive into a directory.
 pub(crate) fn unpack(options: &UnpackOptions) -> Result<Exit, CliError> {
-    let (began, quiet) = (Instant::now(), options.work.quiet);
+    let (began, quiet) = (Instant::now(), options.quiet);
     let unpack = Unpack {
         archive: options.archive.clone(),
         directory: options.directory.clone(),
-        force: options.force,
         setuid: options.setuid,
         sync: !options.nosync,
-        threads: options.work.threads(),
     };
     let unpacked = unpack.run(&Watcher::new(quiet, "entries", &options.directory)?)?;
     let summary = format!(
@@ -142,9 +139,9 @@ pub(crate) fn unpack(options: &UnpackOptions) -> Result<Exit, CliError> {
 
 /// Looks whether an archive is whole.
 pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, CliError> {
-    let (began, quiet) = (Instant::now(), options.work.quiet);
+    let (began, quiet) = (Instant::now(), options.quiet);
     let watcher = Watcher::new(quiet, "entries", &options.archive)?;
-    let verified = stowplan_archive::verify(&options.archive, options.work.threads(), &watcher);
+    let verified = stowplan_archive::verify(&options.archive, &watcher);
     drop(watcher);
     let (verified, place) = (verified?, options.archive.display());
     let whole = counted(verified.entries, "entry is", "entries are");
@@ -198,15 +195,9 @@ pub(crate) fn rm(options: &RmOptions) -> Result<Exit, CliError> {
         archive: options.archive.clone(),
         names: options.names.clone(),
         recursive: options.recursive,
-        vacuum: options.vacuum,
     };
-    let removed = remove.run()?;
-    let entries = counted(removed.entries, "entry", "entries");
-    let mut summary = format!("{}: {entries} removed", options.archive.display());
-    if removed.bytes_after < removed.bytes_before {
-        let less = format_bytes(removed.bytes_before - removed.bytes_after);
-        summary = format!("{summary}, {less} smaller");
-    }
+    let entries = counted(remove.run()?, "entry", "entries");
+    let summary = format!("{}: {entries} removed", options.archive.display());
     say_with_time(options.quiet, &summary, began.elapsed());
     Ok(Exit::Done)
 }

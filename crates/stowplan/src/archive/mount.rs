@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
-use stowplan_archive::mount::{self, Audience, Mounted};
+use stowplan_archive::mount::{self, Mounted};
 use stowplan_harness::interrupt::Interrupt;
 
 /// How often it is looked whether it shall end.
@@ -37,7 +37,7 @@ pub(crate) fn mount(options: &MountOptions) -> Result<Exit, CliError> {
 fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, CliError> {
     // Before anything starts a thread.
     mount::for_this_process()?;
-    let mounted = mounted(options)?;
+    let mounted = Mounted::mount(&options.archive, &options.directory)?;
     let interrupt = watch(options)?;
     let program = Path::new(command.get_program()).to_owned();
     let mut child = command.spawn().map_err(CliError::io("run", &program))?;
@@ -63,7 +63,7 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
 }
 
 fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
-    let mounted = mounted(options)?;
+    let mounted = Mounted::mount(&options.archive, &options.directory)?;
     let interrupt = watch(options)?;
     if !options.quiet {
         screen::say(&format!(
@@ -79,15 +79,6 @@ fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
         sleep(LOOK_EVERY);
     }
     Ok(end)
-}
-
-fn mounted(options: &MountOptions) -> Result<Mounted, CliError> {
-    let audience = match rustix::process::geteuid().is_root() {
-        true => Audience::All,
-        false => Audience::Owner,
-    };
-    let (archive, directory) = (&options.archive, &options.directory);
-    Ok(Mounted::mount(archive, directory, audience)?)
 }
 
 fn watch(options: &MountOptions) -> Result<Interrupt, CliError> {

@@ -2,36 +2,7 @@
 
 use crate::values::{page_size, size};
 use clap::Args;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::thread::available_parallelism;
-
-/// How verbs work that take long.
-#[derive(Debug, Args)]
-pub(crate) struct WorkOptions {
-    /// Threads that read, deflate, inflate and write files [default: one per processor, at most 8].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(crate) threads: Option<u32>,
-    /// No progress, and no summary.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-/// More threads than this wait for each other in the file system, and for the one that writes.
-const THREADS_MAX: usize = 8;
-
-impl WorkOptions {
-    /// How many threads were asked for, or there are processors.
-    pub(super) fn threads(&self) -> NonZeroUsize {
-        let asked = self
-            .threads
-            .and_then(|threads| usize::try_from(threads).ok());
-        let threads = asked.unwrap_or_else(|| {
-            available_parallelism().map_or(1, |processors| processors.get().min(THREADS_MAX))
-        });
-        NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN)
-    }
-}
 
 /// Options of `pack`.
 #[derive(Debug, Args)]
@@ -60,9 +31,9 @@ pub(crate) struct PackOptions {
     /// Replace the archive if there is one, once the new one is whole; no other file is replaced.
     #[arg(long)]
     pub(crate) force: bool,
-    /// In how many threads, and whether it is told.
-    #[command(flatten)]
-    pub(crate) work: WorkOptions,
+    /// No progress, and no summary.
+    #[arg(long, short, hide_short_help = true)]
+    pub(crate) quiet: bool,
 }
 
 /// Options of `unpack`.
@@ -74,9 +45,6 @@ pub(crate) struct UnpackOptions {
     /// The directory to make; it must not exist yet, or be empty.
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Add to a directory that is not empty; what is there already is never changed.
-    #[arg(long)]
-    pub(crate) force: bool,
     /// Keep setuid and setgid bits of files.
     ///
     /// Whoever runs such a file runs it with the rights of whoever unpacks it.
@@ -85,9 +53,9 @@ pub(crate) struct UnpackOptions {
     /// Leave the files to the system to write later, as cp and tar do.
     #[arg(long)]
     pub(crate) nosync: bool,
-    /// In how many threads, and whether it is told.
-    #[command(flatten)]
-    pub(crate) work: WorkOptions,
+    /// No progress, and no summary.
+    #[arg(long, short, hide_short_help = true)]
+    pub(crate) quiet: bool,
 }
 
 /// Options of `ls`.
@@ -103,7 +71,7 @@ pub(crate) struct LsOptions {
     #[arg(long, short = '0', conflicts_with_all = ["long", "json"])]
     pub(crate) null: bool,
     /// Print one JSON document.
-    #[arg(long, conflicts_with = "long")]
+    #[arg(long, hide_short_help = true, conflicts_with = "long")]
     pub(crate) json: bool,
 }
 
@@ -124,9 +92,9 @@ pub(crate) struct VerifyOptions {
     /// The archive.
     #[arg(value_name = "ARCHIVE")]
     pub(crate) archive: PathBuf,
-    /// In how many threads, and whether it is told.
-    #[command(flatten)]
-    pub(crate) work: WorkOptions,
+    /// No progress, and no summary.
+    #[arg(long, short, hide_short_help = true)]
+    pub(crate) quiet: bool,
 }
 
 /// Options of `add`.
@@ -145,7 +113,7 @@ pub(crate) struct AddOptions {
     #[arg(long)]
     pub(crate) no_deflate: bool,
     /// No progress, and no summary.
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,
 }
 
@@ -161,11 +129,8 @@ pub(crate) struct RmOptions {
     /// Remove directories with everything in them.
     #[arg(long, short)]
     pub(crate) recursive: bool,
-    /// Write the archive anew, without the space that is free then.
-    #[arg(long)]
-    pub(crate) vacuum: bool,
     /// No summary.
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,
 }
 
@@ -182,6 +147,6 @@ pub(crate) struct MountOptions {
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<std::ffi::OsString>,
     /// No messages.
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,
 }

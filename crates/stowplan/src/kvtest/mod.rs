@@ -11,11 +11,10 @@ pub(crate) use stat::stat;
 use crate::error::{CliError, Exit};
 use crate::form::Form;
 use crate::progress::Watcher;
-use crate::screen::{counted, say_with_time, warn};
+use crate::screen::{counted, say_with_time};
 use clap::Subcommand;
 use std::time::Instant;
-use stowplan_harness::HarnessError;
-use stowplan_kvtest::export::{Export, ExportSpec, Exported};
+use stowplan_kvtest::export::{Export, ExportSpec};
 use stowplan_kvtest::init::{Init, InitSpec};
 use stowplan_model::{Content, DatasetSpec, SizeDistribution, format_bytes};
 use stowplan_report::count;
@@ -111,54 +110,16 @@ fn export(options: &ExportOptions) -> Result<Exit, CliError> {
         database: options.database.clone(),
         directory: options.directory.clone(),
         tree: options.tree,
-        force: options.force,
         sync: !options.nosync,
     })?;
     let exported = export.write(&watcher).map_err(CliError::work)?;
     drop(watcher);
-    let place = options.directory.display();
-    let files = counted(exported.written, "file", "files");
-    if exported.added < exported.written {
-        warn(&format!(
-            "interrupted; {} of {files} were added to {place} and stay; export again to add the others",
-            count(exported.added)
-        ));
-        return Ok(Exit::Interrupted);
-    }
-    let mut summary = format!("{place}: {files}, {}", format_bytes(exported.written_bytes));
-    let before = exported.alike + exported.differing;
-    if before > 0 {
-        let (alike, differing) = (count(exported.alike), count(exported.differing));
-        let before = count(before);
-        summary = format!(
-            "{summary} added; of {before} there already {alike} alike and {differing} different"
-        );
-    }
+    let summary = format!(
+        "{}: {}, {}",
+        options.directory.display(),
+        counted(exported.files, "file", "files"),
+        format_bytes(exported.bytes)
+    );
     say_with_time(options.quiet, &summary, began.elapsed());
-    told(options, &exported)
-}
-
-/// Says what makes the directory another one than the database, and ends accordingly.
-fn told(options: &ExportOptions, exported: &Exported) -> Result<Exit, CliError> {
-    let (place, database) = (options.directory.display(), options.database.display());
-    if exported.strangers > 0 {
-        warn(&format!(
-            "{place} has {} whose keys {database} does not have; 'stowplan kvtest run' would read them too",
-            counted(exported.strangers, "file", "files")
-        ));
-    }
-    if exported.differing == 0 {
-        return Ok(Exit::Done);
-    }
-    let keys: Vec<String> = exported.differing_keys.iter().map(u64::to_string).collect();
-    let more = match exported.differing > keys.len() as u64 {
-        true => ", …",
-        false => "",
-    };
-    Err(CliError::work(HarnessError::invalid(format!(
-        "{} in {place} differ from {database} and were left as they are: the values of key {}{more}; \
-         remove those that are wrong and export again",
-        counted(exported.differing, "file", "files"),
-        keys.join(", ")
-    ))))
+    Ok(Exit::Done)
 }

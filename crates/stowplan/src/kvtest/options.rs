@@ -30,13 +30,13 @@ pub(crate) struct InitOptions {
     #[arg(long, value_name = "P", value_parser = page_size, default_value = "4096")]
     pub(crate) pagesize: u64,
     /// Seed of sizes and content; the same seed makes the same database.
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, hide_short_help = true, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Draw sizes as kvtest does: the middle size twice as often as any other.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) as_kvtest: bool,
     /// No progress.
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct ColumnOptions {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
     /// Of a database, the column of the keys [default: the primary key, or the rows' numbers].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     key: Option<String>,
 }
 
@@ -103,30 +103,26 @@ pub(crate) struct ExportOptions {
     /// A hierarchy of directories with names like 00/00/01, instead of one with names like 000001.
     #[arg(long)]
     pub(crate) tree: bool,
-    /// Add to a directory that is not empty; what is there already is never changed.
-    #[arg(long)]
-    pub(crate) force: bool,
     /// Leave the files to the system to write later, as kvtest does.
     #[arg(long)]
     pub(crate) nosync: bool,
     /// No progress.
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,
 }
 
 /// Options of `run`.
 #[derive(Debug, Args)]
 #[command(args_override_self = true)]
-#[expect(clippy::struct_excessive_bools, reason = "kvtest has that many flags")]
 pub(crate) struct RunOptions {
     /// A database, or a directory of files.
     #[arg(value_name = "DB|DIR")]
     pub(crate) place: PathBuf,
     /// Visit blobs by rising key, which is the default.
-    #[arg(long, overrides_with_all = ["desc", "random"], help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, overrides_with_all = ["desc", "random"], help_heading = "As in kvtest")]
     pub(crate) asc: bool,
     /// Visit blobs by falling key.
-    #[arg(long, overrides_with_all = ["asc", "random"], help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, overrides_with_all = ["asc", "random"], help_heading = "As in kvtest")]
     pub(crate) desc: bool,
     /// Visit blobs in random order.
     #[arg(long, overrides_with_all = ["asc", "desc"], help_heading = "As in kvtest")]
@@ -135,37 +131,37 @@ pub(crate) struct RunOptions {
     #[arg(long, help_heading = "As in kvtest")]
     pub(crate) blob_api: bool,
     /// SQLite's page cache: a number of pages, or bytes with a suffix such as 4MiB; negative: KiB.
-    #[arg(long, value_name = "N", default_value = "1000", allow_hyphen_values = true, value_parser = cache, help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value = "1000", allow_hyphen_values = true, value_parser = cache, help_heading = "As in kvtest")]
     pub(crate) cache_size: Cache,
     /// Number of blobs to visit in a round.
     #[arg(long, value_name = "N", value_parser = count, default_value = "1000", help_heading = "As in kvtest")]
     pub(crate) count: u64,
     /// Sync each file that is written, before the next one.
-    #[arg(long, help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, help_heading = "As in kvtest")]
     pub(crate) fsync: bool,
     /// Run PRAGMA integrity_check after the test.
-    #[arg(long, help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, help_heading = "As in kvtest")]
     pub(crate) integrity_check: bool,
     /// The largest key to visit [default: the largest there is].
-    #[arg(long, value_name = "N", value_parser = count, help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = count, help_heading = "As in kvtest")]
     pub(crate) max_id: Option<u64>,
     /// Map as much as this of the database into memory.
-    #[arg(long, value_name = "BYTES", value_parser = size, default_value = "0", help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, value_name = "BYTES", value_parser = size, default_value = "0", help_heading = "As in kvtest")]
     pub(crate) mmap: u64,
     /// Each read or write in a transaction of its own.
-    #[arg(long, help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, help_heading = "As in kvtest")]
     pub(crate) multitrans: bool,
     /// Leave the checkpoint of the write-ahead log out of the time.
-    #[arg(long, help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, help_heading = "As in kvtest")]
     pub(crate) nocheckpoint: bool,
     /// PRAGMA synchronous=OFF.
     #[arg(long, help_heading = "As in kvtest")]
     pub(crate) nosync: bool,
     /// Journal mode: delete, truncate, persist, memory, wal or off [default: the database's own].
-    #[arg(long, value_name = "MODE", value_parser = clap::builder::PossibleValuesParser::new(["delete", "truncate", "persist", "memory", "wal", "off"]), ignore_case = true, help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, value_name = "MODE", value_parser = clap::builder::PossibleValuesParser::new(["delete", "truncate", "persist", "memory", "wal", "off"]), ignore_case = true, help_heading = "As in kvtest")]
     pub(crate) jmode: Option<String>,
     /// The first key to visit.
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1", help_heading = "As in kvtest")]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = count, default_value = "1", help_heading = "As in kvtest")]
     pub(crate) start: u64,
     /// Show what SQLite and the system counted.
     #[arg(long, help_heading = "As in kvtest")]
@@ -184,13 +180,13 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
     /// The state of the page cache before a round; 'cold' evicts the data [default: warm].
-    #[arg(long, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE")]
+    #[arg(long, hide_short_help = true, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE")]
     pub(crate) cache_state: Option<CacheState>,
     /// Seed of the random order and of the bytes that are written.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Measure as kvtest does where that is merely unwise: docs/kvtest.md.
-    #[arg(long, conflicts_with_all = ["cache_state"])]
+    #[arg(long, hide_short_help = true, conflicts_with = "cache_state")]
     pub(crate) as_kvtest: bool,
     /// In which form; --quiet prints kvtest's lines only.
     #[command(flatten)]

@@ -158,8 +158,8 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
         ("kvtest ini", "did you mean 'init'?; 'stowplan help kvtest'"),
         ("kvtest export x.db", "not provided: <DIR>"),
         (
-            "verify x.sqlar --threads 900",
-            "'--threads <N>': 900 is not in 1..=64",
+            "kvtest run x.db --rounds 900",
+            "'--rounds <N>': 900 is not in 1..=200",
         ),
         ("kvtest init x.db --cuont 5", "did you mean '--count'?"),
         ("kvtest run x.db --jmode wall", "did you mean 'wal'?"),
