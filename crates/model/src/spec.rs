@@ -6,8 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// A store's kind and the settings that someone gave for it, not yet checked against what the
-/// kind accepts.
+/// A store's kind and the settings that someone gave for it, such as `sqlite:api=blob,page_size=8192`: not yet
+/// checked against what the kind accepts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",

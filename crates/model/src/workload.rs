@@ -304,7 +304,7 @@ impl CacheState {
     }
 }
 
-/// How many operations share a transaction.
+/// How many operations share a transaction: a number from 1 on, or "all" of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",

@@ -87,7 +87,7 @@ data! {
     }
 }
 
-/// What a line chart has on its axis across.
+/// What a line chart has on its axis across: `operations`, `per_transaction`, `threads`, or the name of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
