@@ -11,9 +11,6 @@ use std::fs::{DirBuilder, File, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
 use stowplan_archive::{Watch, parent_of};
 use stowplan_dataset::room;
 use stowplan_dataset::temporary::Temporary;
@@ -24,8 +21,6 @@ use stowplan_harness::environment::mount_of;
 const TOLD_EVERY: u64 = 256;
 /// What a file takes beside its blocks: its inode and its name, in bytes, at most.
 const BYTES_PER_FILE: u64 = 4096 + 512;
-/// How long dirty files gather before the disk is made to write them.
-const FLUSH_EVERY: Duration = Duration::from_millis(200);
 /// The mode of a directory that its owner may do everything with.
 const OWNER: u32 = 0o700;
 
@@ -50,7 +45,7 @@ pub struct Export {
     /// The content as it is now, whatever others write.
     snapshot: Snapshot,
     values: u64,
-    /// The name that the directory gets, behind any link; nothing or an empty directory has it.
+    /// The name that the temporary directory gets: nothing has it, or an empty directory.
     target: PathBuf,
     temporary: Temporary,
 }
@@ -73,7 +68,7 @@ impl Export {
     pub fn check(spec: ExportSpec) -> Result<Self, KvtestError> {
         let snapshot = open(&spec)?;
         let values = snapshot.database().count()?;
-        let target = target(&spec)?;
+        let target = target(&spec.directory)?;
         let parent = parent_of(&target);
         let temporary = Temporary::create(&MADE, parent)?;
         take_permissions(&target, temporary.path(), OWNER)?;
@@ -94,7 +89,10 @@ impl Export {
     /// The disk is full or fails, a value cannot be a file, the database changed meanwhile, or
     /// `watch` wants it to end. Nothing is left behind.
     pub fn write(self, watch: &dyn Watch) -> Result<Exported, KvtestError> {
-        let exported = self.write_temporary(watch)?;
+        let exported = self.write_values(watch).map_err(|error| match error {
+            KvtestError::Harness(HarnessError::Interrupted) => error,
+            error => self.broken_off(&error),
+        })?;
         self.check_complete(exported)?;
         if self.spec.sync {
             room::sync_below(self.temporary.path())?;
@@ -112,48 +110,25 @@ impl Export {
         Ok(exported)
     }
 
-    fn write_temporary(&self, watch: &dyn Watch) -> Result<Exported, KvtestError> {
-        let directory = self.temporary.path();
-        let (working, ended) = mpsc::channel::<()>();
-        let written = thread::scope(|scope| {
-            if self.spec.sync {
-                // What could not be flushed meanwhile is flushed at the end.
-                let flush = move || flush_meanwhile(directory, &ended);
-                let _ = thread::Builder::new().spawn_scoped(scope, flush);
-            }
-            let written = self.write_values(watch);
-            drop(working);
-            written
-        });
-        written.map_err(|error| match error {
-            KvtestError::Harness(HarnessError::Interrupted) => error,
-            error => self.broken_off(&error),
-        })
-    }
-
     fn write_values(&self, watch: &dyn Watch) -> Result<Exported, KvtestError> {
         let mut exported = Exported::default();
-        let mut done = 0;
         self.snapshot.database().scan(|key, value| {
             if watch.interrupted() {
                 return Err(KvtestError::INTERRUPTED);
             }
-            done += 1;
-            if done % TOLD_EVERY == 0 {
-                watch.progress(done, self.values);
+            self.write_value(key, value)?;
+            exported.files += 1;
+            exported.bytes += value.len() as u64;
+            if exported.files % TOLD_EVERY == 0 {
+                watch.progress(exported.files, self.values);
             }
-            self.write_value(key, value, &mut exported)
+            Ok(())
         })?;
-        watch.progress(done, self.values);
+        watch.progress(exported.files, self.values);
         Ok(exported)
     }
 
-    fn write_value(
-        &self,
-        key: u64,
-        value: &[u8],
-        exported: &mut Exported,
-    ) -> Result<(), KvtestError> {
+    fn write_value(&self, key: u64, value: &[u8]) -> Result<(), KvtestError> {
         let path = self.temporary.path().join(name_of(key, self.spec.tree));
         if let Some(parent) = path.parent().filter(|_| self.spec.tree) {
             let mut builder = DirBuilder::new();
@@ -164,10 +139,7 @@ impl Export {
         new.write(true).create_new(true).mode(0o644);
         new.open(&path)
             .and_then(|mut file| file.write_all(value))
-            .map_err(KvtestError::io("write", &path))?;
-        exported.files += 1;
-        exported.bytes += value.len() as u64;
-        Ok(())
+            .map_err(KvtestError::io("write", &path))
     }
 
     fn broken_off(&self, error: &KvtestError) -> KvtestError {
@@ -180,38 +152,30 @@ impl Export {
         ))
     }
 
-    fn check_complete(&self, Exported { files, .. }: Exported) -> Result<(), KvtestError> {
-        if files == self.values {
+    fn check_complete(&self, exported: Exported) -> Result<(), KvtestError> {
+        if exported.files == self.values {
             return Ok(());
         }
         Err(KvtestError::invalid(format!(
-            "{} was changed meanwhile: it had {} values, and {files} were seen; \
+            "{} was changed meanwhile: it had {} values, and {} were seen; \
              nothing was left; run it again while nobody writes",
             self.spec.database.display(),
-            self.values
+            self.values,
+            exported.files
         )))
     }
 }
 
 /// The name of a value's file, as kvtest has it: `000001`, or `00/00/01` in a tree.
-fn name_of(key: u64, tree: bool) -> PathBuf {
+fn name_of(key: u64, tree: bool) -> String {
     match tree {
-        false => format!("{key:06}").into(),
+        false => format!("{key:06}"),
         true => format!(
             "{:02}/{:02}/{:02}",
             key / 10_000,
             key / 100 % 100,
             key % 100
-        )
-        .into(),
-    }
-}
-
-/// Has the disk write while files are still being made, so that little is left for the sync that
-/// counts. That one also tells what failed here. Ends when the other end of the channel does.
-fn flush_meanwhile(directory: &Path, ended: &Receiver<()>) {
-    while ended.recv_timeout(FLUSH_EVERY) == Err(RecvTimeoutError::Timeout) {
-        let _ = room::sync_filesystem(directory);
+        ),
     }
 }
 
@@ -227,30 +191,30 @@ fn open(spec: &ExportSpec) -> Result<Snapshot, KvtestError> {
     Ok(Snapshot::take(path)?)
 }
 
-/// The name that the directory will have.
-fn target(spec: &ExportSpec) -> Result<PathBuf, KvtestError> {
-    let directory = &spec.directory;
+/// The name that the directory gets, which nothing has, or an empty directory.
+fn target(directory: &Path) -> Result<PathBuf, KvtestError> {
     if std::fs::symlink_metadata(directory).is_err_and(|e| e.kind() == ErrorKind::NotFound) {
-        return Ok(directory.clone());
+        return Ok(directory.to_owned());
     }
     // By its own name, behind any link: it is the directory that is replaced, not the link.
     let real = std::fs::canonicalize(directory).map_err(KvtestError::io("open", directory))?;
-    let refused = |why| KvtestError::invalid(format!("{} {why}", directory.display()));
+    let refused = |why: &str| {
+        let message = format!("{} {why}", directory.display());
+        Err(KvtestError::invalid(message))
+    };
     if !real.is_dir() {
-        return Err(refused("is not a directory; choose another name"));
+        return refused("is not a directory; choose another name");
     }
     let mut entries = std::fs::read_dir(&real).map_err(KvtestError::io("list", directory))?;
     if entries.next().is_some() {
-        return Err(refused(
-            "is not empty; choose another directory, or remove it first",
-        ));
+        return refused("is not empty; choose another directory");
     }
-    match mount_of(&real).is_some_and(|mount| mount.mount_point == real) {
-        true => Err(refused(
+    if mount_of(&real).is_some_and(|mount| mount.mount_point == real) {
+        return refused(
             "is a mount point, which no directory can be renamed to; name a directory below it",
-        )),
-        false => Ok(real),
+        );
     }
+    Ok(real)
 }
 
 /// The new directory may be read by those who may read the one it replaces, from the beginning.
@@ -304,59 +268,38 @@ mod tests {
     use super::*;
     use std::fs;
     use stowplan_model::{Content, DatasetSpec, SizeDistribution};
-    use tempfile::TempDir;
-
-    /// A database of five values beside an empty directory.
-    struct Bench(TempDir);
-
-    impl Bench {
-        fn new() -> Self {
-            let bench = Self(tempfile::tempdir().unwrap());
-            let spec = crate::init::InitSpec {
-                database: bench.at("x.db"),
-                dataset: DatasetSpec {
-                    count: 5,
-                    size: SizeDistribution::Fixed { bytes: 10 },
-                    content: Content::Random,
-                    seed: 1,
-                    from: None,
-                },
-                page_size: 4096,
-            };
-            crate::init::Init::check(spec)
-                .and_then(|init| init.build(&()))
-                .unwrap();
-            fs::create_dir(bench.at("out")).unwrap();
-            bench
-        }
-
-        fn at(&self, name: &str) -> PathBuf {
-            self.0.path().join(name)
-        }
-
-        fn names(&self) -> usize {
-            fs::read_dir(self.at("out")).unwrap().count()
-        }
-    }
 
     #[test]
     fn an_empty_directory_that_nobody_may_write_in_is_filled_and_keeps_its_mode() {
-        let bench = Bench::new();
+        let place = tempfile::tempdir().unwrap();
+        let (database, directory) = (place.path().join("x.db"), place.path().join("out"));
+        let spec = crate::init::InitSpec {
+            database: database.clone(),
+            dataset: DatasetSpec {
+                count: 5,
+                size: SizeDistribution::Fixed { bytes: 10 },
+                content: Content::Random,
+                seed: 1,
+                from: None,
+            },
+            page_size: 4096,
+        };
+        let init = crate::init::Init::check(spec).unwrap();
+        init.build(&()).unwrap();
+        fs::create_dir(&directory).unwrap();
+        fs::set_permissions(&directory, Permissions::from_mode(0o550)).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        fs::set_permissions(bench.at("out"), Permissions::from_mode(0o550)).unwrap();
         let export = Export::check(ExportSpec {
-            database: bench.at("x.db"),
-            directory: bench.at("out"),
+            database,
+            directory: directory.clone(),
             tree: false,
             sync: false,
-        })
-        .unwrap();
-        assert_eq!(
-            mode(export.temporary.path()),
-            0o750,
-            "its owner writes in it"
-        );
+        });
+        let export = export.unwrap();
+        let temporary = mode(export.temporary.path());
+        assert_eq!(temporary, 0o750, "its owner writes in it");
         export.write(&()).unwrap();
-        assert_eq!((mode(&bench.at("out")), bench.names()), (0o550, 5));
+        assert_eq!(mode(&directory), 0o550);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 5);
     }
 }

@@ -114,12 +114,11 @@ fn export(options: &ExportOptions) -> Result<Exit, CliError> {
     })?;
     let exported = export.write(&watcher).map_err(CliError::work)?;
     drop(watcher);
-    let summary = format!(
-        "{}: {}, {}",
+    let (place, files) = (
         options.directory.display(),
         counted(exported.files, "file", "files"),
-        format_bytes(exported.bytes)
     );
+    let summary = format!("{place}: {files}, {}", format_bytes(exported.bytes));
     say_with_time(options.quiet, &summary, began.elapsed());
     Ok(Exit::Done)
 }
