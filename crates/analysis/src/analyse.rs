@@ -18,8 +18,8 @@ use crate::{
 };
 use serde::Serialize;
 use stowplan_model::{
-    CellFailure, CellId, Comparison, DriverCost, HarnessCost, PlacementRecord, PreparationRecord,
-    Record, RunEnd, RunHeader, Warning, WarningKind,
+    CellFailure, CellId, Comparison, DriverCost, HarnessCost, PreparationRecord, Record, RunEnd,
+    RunHeader, Warning, WarningKind,
 };
 
 /// Everything that can be said about one run.
@@ -51,8 +51,6 @@ pub struct Analysis {
     pub cold: Vec<ColdOutcome>,
     /// What each built store takes on disk, right after building.
     pub space: Vec<SpaceRow>,
-    /// Where the values of the built stores lie.
-    pub placements: Vec<PlacementRecord>,
     /// How many sessions the run has had: one, and one more for each time it was resumed.
     pub sessions: usize,
     /// The boots of the system that the sessions ran in, each once, as far as they are known.
@@ -185,7 +183,6 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
         ladders: Vec::new(),
         cold: Vec::new(),
         space: space::rows(gathered),
-        placements: gathered.placements.iter().copied().cloned().collect(),
         sessions: gathered.sessions(),
         boots: gathered.boots.iter().copied().map(str::to_owned).collect(),
         warnings: run_warning::recorded(gathered),

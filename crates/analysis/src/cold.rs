@@ -5,8 +5,7 @@ use crate::gathered::Gathered;
 use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
 use stowplan_model::{
-    BlockKind, Cell, CellId, Measurement, Operation, PlacementRecord, Role, Value, Warning,
-    WarningKind,
+    BlockKind, Cell, CellId, Measurement, Operation, Role, Value, Warning, WarningKind,
 };
 
 /// From this multiple of its value on, what a mapped read fetches is read-ahead.
@@ -44,8 +43,6 @@ pub struct ColdCell {
     /// Read requests that the device completed, of the counting block; nothing where they were not
     /// counted, or where others read from the device as well.
     pub requests: Option<f64>,
-    /// Where its values lie, where that was looked at.
-    pub placement: Option<PlacementRecord>,
     /// Whether it reads by mapping its file into memory.
     pub mapped: bool,
     /// Whether what it fetches is mostly read-ahead, which the next reads may find in memory: the
@@ -83,7 +80,6 @@ fn explained(cell: &CellSummary, outcome: &ComparisonOutcome, gathered: &Gathere
         let baseline = outcome.cell(&c.reference);
         c.cell == cell.cell.id && baseline.is_some_and(|b| b.cell.role == Role::Baseline)
     });
-    let mut placements = gathered.placements.iter().rev();
     let mapped = is_mapped(&cell.cell);
     ColdCell {
         cell: cell.cell.id.clone(),
@@ -93,9 +89,6 @@ fn explained(cell: &CellSummary, outcome: &ComparisonOutcome, gathered: &Gathere
         metadata_bytes: metadata_bytes(gathered.measurements(&cell.cell.id)),
         metadata_proved: metadata_proved(gathered.measurements(&cell.cell.id)),
         requests: requests(cell),
-        placement: placements
-            .find(|placement| placement.instance == cell.cell.instance)
-            .map(|placement| (*placement).clone()),
         mapped,
         ruled_by_read_ahead: mapped && cell.storage_read_bytes >= READ_AHEAD_RULES * cell.bytes,
         ratio: contrast.and_then(|contrast| contrast.estimate),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
     BlockKind, Cell, CellFailure, CellId, Comparison, DriverCost, FootprintRecord, HarnessCost,
-    Measurement, Phases, PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader,
-    SCHEMA_VERSION, Session, Settings, Verification, Warning, is_one_run,
+    Measurement, Phases, PreparationRecord, Record, RunEnd, RunHeader, SCHEMA_VERSION, Session,
+    Settings, Verification, Warning, is_one_run,
 };
 use thiserror::Error;
 
@@ -53,7 +53,6 @@ pub(crate) struct Gathered<'a> {
     pub(crate) effective: BTreeMap<&'a CellId, &'a Settings>,
     pub(crate) verifications: BTreeMap<&'a CellId, &'a Verification>,
     pub(crate) footprints: Vec<&'a FootprintRecord>,
-    pub(crate) placements: Vec<&'a PlacementRecord>,
     /// Each with the session that recorded it, from 0.
     pub(crate) warnings: Vec<(usize, &'a Warning)>,
     pub(crate) harness_cost: Option<HarnessCost>,
@@ -91,7 +90,6 @@ impl<'a> Gathered<'a> {
             effective: BTreeMap::new(),
             verifications: BTreeMap::new(),
             footprints: Vec::new(),
-            placements: Vec::new(),
             warnings: Vec::new(),
             harness_cost: None,
             driver_costs: BTreeMap::new(),
@@ -117,7 +115,6 @@ impl<'a> Gathered<'a> {
             }
             Record::Preparation(preparation) => self.preparation.push(preparation),
             Record::Footprint(footprint) => self.footprints.push(footprint),
-            Record::Placement(placement) => self.placements.push(placement),
             Record::Effective(effective) => {
                 self.effective.insert(&effective.cell, &effective.settings);
             }

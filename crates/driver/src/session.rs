@@ -240,7 +240,6 @@ fn inspect(asked: &Inspect, open: &mut Open<'_>) -> Result<Inspected> {
         match want {
             Want::Footprint => found.footprint = Some(open.store.footprint()?),
             Want::Files => found.files = Some(open.store.data_files(&mut keys())),
-            Want::Pieces => found.pieces = open.store.pieces(&mut keys())?,
             Want::PageFill => {
                 let fill = open.connection()?.session()?.page_fill()?;
                 (found.page_fill, found.index_fill) = (fill.table, fill.index);

@@ -490,7 +490,7 @@ impl Bench {
         self.require_persistence()?;
         let built = self.built()?;
         let job = self.job_on(&built, Workload::default());
-        for want in [Want::Footprint, Want::Files, Want::Pieces] {
+        for want in [Want::Footprint, Want::Files] {
             let found = job.inspect(&[1, 2], want)?;
             let mut files = found.files.iter().flatten();
             if let Some(file) = files.find(|file| !file.is_file()) {

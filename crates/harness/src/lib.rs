@@ -22,7 +22,6 @@ pub mod interrupt;
 mod job;
 mod page_cache;
 mod place;
-mod placement;
 pub mod plan;
 mod platform;
 #[cfg(test)]

@@ -12,17 +12,6 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
-/// A stretch of a file that lies in one piece on its device; bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Extent {
-    /// Where it begins in the file.
-    pub(crate) logical: u64,
-    /// Where it begins on the device.
-    pub(crate) physical: u64,
-    /// Its length.
-    pub(crate) bytes: u64,
-}
-
 /// `cachestat` has this number on every architecture but Alpha.
 const SYS_CACHESTAT: libc::c_long = 451;
 
@@ -146,26 +135,6 @@ pub(crate) fn scatter_directories(parent: &File) {
     {
         let _ = ioctl_setflags(parent, flags | IFlags::TOPDIR);
     }
-}
-
-/// Where a file's content lies on its device, in the order of the file, after it was written there;
-/// nothing where the file system does not tell.
-pub(crate) fn extents(file: &File) -> Option<Vec<Extent>> {
-    use fiemap::{Fiemap, FiemapExtentFlags, FiemapFlags};
-    // Inline data and what has no place yet lie nowhere that could be compared.
-    let nowhere = FiemapExtentFlags::UNKNOWN | FiemapExtentFlags::DATA_INLINE;
-    let extents = Fiemap::with_flags(file, FiemapFlags::SYNC);
-    extents
-        .map(|extent| {
-            let extent = extent.ok()?;
-            let placed = !extent.fe_flags.intersects(nowhere);
-            placed.then_some(Extent {
-                logical: extent.fe_logical,
-                physical: extent.fe_physical,
-                bytes: extent.fe_length,
-            })
-        })
-        .collect()
 }
 
 /// What is written here is dropped from memory.

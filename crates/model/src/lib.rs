@@ -55,13 +55,13 @@ pub use measurement::{
 pub use neighbours::{Kind as NeighbourKind, Neighbours};
 pub use protocol::{
     At, Describe, Described, Dump, FromDriver, Inspect, Inspected, Kind, Load, Measured,
-    PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Payloads, Pieces, Rest, Run, Rung, STRACE_MARK,
+    PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Payloads, Rest, Run, Rung, STRACE_MARK,
     STRACE_VARIABLE, Share, ToDriver, Usage, UsageCounter, Want, WireError, decode, encode,
 };
 pub use result::{
     CellFailure, DriverCost, EffectiveSettings, FileSystemsRecord, FootprintRecord, HarnessCost,
-    Phases, PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, RunOutcome,
-    SCHEMA_VERSION, Session, is_one_run, read_records, read_result,
+    Phases, PreparationRecord, Record, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
+    is_one_run, read_records, read_result,
 };
 pub use scanned::{Scanned, ScannerCounts};
 pub use settings::{Setting, SettingError, SettingKind, Settings, Value};

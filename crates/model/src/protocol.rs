@@ -25,7 +25,6 @@ use crate::{
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -352,7 +351,7 @@ data! {
         /// Where.
         #[serde(flatten)]
         pub at: At,
-        /// A file of keys, of which files or pieces are wanted: u64, little-endian.
+        /// A file of keys, of which files are wanted: u64, little-endian.
         pub keys: Option<PathBuf> = default,
         /// What is wanted.
         pub want: Vec<Want>,
@@ -365,8 +364,6 @@ data! {
         Footprint,
         /// The files that hold the data of the keys.
         Files,
-        /// Where the values of the keys lie within files.
-        Pieces,
         /// Share of the bytes of leaf pages that are in use.
         PageFill,
     }
@@ -379,25 +376,10 @@ data! {
         pub footprint: Option<Footprint>,
         /// The files that hold the data of the keys.
         pub files: Option<Vec<PathBuf>>,
-        /// Where the values of the keys lie.
-        pub pieces: Option<Vec<Pieces>>,
         /// Share of the bytes of leaf pages that are in use, 0 to 1.
         pub page_fill: Option<f64>,
         /// The same of indexes beside the table.
         pub index_fill: Option<f64> = default,
-    }
-
-    /// Where a value lies.
-    #[derive(Eq)]
-    pub struct Pieces {
-        /// The file.
-        pub file: PathBuf,
-        /// Bytes of the file that hold it, in the order of the value; what follows each other but for
-        /// the store's own links is one range.
-        pub ranges: Vec<Range<u64>>,
-        /// Pages of the engine that hold its rest, beyond the one it begins on; nothing where there is
-        /// no such thing.
-        pub overflow_pages: Option<u64>,
     }
 }
 
@@ -441,17 +423,6 @@ impl Usage {
         self.io = self.io.zip(other.io).map(|(a, b)| a.and(&b));
         self.peak_memory_bytes = self.peak_memory_bytes.max(other.peak_memory_bytes);
         self
-    }
-}
-
-impl Pieces {
-    /// A value that lies in one range of a file.
-    pub fn one(file: PathBuf, range: Range<u64>) -> Self {
-        Self {
-            file,
-            ranges: vec![range],
-            overflow_pages: None,
-        }
     }
 }
 

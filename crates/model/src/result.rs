@@ -36,8 +36,6 @@ data! {
         Preparation(PreparationRecord),
         /// What a store takes on disk.
         Footprint(FootprintRecord),
-        /// Where the values of a store lie.
-        Placement(PlacementRecord),
         /// Settings read back from an engine.
         Effective(EffectiveSettings),
         /// Every value was checked.
@@ -152,25 +150,6 @@ data! {
         pub value_bytes: u64,
         /// Whether this was measured after the workloads; otherwise right after building.
         pub after_workloads: bool,
-    }
-
-    /// Where the values of a store lie: why one read from storage may need several requests.
-    pub struct PlacementRecord {
-        /// Name of the instance.
-        pub instance: String,
-        /// Values that were looked at, spread over all keys.
-        pub values: u64,
-        /// Pieces that a value consists of within its file, on average: a value in an overflow chain
-        /// whose pages follow each other has the piece in its leaf and one more.
-        pub pieces_per_value: f64,
-        /// Pages of the engine that a value needs besides its leaf (an overflow chain), on average;
-        /// nothing where the engine has none or does not tell.
-        pub overflow_pages_per_value: Option<f64> = default,
-        /// Pieces that a value consists of on the device (after the file system's extents), on
-        /// average; nothing where the file system does not tell.
-        pub device_pieces_per_value: Option<f64> = default,
-        /// Files that were looked at.
-        pub files: u64,
     }
 
     /// Settings read back from an engine.

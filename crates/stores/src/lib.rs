@@ -57,7 +57,6 @@ pub use sqlite::{
 pub use store::{
     Access, Connection, Counters, Found, Kind, PageFill, Session, Store, Visit, claim,
 };
-pub use stowplan_model::Pieces;
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 pub use watched::watched;
 

@@ -4,8 +4,8 @@ use crate::{Buffer, Key, Result, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use stowplan_model::{
-    Capabilities, Durability, DurabilityClaim, Footprint, Operation, Pieces, Rung, Setting,
-    Settings, Workload,
+    Capabilities, Durability, DurabilityClaim, Footprint, Operation, Rung, Setting, Settings,
+    Workload,
 };
 
 /// Opens a store, or makes it if it is to be new.
@@ -182,16 +182,6 @@ pub trait Store: Send + Sync {
     fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
         let _ = keys;
         Vec::new()
-    }
-
-    /// Where the values of these keys lie, as far as they exist; nothing where the store does not
-    /// tell. To be asked after a checkpoint, while nobody writes.
-    ///
-    /// # Errors
-    /// The engine or the file system refuses.
-    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
-        let _ = keys;
-        Ok(None)
     }
 
     /// Brings written data to its resting place (checkpoint, compaction), without ending

@@ -1,12 +1,11 @@
-//! Counting what an operation does, and looking where values lie: of cells that a ladder or a claim is
-//! about, or that read from storage.
+//! Counting what an operation does: of cells that a ladder or a claim is about, or that read from storage.
 
 use super::rounds::Sequences;
 use super::{Event, Runner};
 use crate::block_size::BlockSize;
 use crate::counting;
 use crate::{HarnessError, Result, sequence};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Record, Role, Study};
 
@@ -14,8 +13,8 @@ use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Record, R
 const ROUND: u32 = u32::MAX - 1;
 
 impl Runner<'_> {
-    /// Counts what an operation of each cell does, and looks where its values lie, where the study
-    /// takes its cost apart or reads from storage.
+    /// Counts what an operation of each cell does, where the study takes its cost apart or reads from
+    /// storage.
     pub(super) fn explain(
         &mut self,
         comparison: &Comparison,
@@ -49,20 +48,6 @@ impl Runner<'_> {
             let lacking = format!("What {} does could not be counted", cell.id);
             self.note(
                 block.map(|block| Some(Record::Measurement(block))),
-                &lacking,
-            )?;
-        }
-        let mut seen = BTreeSet::new();
-        let placed = cells
-            .iter()
-            .filter(|(cell, _)| !cell.workload.changes_keys() && seen.insert(&cell.instance));
-        let placed: Vec<_> = placed.collect();
-        for (done, (cell, _)) in (0..).zip(&placed) {
-            self.tell_of("looking where values lie", cell, done, placed.len());
-            let placement = self.pool.placement(cell);
-            let lacking = format!("Where the values of {} lies is not known", cell.id);
-            self.note(
-                placement.map(|found| found.map(Record::Placement)),
                 &lacking,
             )?;
         }

@@ -6,7 +6,7 @@ use super::builds::{first_of, is_second, on_both};
 use crate::dataset::{self, Dataset};
 use crate::file_systems::FileSystems;
 use crate::job::{CellPaths, Extent, Job};
-use crate::{HarnessError, Progress, Result, disk, page_cache, place, placement};
+use crate::{HarnessError, Progress, Result, disk, page_cache, place};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use stowplan_dataset::names::beside;
 use stowplan_model::{
-    CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord,
-    Record, Want, built_alike,
+    CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, Record, Want,
+    built_alike,
 };
 
 /// What a run has on the disk.
@@ -357,19 +357,6 @@ impl<'a> Pool<'a> {
             value_bytes: self.opened(&cell.dataset)?.total_bytes(),
             after_workloads,
         }))
-    }
-
-    /// Where the values of a cell's store lie; nothing where it does not tell.
-    pub(super) fn placement(&self, cell: &Cell) -> Result<Option<PlacementRecord>> {
-        if !cell.capabilities.persistent {
-            return Ok(None);
-        }
-        let keys = placement::sample(self.opened(&cell.dataset)?.count());
-        let job = self.job(cell)?;
-        match job.inspect(&keys, Want::Pieces)?.pieces {
-            Some(pieces) => placement::of(&pieces, &cell.instance),
-            None => Ok(None),
-        }
     }
 
     /// Reads what a comparison's cells use into the page cache, as far as it is not there. Before a block

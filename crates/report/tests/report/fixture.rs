@@ -773,7 +773,6 @@ pub(crate) fn analysis() -> Analysis {
         sweeps: Vec::new(),
         matrices: Vec::new(),
         comparisons,
-        placements: Vec::new(),
         claims: Vec::new(),
         published: Vec::new(),
         ladders: Vec::new(),

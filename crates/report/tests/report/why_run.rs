@@ -8,7 +8,7 @@ use stowplan_analysis::{
     CountSummary, DevicePerOperation, DifferenceOutcome, Interval, LadderOutcome, Metric,
     MissingCell, MissingRung, Step,
 };
-use stowplan_model::{CallCounter, CellId, PlacementRecord, Role};
+use stowplan_model::{CallCounter, CellId, Role};
 
 fn id(key: &str) -> CellId {
     CellId(format!("reads/{key}"))
@@ -118,7 +118,7 @@ fn counts(calls: &[(&str, f64)], requests: f64, bytes: f64, hits: Option<f64>) -
     }
 }
 
-fn cold_cell(key: &str, role: Role, bytes: f64, requests: f64, pieces: f64) -> ColdCell {
+fn cold_cell(key: &str, role: Role, bytes: f64, requests: f64) -> ColdCell {
     ColdCell {
         cell: id(key),
         role,
@@ -127,14 +127,6 @@ fn cold_cell(key: &str, role: Role, bytes: f64, requests: f64, pieces: f64) -> C
         metadata_bytes: None,
         metadata_proved: false,
         requests: (requests > 0.0).then_some(requests),
-        placement: Some(PlacementRecord {
-            instance: key.to_owned(),
-            values: 1_000,
-            pieces_per_value: pieces,
-            overflow_pages_per_value: (key == "sql").then_some(2.0),
-            device_pieces_per_value: None,
-            files: 1,
-        }),
         mapped: key == "mapped",
         ruled_by_read_ahead: key == "mapped",
         ratio: (role == Role::Candidate).then(|| estimate(2.46, 0.1)),
@@ -246,9 +238,9 @@ pub(crate) fn analysis() -> Analysis {
         comparison: "reads".to_owned(),
         read_ahead_bytes: Some(8192 * 1024),
         cells: vec![
-            cold_cell("dir", Role::Baseline, 11_800.0, 1.0, 1.0),
-            cold_cell("sql", Role::Candidate, 35_700.0, 3.0, 2.03),
-            cold_cell("mapped", Role::Candidate, 697_000.0, 0.0, 2.03),
+            cold_cell("dir", Role::Baseline, 11_800.0, 1.0),
+            cold_cell("sql", Role::Candidate, 35_700.0, 3.0),
+            cold_cell("mapped", Role::Candidate, 697_000.0, 0.0),
         ],
     }];
     analysis

@@ -2,16 +2,12 @@
 
 pub use super::name::Layout;
 
-use super::Options;
 use super::name::{Name, parse_number};
-use super::store::{FileStore, entries, numbers};
-use crate::options::{OptionValue as _, StoreOptions as _};
+use super::store::{entries, numbered_keys, numbers};
 use crate::{Key, Result, StoreError};
-use rustix::fs::{AtFlags, FileType};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use stowplan_model::Settings;
 
 /// The layout of the files in a directory; other files beside them do not matter.
 ///
@@ -64,64 +60,25 @@ pub fn values(
     layout: Layout,
     visit: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<()> {
-    check_entries(path, layout)?;
-    let mut settings = Settings::default();
-    settings.set("layout", layout.value());
-    let options = Options::from_settings(&settings)?;
-    // Whoever looks at a directory may name a link to it.
-    let path = &fs::canonicalize(path).map_err(StoreError::io("open", path))?;
-    let ours = |error: StoreError| error.of(super::STORE);
-    let store = FileStore::open(path, options, settings).map_err(ours)?;
-    for key in store.keys(Key(0)).map_err(ours)? {
-        let name = Name::of(options.layout, key);
-        let file = || path.join(name.as_path());
-        if key.0 == 0 {
-            return Err(unfit(
-                &file(),
-                "it would be that of key 0, and keys begin at 1",
-            ));
-        }
-        let stat = rustix::fs::statat(&store.root, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|errno| StoreError::io("stat", &file())(errno))?;
-        if let Some(why) = no_file(FileType::from_raw_mode(stat.st_mode)) {
-            return Err(unfit(&file(), why));
-        }
-        visit(key.0, stat.st_size.unsigned_abs())?;
+    let mut keys = numbered_keys(path, layout, Key(0)).map_err(|error| error.of(super::STORE))?;
+    keys.sort_unstable();
+    for key in keys {
+        let file = path.join(Name::of(layout, Key(key)).as_path());
+        let found = fs::symlink_metadata(&file).map_err(StoreError::io("stat", &file))?;
+        let kind = found.file_type();
+        let why = match key {
+            0 => "it would be that of key 0, and keys begin at 1",
+            _ if kind.is_symlink() => "it is a symbolic link, no regular file",
+            _ if kind.is_dir() => "it is a directory, no regular file",
+            _ if !kind.is_file() => "it is no regular file",
+            _ => {
+                visit(key, found.len())?;
+                continue;
+            }
+        };
+        return Err(unfit(&file, why));
     }
     Ok(())
-}
-
-/// What has a value's name, or that of a directory of a tree, is none of the other sort: told here
-/// by its name, before it is opened.
-fn check_entries(path: &Path, layout: Layout) -> Result<()> {
-    let tree = layout == Layout::Tree;
-    for entry in entries(path)? {
-        let entry = entry?;
-        let digits = if tree { 2 } else { 6 };
-        if parse_number(entry.file_name().as_bytes(), digits).is_none() {
-            continue;
-        }
-        let kind = entry
-            .file_type()
-            .map_err(StoreError::io("stat", &entry.path()))?;
-        if tree && !kind.is_dir() && !entry.path().is_dir() {
-            return Err(unfit(&entry.path(), "it is no directory"));
-        }
-        if !tree && kind.is_dir() {
-            return Err(unfit(&entry.path(), "it is a directory, no regular file"));
-        }
-    }
-    Ok(())
-}
-
-/// Why an entry of that type is no value, unless it is one.
-fn no_file(kind: FileType) -> Option<&'static str> {
-    match kind {
-        FileType::RegularFile => None,
-        FileType::Symlink => Some("it is a symbolic link, no regular file"),
-        FileType::Directory => Some("it is a directory, no regular file"),
-        _ => Some("it is no regular file"),
-    }
 }
 
 /// `cannot open PATH: why`.
@@ -213,6 +170,6 @@ mod tests {
         fs::remove_dir(&odd).unwrap();
         write(directory.path(), "00", 3);
         let error = values(directory.path(), Layout::Tree, &mut |_, _| Ok(())).unwrap_err();
-        assert!(error.to_string().contains("it is no directory"), "{error}");
+        assert!(error.to_string().contains("Not a directory"), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use super::{Fsync, Options};
 use crate::names::Names;
 use crate::options::refuse;
 use crate::store::Plain;
-use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, disk};
+use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
@@ -157,34 +157,13 @@ impl FileStore {
 
     /// Keys from `from` on, by rising key.
     pub(super) fn keys(&self, from: Key) -> Result<Vec<Key>> {
-        let mut keys = match (&self.own_names, self.options.layout) {
-            (Some(names), _) => named_keys(&self.path, names)?,
-            (None, Layout::Dir) => numbers(&self.path, 6)?,
-            (None, Layout::Tree) => self.tree_keys(from)?,
+        let mut keys = match &self.own_names {
+            Some(names) => named_keys(&self.path, names)?,
+            None => numbered_keys(&self.path, self.options.layout, from)?,
         };
         keys.retain(|key| *key >= from.0);
         keys.sort_unstable();
         Ok(keys.into_iter().map(Key).collect())
-    }
-
-    fn tree_keys(&self, from: Key) -> Result<Vec<u64>> {
-        let mut keys = Vec::new();
-        for top in numbers(&self.path, 2)? {
-            if top < from.0 / 10_000 {
-                continue;
-            }
-            let top_path = self.path.join(format!("{top:02}"));
-            for middle in numbers(&top_path, 2)? {
-                let leaf_path = top_path.join(format!("{middle:02}"));
-                let leaves = numbers(&leaf_path, 2)?;
-                keys.extend(
-                    leaves
-                        .iter()
-                        .filter_map(|leaf| tree_key(top, middle, *leaf)),
-                );
-            }
-        }
-        Ok(keys)
     }
 
     pub(crate) fn path_of(&self, key: Key) -> PathBuf {
@@ -216,6 +195,26 @@ fn remove_directory(path: &Path, min_digits: usize, levels: u32) -> Result<()> {
         }
     }
     fs::remove_dir(path).map_err(StoreError::io("remove directory", path))
+}
+
+/// The keys that name files of a directory by their numbers, and perhaps some below `from`.
+pub(super) fn numbered_keys(path: &Path, layout: Layout, from: Key) -> Result<Vec<u64>> {
+    if layout == Layout::Dir {
+        return numbers(path, 6);
+    }
+    let mut keys = Vec::new();
+    for top in numbers(path, 2)? {
+        if top < from.0 / 10_000 {
+            continue;
+        }
+        let top_path = path.join(format!("{top:02}"));
+        for middle in numbers(&top_path, 2)? {
+            let leaves = numbers(&top_path.join(format!("{middle:02}")), 2)?;
+            let keys_of = |leaf: &u64| tree_key(top, middle, *leaf);
+            keys.extend(leaves.iter().filter_map(keys_of));
+        }
+    }
+    Ok(keys)
 }
 
 /// The keys whose names are there, anywhere below a directory.
@@ -267,18 +266,5 @@ impl Store for FileStore {
 
     fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
         keys.map(|key| self.path_of(key)).collect()
-    }
-
-    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
-        let piece = |key| {
-            let file = self.path_of(key);
-            match std::fs::metadata(&file) {
-                Ok(known) => Ok(Some(Pieces::one(file, 0..known.len()))),
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(StoreError::io("stat", &file)(error)),
-            }
-        };
-        let pieces = keys.filter_map(|key| piece(key).transpose());
-        pieces.collect::<Result<_>>().map(Some)
     }
 }

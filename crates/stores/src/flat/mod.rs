@@ -12,7 +12,7 @@ mod session;
 
 use crate::options::StoreOptions as _;
 use crate::store::{Kind, OPERATIONS, Plain};
-use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, choice, disk, options};
+use crate::{Connection, Key, Result, Session, Store, StoreError, choice, disk, options};
 use commits::Commits;
 use index::Index;
 pub(crate) use index::Span;
@@ -275,15 +275,6 @@ impl Store for FlatStore {
 
     fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
         vec![self.path()]
-    }
-
-    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
-        let index = self.index.read();
-        let piece = |key| {
-            let span = index.get(key)?;
-            Some(Pieces::one(self.path(), span.offset..span.end()))
-        };
-        Ok(Some(keys.filter_map(piece).collect()))
     }
 
     /// Writes the index beside the values, if it changed since.

@@ -1,11 +1,9 @@
 //! A database as part of a store: its files, its connections, its checkpoint.
 
 use super::options::{Journal, Location, Options};
-use super::pages::Pages;
-use super::table::row_id;
 use super::{DATABASE_FILE, SqliteSession, counters, database, failed};
 use crate::options::refuse;
-use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, StoreError, disk};
+use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,24 +134,6 @@ impl Store for Base {
     fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
         let [database, log, ..] = self.files();
         [database, log].into_iter().filter(|p| p.exists()).collect()
-    }
-
-    /// Of rows that are kept by their keys as numbers, in the file.
-    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
-        let [file, log, ..] = self.files();
-        let in_log = log.metadata().is_ok_and(|log| log.len() > 0);
-        let by_number = self.options.table.key == KeyForm::Integer;
-        if !self.options.on_disk() || !by_number || in_log {
-            return Ok(None);
-        }
-        let mut link = self.link()?;
-        let pages = Pages::open(&file, link.connection()?)?;
-        let pieces = keys
-            .filter_map(row_id)
-            .filter_map(|row| pages.row(row).transpose())
-            .collect::<Result<_>>()?;
-        link.close()?;
-        Ok(Some(pieces))
     }
 
     /// Needs a connection of its own, which exclusive locking does not admit beside another.

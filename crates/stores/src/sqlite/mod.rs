@@ -14,7 +14,6 @@ mod database;
 mod ladder;
 mod literal;
 pub(crate) mod options;
-mod pages;
 mod session;
 pub(crate) mod statement;
 pub(crate) mod table;

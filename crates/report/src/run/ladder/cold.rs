@@ -46,34 +46,19 @@ fn sentence(
         false => "",
     };
     format!(
-        "{} fetches {} from storage{}{} per value of {}{}{}{read_ahead}.",
+        "{} fetches {} from storage{}{} per value of {}{}{read_ahead}.",
         wording::quoted(label),
         value::bytes(cell.storage_bytes),
         names.unwrap_or_default(),
         requests.unwrap_or_default(),
         value::bytes(cell.value_bytes),
-        placement(cell).unwrap_or_default(),
         against
             .and_then(|of| compared(cell, of))
             .unwrap_or_default()
     )
 }
 
-/// Where a value lies: `, which lies in 2.03 pieces of its file, with 2 overflow pages`.
-fn placement(cell: &ColdCell) -> Option<String> {
-    let placement = cell.placement.as_ref()?;
-    let pieces = things(placement.pieces_per_value, "piece");
-    let pages = placement.overflow_pages_per_value;
-    let pages = pages.map(|pages| format!(", with {}", things(pages, "overflow page")));
-    let device = placement.device_pieces_per_value;
-    let device = device.map(|count| format!(", and in {} of the device", things(count, "piece")));
-    let (pages, device) = (pages.unwrap_or_default(), device.unwrap_or_default());
-    Some(format!(
-        ", which lies in {pieces} of its file{pages}{device}"
-    ))
-}
-
-/// `one piece`, `3 requests`, `2.03 pieces`
+/// `one request`, `3 requests`, `2.03 requests`
 fn things(count: f64, name: &str) -> String {
     const ROUNDING: f64 = 0.005;
     match (count - count.round()).abs() < ROUNDING {
