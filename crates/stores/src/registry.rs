@@ -39,6 +39,13 @@ pub struct Kinds<'k> {
 /// The setting that gets the memory budget where a spec does not give it.
 const MEMORY_SETTING: &str = "cache";
 
+/// Settings that stores had: the store, the setting, and what to do without it.
+const GONE: &[(&str, &str, &str)] = &[(
+    "fjall",
+    "transactions",
+    "its writers wait for each other; leave it out, or use rocksdb, whose writers do not",
+)];
+
 /// Why a store spec means no store.
 #[derive(Debug, Error)]
 pub enum ResolveError {
@@ -159,6 +166,13 @@ pub(crate) fn resolve_kind(
     spec: &StoreSpec,
     memory_budget: u64,
 ) -> Result<Resolved, ResolveError> {
+    let mut gone = GONE.iter().filter(|(store, _, _)| *store == kind.name());
+    if let Some((_, name, why)) = gone.find(|(_, name, _)| spec.settings.contains_key(*name)) {
+        return Err(ResolveError::Excluded {
+            spec: spec.to_string(),
+            source: StoreError::unsupported(format!("have '{name}' any more"), *why),
+        });
+    }
     let mut given = spec.settings.clone();
     if let Some(budget) = budget_for(kind.settings(), memory_budget) {
         given.entry(MEMORY_SETTING.to_owned()).or_insert(budget);
@@ -277,6 +291,12 @@ mod tests {
         let text = message("files:layout=flat");
         assert!(text.contains("'layout' cannot be 'flat'"), "{text}");
         assert!(text.contains("dir, tree"), "{text}");
+    }
+
+    #[test]
+    fn of_a_setting_that_is_gone_it_is_said_what_to_do() {
+        let text = message("fjall:transactions=optimistic");
+        assert!(text.contains("leave it out, or use rocksdb"), "{text}");
     }
 
     #[test]

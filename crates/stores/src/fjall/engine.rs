@@ -1,14 +1,13 @@
-//! fjall, as the adapter for key-value engines wants it: its two kinds of transactional databases as one.
+//! fjall, as the adapter for key-value engines wants it.
 
-use super::options::{ENGINE_VERSION, Options, Transactions, effective};
+use super::options::{ENGINE_VERSION, Options, effective};
 use super::{DATABASE, STORE};
 use crate::kv::{Engine, Rows, Visit, capabilities, shown};
 use crate::watched::watched_for;
 use crate::{Access, Found, Key, Lent, Result, StoreError};
 use fjall::{
-    Conflict, OptimisticTxDatabase, OptimisticTxKeyspace, OptimisticWriteTx, PersistMode, Readable,
-    SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx, Snapshot, UserKey,
-    UserValue,
+    PersistMode, Readable, SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx,
+    Snapshot, UserKey, UserValue,
 };
 use std::path::Path;
 use std::thread::sleep;
@@ -25,68 +24,28 @@ pub(super) const POLL: Duration = Duration::from_micros(500);
 /// does not tell how many compactions are queued; its workers take the next one at once.
 pub(super) const QUIET_POLLS: u32 = 100;
 
-/// One of the two kinds, which have the same functions.
-#[derive(Clone)]
-pub(crate) enum Kind<S, O> {
-    SingleWriter(S),
-    Optimistic(O),
-}
-
-pub(crate) type Database = Kind<SingleWriterTxDatabase, OptimisticTxDatabase>;
 /// A handle; the keyspace's files are removed when it was deleted and the last handle is gone.
-pub(super) type Keyspace = Kind<SingleWriterTxKeyspace, OptimisticTxKeyspace>;
+pub(super) type Keyspace = SingleWriterTxKeyspace;
 
-/// Does the same with either kind.
-macro_rules! either {
-    ($of:expr, $one:pat => $work:expr) => {
-        match $of {
-            Kind::SingleWriter($one) => $work,
-            Kind::Optimistic($one) => $work,
-        }
-    };
-}
-
-/// The same, and what comes of it is of that kind.
-macro_rules! each {
-    ($of:expr, $one:ident => $work:expr) => {
-        match $of {
-            Kind::SingleWriter($one) => Kind::SingleWriter($work),
-            Kind::Optimistic($one) => Kind::Optimistic($work),
-        }
-    };
-}
-
-impl Keyspace {
-    pub(super) fn inner(&self) -> &fjall::Keyspace {
-        either!(self, keyspace => keyspace.inner())
-    }
-}
+/// An open database. The inner ones of it and of its keyspace are asked what they count.
+pub(crate) struct Database(pub(super) SingleWriterTxDatabase);
 
 impl Database {
     /// Makes it if it is not there.
     pub(super) fn open_or_make(path: &Path, options: &Options) -> Result<Self> {
-        let kind = match options.transactions {
-            Transactions::SingleWriter => Kind::SingleWriter(SingleWriterTxDatabase::builder(path)),
-            Transactions::Optimistic => Kind::Optimistic(OptimisticTxDatabase::builder(path)),
-        };
-        Ok(each!(kind, builder => builder
+        let builder = SingleWriterTxDatabase::builder(path)
             .cache_size(options.cache)
-            .journal_compression(options.compression())
-            .open()?))
-    }
-
-    pub(super) fn inner(&self) -> &fjall::Database {
-        either!(self, database => database.inner())
+            .journal_compression(options.compression());
+        Ok(Self(builder.open()?))
     }
 
     /// Opens the keyspace, or makes it.
     pub(super) fn make_keyspace(&self, options: &Options) -> Result<Keyspace> {
-        let describe = || options.of_keyspace();
-        Ok(each!(self, database => database.keyspace(KEYSPACE, describe)?))
+        Ok(self.0.keyspace(KEYSPACE, || options.of_keyspace())?)
     }
 
     fn keyspace(&self, options: &Options) -> Result<Option<Keyspace>> {
-        let exists = self.inner().keyspace_exists(KEYSPACE);
+        let exists = self.0.inner().keyspace_exists(KEYSPACE);
         exists.then(|| self.make_keyspace(options)).transpose()
     }
 
@@ -94,7 +53,7 @@ impl Database {
     /// the first answer that nothing runs is [`crate::watched`]: nobody's work.
     pub(super) fn settle(&self, keyspace: &Keyspace) -> Result<()> {
         keyspace.inner().rotate_memtable()?;
-        let database = self.inner();
+        let database = self.0.inner();
         let (mut quiet, mut before) = (0, database.compactions_completed());
         let mut since = Instant::now();
         while quiet < QUIET_POLLS {
@@ -115,29 +74,7 @@ impl Database {
         watched_for(since.elapsed());
         Ok(())
     }
-
-    /// Begins a transaction that writes to a keyspace, which is of its own kind.
-    fn write(&self, table: &Table<'_>) -> Result<Writing<'_>> {
-        let persist = Some(table.options.persist_mode());
-        match (self, table.keyspace.clone()) {
-            (Self::SingleWriter(database), Kind::SingleWriter(keyspace)) => {
-                let writing = database.write_tx().durability(persist);
-                Ok(Kind::SingleWriter((writing, keyspace)))
-            }
-            (Self::Optimistic(database), Kind::Optimistic(keyspace)) => {
-                let writing = database.write_tx()?.durability(persist);
-                Ok(Kind::Optimistic((writing, keyspace)))
-            }
-            _ => Err(StoreError::said("the keyspace is of another kind")),
-        }
-    }
 }
-
-/// A transaction that writes, with the keyspace that it writes to.
-type Writing<'d> = Kind<
-    (SingleWriterWriteTx<'d>, SingleWriterTxKeyspace),
-    (OptimisticWriteTx, OptimisticTxKeyspace),
->;
 
 /// What a session has of the keyspace.
 #[derive(Clone)]
@@ -154,7 +91,7 @@ pub(crate) struct Transaction<'e> {
 
 enum Inner<'e> {
     Read(Snapshot),
-    Write(Writing<'e>),
+    Write(SingleWriterWriteTx<'e>),
 }
 
 /// Does something with what can be read of a transaction.
@@ -162,7 +99,7 @@ macro_rules! reading {
     ($transaction:expr, $read:ident => $work:expr) => {
         match &$transaction.inner {
             Inner::Read($read) => $work,
-            Inner::Write(writing) => either!(writing, ($read, _) => $work),
+            Inner::Write($read) => $work,
         }
     };
 }
@@ -181,7 +118,6 @@ impl Engine for Database {
 
     fn capabilities(options: &Options) -> Capabilities {
         Capabilities {
-            parallel_writers: options.transactions == Transactions::Optimistic,
             // fjall keeps lengths of values in 32 bits.
             largest_value: Some(u64::from(u32::MAX)),
             ..capabilities::<Self>(Options::durability(), options.syncs_per_commit())
@@ -211,8 +147,11 @@ impl Engine for Database {
         Ok(Transaction {
             table: table.clone(),
             inner: match access {
-                Access::Read => Inner::Read(self.inner().snapshot()),
-                Access::Write => Inner::Write(self.write(table)?),
+                Access::Read => Inner::Read(self.0.inner().snapshot()),
+                Access::Write => {
+                    let persist = Some(table.options.persist_mode());
+                    Inner::Write(self.0.write_tx().durability(persist))
+                }
             },
         })
     }
@@ -263,18 +202,14 @@ impl Engine for Database {
     fn commit(transaction: Transaction<'_>) -> Result<()> {
         match transaction.inner {
             Inner::Read(_) => Ok(()),
-            Inner::Write(Kind::SingleWriter((writing, _))) => Ok(writing.commit()?),
-            Inner::Write(Kind::Optimistic((writing, _))) => writing.commit()?.map_err(|Conflict| {
-                let why = "another transaction has changed what this one read";
-                StoreError::conflict("commit", why)
-            }),
+            Inner::Write(writing) => Ok(writing.commit()?),
         }
     }
 
     fn effective_settings(&self, options: &Options) -> Result<Settings> {
         let none = || StoreError::no_table("read settings");
         let keyspace = self.keyspace(options)?.ok_or_else(none)?;
-        Ok(effective(self.inner(), keyspace.inner()))
+        Ok(effective(self.0.inner(), keyspace.inner()))
     }
 
     /// Writes the memtable to a table, and waits for the compactions that follow from it.
@@ -289,8 +224,8 @@ impl Engine for Database {
 
     fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table<'e>>) -> Result<()> {
         let keyspace = table.take().map(|table| table.keyspace.inner().clone());
-        let inner = engine.inner();
-        Ok(keyspace.map_or(Ok(()), |keyspace| inner.delete_keyspace(keyspace))?)
+        let database = engine.0.inner();
+        Ok(keyspace.map_or(Ok(()), |keyspace| database.delete_keyspace(keyspace))?)
     }
 }
 
@@ -307,10 +242,10 @@ impl Transaction<'_> {
         let Inner::Write(writing) = &mut self.inner else {
             return;
         };
-        either!(writing, (writing, keyspace) => match value {
-            Some(value) => writing.insert(&*keyspace, bytes.as_ref(), value),
-            None => writing.remove(&*keyspace, bytes.as_ref()),
-        });
+        match value {
+            Some(value) => writing.insert(&self.table.keyspace, bytes.as_ref(), value),
+            None => writing.remove(&self.table.keyspace, bytes.as_ref()),
+        }
     }
 }
 

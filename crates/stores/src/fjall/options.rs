@@ -1,8 +1,8 @@
 //! The settings of the store, and what they mean to fjall.
 
-use crate::options::{OptionValue as _, bytes, flag, refuse};
+use crate::options::{OptionValue as _, bytes, flag};
 use crate::store::claim;
-use crate::{KEY_FORM, KeyForm, Result, choice, options};
+use crate::{KEY_FORM, KeyForm, choice, options};
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use stowplan_model::{Durability, DurabilityClaim, Settings};
@@ -19,14 +19,6 @@ choice! {
         Buffer = "buffer",
         SyncData = "sync-data",
         SyncAll = "sync-all",
-    }
-}
-
-choice! {
-    /// What writers do beside each other.
-    pub(crate) enum Transactions {
-        SingleWriter = "single-writer",
-        Optimistic = "optimistic",
     }
 }
 
@@ -48,16 +40,12 @@ choice! {
 
 options! {
     /// The settings, typed.
-    pub(crate) struct Options if Self::go_together {
+    pub(crate) struct Options {
         pub(super) key: KeyForm = KEY_FORM,
         pub(super) cache: u64 = bytes(0, 1 << 40, "33554432", "block cache, for tables and blobs"),
         durability: Persist = Persist::setting(
             Persist::Buffer,
             "what a commit does with the journal (PersistMode): write it, fdatasync, or fsync",
-        ),
-        pub(super) transactions: Transactions = Transactions::setting(
-            Transactions::SingleWriter,
-            "writers wait for each other, or run at the same time and fail if they conflict",
         ),
         bulk: Bulk = Bulk::setting(
             Bulk::Transaction,
@@ -98,15 +86,6 @@ options! {
 }
 
 impl Options {
-    fn go_together(&self) -> Result<()> {
-        refuse! {
-            self.ingests() && self.transactions == Transactions::Optimistic =>
-                "combine bulk=ingest with transactions=optimistic",
-                "rows that are ingested conflict with nobody's; use transactions=single-writer";
-        }
-        Ok(())
-    }
-
     pub(super) fn ingests(&self) -> bool {
         self.bulk == Bulk::Ingest
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::options::StoreOptions as _;
-use crate::{Access, Buffer, Found, Key, Store, registry};
+use crate::{Buffer, Found, Key, Store, registry};
 use options::{ENGINE_VERSION, Options};
 use std::path::Path;
 use stowplan_model::Settings;
@@ -18,40 +18,6 @@ fn store(spec: &str, directory: &Path) -> Box<dyn Store> {
 fn the_version_that_is_named_is_the_one_that_is_built_in() {
     let manifest = include_str!("../../Cargo.toml");
     assert!(manifest.contains(&format!("fjall = \"={ENGINE_VERSION}\"")));
-}
-
-/// The first commits; the second, which has read what the first changed, must fail and say that it
-/// may be tried again.
-#[test]
-fn of_two_optimistic_transactions_that_conflict_the_later_one_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = store("fjall:transactions=optimistic", directory.path());
-    let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
-    first.insert(Key(1), b"0").unwrap();
-    first.begin(Access::Write).unwrap();
-    second.begin(Access::Write).unwrap();
-    first.overwrite(Key(1), b"first").unwrap();
-    second.overwrite(Key(1), b"second").unwrap();
-    first.commit().unwrap();
-    let error = second.commit().unwrap_err();
-    assert!(error.is_conflict(), "{error}");
-    assert_eq!(second.overwrite(Key(1), b"again").unwrap(), Found::Bytes(5));
-}
-
-#[test]
-fn a_second_delete_of_the_same_key_at_the_same_time_is_a_conflict() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = store("fjall:transactions=optimistic", directory.path());
-    let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
-    first.insert(Key(1), b"0").unwrap();
-    first.begin(Access::Write).unwrap();
-    second.begin(Access::Write).unwrap();
-    assert!(first.delete(Key(1)).unwrap());
-    assert!(second.delete(Key(1)).unwrap());
-    first.commit().unwrap();
-    assert!(second.commit().unwrap_err().is_conflict());
 }
 
 #[test]
@@ -99,10 +65,10 @@ fn after_a_checkpoint_no_compaction_is_left() {
             keyspace.inner().insert(key, [round; 1000]).unwrap();
         }
         database.settle(&keyspace).unwrap();
-        let ended = database.inner().compactions_completed();
+        let ended = database.0.inner().compactions_completed();
         let tables = keyspace.inner().table_count();
         std::thread::sleep(std::time::Duration::from_millis(20));
-        assert_eq!(database.inner().compactions_completed(), ended, "{round}");
+        assert_eq!(database.0.inner().compactions_completed(), ended, "{round}");
         assert_eq!(keyspace.inner().table_count(), tables, "{round}");
         assert_eq!(keyspace.inner().sealed_memtable_count(), 0, "{round}");
     }

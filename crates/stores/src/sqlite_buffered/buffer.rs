@@ -5,7 +5,7 @@ use crate::sqlite::base::{Base, Link};
 use crate::sqlite::failed;
 use crate::turns::{Turn, Turns};
 use crate::{Result, StoreError};
-use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard};
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::iter;
 use std::mem::take;
@@ -112,13 +112,11 @@ pub(super) struct Shared {
     work: Condvar,
     /// An attempt to carry over has begun, which makes room, or ended.
     freed: Condvar,
-    /// One carries over at a time: the carrier, or whoever wants everything on disk.
-    carrying: Mutex<()>,
+    /// One at a time carries over, or looks at the files on disk: the carrier, or whoever wants
+    /// everything there.
+    pub(super) carrying: Mutex<()>,
     /// Committed changes that are in a layer: while there are none, reads need no lock.
     buffered: AtomicU64,
-    /// Whose turn it is at the database on disk. SQLite's own locks would have to be polled for,
-    /// and whoever is held up for long enough would be refused.
-    pub(super) disk: RwLock<()>,
 }
 
 impl Shared {
@@ -132,15 +130,7 @@ impl Shared {
             freed: Condvar::new(),
             carrying: Mutex::new(()),
             buffered: AtomicU64::new(0),
-            disk: RwLock::new(()),
         }
-    }
-
-    /// Keeps the carrier from the database on disk where it would be in the way. Nobody may wait
-    /// for a turn meanwhile: its holder may wait for the disk.
-    pub(super) fn reading_disk(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        let guard = || self.disk.read();
-        (!self.options.readers_apart()).then(guard)
     }
 
     /// Committed changes that are in memory only.
@@ -317,7 +307,6 @@ impl Shared {
     /// Makes every change of a layer on disk in one transaction, by rising key: neighbours share
     /// pages.
     fn carry_over<'h>(&'h self, layer: &Layer, link: &mut Option<Link<'h>>) -> Result<()> {
-        let _alone = self.disk.write();
         let link = match link {
             Some(link) => link,
             None => link.insert(self.base.link()?),

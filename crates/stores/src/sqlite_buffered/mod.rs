@@ -31,13 +31,11 @@
 //! which only the transaction that reached the limit may go. While both are full, writers wait.
 //! In time, what is lost is younger than `window_ms` and the two carry-overs that may come before
 //! it on disk. What remains is always a prefix of the committed transactions, as the layers
-//! change places only between two transactions and each is carried over as a whole. The journals
-//! that cannot undo a half-written transaction after a kill are not offered. After a power loss
-//! the same is true where the database on disk is durable by itself (journal=wal and
-//! synchronous=full, the defaults). Where that is only consistent (synchronous=normal, or
-//! journal=delete), a prefix remains, but more than the window may be missing. With
-//! synchronous=off, or journal=truncate and synchronous=normal, nothing is known. The claim is
-//! therefore `consistent`, *delayed*, except in the last two cases.
+//! change places only between two transactions and each is carried over as a whole. After a power
+//! loss the same is true with synchronous=full, the default. With normal a prefix remains, but more
+//! than the window may be missing; with off nothing is known. The claim is therefore `consistent`,
+//! *delayed*, except in the last case. The database on disk has a write-ahead log, so that reads of it
+//! and carry-overs leave each other alone.
 //!
 //! **Memory.** Both layers together hold up to twice the limits above, and what a map needs
 //! around each row; but a transaction is in memory as a whole, however large it is. Beside them
@@ -50,10 +48,9 @@
 //!
 //! **Threads.** Writers take turns: one that finds another's transaction open waits. What a
 //! transaction has changed is seen by nobody else before it is committed. A read transaction is no
-//! snapshot: each read shows what was committed last, and so does each row of a scan. With other
-//! journals than wal a read of the disk waits for a carry-over to end, and a carry-over for the reads
-//! that are going on. For a lock that another process holds on it, it waits as long as `busy_timeout`
-//! of the store `sqlite` says there by default.
+//! snapshot: each read shows what was committed last, and so does each row of a scan. For a
+//! lock that another process holds on the disk, a carry-over waits as long as `busy_timeout` of the store
+//! `sqlite` says there by default.
 
 mod buffer;
 mod session;
@@ -91,19 +88,10 @@ const WINDOW_BYTES: Described<u64> = bytes(
     "bytes of values in memory at which they are carried over; there are up to twice as many before writers wait",
 );
 
+/// With any other, reads would have to wait for carry-overs.
 const JOURNAL: Described<Journal> = database::JOURNAL
-    .only(
-        &[
-            Journal::Delete.word(),
-            Journal::Truncate.word(),
-            Journal::Persist.word(),
-            Journal::Wal.word(),
-        ],
-        Journal::Wal.word(),
-    )
-    .with_help(
-        "PRAGMA journal_mode of the database on disk; reads wait for carry-overs unless it is wal",
-    );
+    .only(&[Journal::Wal.word()], Journal::Wal.word())
+    .with_help("PRAGMA journal_mode of the database on disk");
 
 /// The window, and what the database on disk reads by itself.
 const SETTINGS: &[Setting] = &[
@@ -147,27 +135,12 @@ impl Options {
         })
     }
 
-    /// Whether readers of the database on disk leave its writer alone, and it them.
-    fn readers_apart(&self) -> bool {
-        self.database.pragmas.journal == Journal::Wal
-    }
-
     /// A kill loses the window and leaves a prefix of the commits. So does a power loss, if it
     /// leaves the database on disk with a prefix of its own transactions, for each of them is a
-    /// layer as a whole, in the order of the commits. That is the class `consistent`, beginning
-    /// later. By journal and synchronous:
-    ///
-    /// - `wal`, `normal` and above: frames are valid up to the first that is not whole, and a
-    ///   checkpoint syncs the log before the database.
-    /// - `delete`, `truncate`, `persist` with `full` and `extra`, `delete` and `persist` with
-    ///   `normal`: the journal is synced before the database is written, and the database before
-    ///   the journal ends. Where its end is not synced, it undoes the last transaction at most.
-    /// - `truncate` with `normal`: its end may reach the disk before the database does, which is
-    ///   then damaged (docs/method.md).
-    /// - `off`: nothing is in order after a power loss.
-    ///
-    /// The last two leave the class `process-crash` on disk, whose only promise is that a kill
-    /// loses nothing acknowledged. Here it does, so nothing of that class is left to claim.
+    /// layer as a whole, in the order of the commits: frames of the log are valid up to the first that
+    /// is not whole, and a checkpoint syncs the log before the database. That is the class
+    /// `consistent`, beginning later. With synchronous=off the class on disk is `process-crash`, whose
+    /// only promise is that a kill loses nothing acknowledged. Here it does, so nothing is left to claim.
     fn durability(&self) -> DurabilityClaim {
         let on_disk = self.database.durability();
         DurabilityClaim {

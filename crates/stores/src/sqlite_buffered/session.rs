@@ -38,19 +38,14 @@ impl<'c> BufferedSession<'c> {
         }
     }
 
-    /// What is in memory of a key: nothing where the disk decides, which has no key beyond its own.
+    /// What is in memory of a key: nothing where the disk decides, which has no key beyond its own. To be
+    /// asked before the disk, which shows what has left memory by then.
     fn buffered(&self, key: Key) -> Option<Change> {
         let Some(key) = row_id(key) else {
             return Some(None);
         };
         let own = self.own().and_then(|own| own.rows.get(&key).cloned());
         own.or_else(|| self.shared.change(key))
-    }
-
-    /// Asks the disk, after memory: in a transaction of its own, which shows what has left memory by then.
-    fn on_disk<T>(&mut self, ask: impl FnOnce(&mut SqliteSession<'c>) -> Result<T>) -> Result<T> {
-        let _undisturbed = self.shared.reading_disk();
-        ask(&mut self.disk)
     }
 
     /// Sets the value of a key, or deletes it, if the key is there or not as `wanted`; returns
@@ -66,7 +61,7 @@ impl<'c> BufferedSession<'c> {
         };
         let there = match self.buffered(key) {
             Some(change) => change.is_some(),
-            None => self.on_disk(|disk| disk.has(key))?,
+            None => self.disk.has(key)?,
         };
         if there != wanted {
             return Ok(false);
@@ -118,13 +113,13 @@ impl Session for BufferedSession<'_> {
 
     /// Of what is on disk.
     fn check_integrity(&mut self) -> Result<()> {
-        self.on_disk(Session::check_integrity)
+        self.disk.check_integrity()
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         match self.buffered(key) {
             Some(change) => shown(change.as_deref(), |value| buffer.copy_from(value)),
-            None => self.on_disk(|disk| disk.read_into(key, buffer)),
+            None => self.disk.read_into(key, buffer),
         }
     }
 
@@ -134,7 +129,7 @@ impl Session for BufferedSession<'_> {
                 visit(value);
                 Ok(())
             }),
-            None => self.on_disk(|disk| disk.read_in_place(key, visit)),
+            None => self.disk.read_in_place(key, visit),
         }
     }
 
@@ -194,17 +189,16 @@ impl Session for BufferedSession<'_> {
                 left -= 1;
             }
         };
-        self.on_disk(|disk| {
-            // That many hide no more than the limit.
-            disk.scan(from, limit.saturating_add(deleted), &mut |key, value| {
-                while let Some((changed, set)) = changes.next_if(|(changed, _)| *changed < key) {
-                    show(changed, set.as_deref());
-                }
-                match changes.next_if(|(changed, _)| *changed == key) {
-                    Some((_, set)) => show(key, set.as_deref()),
-                    None => show(key, Some(value)),
-                }
-            })
+        // That many hide no more than the limit.
+        let most = limit.saturating_add(deleted);
+        self.disk.scan(from, most, &mut |key, value| {
+            while let Some((changed, set)) = changes.next_if(|(changed, _)| *changed < key) {
+                show(changed, set.as_deref());
+            }
+            match changes.next_if(|(changed, _)| *changed == key) {
+                Some((_, set)) => show(key, set.as_deref()),
+                None => show(key, Some(value)),
+            }
         })?;
         for (changed, set) in changes {
             show(changed, set.as_deref());

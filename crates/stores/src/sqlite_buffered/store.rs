@@ -54,15 +54,13 @@ impl Drop for BufferedStore {
 
 impl Store for BufferedStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        let _undisturbed = self.shared.reading_disk();
         let link = self.shared.base.link()?;
         Ok(Box::new(BufferedConnection { store: self, link }))
     }
 
     /// What is on disk by now: changes in memory take no space there.
     fn footprint(&self) -> Result<Footprint> {
-        // A carry-over may make and remove a journal.
-        let _alone = self.shared.disk.write();
+        let _alone = self.shared.carrying.lock();
         self.shared.base.footprint()
     }
 
@@ -73,7 +71,7 @@ impl Store for BufferedStore {
     /// Carries everything over first.
     fn checkpoint(&self) -> Result<()> {
         self.shared.drain("checkpoint")?;
-        let _alone = self.shared.disk.write();
+        let _alone = self.shared.carrying.lock();
         self.shared.base.checkpoint()
     }
 }
@@ -86,7 +84,6 @@ struct BufferedConnection<'s> {
 impl Connection for BufferedConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let shared = &*self.store.shared;
-        let _undisturbed = shared.reading_disk();
         let disk = self.link.rows()?;
         Ok(Box::new(BufferedSession::new(shared, disk)))
     }
@@ -94,14 +91,12 @@ impl Connection for BufferedConnection<'_> {
     /// What SQLite reports of the database on disk; the window is this program's own doing, so
     /// it is as asked.
     fn effective_settings(&self) -> Result<Settings> {
-        let _undisturbed = self.store.shared.reading_disk();
         self.link.effective_settings_of(&self.store.settings)
     }
 
     /// Carries everything over, also what other connections have committed.
     fn close(self: Box<Self>) -> Result<()> {
         let drained = self.store.shared.drain("close");
-        let _undisturbed = self.store.shared.reading_disk();
         drained.and(self.link.close())
     }
 }

@@ -15,7 +15,7 @@ fn they_behave_as_key_value_engines_do() {
     for (name, combinations) in [
         ("redb", ["", "key=text", "durability=none"]),
         ("lmdb", ["", "key=text", "database=named"]),
-        ("fjall", ["", "key=text", "transactions=optimistic"]),
+        ("fjall", ["", "key=text", "separation=on"]),
     ] {
         let directory = crate::place::in_memory();
         let wrong = suite::behaviour(kind(name), &combinations, directory.path());
@@ -91,11 +91,7 @@ fn what_was_stored_is_read_by_lmdb_itself() {
 
 #[test]
 fn what_was_stored_is_read_by_fjall_itself() {
-    let combinations = [
-        "",
-        "key=text,compression=none,separation=on",
-        "transactions=optimistic",
-    ];
+    let combinations = ["", "key=text,compression=none,separation=on"];
     read_by("fjall", &combinations, |directory, _| {
         let database = fjall::Database::builder(directory.join("db"))
             .open()

@@ -210,8 +210,7 @@ fn a_kill_leaves_a_prefix_of_the_transactions_and_loses_no_more_than_the_window(
     for _ in 0..KILLS {
         let window_rows = [1, 20, 100, 1000][random.below(4) as usize];
         let window_ms = [1, 5, 50, 86_400_000][random.below(4) as usize];
-        let journal = ["wal", "wal", "delete", "truncate", "persist"][random.below(5) as usize];
-        let settings = format!("window_rows={window_rows},window_ms={window_ms},journal={journal}");
+        let settings = format!("window_rows={window_rows},window_ms={window_ms}");
         let life = Duration::from_micros(random.below(250_000));
         let (acknowledged, _) = kill_one(test, directory.path(), &settings, Duration::ZERO, life);
         println!(

@@ -141,30 +141,27 @@ fn closing_says_how_many_changes_are_in_memory_only_and_they_are_not_given_up() 
 
 #[test]
 fn a_lock_that_another_process_holds_is_waited_for_and_then_named() {
-    for journal in ["wal", "delete"] {
-        let settings = format!("{ENDLESS},journal={journal}");
-        with_session(&settings, |directory, store, session| {
-            session.insert(Key(1), b"x").unwrap();
-            let holder = disk(directory);
-            holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-            let message = store.checkpoint().unwrap_err().to_string();
-            assert!(message.contains("1 change is in memory only"), "{message}");
-            assert!(message.contains("holds the lock"), "{message}");
-            assert!(session.insert(Key(2), b"x").is_err());
+    with_session(ENDLESS, |directory, store, session| {
+        session.insert(Key(1), b"x").unwrap();
+        let holder = disk(directory);
+        holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let message = store.checkpoint().unwrap_err().to_string();
+        assert!(message.contains("1 change is in memory only"), "{message}");
+        assert!(message.contains("holds the lock"), "{message}");
+        assert!(session.insert(Key(2), b"x").is_err());
+        holder.execute_batch("ROLLBACK").unwrap();
+        store.checkpoint().unwrap();
+        session.insert(Key(2), b"x").unwrap();
+        // A lock that does not last is no failure.
+        holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let releasing = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
             holder.execute_batch("ROLLBACK").unwrap();
-            store.checkpoint().unwrap();
-            session.insert(Key(2), b"x").unwrap();
-            // A lock that does not last is no failure.
-            holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-            let releasing = std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_millis(200));
-                holder.execute_batch("ROLLBACK").unwrap();
-            });
-            store.checkpoint().unwrap();
-            releasing.join().unwrap();
-            assert_eq!(on_disk(directory).len(), 2);
         });
-    }
+        store.checkpoint().unwrap();
+        releasing.join().unwrap();
+        assert_eq!(on_disk(directory).len(), 2);
+    });
 }
 
 /// Set in the process that has a limit on the size of its files.

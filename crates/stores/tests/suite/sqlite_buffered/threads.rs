@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, ScopedJoinHandle};
 use stowplan_stores::{Access, Key, Store};
 
-/// Every journal, with a window that makes the layers change places all the time.
-const SETTINGS: [&str; 3] = [
+/// Windows that make the layers change places all the time.
+const SETTINGS: [&str; 2] = [
     "window_rows=7,window_ms=1,synchronous=off",
     "window_rows=100,window_ms=3",
-    "journal=delete,window_rows=100,window_ms=3,synchronous=off",
 ];
 
 fn number(bytes: &[u8]) -> u64 {
