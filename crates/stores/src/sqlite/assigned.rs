@@ -13,13 +13,14 @@ pub(super) struct AssignedIds<'c> {
     insert: Sql<'c>,
     /// The largest number there is; always kept, for it is no part of what `statement` is about.
     largest: Sql<'c>,
-    /// The number that the next row gets; nothing where it has to be looked up.
-    pub(super) next: Option<i128>,
+    /// The number that the next row gets; nothing where it has to be looked up, as anything else but rows
+    /// that it was given to may have changed it.
+    next: Option<i128>,
 }
 
 impl<'c> AssignedIds<'c> {
     pub(super) fn new(connection: &'c Connection, options: &Options) -> Result<Self> {
-        let text = options.table.insert_unnumbered();
+        let text = options.insert_unnumbered();
         let mut ids = Self {
             connection,
             insert: Sql::of(connection, text, options.pragmas.statement)?,
@@ -44,7 +45,8 @@ impl<'c> AssignedIds<'c> {
             .largest
             .run(|statement| Ok(statement.query_row([], |row| row.get(0))?));
         let largest: Option<i64> = largest.map_err(at("look for the largest key"))?;
-        let next = largest.map_or(1, after);
+        // Behind the largest number there can be, SQLite looks for any that is free: no key has that one.
+        let next = largest.map_or(1, |largest| i128::from(largest) + 1);
         self.next = Some(next);
         Ok(next)
     }
@@ -56,16 +58,12 @@ impl<'c> AssignedIds<'c> {
         key: Key,
         set: impl FnOnce(&mut Parameters<'_, '_>) -> Result<()>,
     ) -> Result<()> {
-        let inserted = self
-            .insert
-            .run_with(set, |statement| Ok(statement.raw_execute().map(drop)?));
-        if inserted.is_err() {
-            self.forget();
-        }
-        inserted?;
-        self.added(number);
+        self.next = None;
+        self.insert
+            .run_with(set, |statement| Ok(statement.raw_execute().map(drop)?))?;
         let assigned = self.connection.last_insert_rowid();
         if assigned == number {
+            self.next = Some(i128::from(number) + 1);
             return Ok(());
         }
         Err(StoreError::engine(
@@ -74,23 +72,8 @@ impl<'c> AssignedIds<'c> {
         ))
     }
 
-    /// A row of this number was added.
-    pub(super) fn added(&mut self, number: i64) {
-        self.next = self.next.map(|next| next.max(after(number)));
-    }
-
-    /// A row of this number was removed, if there was one.
-    pub(super) fn removed(&mut self, number: i64) {
-        self.next = self.next.filter(|next| *next != after(number));
-    }
-
-    /// It is not known which rows there are: something failed, was undone or dropped.
+    /// Something else has changed which rows there are.
     pub(super) fn forget(&mut self) {
         self.next = None;
     }
-}
-
-/// Behind the largest number there is, SQLite looks for any that is free: no key has that one.
-fn after(number: i64) -> i128 {
-    i128::from(number) + 1
 }

@@ -45,7 +45,7 @@ fn reads(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Run
         MAPPED,
     ]);
     // The blob interface takes tables of kvtest's form only, and copies.
-    let blob = options.table.takes_blobs();
+    let blob = options.takes_blobs();
     if blob {
         climb.set(&[("api", "blob")]);
         climb.rung("finding the row in the b-tree, by the blob interface", &[]);

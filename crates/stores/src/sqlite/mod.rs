@@ -121,7 +121,7 @@ fn capabilities(settings: &Settings) -> Result<Capabilities> {
     Ok(Capabilities {
         operations: Operation::SINGLE.to_vec(),
         deliveries: match options.pragmas.api {
-            Api::Sql if options.table.columns == 1 => vec![Delivery::Copy, Delivery::InPlace],
+            Api::Sql if options.pragmas.columns == 1 => vec![Delivery::Copy, Delivery::InPlace],
             Api::Sql | Api::Blob => vec![Delivery::Copy],
         },
         transactions: true,

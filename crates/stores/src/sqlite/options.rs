@@ -1,11 +1,9 @@
 //! The settings of SQLite, typed, and what they promise.
 
-use super::table::Table;
 use crate::names::{NAMES, Names};
 use crate::options::{Described, StoreOptions as _, bytes, flag, number, refuse};
 use crate::store::claim;
 use crate::{KEY_FORM, KeyForm, Result, choice, options};
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_model::{Durability, DurabilityClaim, Settings};
@@ -202,36 +200,35 @@ choice! {
     }
 }
 
-/// The settings with the table that they describe, or another store's.
+/// The settings with the table `kv` that they describe, or another store's.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) pragmas: Pragmas,
-    /// The table of values.
-    pub(super) table: Table,
-    /// The definition of the table `kv`: of [`Self::table`], or of another store's.
-    pub(super) definition: Cow<'static, str>,
+    /// The definition of the table.
+    pub(super) definition: String,
+    /// The name of the value's column, where it has one.
+    pub(super) column: &'static str,
+    /// The keys of values that have names of their own, as text.
+    pub(super) names: Option<Arc<Names>>,
 }
 
 impl Options {
     /// Of a database that is part of another store, what that does not set is as by default.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
-        Self::new(Pragmas::from_settings(settings)?)
-    }
-
-    fn new(pragmas: Pragmas) -> Result<Self> {
-        let table = Table::of(&pragmas)?;
-        let options = Self {
-            pragmas,
-            definition: table.definition().into(),
-            table,
+        let mut options = Self {
+            pragmas: Pragmas::from_settings(settings)?,
+            definition: String::new(),
+            column: "v",
+            names: None,
         };
         options.go_together()?;
+        options.definition = options.defined();
         Ok(options)
     }
 
     fn go_together(&self) -> Result<()> {
-        let (table, pragmas) = (&self.table, &self.pragmas);
-        let (blob, text) = (pragmas.api == Api::Blob, table.key == KeyForm::Text);
+        let pragmas = &self.pragmas;
+        let (blob, text) = (pragmas.api == Api::Blob, pragmas.key == KeyForm::Text);
         let literal = pragmas.statement == Statements::Literal;
         let location = pragmas.location.word();
         let of_blob = |instead: &str| {
@@ -240,8 +237,11 @@ impl Options {
             )
         };
         refuse! {
-            blob && table.columns > 1 => "combine api=blob with columns above 1", of_blob("columns=1");
-            blob && table.text => "combine api=blob with column_type=text", of_blob("column_type=blob");
+            !text && pragmas.names => "combine names=on with key=integer", "a name is text; use key=text";
+            !text && !pragmas.rowid => "combine rowid=off with key=integer",
+                "a key that is a number is the row's own number; use key=text or rowid=on";
+            blob && pragmas.columns > 1 => "combine api=blob with columns above 1", of_blob("columns=1");
+            blob && self.is_text() => "combine api=blob with column_type=text", of_blob("column_type=blob");
             blob && text => "combine api=blob with key=text", of_blob("key=integer");
             blob && literal => "combine api=blob with statement=literal", of_blob("statement=each");
             self.assigns_ids() && text => "combine ids=assigned with key=text",
@@ -252,21 +252,22 @@ impl Options {
         Ok(())
     }
 
-    /// The same for values that have these names.
+    /// Has the values have these names.
     pub(crate) fn with_names(self, names: Option<Arc<Names>>) -> Self {
-        Self {
-            table: self.table.with_names(names),
-            ..self
-        }
+        Self { names, ..self }
     }
 
-    /// The same with a table of this definition, whose values are text in a column of this name.
-    pub(crate) fn with_text(self, definition: &'static str, column: &'static str) -> Self {
-        Self {
-            table: self.table.of_text(column),
-            definition: definition.into(),
-            ..self
-        }
+    /// Has a table of this definition, whose values are text in a column of this name.
+    pub(crate) fn with_text(mut self, definition: &str, column: &'static str) -> Self {
+        self.pragmas.column_type = ColumnType::Text;
+        self.definition = definition.to_owned();
+        self.column = column;
+        self
+    }
+
+    /// Whether values are kept as text.
+    pub(super) fn is_text(&self) -> bool {
+        self.pragmas.column_type == ColumnType::Text
     }
 
     /// Whether SQLite numbers new rows.

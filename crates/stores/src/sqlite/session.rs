@@ -4,7 +4,7 @@ use super::assigned::AssignedIds;
 use super::blob::BlobHandle;
 use super::options::{Api, Options};
 use super::statement::{Parameters, Sql, Transaction};
-use super::table::{RowKey, Table, row_id};
+use super::table::{RowKey, row_id};
 use super::{counters, database, is_key_taken};
 use crate::error::{at, at_key};
 use crate::options::refuse;
@@ -21,7 +21,6 @@ pub const COMMITS_COUNTED: &str = "Commits";
 pub(crate) struct SqliteSession<'c> {
     connection: &'c Connection,
     options: &'c Options,
-    table: &'c Table,
     /// Transactions that changed something, as the commit hook counts them.
     commits: Arc<AtomicU64>,
     blob: BlobHandle<'c>,
@@ -45,25 +44,23 @@ impl<'c> SqliteSession<'c> {
         options: &'c Options,
         commits: Arc<AtomicU64>,
     ) -> Result<Self> {
-        let table = &options.table;
         let data = |text: String| Sql::of(connection, text, options.pragmas.statement);
         let mut session = Self {
             connection,
             options,
-            table,
             commits,
             blob: BlobHandle::new(connection, options.pragmas.statement),
             transaction: Transaction::new(connection)?,
-            read: data(table.read())?,
-            insert: data(table.insert(1))?,
+            read: data(options.select())?,
+            insert: data(options.insert(1))?,
             assigned: match options.assigns_ids() {
                 true => Some(AssignedIds::new(connection, options)?),
                 false => None,
             },
             insert_many: None,
-            overwrite: data(table.overwrite())?,
-            delete: Sql::of(connection, Table::DELETE, options.pragmas.statement)?,
-            scan: data(table.scan())?,
+            overwrite: data(options.update())?,
+            delete: Sql::of(connection, Options::DELETE, options.pragmas.statement)?,
+            scan: data(options.select_from())?,
             scanned: Buffer::with_capacity(0)?,
         };
         if options.pragmas.preload {
@@ -87,7 +84,7 @@ impl<'c> SqliteSession<'c> {
 
     /// Shows the row of `key` where it lies in SQLite's memory, before the statement is reset.
     fn visit(&mut self, key: Key, visit: impl FnOnce(&Row<'_>) -> Result<usize>) -> Result<Found> {
-        let Some(k) = self.table.key(key) else {
+        let Some(k) = self.options.key(key) else {
             return Ok(Found::Missing);
         };
         let read = self.read.run_with(by_key(&k), |statement| {
@@ -107,32 +104,15 @@ impl<'c> SqliteSession<'c> {
         }
     }
 
-    /// What SQLite assigns next follows from rows with these keys, unless something failed.
-    fn renumber_after<T>(
-        &mut self,
-        outcome: &Result<T>,
-        keys: impl IntoIterator<Item = Key>,
-        tell: fn(&mut AssignedIds<'c>, i64),
-    ) {
-        match (&mut self.assigned, outcome) {
-            (Some(assigned), Ok(_)) => {
-                let numbers = keys.into_iter().filter_map(row_id);
-                numbers.for_each(|number| tell(assigned, number));
-            }
-            (Some(assigned), Err(_)) => assigned.forget(),
-            (None, _) => {}
-        }
-    }
-
     /// Whether there is a row of this key; its value is not read.
     pub(crate) fn has(&mut self, key: Key) -> Result<bool> {
         Ok(self.visit(key, |_| Ok(0))? != Found::Missing)
     }
 
     fn key_to_insert(&self, key: Key, value: &[u8]) -> Result<RowKey<'c>> {
-        self.table.check_key(key)?;
-        self.table.check(key, value)?;
-        self.table.key(key).ok_or_else(|| {
+        self.options.check_key(key)?;
+        self.options.check(key, value)?;
+        self.options.key(key).ok_or_else(|| {
             StoreError::unsupported(
                 format!("insert key {key}"),
                 "its keys are signed 64-bit numbers",
@@ -141,12 +121,13 @@ impl<'c> SqliteSession<'c> {
     }
 
     fn update_row(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let Some(k) = self.table.key(key) else {
+        let Some(k) = self.options.key(key) else {
             return Ok(Found::Missing);
         };
-        let table = self.table;
-        table.check(key, value)?;
-        let bind = |parameters: &mut Parameters<'_, '_>| Ok(table.bind(parameters, 0, &k, value)?);
+        let options = self.options;
+        options.check(key, value)?;
+        let bind =
+            |parameters: &mut Parameters<'_, '_>| Ok(options.bind(parameters, 0, &k, value)?);
         let changed = self
             .overwrite
             .run_with(bind, |statement| Ok(statement.raw_execute()?));
@@ -183,9 +164,9 @@ impl Session for SqliteSession<'_> {
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        let table = self.table;
+        let options = self.options;
         match self.options.pragmas.api {
-            Api::Sql => self.visit(key, |row| table.copy(row, key, buffer)),
+            Api::Sql => self.visit(key, |row| options.copy(row, key, buffer)),
             Api::Blob => match row_id(key) {
                 Some(k) => self.blob.read(k, buffer),
                 None => Ok(Found::Missing),
@@ -194,11 +175,11 @@ impl Session for SqliteSession<'_> {
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        let table = self.table;
+        let options = self.options;
         let refused = |why| Err(StoreError::unsupported("deliver in place", why));
         match self.options.pragmas.api {
-            Api::Sql if table.columns == 1 => self.visit(key, |row| {
-                let value = table.lend(row, key)?;
+            Api::Sql if options.pragmas.columns == 1 => self.visit(key, |row| {
+                let value = options.lend(row, key)?;
                 visit(value);
                 Ok(value.len())
             }),
@@ -209,23 +190,24 @@ impl Session for SqliteSession<'_> {
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         let k = self.key_to_insert(key, value)?;
-        let table = self.table;
+        let options = self.options;
         if let (Some(assigned), RowKey::Number(number)) = (&mut self.assigned, &k)
             && assigned.is_next(*number)?
         {
             let bind =
-                |parameters: &mut Parameters<'_, '_>| Ok(table.bind_value(parameters, 1, value)?);
+                |parameters: &mut Parameters<'_, '_>| Ok(options.bind_value(parameters, 1, value)?);
             let inserted = assigned.insert(*number, key, bind);
             return inserted.map_err(at_key("insert", key));
         }
-        let bind = |parameters: &mut Parameters<'_, '_>| Ok(table.bind(parameters, 0, &k, value)?);
+        let bind =
+            |parameters: &mut Parameters<'_, '_>| Ok(options.bind(parameters, 0, &k, value)?);
         let inserted = self
             .insert
             .run_with(bind, |statement| match statement.raw_execute() {
                 Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(key)),
                 inserted => Ok(inserted.map(drop)?),
             });
-        self.renumber_after(&inserted, [key], AssignedIds::added);
+        self.renumber();
         inserted.map_err(at_key("insert", key))
     }
 
@@ -238,23 +220,23 @@ impl Session for SqliteSession<'_> {
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        let Some(k) = self.table.key(key) else {
+        let Some(k) = self.options.key(key) else {
             return Ok(false);
         };
         // A row that a blob handle stands on must not vanish below it.
         self.blob.close()?;
         let delete = &mut self.delete;
         let deleted = delete.run_with(by_key(&k), |statement| Ok(statement.raw_execute()? > 0));
-        self.renumber_after(&deleted, [key], AssignedIds::removed);
+        self.renumber();
         deleted.map_err(at_key("delete", key))
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
-        let Some(k) = self.table.key(from) else {
+        let Some(k) = self.options.key(from) else {
             return Ok(0);
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let (table, buffer) = (self.table, &mut self.scanned);
+        let (options, buffer) = (self.options, &mut self.scanned);
         let set = |parameters: &mut Parameters<'_, '_>| {
             by_key(&k)(parameters)?;
             Ok(parameters.set(2, limit.into())?)
@@ -263,11 +245,11 @@ impl Session for SqliteSession<'_> {
             let mut rows = statement.raw_query();
             let mut visited = 0;
             while let Some(row) = rows.next()? {
-                let key = table.key_of(row)?;
-                if table.columns == 1 {
-                    visit(key, table.lend(row, key)?);
+                let key = options.key_of(row)?;
+                if options.pragmas.columns == 1 {
+                    visit(key, options.lend(row, key)?);
                 } else {
-                    table.copy(row, key, buffer)?;
+                    options.copy(row, key, buffer)?;
                     visit(key, buffer.bytes());
                 }
                 visited += 1;
@@ -317,14 +299,14 @@ impl Session for SqliteSession<'_> {
             Some((_, insert)) => insert,
             None => Sql::of(
                 self.connection,
-                self.table.insert(rows.len()),
+                self.options.insert(rows.len()),
                 self.options.pragmas.statement,
             )?,
         };
         let bind = |parameters: &mut Parameters<'_, '_>| {
             for (index, (key, value)) in rows.iter().enumerate() {
                 let k = self.key_to_insert(*key, value)?;
-                self.table.bind(parameters, index, &k, value)?;
+                self.options.bind(parameters, index, &k, value)?;
             }
             Ok(())
         };
@@ -332,44 +314,7 @@ impl Session for SqliteSession<'_> {
         let many = || format!("insert {} rows from key {first} on", rows.len());
         let inserted = inserted.map_err(|error| error.during(many));
         self.insert_many = Some((rows.len(), insert));
-        self.renumber_after(
-            &inserted,
-            rows.iter().map(|(key, _)| *key),
-            AssignedIds::added,
-        );
+        self.renumber();
         inserted
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use stowplan_model::{Settings, Value};
-
-    #[test]
-    fn the_largest_key_is_looked_for_only_where_it_may_have_become_another() {
-        let place = tempfile::tempdir().unwrap();
-        let mut asked = Settings::default();
-        asked.set("ids", Value::Word("assigned".to_owned()));
-        let options = Options::from_settings(&asked).unwrap();
-        let connection = database::create(&place.path().join("kv.db"), &options).unwrap();
-        let mut session = SqliteSession::new(&connection, &options, Arc::default()).unwrap();
-        let next = |session: &SqliteSession<'_>| session.assigned.as_ref().unwrap().next;
-        session.insert(Key(7), b"given").unwrap();
-        assert_eq!(next(&session), Some(8));
-        session.insert(Key(3), b"given").unwrap();
-        session.insert(Key(8), b"assigned").unwrap();
-        assert_eq!(next(&session), Some(9));
-        let rows: [(Key, &[u8]); 2] = [(Key(20), b"both"), (Key(15), b"given")];
-        session.insert_many(&rows).unwrap();
-        assert_eq!(next(&session), Some(21));
-        session.delete(Key(7)).unwrap();
-        assert_eq!(next(&session), Some(21));
-        session.delete(Key(20)).unwrap();
-        assert_eq!(next(&session), None);
-        session.insert(Key(16), b"assigned").unwrap();
-        assert_eq!(next(&session), Some(17));
-        assert!(session.insert(Key(3), b"taken").is_err());
-        assert_eq!(next(&session), None);
     }
 }

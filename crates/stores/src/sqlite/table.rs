@@ -1,101 +1,46 @@
 //! The table of values: how a key and a value become a row, and a row a value again.
 
 use super::key_failed;
-use super::options::{ColumnType, Pragmas};
+use super::options::Options;
 use super::statement::Parameters;
-use crate::names::{Names, added};
+use crate::names::added;
 use crate::options::refuse;
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
 use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use std::sync::Arc;
 
-/// The shape of the table `kv`.
-#[derive(Debug, Clone)]
-pub(super) struct Table {
-    pub(super) key: KeyForm,
-    pub(super) rowid: bool,
-    pub(super) columns: usize,
-    pub(super) text: bool,
-    /// The name of the value's column, where it has one.
-    column: &'static str,
-    /// The keys of values that have names of their own, as text.
-    names: Option<Arc<Names>>,
-}
-
-impl Table {
-    /// As kvtest has it.
-    pub(super) const KVTEST: Self = Self {
-        key: KeyForm::Integer,
-        rowid: true,
-        columns: 1,
-        text: false,
-        column: "v",
-        names: None,
-    };
-
-    pub(super) fn of(pragmas: &Pragmas) -> Result<Self> {
-        let table = Self {
-            key: pragmas.key,
-            rowid: pragmas.rowid,
-            columns: pragmas.columns,
-            text: match pragmas.column_type {
-                ColumnType::Blob => false,
-                ColumnType::Text => true,
-            },
-            column: "v",
-            names: None,
-        };
-        let number = table.key == KeyForm::Integer;
-        refuse! {
-            number && pragmas.names => "combine names=on with key=integer",
-                "a name is text; use key=text";
-            number && !table.rowid => "combine rowid=off with key=integer",
-                "a key that is a number is the row's own number; use key=text or rowid=on";
-        }
-        Ok(table)
-    }
-
-    /// The same with the names of its values.
-    pub(super) fn with_names(self, names: Option<Arc<Names>>) -> Self {
-        Self { names, ..self }
-    }
-
-    /// The same with text in one column of this name.
-    pub(super) fn of_text(self, column: &'static str) -> Self {
-        Self {
-            columns: 1,
-            text: true,
-            column,
-            ..self
-        }
-    }
-
+impl Options {
     /// Whether a blob handle can be opened on its values: they lie in one column of bytes, in rows
     /// that have a number.
     pub(super) fn takes_blobs(&self) -> bool {
-        self.columns == 1 && !self.text && self.key == KeyForm::Integer
+        self.pragmas.columns == 1 && !self.is_text() && self.pragmas.key == KeyForm::Integer
     }
 
     /// What follows `CREATE TABLE`.
-    pub(super) fn definition(&self) -> String {
-        let key = match self.key {
+    pub(super) fn defined(&self) -> String {
+        let key = match self.pragmas.key {
             KeyForm::Integer => "INTEGER",
             KeyForm::Text => "TEXT",
         };
-        let kind = if self.text { "TEXT" } else { "BLOB" };
+        let kind = if self.is_text() { "TEXT" } else { "BLOB" };
         let values = self.each(|column| format!("{column} {kind}"));
-        let rowid = if self.rowid { "" } else { " WITHOUT ROWID" };
+        let rowid = if self.pragmas.rowid {
+            ""
+        } else {
+            " WITHOUT ROWID"
+        };
         format!("kv(k {key} PRIMARY KEY, {}){rowid}", values.join(", "))
     }
 
     /// Something about each column of the value.
     fn each(&self, of: impl Fn(String) -> String) -> Vec<String> {
-        let name = |number| match self.columns {
+        let name = |number| match self.pragmas.columns {
             1 => self.column.to_owned(),
             _ => format!("{}{number}", self.column),
         };
-        (1..=self.columns).map(|number| of(name(number))).collect()
+        (1..=self.pragmas.columns)
+            .map(|number| of(name(number)))
+            .collect()
     }
 
     /// The columns of the value: a row that is read begins with them.
@@ -104,31 +49,31 @@ impl Table {
     }
 
     /// By parameter 1, the key.
-    pub(super) fn read(&self) -> String {
+    pub(super) fn select(&self) -> String {
         format!("SELECT {} FROM kv WHERE k=?1", self.values())
     }
 
     /// By parameter 1, the key, and 2, the number of rows; the key follows the value.
-    pub(super) fn scan(&self) -> String {
+    pub(super) fn select_from(&self) -> String {
         let values = self.values();
         format!("SELECT {values},k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2")
     }
 
     /// By the parameters that [`Self::bind`] sets, for each of so many rows.
     pub(super) fn insert(&self, rows: usize) -> String {
-        let row = format!("(?{})", ",?".repeat(self.columns));
+        let row = format!("(?{})", ",?".repeat(self.pragmas.columns));
         let rows = vec![row; rows].join(",");
         format!("INSERT INTO kv(k,{}) VALUES{rows}", self.values())
     }
 
     /// By the parameters that [`Self::bind_value`] sets, from 1 on; SQLite assigns the key.
     pub(super) fn insert_unnumbered(&self) -> String {
-        let row = vec!["?"; self.columns].join(",");
+        let row = vec!["?"; self.pragmas.columns].join(",");
         format!("INSERT INTO kv({}) VALUES({row})", self.values())
     }
 
     /// By the parameters that [`Self::bind`] sets.
-    pub(super) fn overwrite(&self) -> String {
+    pub(super) fn update(&self) -> String {
         let names = self.each(|column| column);
         let set = |(name, parameter): (&String, u32)| format!("{name}=?{parameter}");
         let sets: Vec<String> = names.iter().zip(2..).map(set).collect();
@@ -141,7 +86,7 @@ impl Table {
     /// The key as the table has it; nothing for one that no row can have.
     #[inline]
     pub(super) fn key(&self, key: Key) -> Option<RowKey<'_>> {
-        match (self.key, &self.names) {
+        match (self.pragmas.key, &self.names) {
             (KeyForm::Integer, _) => row_id(key).map(RowKey::Number),
             (form @ KeyForm::Text, None) => Some(RowKey::Text(form.bytes(key))),
             (KeyForm::Text, Some(names)) => Some(match names.name(key) {
@@ -156,14 +101,14 @@ impl Table {
     /// The key of a row of a scan.
     pub(super) fn key_of(&self, row: &Row<'_>) -> Result<Key> {
         let scan_failed = |e: rusqlite::Error| super::failed("scan", &e);
-        if self.key == KeyForm::Integer {
-            let k: i64 = row.get(self.columns).map_err(scan_failed)?;
+        if self.pragmas.key == KeyForm::Integer {
+            let k: i64 = row.get(self.pragmas.columns).map_err(scan_failed)?;
             return Ok(Key(k.unsigned_abs()));
         }
-        let k = row.get_ref(self.columns).map_err(scan_failed)?;
+        let k = row.get_ref(self.pragmas.columns).map_err(scan_failed)?;
         let k = k.as_bytes().unwrap_or_default();
         match &self.names {
-            None => self.key.key(k),
+            None => self.pragmas.key.key(k),
             Some(names) => names.key(k).ok_or_else(|| {
                 StoreError::engine(
                     "read a key",
@@ -182,7 +127,7 @@ impl Table {
         k: &RowKey<'_>,
         value: &[u8],
     ) -> rusqlite::Result<()> {
-        let first = 1 + row * (1 + self.columns);
+        let first = 1 + row * (1 + self.pragmas.columns);
         parameters.set(first, k.to_sql()?)?;
         self.bind_value(parameters, first + 1, value)
     }
@@ -194,9 +139,9 @@ impl Table {
         first: usize,
         value: &[u8],
     ) -> rusqlite::Result<()> {
-        for column in 0..self.columns {
+        for column in 0..self.pragmas.columns {
             let piece = &value[self.cut(value, column)..self.cut(value, column + 1)];
-            let piece = match self.text {
+            let piece = match self.is_text() {
                 true => ValueRef::Text(piece),
                 false => ValueRef::Blob(piece),
             };
@@ -209,8 +154,8 @@ impl Table {
     /// within a character.
     fn cut(&self, value: &[u8], column: usize) -> usize {
         let continues = |at: usize| value.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
-        let mut at = column * value.len() / self.columns;
-        while self.text && continues(at) {
+        let mut at = column * value.len() / self.pragmas.columns;
+        while self.is_text() && continues(at) {
             at -= 1;
         }
         at
@@ -228,7 +173,7 @@ impl Table {
     /// Whether the columns can keep a value.
     pub(super) fn check(&self, key: Key, value: &[u8]) -> Result<()> {
         refuse! {
-            self.text && std::str::from_utf8(value).is_err() => format!("keep the value of key {key}"),
+            self.is_text() && std::str::from_utf8(value).is_err() => format!("keep the value of key {key}"),
                 "with column_type=text a value is UTF-8, and this is not; use column_type=blob, or a dataset with content = \"guid\"";
         }
         Ok(())
@@ -237,24 +182,24 @@ impl Table {
     /// The value of a row, where SQLite has it; for tables of one column.
     #[inline]
     pub(super) fn lend<'r>(&self, row: &'r Row<'_>, key: Key) -> Result<&'r [u8]> {
-        debug_assert_eq!(self.columns, 1, "a value lies in one place");
+        debug_assert_eq!(self.pragmas.columns, 1, "a value lies in one place");
         value(row, 0, key)
     }
 
     /// Copies the value of a row, and returns its size.
     #[inline]
     pub(super) fn copy(&self, row: &Row<'_>, key: Key, buffer: &mut Buffer) -> Result<usize> {
-        if self.columns == 1 {
+        if self.pragmas.columns == 1 {
             let value = value(row, 0, key)?;
             buffer.copy_from(value)?;
             return Ok(value.len());
         }
         let mut bytes = 0;
-        for column in 0..self.columns {
+        for column in 0..self.pragmas.columns {
             bytes += value(row, column, key)?.len();
         }
         let mut room = buffer.room(bytes)?;
-        for column in 0..self.columns {
+        for column in 0..self.pragmas.columns {
             let piece = value(row, column, key)?;
             let (here, rest) = room.split_at_mut(piece.len());
             here.copy_from_slice(piece);
@@ -303,25 +248,37 @@ pub(crate) fn value<'r>(row: &'r Row<'_>, column: usize, key: Key) -> Result<&'r
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::Pragmas;
     use super::*;
+    use crate::names::Names;
+    use crate::options::StoreOptions as _;
     use stowplan_dataset::names;
+    use stowplan_model::Settings;
 
-    const TEXT: Table = Table {
-        key: KeyForm::Text,
-        rowid: false,
-        columns: 3,
-        text: true,
-        column: "v",
-        names: None,
-    };
+    fn options(given: &[(&str, &str)]) -> Options {
+        let given = given
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+        let settings = Settings::resolve(Pragmas::SETTINGS, &given.collect()).unwrap();
+        Options::from_settings(&settings).unwrap()
+    }
+
+    fn of_text() -> Options {
+        options(&[
+            ("key", "text"),
+            ("rowid", "off"),
+            ("columns", "3"),
+            ("column_type", "text"),
+        ])
+    }
 
     #[test]
     fn the_table_of_the_defaults_is_that_of_kvtest() {
-        let table = Table::KVTEST;
-        assert_eq!(table.definition(), "kv(k INTEGER PRIMARY KEY, v BLOB)");
-        assert_eq!(table.read(), "SELECT v FROM kv WHERE k=?1");
+        let table = options(&[]);
+        assert_eq!(table.definition, "kv(k INTEGER PRIMARY KEY, v BLOB)");
+        assert_eq!(table.select(), "SELECT v FROM kv WHERE k=?1");
         assert_eq!(table.insert(1), "INSERT INTO kv(k,v) VALUES(?,?)");
-        assert_eq!(table.overwrite(), "UPDATE kv SET v=?2 WHERE k=?1");
+        assert_eq!(table.update(), "UPDATE kv SET v=?2 WHERE k=?1");
     }
 
     #[test]
@@ -330,29 +287,29 @@ mod tests {
         let store = place.path().join("store");
         names::write(&names::beside(&store), [&b"a"[..]].into_iter()).unwrap();
         let names = Names::of(&store, true).unwrap();
-        let table = TEXT.with_names(names);
+        let table = of_text().with_names(names);
         assert!(table.check_key(Key(0)).is_err());
         table.check_key(Key(1)).unwrap();
         table.check_key(Key(2)).unwrap();
-        TEXT.check_key(Key(0)).unwrap();
+        of_text().check_key(Key(0)).unwrap();
     }
 
     #[test]
     fn statements_have_every_column() {
         assert_eq!(
-            TEXT.definition(),
+            of_text().definition,
             "kv(k TEXT PRIMARY KEY, v1 TEXT, v2 TEXT, v3 TEXT) WITHOUT ROWID"
         );
         assert_eq!(
-            TEXT.insert(2),
+            of_text().insert(2),
             "INSERT INTO kv(k,v1,v2,v3) VALUES(?,?,?,?),(?,?,?,?)"
         );
         assert_eq!(
-            TEXT.overwrite(),
+            of_text().update(),
             "UPDATE kv SET v1=?2,v2=?3,v3=?4 WHERE k=?1"
         );
         assert_eq!(
-            TEXT.scan(),
+            of_text().select_from(),
             "SELECT v1,v2,v3,k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2"
         );
     }
