@@ -10,7 +10,6 @@ use crate::turns::Turns;
 use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use stowplan_model::{Footprint, Settings};
 
 pub(super) struct CompositeStore {
@@ -21,8 +20,6 @@ pub(super) struct CompositeStore {
     pub(super) options: Options,
     settings: Settings,
     pub(super) turns: Turns,
-    /// Files that were removed, counted just before they go.
-    pub(super) removed: AtomicU64,
 }
 
 impl CompositeStore {
@@ -55,7 +52,6 @@ impl CompositeStore {
             files,
             database,
             turns: Turns::of(options.database.busy_timeout()),
-            removed: AtomicU64::new(0),
             options,
             settings: settings.clone(),
         }))

@@ -9,11 +9,9 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
-use std::path::Path;
 
-/// Descriptors beyond those of the files and of what is open already: the engine of another cell's
-/// store, temporary ones.
-const SPARE: u64 = 64;
+/// Descriptors beyond those of the files: what is open already, temporary ones.
+const SPARE: u64 = 256;
 
 /// Keys below this are looked up by position, at most 4 MiB; those above share the last place.
 const DENSE: u64 = 1 << 20;
@@ -69,36 +67,27 @@ impl Kept {
 /// Sees to it that so many more files can be open at once: raises this process's own limit as far as
 /// it may.
 fn make_room_for(files: u64) -> Result<()> {
-    let needed = files.saturating_add(open_now()).saturating_add(SPARE);
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current.is_none_or(|most| most >= needed) {
+    let needed = files.saturating_add(SPARE);
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|most| most >= needed) {
         return Ok(());
     }
     let raised = Rlimit {
         current: Some(needed),
-        // Beyond the hard limit only privileged processes get.
-        maximum: maximum.map(|most| most.max(needed)),
+        ..limit
     };
-    setrlimit(Resource::Nofile, raised).map_err(|_: Errno| too_many(files, needed, maximum))
+    setrlimit(Resource::Nofile, raised).map_err(|_: Errno| too_many(files, needed))
 }
 
 #[cold]
-fn too_many(files: u64, needed: u64, most: Option<u64>) -> StoreError {
-    let most = most.map_or("fewer".to_owned(), |most| format!("at most {most}"));
+fn too_many(files: u64, needed: u64) -> StoreError {
     StoreError::unsupported(
         format!("keep {files} files open (open=kept)"),
         format!(
-            "this process may have {most} open at once, and needs {needed}; raise the limit \
-             ('ulimit -n {needed}', as root beyond 'ulimit -Hn'), take fewer values, or use \
-             open=directory"
+            "this process may not have {needed} open at once; raise the limit ('ulimit -n {needed}', as root \
+             beyond 'ulimit -Hn'), take fewer values, or use open=directory"
         ),
     )
-}
-
-/// Descriptors that are open now; where the system does not list them, none.
-fn open_now() -> u64 {
-    let listed = std::fs::read_dir(Path::new("/dev/fd"));
-    listed.map_or(0, |entries| entries.count() as u64)
 }
 
 #[cfg(test)]

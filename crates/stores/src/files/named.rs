@@ -18,6 +18,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use stowplan_dataset::publish::rename_unless_taken_at;
 
 /// Numbers temporary files, across all sessions of this process.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
@@ -164,7 +165,7 @@ impl<'s> NamedFiles<'s> {
         let opened = {
             let _unchanged = self.store.lock_name(name);
             let place = self.place(name);
-            if !self.is_file_at(place, name)? {
+            if self.look_up(place, name)?.is_none() {
                 return Ok(Found::Missing);
             }
             Stream::to_write(place.1)
@@ -264,12 +265,8 @@ impl<'s> NamedFiles<'s> {
 
     /// Whether there is a file of this name.
     pub(crate) fn is_there(&self, name: &Name) -> Result<bool> {
-        self.is_file_at((self.root.as_fd(), name.as_c_str()), name)
-    }
-
-    /// Whether there is a file where a path from a directory leads to.
-    fn is_file_at(&self, place: (BorrowedFd<'_>, &CStr), name: &Name) -> Result<bool> {
-        Ok(self.look_up(place, name)?.is_some())
+        let found = self.look_up((self.root.as_fd(), name.as_c_str()), name);
+        Ok(found?.is_some())
     }
 
     /// The size of the file where a path from a directory leads to; nothing if there is none.
@@ -298,24 +295,6 @@ impl<'s> NamedFiles<'s> {
         }
     }
 
-    /// Gives a file another name, unless that is taken.
-    fn rename_to_new(&self, from: &Name, to: &Name) -> std::result::Result<(), Errno> {
-        let (root, flags) = (&self.root, rustix::fs::RenameFlags::NOREPLACE);
-        match rustix::fs::renameat_with(root, from.as_c_str(), root, to.as_c_str(), flags) {
-            // Not every file system, nor every kernel, can.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.link_to_new(from, to),
-            renamed => renamed,
-        }
-    }
-
-    /// Does the same in two steps: between them, the file has both names.
-    fn link_to_new(&self, from: &Name, to: &Name) -> std::result::Result<(), Errno> {
-        let (root, none) = (&self.root, AtFlags::empty());
-        rustix::fs::linkat(root, from.as_c_str(), root, to.as_c_str(), none)?;
-        self.discard(from);
-        Ok(())
-    }
-
     /// Adds a file. With `write=rename` it is written under a temporary name first, so that under its own
     /// it is never seen, nor left by a crash, but whole, as far as the settings sync it; with the others,
     /// a crash may leave it empty or torn.
@@ -338,7 +317,8 @@ impl<'s> NamedFiles<'s> {
         let (made, file) = created.ok_or_else(taken)?;
         self.complete(file, &made, value)?;
         if renames {
-            let renamed = self.rename_to_new(&made, name);
+            let at = |name| (self.root.as_fd(), Name::as_path(name));
+            let renamed = rename_unless_taken_at(at(&made), at(name));
             if renamed.is_err() {
                 self.discard(&made);
             }
@@ -371,44 +351,6 @@ impl<'s> NamedFiles<'s> {
         match self.unless(Errno::NOENT, "delete", name, removed)? {
             Some(()) => self.finish_name(name).map(|()| true),
             None => Ok(false),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Options;
-    use super::super::name::Layout;
-    use super::*;
-    use crate::options::StoreOptions as _;
-    use stowplan_model::Settings;
-
-    fn rename_store(directory: &std::path::Path) -> FileStore {
-        let given = [("write".to_owned(), "rename".to_owned())].into();
-        let settings = Settings::resolve(Options::SETTINGS, &given).unwrap();
-        let options = Options::from_settings(&settings).unwrap();
-        FileStore::open(directory, options, settings).unwrap()
-    }
-
-    #[test]
-    fn a_file_gets_a_new_name_but_not_a_taken_one_also_where_it_takes_two_steps() {
-        for in_two_steps in [false, true] {
-            let directory = tempfile::tempdir().unwrap();
-            let store = rename_store(directory.path());
-            let files = NamedFiles::new(&store).unwrap();
-            let rename = |from: &Name, to: &Name| match in_two_steps {
-                false => files.rename_to_new(from, to),
-                true => files.link_to_new(from, to),
-            };
-            let names = [1, 2, 3].map(|key| Name::of(Layout::Dir, Key(key)));
-            let [first, second, third] = &names;
-            files.insert(Key(1), first, b"1").unwrap();
-            files.insert(Key(2), second, b"2").unwrap();
-            assert_eq!(rename(first, second), Err(Errno::EXIST));
-            rename(first, third).unwrap();
-            let read = |name: &Name| std::fs::read(directory.path().join(name.as_path())).ok();
-            let expected = [None, Some(b"2".to_vec()), Some(b"1".to_vec())];
-            assert_eq!([read(first), read(second), read(third)], expected);
         }
     }
 }

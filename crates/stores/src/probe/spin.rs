@@ -66,28 +66,19 @@ impl Options {
         self.on == Below::Flat
     }
 
+    /// How long an operation on a value of `bytes` bytes lasts; a fraction of a nanosecond is dropped.
+    fn cost(self, bytes: usize) -> Duration {
+        let share = u128::from(self.per_kib) * bytes as u128 / 1024;
+        let share = u64::try_from(share).unwrap_or(u64::MAX);
+        Duration::from_nanos(self.base.saturating_add(share))
+    }
+
     fn go_together(&self) -> Result<()> {
         refuse! {
             self.opens > 0 && !self.is_flat() => "combine opens with on=null",
                 "there is no file to open; use on=flat";
         }
         Ok(())
-    }
-}
-
-/// How long operations last.
-#[derive(Debug, Clone, Copy)]
-struct Cost {
-    base: u64,
-    per_kib: u64,
-}
-
-impl Cost {
-    /// Of an operation on a value of `bytes` bytes; a fraction of a nanosecond is dropped.
-    fn of(self, bytes: usize) -> Duration {
-        let share = u128::from(self.per_kib) * bytes as u128 / 1024;
-        let share = u64::try_from(share).unwrap_or(u64::MAX);
-        Duration::from_nanos(self.base.saturating_add(share))
     }
 }
 
@@ -119,12 +110,8 @@ impl Wait {
             debt: Duration::ZERO,
             most: Duration::ZERO,
         };
-        let nothing = Cost {
-            base: 0,
-            per_kib: 0,
-        };
         let call = || {
-            let seen = black_box(none).call(black_box(nothing), || Ok(Found::Missing));
+            let seen = black_box(none).call(|_| Duration::ZERO, || Ok(Found::Missing));
             seen.map_or(Duration::ZERO, |seen| seen.ended)
         };
         let turn = || {
@@ -141,7 +128,11 @@ impl Wait {
 
     /// Runs `work` and waits until it has lasted its time. A value that is missing has no bytes; an
     /// error is not waited for.
-    fn spend(&mut self, cost: Cost, work: impl FnOnce() -> Result<Found>) -> Result<Found> {
+    fn spend(
+        &mut self,
+        cost: impl FnOnce(usize) -> Duration,
+        work: impl FnOnce() -> Result<Found>,
+    ) -> Result<Found> {
         let seen = self.call(cost, work)?;
         let over = seen.ended - seen.until;
         self.debt = if over > self.most {
@@ -153,14 +144,18 @@ impl Wait {
     }
 
     #[inline]
-    fn call(&self, cost: Cost, work: impl FnOnce() -> Result<Found>) -> Result<Seen> {
+    fn call(
+        &self,
+        cost: impl FnOnce(usize) -> Duration,
+        work: impl FnOnce() -> Result<Found>,
+    ) -> Result<Seen> {
         let started = Instant::now();
         let found = work()?;
         let bytes = match found {
             Found::Bytes(bytes) => bytes,
             Found::Missing => 0,
         };
-        let until = cost.of(bytes).saturating_sub(self.outside + self.debt);
+        let until = cost(bytes).saturating_sub(self.outside + self.debt);
         let mut ended = started.elapsed();
         while ended < until {
             spin_loop();
@@ -190,9 +185,7 @@ fn least(call: impl Fn() -> Duration) -> Duration {
 
 pub(super) struct SpinSession<'s> {
     below: Box<dyn Session + 's>,
-    cost: Cost,
-    /// Opened so often that nobody needs, as a known step more.
-    opens: u64,
+    options: Options,
     file: Option<PathBuf>,
     wait: Wait,
 }
@@ -208,11 +201,7 @@ impl<'s> SpinSession<'s> {
                 Some(flat) => Box::new(FlatSession::of(flat)?),
                 None => Box::new(empty),
             },
-            cost: Cost {
-                base: options.base,
-                per_kib: options.per_kib,
-            },
-            opens: options.opens,
+            options,
             file: store.flat.as_ref().map(FlatStore::path),
             wait: Wait::measured(),
         })
@@ -224,12 +213,12 @@ impl<'s> SpinSession<'s> {
         work: impl FnOnce(&mut (dyn Session + 's)) -> Result<Found>,
     ) -> Result<Found> {
         if let Some(file) = &self.file {
-            for _ in 0..self.opens {
+            for _ in 0..self.options.opens {
                 File::open(file).map_err(|e| StoreError::io("open", file)(e))?;
             }
         }
-        let below = &mut *self.below;
-        self.wait.spend(self.cost, || work(below))
+        let (below, options) = (&mut *self.below, self.options);
+        self.wait.spend(|bytes| options.cost(bytes), || work(below))
     }
 }
 
@@ -290,9 +279,18 @@ mod tests {
         (runs[0], runs[10])
     }
 
+    fn options(base: u64, per_kib: u64, opens: u64) -> Options {
+        Options {
+            base,
+            per_kib,
+            on: Below::Flat,
+            opens,
+        }
+    }
+
     #[test]
     fn a_cost_is_the_base_and_a_share_of_each_kib() {
-        let cost = |base, per_kib, bytes| Cost { base, per_kib }.of(bytes).as_nanos();
+        let cost = |base, per_kib, bytes| options(base, per_kib, 0).cost(bytes).as_nanos();
         assert_eq!(cost(500, 0, 1 << 20), 500);
         assert_eq!(cost(0, 100, 10_240), 1000);
         // A tenth of a nanosecond per byte adds up, though no whole one per KiB would.
@@ -331,9 +329,9 @@ mod tests {
 
     /// What `wait` makes calls last that do nothing, nanoseconds of wall time on average.
     fn mean_of_calls(wait: &mut Wait, base: u64, calls: u32) -> f64 {
-        let cost = Cost { base, per_kib: 0 };
         let started = Instant::now();
         for _ in 0..calls {
+            let cost = |_| Duration::from_nanos(base);
             wait.spend(cost, || Ok(Found::Bytes(0))).unwrap();
         }
         started.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
@@ -362,14 +360,13 @@ mod tests {
     #[test]
     fn a_long_overshoot_is_not_made_up_for() {
         let mut wait = Wait::measured();
-        let cost = Cost {
-            base: 1_000,
-            per_kib: 0,
-        };
-        wait.spend(cost, || {
-            std::thread::sleep(Duration::from_millis(2));
-            Ok(Found::Missing)
-        })
+        wait.spend(
+            |_| Duration::from_micros(1),
+            || {
+                std::thread::sleep(Duration::from_millis(2));
+                Ok(Found::Missing)
+            },
+        )
         .unwrap();
         assert_eq!(wait.debt, Duration::ZERO);
     }
@@ -406,11 +403,7 @@ mod tests {
             };
             let mut session = SpinSession {
                 below: Box::new(empty),
-                cost: Cost {
-                    base: 0,
-                    per_kib: 0,
-                },
-                opens,
+                options: options(0, 0, opens),
                 file: Some(directory.path().join("none")),
                 wait: Wait::measured(),
             };
