@@ -1,46 +1,18 @@
 //! The file system of the directory, and the device below it.
 
-use super::super::device;
 use super::super::mounts::Mount;
-use super::{Context, Finding, Root, probe, rows};
-use crate::Result;
+use super::{Context, Finding, Root};
 use stowplan_model::{Device, WarningKind, format_bytes};
 
 /// Read-ahead above this brings in much more than was asked for, in KiB.
 const LARGE_READ_AHEAD_KIB: u64 = 1024;
 /// No device keeps anything in less time, in nanoseconds.
 const IMPLAUSIBLE_SYNC_NS: u64 = 5_000;
-/// Syncs of a device without moving parts take more only behind others', in nanoseconds.
-const SLOW_SYNC_NS: u64 = 1_000_000;
 /// Syncs whose slow tenth takes so many times their fast tenth.
 const UNSTEADY: u64 = 8;
 
-#[derive(Debug, Default)]
-pub(super) struct Facts {
-    /// The mounted thing: `/dev/vda`, `tmpfs`, `host:/path`.
-    pub(super) source: Option<String>,
-    /// A loop device reads its file through the page cache, too.
-    pub(super) cached_twice: bool,
-    /// An ext4 that was made without a journal (`mkfs.ext4 -O ^has_journal`).
-    pub(super) no_journal: bool,
-    pub(super) probe: Option<Result<probe::Disk>>,
-}
-
-impl Facts {
-    pub(super) fn read(root: &Root, mount: &Mount) -> Self {
-        let directory = device::directory_below(root, mount);
-        let line = |name: &str| device::first_line(&directory.as_ref()?.join(name));
-        Self {
-            source: Some(mount.source.clone()),
-            cached_twice: line("loop/dio").is_some_and(|direct| direct == "0"),
-            no_journal: has_no_journal(root, mount),
-            probe: None,
-        }
-    }
-}
-
 /// How data is written with respect to the journal stands among the options of every ext4 that has one.
-fn has_no_journal(root: &Root, mount: &Mount) -> bool {
+pub(super) fn has_no_journal(root: &Root, mount: &Mount) -> bool {
     let Some(name) = mount.source.strip_prefix("/dev/") else {
         return false;
     };
@@ -86,7 +58,7 @@ pub(super) fn file_system(context: &Context<'_>) -> Finding {
     if system.kind.is_empty() {
         return Finding::untold();
     }
-    let source = context.facts.disk.source.as_deref();
+    let source = context.facts.source.as_deref();
     let source = source.filter(|source| *source != system.kind);
     let from = source.map(|source| format!(", from {source}"));
     let found = format!(
@@ -154,7 +126,7 @@ pub(super) fn mount_options(context: &Context<'_>) -> Finding {
         .filter_map(|option| Some((option, remarkable(option)?)));
     let worst = remarks.min_by_key(|(_, (problem, _))| !problem);
     match worst {
-        None if context.facts.disk.no_journal => {
+        None if context.facts.no_journal => {
             Finding::warning(format!("{found}; ext4 without a journal")).by(NO_JOURNAL)
         }
         None => Finding::ok(found),
@@ -177,8 +149,7 @@ pub(super) fn device_kind(context: &Context<'_>) -> Finding {
     if device.name.starts_with("zram") || device.name.starts_with("ram") {
         return Finding::problem(format!("{found}: memory"));
     }
-    Finding::judged(found, context.facts.disk.cached_twice)
-        .by("It keeps its file in the page cache, too, so nothing is ever cold: losetup --direct-io=on.")
+    Finding::ok(found)
 }
 
 /// Its name, model, write cache and scheduler.
@@ -234,7 +205,7 @@ pub(super) fn free_space(context: &Context<'_>) -> Finding {
 }
 
 pub(super) fn sync(context: &Context<'_>) -> Finding {
-    let probe = match &context.facts.disk.probe {
+    let probe = match &context.facts.probe {
         Some(Ok(probe)) => probe,
         Some(Err(error)) => {
             return Finding::problem(format!("nothing can be written here: {error}"))
@@ -254,16 +225,7 @@ pub(super) fn sync(context: &Context<'_>) -> Finding {
         return Finding::problem(format!("{found}: faster than any device keeps data"))
             .by("Look for nobarrier, eatmydata or a hypervisor's cache=unsafe; until then, no durable write is one.");
     }
-    let waits = slow / fast.max(1) >= UNSTEADY;
-    // All are slow where others write all the time; a device that is always so slow is what it is.
-    let slowed = middle > SLOW_SYNC_NS && !spins(context) && rows::others_work(context);
-    Finding::judged(found, waits || slowed)
-}
-
-/// A spinning disk takes milliseconds. A virtual one often says that it spins.
-fn spins(context: &Context<'_>) -> bool {
-    let device = context.environment.device.as_ref();
-    device.is_some_and(|device| device.rotational == Some(true) && !is_virtual(device))
+    Finding::judged(found, slow / fast.max(1) >= UNSTEADY)
 }
 
 /// Whether a host lends it: by virtio, or by Xen.

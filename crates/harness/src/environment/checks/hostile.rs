@@ -1,6 +1,6 @@
 //! A machine each of whose files of `/proc`, `/sys` and `/etc` says the same, and that is anything.
 
-use super::{Context, Demand, Facts, Root, checks, disk, examine_below, mounts, processes};
+use super::{Context, Demand, Facts, Root, checks, examine_below, mounts};
 use std::cell::RefCell;
 use std::path::Path;
 use stowplan_model::Check;
@@ -23,7 +23,6 @@ const FILES: &[&str] = &[
     "sys/class/dmi/id/product_name",
     "sys/devices/system/clocksource/clocksource0/current_clocksource",
     "sys/dev/block/259:2/partition",
-    "sys/dev/block/259:2/loop/dio",
     "sys/dev/block/259:2/queue/rotational",
     "sys/dev/block/259:2/queue/read_ahead_kb",
     "sys/dev/block/259:2/queue/scheduler",
@@ -68,14 +67,9 @@ fn found_on(root: &Root) -> Vec<Check> {
     let directory = Path::new("/");
     let environment = examine_below(root, directory);
     let mount = mounts::mount_below(root, directory);
-    let now = processes::read(root);
     let facts = Facts {
-        busy: processes::busy(&now, &processes::read(root), 0.3),
         waiting: Some(0.001),
-        disk: mount.map_or_else(disk::Facts::default, |mount| {
-            disk::Facts::read(root, &mount)
-        }),
-        ..Facts::read(root)
+        ..Facts::read(root, mount.as_ref())
     };
     let demand = Demand {
         what: String::new(),

@@ -9,9 +9,10 @@ mod disk;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 mod probe;
-mod processes;
 mod rows;
+mod scanners;
 
+use super::mounts::Mount;
 use super::root::Root;
 use super::{control_group, device, examine_below, mounts};
 use crate::{HarnessError, Result, counting};
@@ -19,7 +20,6 @@ use rows::TABLE;
 use rustix::fs::Access;
 use serde::Deserialize;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 use stowplan_model::{Check, CheckGroup, CheckState, Checkup, Environment, Warning, WarningKind};
 
@@ -52,7 +52,7 @@ pub fn warnings(
     demand: &Demand,
     foreign_write_rate: Option<u64>,
 ) -> Vec<Warning> {
-    let mut facts = Facts::read(&Root::system());
+    let mut facts = Facts::read(&Root::system(), None);
     facts.foreign_write_rate = foreign_write_rate;
     warnings_by(&Context {
         environment,
@@ -132,19 +132,20 @@ fn checks(context: &Context<'_>) -> Vec<Check> {
 struct Facts {
     /// CPUs' worth of time that the control group may use.
     cpu_limit: Option<f64>,
-    /// To read the clock, nanoseconds.
-    clock_ns: Option<f64>,
     /// Bytes per second that others write to the device.
     foreign_write_rate: Option<u64>,
-    /// The processes that use a CPU, the busiest first, in words.
-    busy: Option<Vec<String>>,
     /// Share of a spin for which this program waited for a CPU.
     waiting: Option<f64>,
     /// Who is asked before files are opened, as far as it is seen.
     scanners: Vec<String>,
     /// What evicts pages that are idle, and how to stop it.
     evicts: Vec<(&'static str, String)>,
-    disk: disk::Facts,
+    /// The mounted thing: `/dev/vda`, `tmpfs`, `host:/path`.
+    source: Option<String>,
+    /// An ext4 that was made without a journal (`mkfs.ext4 -O ^has_journal`).
+    no_journal: bool,
+    /// What the directory's file system did when it was tried.
+    probe: Option<Result<probe::Disk>>,
     /// Whether this user may write to it, where it exists.
     drop_caches: Option<bool>,
     fuse: Option<bool>,
@@ -154,7 +155,7 @@ struct Facts {
 
 impl Facts {
     /// What the system's files tell at once.
-    fn read(root: &Root) -> Self {
+    fn read(root: &Root, mount: Option<&Mount>) -> Self {
         let writable = |path: &str| {
             let path = root.path(path);
             let exists = path.symlink_metadata().is_ok();
@@ -162,7 +163,9 @@ impl Facts {
         };
         Self {
             cpu_limit: control_group::cpu_limit(root),
-            scanners: processes::scanners(root),
+            source: mount.map(|mount| mount.source.clone()),
+            no_journal: mount.is_some_and(|mount| disk::has_no_journal(root, mount)),
+            scanners: scanners::seen(root),
             evicts: rows::evicting(root),
             drop_caches: writable("/proc/sys/vm/drop_caches"),
             fuse: writable("/dev/fuse"),
@@ -173,26 +176,15 @@ impl Facts {
     /// First what does nothing, then what does: our own writes are not to be seen as others'.
     fn gather(root: &Root, directory: &Path, environment: &Environment) -> Self {
         let mount = mounts::mount_below(root, directory);
-        let before = processes::read(root);
         let watched = environment.device.as_ref();
-        let watched = watched.map(|device| device::foreign_write_rate(device, WATCHED_FOR));
-        if watched.is_none() {
-            thread::sleep(WATCHED_FOR);
-        }
-        let seconds = WATCHED_FOR.as_secs_f64();
-        let read = mount.map(|mount| disk::Facts::read(root, &mount));
+        let watched = watched.and_then(|device| device::foreign_write_rate(device, WATCHED_FOR));
         Self {
-            foreign_write_rate: watched.flatten(),
-            busy: processes::busy(&before, &processes::read(root), seconds),
+            foreign_write_rate: watched,
             waiting: probe::waiting_share(SPUN_FOR),
-            clock_ns: Some(probe::clock_ns()),
-            disk: disk::Facts {
-                probe: Some(probe::disk(directory)),
-                ..read.unwrap_or_default()
-            },
+            probe: Some(probe::disk(directory)),
             strace: counting::on_path("strace").map(|file| file.display().to_string()),
             open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current,
-            ..Self::read(root)
+            ..Self::read(root, mount.as_ref())
         }
     }
 }

@@ -2,15 +2,12 @@
 //! where syncs are slow.
 
 use crate::{HarnessError, Result, page_cache, platform};
-use std::hint::{black_box, spin_loop};
+use std::hint::spin_loop;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use stowplan_model::Residency;
 
-/// Readings of the clock in a batch, and batches.
-const READINGS: u32 = 1_000;
-const BATCHES: usize = 20;
 /// Syncs that are timed, unless they take longer than this together.
 const SYNCS: usize = 20;
 const SYNCING_FOR: Duration = Duration::from_millis(500);
@@ -30,22 +27,6 @@ pub(super) fn waiting_share(time: Duration) -> Option<f64> {
     let waited = platform::run_delay_ns()?.saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "a share for people")]
     Some(waited as f64 / start.elapsed().as_nanos().max(1) as f64)
-}
-
-/// Nanoseconds that it takes to read the clock that everything is timed by.
-pub(super) fn clock_ns() -> f64 {
-    let batch = || {
-        let start = Instant::now();
-        for _ in 0..READINGS {
-            black_box(Instant::now());
-        }
-        nanoseconds(start.elapsed())
-    };
-    // The shortest: whatever else runs only adds to it.
-    let shortest = (0..BATCHES).map(|_| batch()).min().unwrap_or(0);
-    #[expect(clippy::cast_precision_loss, reason = "a batch takes microseconds")]
-    let each = shortest as f64 / f64::from(READINGS);
-    each
 }
 
 fn nanoseconds(time: Duration) -> u64 {
@@ -109,11 +90,6 @@ pub(super) fn disk(directory: &Path) -> Result<Disk> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_clock_costs_something() {
-        assert!(clock_ns() > 0.0);
-    }
 
     #[test]
     fn a_spin_waits_for_a_share_of_its_time() {

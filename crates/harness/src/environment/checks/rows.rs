@@ -4,7 +4,7 @@ use super::{Context, Finding, Root, Row, Words, disk};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use stowplan_model::{CheckGroup, WarningKind, format_bytes};
+use stowplan_model::{WarningKind, format_bytes};
 
 /// Load per CPU above which other work clearly takes part.
 const LOAD_PER_CPU: f64 = 0.5;
@@ -30,8 +30,6 @@ const FAST_CLOCKS: [&str; 9] = [
     "riscv_clocksource",
     "stp",
 ];
-/// A clock that takes longer to read is no part of the processor, in nanoseconds.
-const SLOW_CLOCK_NS: f64 = 200.0;
 
 const WORDS: &str = include_str!("rows.toml");
 
@@ -53,7 +51,6 @@ fn judge_of(name: &str) -> Option<fn(&Context<'_>) -> Finding> {
         "virtual machine" => virtual_machine,
         "clock" => clock,
         "load" => load,
-        "busy processes" => busy_processes,
         "waiting for CPU" => waiting,
         "others' writes" => writes,
         "file scanner" => scanner,
@@ -116,14 +113,10 @@ fn virtual_machine(context: &Context<'_>) -> Finding {
 }
 
 fn clock(context: &Context<'_>) -> Finding {
-    let source = context.environment.clock_source.as_deref();
-    let mut found = source.unwrap_or("source not told here").to_owned();
-    let mut slow = source.is_some_and(|source| !FAST_CLOCKS.contains(&source));
-    if let Some(ns) = context.facts.clock_ns {
-        found.push_str(&format!(", {ns:.0} ns to read"));
-        slow |= ns > SLOW_CLOCK_NS;
-    }
-    Finding::judged(found, slow).of(WarningKind::ClockSource)
+    let Some(source) = context.environment.clock_source.as_deref() else {
+        return Finding::untold();
+    };
+    Finding::judged(source, !FAST_CLOCKS.contains(&source)).of(WarningKind::ClockSource)
 }
 
 fn load(context: &Context<'_>) -> Finding {
@@ -140,21 +133,6 @@ fn load(context: &Context<'_>) -> Finding {
         load > LOAD_PER_CPU * f64::from(count),
     )
     .of(WarningKind::Load)
-}
-
-fn busy_processes(context: &Context<'_>) -> Finding {
-    let Some(busy) = &context.facts.busy else {
-        return Finding::unavailable("processes of others are not seen here");
-    };
-    if busy.is_empty() {
-        return Finding::ok("none above a tenth of a CPU");
-    }
-    let more = match busy.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let named = busy[..NAMED.min(busy.len())].join(", ");
-    Finding::warning(format!("{named}{more} of a CPU"))
 }
 
 fn waiting(context: &Context<'_>) -> Finding {
@@ -181,15 +159,6 @@ fn writes(context: &Context<'_>) -> Finding {
         rate > FOREIGN_BYTES_PER_SECOND,
     )
     .of(WarningKind::ForeignWrites)
-}
-
-/// Whether something else runs; that a system does not tell is nothing of the sort.
-pub(super) fn others_work(context: &Context<'_>) -> bool {
-    let others = TABLE
-        .iter()
-        .filter(|row| row.words.group == CheckGroup::OtherWork);
-    let mut found = others.map(|row| (row.judge)(context));
-    found.any(|finding| finding.spoils() && finding.kind != Some(WarningKind::NoRunQueueDelay))
 }
 
 fn scanner(context: &Context<'_>) -> Finding {
@@ -300,7 +269,7 @@ pub(super) fn evicting(root: &Root) -> Vec<(&'static str, String)> {
 }
 
 fn eviction(context: &Context<'_>) -> Finding {
-    let probe = context.facts.disk.probe.as_ref();
+    let probe = context.facts.probe.as_ref();
     let probe = probe.and_then(|probe| probe.as_ref().ok());
     let Some(left) = probe.and_then(|probe| probe.evicted) else {
         return Finding::unavailable("not tried, or not to be seen");
@@ -375,7 +344,7 @@ mod tests {
     #[test]
     fn what_is_there_and_may_be_written_is_told_from_what_is_not_there() {
         let tree = MadeUp::of(&[("/proc/sys/vm/drop_caches", "0\n")]);
-        let facts = Facts::read(&tree.root());
+        let facts = Facts::read(&tree.root(), None);
         assert_eq!((facts.drop_caches, facts.fuse), (Some(true), None));
     }
 

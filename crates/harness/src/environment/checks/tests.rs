@@ -70,10 +70,7 @@ fn found_on(machine: &MadeUp) -> Vec<Check> {
     };
     let facts = Facts::gather(&root, Path::new("."), &environment);
     let facts = Facts {
-        disk: disk::Facts {
-            probe: None,
-            ..facts.disk
-        },
+        probe: None,
         waiting: Some(0.001),
         ..facts
     };
@@ -230,11 +227,6 @@ fn names_are_single_and_short_and_texts_are_sentences_of_one_line() {
 
 /// The check of syncs, on a file system and with these times.
 fn sync_check(kind: &str, syncs_ns: &[u64]) -> Check {
-    sync_check_beside(0.0, None, kind, syncs_ns)
-}
-
-/// The same under this load, on such a device.
-fn sync_check_beside(load: f64, device: Option<Device>, kind: &str, syncs_ns: &[u64]) -> Check {
     let environment = Environment {
         optimised: true,
         cpus: 8,
@@ -242,19 +234,13 @@ fn sync_check_beside(load: f64, device: Option<Device>, kind: &str, syncs_ns: &[
             kind: kind.to_owned(),
             ..FileSystem::default()
         },
-        device,
-        load_average: Some(load),
         ..Environment::default()
-    };
-    let disk = disk::Facts {
-        probe: Some(Ok(probe::Disk::made_up(syncs_ns.to_vec(), None))),
-        ..disk::Facts::default()
     };
     let checks = checks(&Context {
         environment: &environment,
         demand: &demand(),
         facts: &Facts {
-            disk,
+            probe: Some(Ok(probe::Disk::made_up(syncs_ns.to_vec(), None))),
             ..Facts::default()
         },
     });
@@ -272,27 +258,6 @@ fn a_sync_that_is_faster_than_any_device_is_a_problem_and_an_unsteady_one_a_warn
         sync_check("tmpfs", &[900; 20]).state,
         CheckState::Unavailable
     );
-}
-
-#[test]
-fn slow_syncs_are_a_warning_where_others_work_and_the_device_does_not_spin() {
-    let device = |name: &str, rotational| Device {
-        name: name.to_owned(),
-        rotational: Some(rotational),
-        ..Device::default()
-    };
-    let [disk, solid, of_a_guest] = [("sda", true), ("nvme0n1", false), ("vda", true)]
-        .map(|(name, rotational)| Some(device(name, rotational)));
-    let state = |load, device: &Option<Device>, middle| {
-        sync_check_beside(load, device.clone(), "ext4", &[middle; 20]).state
-    };
-    let (slow, fast) = (4_000_000, 90_000);
-    for device in [&solid, &of_a_guest, &None] {
-        assert_eq!(state(9.0, device, slow), CheckState::Warning, "{device:?}");
-        assert_eq!(state(0.0, device, slow), CheckState::Ok, "{device:?}");
-        assert_eq!(state(9.0, device, fast), CheckState::Ok, "{device:?}");
-    }
-    assert_eq!(state(9.0, &disk, slow), CheckState::Ok);
 }
 
 #[test]
