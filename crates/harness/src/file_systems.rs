@@ -1,9 +1,8 @@
 //! File systems that cells are on (`on = "xfs"`): made for a run in images on loop devices, in a mount
 //! namespace of the run's own, or directories that the user names.
 
-use crate::counting::on_path;
 use crate::disk::WorkDirectory;
-use crate::environment::{cache_and_memory, image_below, mount_of};
+use crate::environment::{cache_and_memory, mount_of};
 use crate::interrupt::Interrupt;
 use crate::worker_process::Server;
 use crate::{HarnessError, Progress, Result, platform};
@@ -12,6 +11,7 @@ use std::fs;
 use std::ops::ControlFlow::{Break, Continue};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use stowplan_model::format_bytes;
 
 /// Makes each of [`KNOWN`].
@@ -35,29 +35,6 @@ const LEAST_IMAGE_BYTES: u64 = 384 << 20;
 
 /// Bytes written to an image at once.
 const PIECE_BYTES: u64 = 1 << 20;
-
-/// What the kernel calls it.
-fn kind(on: &str) -> &str {
-    on.split(':').next().unwrap_or_default()
-}
-
-/// The first of the programs that making it takes which is not there, and its package.
-fn missing(on: &str) -> Option<(String, &'static str)> {
-    let is_there = |program: &str| {
-        // The others are also where only root looks.
-        let of_root = ["/usr/sbin", "/sbin"].map(|place| Path::new(place).join(program));
-        on_path(program).is_some() || of_root.iter().any(|program| program.is_file())
-    };
-    let package = match kind(on) {
-        "ext4" => "e2fsprogs",
-        "xfs" => "xfsprogs",
-        _ => "btrfs-progs",
-    };
-    let makes = is_in_image(on).then(|| (format!("mkfs.{}", kind(on)), package));
-    let needed = [Some(("python3".to_owned(), "python3")), makes];
-    let mut needed = needed.into_iter().flatten();
-    needed.find(|(program, _)| !is_there(program))
-}
 
 /// Whether a run that makes this file system keeps it in an image on the disk.
 pub(crate) fn is_in_image(on: &str) -> bool {
@@ -88,29 +65,42 @@ pub(crate) fn in_paths(on: &str) -> Option<String> {
 
 /// Why cells cannot be on a file system that the run should make, if they cannot, and what helps.
 pub(crate) fn objection(on: &str, cold: bool) -> Option<String> {
-    let why = if !KNOWN.contains(&on) {
-        let names = KNOWN.join(", ");
-        format!("stowplan makes none of that name (but {names})")
-    } else if !platform::may_mount_images() {
-        "only root may attach loop devices: run it with sudo".to_owned()
-    } else if !platform::may_know_file_system(kind(on)) {
-        format!("not available here: this kernel has no {}", kind(on))
-    } else if on == "ext4:encrypt" && !platform::may_encrypt() {
-        "not available here: this kernel's ext4 cannot encrypt (CONFIG_FS_ENCRYPTION)".to_owned()
-    } else if let Some((program, package)) = missing(on) {
-        format!("{program} is missing: install {package} (Debian: apt-get install {package})")
-    } else {
-        let nowhere = "tmpfs has no cold state: its data is nowhere but in memory";
-        return (cold && on == IN_MEMORY).then(|| nowhere.to_owned());
+    let why = match KNOWN.contains(&on) {
+        true => lacking(on),
+        false => {
+            let names = KNOWN.join(", ");
+            format!("stowplan makes none of that name (but {names})")
+        }
     };
-    let or = "or name a directory on one that is mounted: --on NAME=DIR";
-    Some(format!("{why}, {or}"))
+    if !why.is_empty() {
+        return Some(format!(
+            "{why}, or name a directory on one that is mounted: --on NAME=DIR"
+        ));
+    }
+    let nowhere = "tmpfs has no cold state: its data is nowhere but in memory";
+    (cold && on == IN_MEMORY).then(|| nowhere.to_owned())
+}
+
+/// What keeps the script from making a file system here, in its words; asked once for each.
+fn lacking(on: &str) -> String {
+    static ASKED: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+    let ask = || {
+        let mut command = Command::new("python3");
+        match command.args(["-c", SCRIPT, on]).output() {
+            Ok(said) if said.status.success() => {
+                String::from_utf8_lossy(&said.stdout).trim().to_owned()
+            }
+            _ => "python3 is missing: install it (Debian: apt-get install python3)".to_owned(),
+        }
+    };
+    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    asked.entry(on.to_owned()).or_insert_with(ask).clone()
 }
 
 /// Where the data of cells is that are on a file system of their own.
 #[derive(Debug)]
 enum Place {
-    /// Mounted by the run; made by a program with these arguments, if any.
+    /// Mounted by the run; made in this way.
     Made {
         mounted: PathBuf,
         root: PathBuf,
@@ -280,8 +270,8 @@ fn make(
         &mut |line| match line.split_once(' ') {
             Some(("ready", root)) => Break(Ok(PathBuf::from(root))),
             Some(("failed", why)) => Break(Err(HarnessError::invalid(why))),
-            Some(("by", program)) => {
-                program.clone_into(&mut by);
+            Some(("by", how)) => {
+                how.clone_into(&mut by);
                 Continue(true)
             }
             Some((done, all)) => {
@@ -302,24 +292,13 @@ fn make(
 
 /// How a file system was made and is mounted.
 fn described(place: &Place) -> String {
-    let Some(mount) = mount_of(place.root()) else {
-        return String::new();
+    let by = match place {
+        Place::Made { by, .. } => by,
+        Place::Named(_) => "",
     };
-    let mut told = format!("{} mounted {}", mount.kind, mount.options);
-    if let Some(image) = image_below(place.root()) {
-        let bytes = format_bytes(image.file.metadata().map_or(0, |found| found.len()));
-        let how = match image.direct {
-            true => "with direct I/O",
-            false => "through memory",
-        };
-        told += &format!(", on a loop device {how} in an image of {bytes}");
-    }
-    if let Place::Made { by, .. } = place
-        && !by.is_empty()
-    {
-        told += &format!(" ({by})");
-    }
-    told
+    mount_of(place.root()).map_or(String::new(), |mount| {
+        format!("{} mounted {}{by}", mount.kind, mount.options)
+    })
 }
 
 #[cfg(test)]
