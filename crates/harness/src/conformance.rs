@@ -89,25 +89,30 @@ fn by(operations: u32, workload: Workload) -> Workload {
     }
 }
 
-/// Why a check did not pass.
-enum Trouble {
-    /// The store says that it cannot do so: its words.
-    LeftOut(String),
-    Failed(HarnessError),
-}
-
-impl<E: Into<HarnessError>> From<E> for Trouble {
+impl<E: Into<HarnessError>> From<E> for Verdict {
+    /// What was wrong, with the last that the driver said about it.
     fn from(error: E) -> Self {
-        Self::Failed(error.into())
+        let (message, stderr) = error.into().split();
+        Self::Failed(match stderr.lines().last() {
+            Some(said) => format!("{message} ({said})"),
+            None => message,
+        })
     }
 }
 
-fn wrong<T>(why: &str) -> Result<T, Trouble> {
-    Err(HarnessError::worker(why, "").into())
+/// What a check has if it does not end with another verdict than that it passed.
+type Done<T = ()> = Result<T, Verdict>;
+
+fn left_out<T>(why: impl Into<String>) -> Done<T> {
+    Err(Verdict::LeftOut(why.into()))
+}
+
+fn wrong<T>(why: impl Into<String>) -> Done<T> {
+    Err(Verdict::Failed(why.into()))
 }
 
 /// What should be, as a sentence, and the attempt.
-type Check = (&'static str, fn(&Bench) -> Result<(), Trouble>);
+type Check = (&'static str, fn(&Bench) -> Done);
 
 /// What is asked of every store.
 const CHECKS: [Check; 18] = [
@@ -217,7 +222,7 @@ struct Bench {
 /// There is no such driver or store, it cannot be asked, its server does not come up, or the machine refuses; what the driver does
 /// wrong is an outcome.
 pub fn check(drivers: &Drivers, spec: &StoreSpec, work: &Path) -> Result<Vec<Outcome>> {
-    let resolved = drivers.resolve(spec, 1 << 20)?;
+    let resolved = drivers.resolve(spec, Some(1 << 20))?;
     let mut servers = Servers::of(drivers.environment());
     for variable in asked(std::iter::once(&resolved.settings)) {
         servers.start(&variable, &BTreeMap::new(), work, &Interrupt::never())?;
@@ -229,7 +234,11 @@ pub fn check(drivers: &Drivers, spec: &StoreSpec, work: &Path) -> Result<Vec<Out
     };
     let removed = bench.resolved.kind.elsewhere.then_some(REMOVED);
     let checks = CHECKS.into_iter().chain(removed);
-    checks.map(|check| bench.outcome(check)).collect()
+    let outcome = |(check, run): Check| Outcome {
+        check,
+        verdict: run(&bench).err().unwrap_or(Verdict::Passed),
+    };
+    Ok(checks.map(outcome).collect())
 }
 
 /// A store that is built, in a directory of its own.
@@ -245,57 +254,42 @@ impl Built {
 }
 
 impl Bench {
-    fn outcome(&self, (check, run): Check) -> Result<Outcome> {
-        let verdict = match run(self) {
-            Ok(()) => Verdict::Passed,
-            Err(Trouble::LeftOut(why)) => Verdict::LeftOut(why),
-            Err(Trouble::Failed(HarnessError::Interrupted)) => {
-                return Err(HarnessError::Interrupted);
-            }
-            Err(Trouble::Failed(error)) => Verdict::Failed(told(error)),
-        };
-        Ok(Outcome { check, verdict })
-    }
-
-    fn require_values(&self) -> Result<(), Trouble> {
+    fn require_values(&self) -> Done {
         match self.resolved.kind.keeps_nothing {
-            true => Err(Trouble::LeftOut(
-                "it keeps nothing, and is read only".to_owned(),
-            )),
+            true => left_out("it keeps nothing, and is read only"),
             false => Ok(()),
         }
     }
 
-    fn require_persistence(&self) -> Result<(), Trouble> {
+    fn require_persistence(&self) -> Done {
         self.require_values()?;
-        let why = "what it holds is gone once it is closed";
         match self.resolved.capabilities.persistent {
             true => Ok(()),
-            false => Err(Trouble::LeftOut(why.to_owned())),
+            false => left_out("what it holds is gone once it is closed"),
         }
     }
 
     /// Refuses a workload that the store by its own words cannot do.
-    fn require(&self, workload: &Workload) -> Result<(), Trouble> {
+    fn require(&self, workload: &Workload) -> Done {
         let can = &self.resolved.capabilities;
         if workload.operation != Operation::Read || workload.threads > 1 {
             self.require_values()?;
         }
         if workload.threads > 1 && !can.threads {
-            return Err(Trouble::LeftOut("one thread at a time uses it".to_owned()));
+            return left_out("one thread at a time uses it");
         }
         let Some(missing) = can.missing(workload) else {
             return Ok(());
         };
         let operations: Vec<&str> = can.operations.iter().map(|o| o.name()).collect();
         let (missing, operations) = (missing.name(), operations.join(", "));
-        Err(Trouble::LeftOut(format!(
+        left_out(format!(
             "'{missing}' is none of its operations: {operations}"
-        )))
+        ))
     }
 
     /// A dataset, and an empty directory for a store.
-    fn prepared(&self, count: u64, size: SizeDistribution) -> Result<Built, Trouble> {
+    fn prepared(&self, count: u64, size: SizeDistribution) -> Done<Built> {
         let directory = tempfile::tempdir_in(&self.work)
             .map_err(HarnessError::io("create a directory in", &self.work))?;
         let spec = DatasetSpec {
@@ -311,13 +305,13 @@ impl Bench {
         Ok(Built { directory, dataset })
     }
 
-    fn usual(&self) -> Result<Built, Trouble> {
+    fn usual(&self) -> Done<Built> {
         let largest = self.resolved.capabilities.largest_value;
         let max = largest.map_or(LONGEST, |largest| largest.clamp(1, LONGEST));
         self.prepared(VALUES, SizeDistribution::Uniform { min: 1, max })
     }
 
-    fn built(&self) -> Result<Built, Trouble> {
+    fn built(&self) -> Done<Built> {
         let built = self.usual()?;
         self.build(&built)?;
         Ok(built)
@@ -346,7 +340,7 @@ impl Bench {
         }
     }
 
-    fn build(&self, built: &Built) -> Result<(), Trouble> {
+    fn build(&self, built: &Built) -> Done {
         if !self.resolved.capabilities.persistent {
             let count = built.dataset.count();
             return Ok(versions::reset(&built.path("versions"), count, 0)?);
@@ -356,9 +350,9 @@ impl Bench {
         Ok(())
     }
 
-    fn verify(&self, built: &Built) -> Result<(), Trouble> {
+    fn verify(&self, built: &Built) -> Done {
         let job = self.job_on(built, Workload::default());
-        job.verify(Extent::All, &mut |_, _| ())?;
+        job.verify(Extent::All)?;
         Ok(())
     }
 
@@ -369,7 +363,7 @@ impl Bench {
         workload: Workload,
         kind: BlockKind,
         operations: u64,
-    ) -> Result<(Measurement, Duration), Trouble> {
+    ) -> Result<(Measurement, Duration)> {
         let path = built.path("sequence");
         let lead_in = if workload.changes_keys() { 0 } else { 20 };
         let records = match workload.order.repeats() || workload.changes_keys() {
@@ -384,26 +378,26 @@ impl Bench {
         if block.bytes == expected {
             return Ok((block, reported.waited));
         }
-        wrong(&format!(
+        let why = format!(
             "by the bytes that it told of scans the block has {}, and by its steps {expected}",
             block.bytes
-        ))
+        );
+        Err(HarnessError::worker(&why, ""))
     }
 
     /// Values of other sizes than usual are there afterwards.
-    fn kept(&self, count: u64, size: SizeDistribution) -> Result<(), Trouble> {
+    fn kept(&self, count: u64, size: SizeDistribution) -> Done {
         self.require_values()?;
         let largest = self.resolved.capabilities.largest_value;
         if let Some(largest) = largest.filter(|largest| *largest < size.largest()) {
-            let why = format!("no value is longer than {largest} bytes");
-            return Err(Trouble::LeftOut(why));
+            return left_out(format!("no value is longer than {largest} bytes"));
         }
         let built = self.prepared(count, size)?;
         self.build(&built)?;
         self.verify(&built)
     }
 
-    fn unknown_key(&self) -> Result<(), Trouble> {
+    fn unknown_key(&self) -> Done {
         self.require_persistence()?;
         let built = self.built()?;
         let job = self.job_on(&built, Workload::default());
@@ -414,7 +408,7 @@ impl Bench {
     }
 
     /// Reads by the steps of another dataset, whose values have other sizes, or which has other keys too.
-    fn unfit(&self) -> Result<(), Trouble> {
+    fn unfit(&self) -> Done {
         self.require_persistence()?;
         for (count, bytes) in [(VALUES, 0), (20 * VALUES, 10)] {
             let other = self.prepared(count, SizeDistribution::Fixed { bytes })?;
@@ -431,7 +425,7 @@ impl Bench {
         Ok(())
     }
 
-    fn timed(&self, workload: Workload, kind: BlockKind) -> Result<(), Trouble> {
+    fn timed(&self, workload: Workload, kind: BlockKind) -> Done {
         self.require(&workload)?;
         let (block, _) = self.block(&self.built()?, workload, kind, 100)?;
         match block.latency.is_some() == (kind == BlockKind::Latency) {
@@ -442,7 +436,7 @@ impl Bench {
 
     /// Between `go` and the answer there is more than what is timed, but it does not grow with the
     /// operations: of a block that lasts long, most is theirs.
-    fn honest_clock(&self) -> Result<(), Trouble> {
+    fn honest_clock(&self) -> Done {
         let workload = Workload {
             order: AccessOrder::Uniform,
             ..Workload::default()
@@ -468,10 +462,10 @@ impl Bench {
                 break;
             }
         }
-        wrong(&why)
+        wrong(why)
     }
 
-    fn overwritten(&self, workload: Workload) -> Result<(), Trouble> {
+    fn overwritten(&self, workload: Workload) -> Done {
         self.require(&workload)?;
         let built = self.built()?;
         self.block(&built, workload, BlockKind::Ratio, 100)?;
@@ -479,14 +473,14 @@ impl Bench {
     }
 
     /// A block that changes which keys there are, which is checked whole.
-    fn changed(&self, workload: Workload, operations: u64) -> Result<(), Trouble> {
+    fn changed(&self, workload: Workload, operations: u64) -> Done {
         self.require(&workload)?;
         let built = self.usual()?;
         self.block(&built, workload, BlockKind::Ratio, operations)?;
         Ok(())
     }
 
-    fn inspected(&self) -> Result<(), Trouble> {
+    fn inspected(&self) -> Done {
         self.require_persistence()?;
         let built = self.built()?;
         let job = self.job_on(&built, Workload::default());
@@ -494,34 +488,34 @@ impl Bench {
             let found = job.inspect(&[1, 2], want)?;
             let mut files = found.files.iter().flatten();
             if let Some(file) = files.find(|file| !file.is_file()) {
-                return wrong(&format!("it names {}, which is no file", file.display()));
+                return wrong(format!("it names {}, which is no file", file.display()));
             }
         }
         Ok(())
     }
 
     /// Nobody asks for that in a run; but whatever goes wrong in one, words help.
-    fn nowhere(&self) -> Result<(), Trouble> {
+    fn nowhere(&self) -> Done {
         self.require_persistence()?;
         let job = self.job(&self.work.join("nowhere"), Workload::default());
         let why = "it answered 'dump' as if there were a store, and not 'failed'";
-        said_failed(job.there(&[(1, 1)]).map_err(Trouble::from), why)
+        said_failed(job.there(&[(1, 1)]), why)
     }
 }
 
 /// Passes where a driver said `failed` in words of its own, which `otherwise` says of one that did not.
-fn said_failed<T>(answer: Result<T, Trouble>, otherwise: &str) -> Result<(), Trouble> {
+fn said_failed<T>(answer: Result<T>, otherwise: &str) -> Done {
     // How this program's own words about a driver begin.
     let ours = ["the worker", "driver '"];
     let is_ours = |message: &str| ours.iter().any(|begin| message.starts_with(begin));
     match answer {
-        Err(Trouble::Failed(HarnessError::Worker { message, .. })) => {
+        Err(HarnessError::Worker { message, .. }) => {
             match message.is_empty() || is_ours(&message) {
-                true => wrong(&format!("it did not say 'failed', but: {message}")),
+                true => wrong(format!("it did not say 'failed', but: {message}")),
                 false => Ok(()),
             }
         }
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error.into()),
         Ok(_) => wrong(otherwise),
     }
 }
@@ -536,13 +530,4 @@ fn bytes_by_steps(dataset: &Dataset, path: &Path, first: u64, operations: u64) -
             .map(|key| dataset.size(key) as u64)
     });
     Ok(bytes_of(&[timed]) + visited.sum::<u64>())
-}
-
-/// What was wrong, with the last that the driver said about it.
-fn told(error: HarnessError) -> String {
-    let (message, stderr) = error.split();
-    match stderr.lines().last() {
-        Some(said) => format!("{message} ({said})"),
-        None => message,
-    }
 }

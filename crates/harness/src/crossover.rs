@@ -17,8 +17,6 @@ use stowplan_model::{
     SizeDistribution, Sought, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
 };
 
-/// The setting that sweeps can differ in.
-const PAGE_SIZE: &str = "page_size";
 /// Fewest values of a size: a block needs some, and its lead-in others.
 const FEWEST_VALUES: u64 = 60;
 /// Most values of a size: making more small files, and removing them, takes longer than measuring
@@ -41,11 +39,9 @@ pub struct Question {
     pub drivers: Rc<Drivers>,
 }
 
-/// A size of one sweep.
+/// A size of the sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SweepSize {
-    /// The sweep, by its position.
-    pub sweep: usize,
     /// The size in bytes.
     pub size: u64,
     /// Whether it was measured before, without a result.
@@ -53,61 +49,26 @@ pub struct SweepSize {
 }
 
 impl Question {
-    /// The sweeps: one for each page size.
-    ///
-    /// # Errors
-    /// Page sizes are given, and neither store has such a setting, or they have it twice.
-    pub fn sweeps(&self) -> Result<Vec<Sweep>> {
-        let sweep = |id: String, setting| Sweep {
-            id,
-            setting,
+    fn sweep(&self) -> Sweep {
+        Sweep {
+            id: "size".to_owned(),
+            setting: None,
             a: self.sought.a.to_string(),
             b: self.sought.b.to_string(),
-        };
-        if self.sought.page_sizes.is_empty() {
-            return Ok(vec![sweep("size".to_owned(), None)]);
         }
-        let mut takers = 0;
-        for spec in [&self.sought.a, &self.sought.b] {
-            takers += usize::from(self.takes_page_size(spec)?);
-            if spec.settings.contains_key(PAGE_SIZE) {
-                return Err(HarnessError::invalid(format!(
-                    "store '{spec}' gives {PAGE_SIZE} and so does --page-size; give one of them"
-                )));
-            }
-        }
-        if takers == 0 {
-            return Err(HarnessError::invalid(format!(
-                "--page-size: neither {} nor {} has a {PAGE_SIZE}",
-                self.sought.a.kind, self.sought.b.kind
-            )));
-        }
-        let sizes = self.sought.page_sizes.iter();
-        Ok(sizes
-            .map(|page| sweep(format!("page{page}"), Some(format!("{PAGE_SIZE}={page}"))))
-            .collect())
     }
 
-    /// The plan of the first sizes, which rise: size by size, so that sweeps share what is built,
-    /// and in such an order that a budget which ends early leaves points all over the range.
+    /// The plan of the first sizes, which rise, in such an order that a budget which ends early leaves points all
+    /// over the range.
     ///
     /// # Errors
     /// Stores, settings or a combination that do not exist; values too large to be kept.
     pub fn plan(&self, sizes: &[u64]) -> Result<Plan> {
-        let sweeps = self.sweeps()?;
-        let count = sweeps.len();
-        let points: Vec<SweepSize> = ends_first(sizes)
-            .into_iter()
-            .flat_map(|size| {
-                (0..count).map(move |sweep| SweepSize {
-                    sweep,
-                    size,
-                    again: false,
-                })
-            })
-            .collect();
-        let mut plan = self.plan_of(&sweeps, &points)?;
-        plan.sweeps = sweeps;
+        let again = false;
+        let sizes = ends_first(sizes).into_iter();
+        let points: Vec<SweepSize> = sizes.map(|size| SweepSize { size, again }).collect();
+        let mut plan = self.plan_of(&points)?;
+        plan.sweeps = vec![self.sweep()];
         plan.sought = Some(self.sought.clone());
         Ok(plan)
     }
@@ -117,7 +78,7 @@ impl Question {
     /// # Errors
     /// As [`Self::plan`].
     pub fn extension(&self, points: &[SweepSize]) -> Result<Extension> {
-        let plan = self.plan_of(&self.sweeps()?, points)?;
+        let plan = self.plan_of(points)?;
         Ok(Extension {
             datasets: plan.datasets,
             comparisons: plan.comparisons,
@@ -130,7 +91,7 @@ impl Question {
         (self.sought.bytes / size.max(1)).clamp(FEWEST_VALUES, MOST_VALUES)
     }
 
-    fn plan_of(&self, sweeps: &[Sweep], points: &[SweepSize]) -> Result<Plan> {
+    fn plan_of(&self, points: &[SweepSize]) -> Result<Plan> {
         // The largest alone: an error should name the size that was typed.
         if let Some(size) = points.iter().map(|point| point.size).max() {
             self.check_size(size)?;
@@ -139,13 +100,15 @@ impl Question {
             rounds: self.sought.rounds,
             ..PlanOptions::default()
         };
-        plan::plan(self.study(sweeps, points), &options, &self.drivers)
+        plan::plan(self.study(points), &options, &self.drivers)
     }
 
     /// Refuses values that a store cannot keep, before anything is built.
     fn check_size(&self, size: u64) -> Result<()> {
         for spec in [&self.sought.a, &self.sought.b] {
-            let resolved = self.drivers.resolve(spec, self.sought.memory_budget)?;
+            let resolved = self
+                .drivers
+                .resolve(spec, Some(self.sought.memory_budget))?;
             let largest = resolved.capabilities.largest_value;
             if let Some(largest) = largest.filter(|largest| size > *largest) {
                 return Err(HarnessError::invalid(format!(
@@ -158,11 +121,8 @@ impl Question {
         Ok(())
     }
 
-    fn study(&self, sweeps: &[Sweep], points: &[SweepSize]) -> Study {
-        let comparisons = points
-            .iter()
-            .filter_map(|point| Some(self.comparison(sweeps.get(point.sweep)?, *point)))
-            .collect();
+    fn study(&self, points: &[SweepSize]) -> Study {
+        let comparisons = points.iter().map(|point| self.comparison(*point)).collect();
         let datasets = points
             .iter()
             .map(|point| (dataset_name(point.size), self.dataset(point.size)))
@@ -179,21 +139,20 @@ impl Question {
         }
     }
 
-    fn comparison(&self, sweep: &Sweep, point: SweepSize) -> ComparisonSpec {
-        let setting = sweep.setting.as_ref();
+    fn comparison(&self, point: SweepSize) -> ComparisonSpec {
+        let sweep = self.sweep();
         let cell = |spec: &StoreSpec| CellSpec {
-            store: self.with_setting(spec, setting),
+            store: spec.clone(),
             label: Some(spec.to_string()),
             ..CellSpec::default()
         };
-        let title = format!("Values of {}", format_size(point.size));
         ComparisonSpec {
             id: if point.again {
                 sweep.comparison_again(point.size)
             } else {
                 sweep.comparison(point.size)
             },
-            title: setting.map_or_else(|| title.clone(), |setting| format!("{title}, {setting}")),
+            title: format!("Values of {}", format_size(point.size)),
             dataset: dataset_name(point.size),
             workload: self.workload_of(point.size),
             baseline: "a".to_owned(),
@@ -232,29 +191,10 @@ impl Question {
         }
     }
 
-    /// A spec with `name=value` added, where the store has that setting.
-    fn with_setting(&self, spec: &StoreSpec, setting: Option<&String>) -> StoreSpec {
-        let mut spec = spec.clone();
-        if let Some((name, value)) = setting.and_then(|setting| setting.split_once('='))
-            && self.takes_page_size(&spec).unwrap_or(false)
-        {
-            spec.settings.insert(name.to_owned(), value.to_owned());
-        }
-        spec
-    }
-
-    fn takes_page_size(&self, spec: &StoreSpec) -> Result<bool> {
-        let kind = self.drivers.kind(spec)?;
-        Ok(kind
-            .settings
-            .iter()
-            .any(|setting| setting.name == PAGE_SIZE))
-    }
-
     /// Whether a store waits for the disk at each overwrite, though they share a transaction.
     fn waits_for_disk(&self, spec: &StoreSpec) -> bool {
         self.drivers
-            .resolve(spec, self.sought.memory_budget)
+            .resolve(spec, Some(self.sought.memory_budget))
             .is_ok_and(|resolved| {
                 let can = resolved.capabilities;
                 can.syncs_per_commit > 0 && !can.transactions
@@ -308,7 +248,6 @@ mod tests {
             sought: Sought {
                 a: a.parse().unwrap(),
                 b: b.parse().unwrap(),
-                page_sizes: Vec::new(),
                 workload: WorkloadSpec::default(),
                 bytes: 100_000_000,
                 memory_budget: 4 << 20,
@@ -335,22 +274,12 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_runs_in_that_order_and_all_page_sizes_of_one_size_after_each_other() {
-        let mut question = question("sqlite", "files");
-        question.sought.page_sizes = vec![4096, 16384];
-        let plan = question.plan(&doublings(1024, 4)).unwrap();
+    fn a_plan_runs_in_that_order() {
+        let plan = question("sqlite", "files")
+            .plan(&doublings(1024, 4))
+            .unwrap();
         let ids: Vec<&str> = plan.comparisons.iter().map(|c| c.id.as_str()).collect();
-        let expected = [
-            "page4096-8192",
-            "page16384-8192",
-            "page4096-2048",
-            "page16384-2048",
-            "page4096-1024",
-            "page16384-1024",
-            "page4096-4096",
-            "page16384-4096",
-        ];
-        assert_eq!(ids, expected);
+        assert_eq!(ids, ["size-8192", "size-2048", "size-1024", "size-4096"]);
     }
 
     /// Operations of a block of overwrites at a size, the same for all cells.

@@ -269,17 +269,6 @@ fn entries(directory: &File) -> Result<Vec<(OsString, bool)>, Errno> {
     entries.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// Removes directories of `parent` with all they hold, as far as they are there.
-///
-/// # Errors
-/// The file system refuses, or something is mounted in one of them.
-pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<()> {
-    let names = paths.iter().filter_map(|path| path.file_name());
-    let names: Vec<OsString> = names.map(OsString::from).collect();
-    let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
-    remove_trees(&directory, parent, &names)
-}
-
 /// Removes a directory with all it holds, if it is there.
 ///
 /// # Errors
@@ -289,7 +278,9 @@ pub fn remove_directory(path: &Path) -> Result<()> {
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    remove_directories(parent, &[path.to_owned()])
+    let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
+    let name = path.file_name().map(OsString::from);
+    remove_trees(&directory, parent, name.as_slice())
 }
 
 /// Removes what has these names in `directory`, whose path is this, with all that is in it. Links are removed, not
@@ -622,7 +613,9 @@ mod tests {
         std::fs::write(at("file"), "").unwrap();
         symlink(at("stays"), at("link")).unwrap();
         let named = ["flat", "few", "empty", "tree", "file", "link", "missing"].map(at);
-        remove_directories(directory.path(), &named).unwrap();
+        for path in &named {
+            remove_directory(path).unwrap();
+        }
         let left = std::fs::read_dir(directory.path()).unwrap();
         let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["stays"]);

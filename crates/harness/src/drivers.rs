@@ -297,38 +297,21 @@ impl Drivers {
         }
     }
 
-    /// Checks a spec's settings, fills in what it leaves open (a `cache` gets `memory_budget`, in bytes,
-    /// as far as the setting allows; everything else its default), and asks what the store can do.
+    /// Checks a spec's settings, fills in what it leaves open (a `cache` gets the memory budget, in bytes, where there
+    /// is one, as far as the setting allows; everything else its default), and asks what the store can do.
     ///
     /// # Errors
     /// An unknown driver, store or setting, a value that is not accepted, settings that exclude each
     /// other, or a driver that fails.
-    pub fn resolve(&self, spec: &StoreSpec, memory_budget: u64) -> Result<Resolved> {
+    pub fn resolve(&self, spec: &StoreSpec, memory_budget: Option<u64>) -> Result<Resolved> {
         let kind = self.kind(spec)?;
         let mut given = spec.settings.clone();
-        if let Some(budget) = budget_for(&kind.settings, memory_budget) {
+        let budget = memory_budget.and_then(|budget| budget_for(&kind.settings, budget));
+        if let Some(budget) = budget {
             given.entry(MEMORY_SETTING.to_owned()).or_insert(budget);
         }
-        self.resolve_given(spec, kind, &given)
-    }
-
-    /// As [`Self::resolve`] without a memory budget: what the spec leaves open gets its default, a `cache`
-    /// too.
-    ///
-    /// # Errors
-    /// As [`Self::resolve`].
-    pub fn resolve_alone(&self, spec: &StoreSpec) -> Result<Resolved> {
-        self.resolve_given(spec, self.kind(spec)?, &spec.settings)
-    }
-
-    fn resolve_given(
-        &self,
-        spec: &StoreSpec,
-        kind: Rc<Kind>,
-        given: &BTreeMap<String, String>,
-    ) -> Result<Resolved> {
         let wrong = |why: String| HarnessError::invalid(format!("store spec '{spec}': {why}"));
-        let settings = Settings::resolve(&kind.settings, given);
+        let settings = Settings::resolve(&kind.settings, &given);
         let settings = settings.map_err(|error| wrong(error.to_string()))?;
         let described = self.describe(spec, &settings, None)?;
         match described.refused {
@@ -351,7 +334,7 @@ impl Drivers {
         spec: &StoreSpec,
         memory_budget: u64,
     ) -> Result<Resolved> {
-        match self.resolve(spec, memory_budget) {
+        match self.resolve(spec, Some(memory_budget)) {
             Err(error @ HarnessError::Worker { .. }) if !self.host(spec).is_empty() => {
                 self.fails(spec, error.split());
                 Ok(unknown_store(spec))

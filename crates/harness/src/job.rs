@@ -175,7 +175,7 @@ impl Job {
     pub(crate) fn there(&self, keys: &[(u64, u32)]) -> Result<Vec<bool>> {
         let mut there = Vec::new();
         self.serve(&self.paths.instance, &Values::foreign()?, None, |worker| {
-            worker.show(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
+            worker.show(keys, Delivery::Copy, &mut |_, value| {
                 there.push(value.is_some());
             })
         })?;
@@ -199,9 +199,9 @@ impl Job {
     }
 
     /// Reads values untimed and compares them with what they must be.
-    pub(crate) fn verify(&self, extent: Extent, progress: Progress<'_>) -> Result<Verification> {
+    pub(crate) fn verify(&self, extent: Extent) -> Result<Verification> {
         self.at(&self.paths.instance, false, |worker, _| {
-            worker.verify(extent, progress)
+            worker.verify(extent)
         })
     }
 
@@ -214,10 +214,16 @@ impl Job {
         if !self.workload.changes_keys() {
             return self.at(&self.paths.instance, apart, block);
         }
-        let mut own = BlockDirectory::make(&self.paths.instance)?;
-        let measured = self.at(&own.path, apart, block)?;
-        own.remove()?;
-        Ok(measured)
+        let store = &self.paths.instance;
+        let own = store.join(format!("block-{}", std::process::id()));
+        // On the file system of the store, which need not be that of the work directory.
+        place::make_directory(store.parent().unwrap_or(Path::new(".")), &own)?;
+        let measured = self.at(&own, apart, block);
+        // A store whose table is a directory has removed it when it dropped its table.
+        let removed = place::remove(&own);
+        // A failure says more than what went wrong afterwards.
+        let measured = measured?;
+        removed.map(|()| measured)
     }
 
     /// Has a worker do something at a place, which nobody may put another thing in the place of; `apart`: which
@@ -254,36 +260,6 @@ impl Job {
         let done = tasks(&mut worker)?;
         worker.process.end()?;
         Ok(done)
-    }
-}
-
-/// The directory of a store that is there for one block.
-struct BlockDirectory {
-    path: PathBuf,
-    there: bool,
-}
-
-impl BlockDirectory {
-    fn make(store: &Path) -> Result<Self> {
-        let path = store.join(format!("block-{}", std::process::id()));
-        // On the file system of the store, which need not be that of the work directory.
-        place::make_directory(store.parent().unwrap_or(Path::new(".")), &path)?;
-        Ok(Self { path, there: true })
-    }
-
-    /// A store whose table is a directory has removed it when it dropped its table.
-    fn remove(&mut self) -> Result<()> {
-        self.there = false;
-        place::remove(&self.path)
-    }
-}
-
-impl Drop for BlockDirectory {
-    /// After a failure, which says more than what may go wrong here.
-    fn drop(&mut self) {
-        if self.there {
-            let _ = self.remove();
-        }
     }
 }
 

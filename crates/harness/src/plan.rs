@@ -27,8 +27,7 @@ use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
     DatasetSpec, Durability, Mix, NeighbourKind, Neighbours, OF_CELL, Operation, PerTransaction,
-    Plan, Role, ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, near_miss,
-    suggestion,
+    Plan, Role, ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, suggestion,
 };
 
 /// The scale of the published study: all comparisons, at the sizes of the study's file.
@@ -116,7 +115,7 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         }
     }
     if comparisons.is_empty() {
-        return Err(nothing_left(&study, options));
+        return Err(nothing_left());
     }
     let mut datasets = study.datasets.clone();
     let (used, _) = uses(&comparisons);
@@ -249,57 +248,52 @@ fn without_matrices(study: &Study, only: &[String]) -> Vec<String> {
     only.iter().flat_map(comparisons).collect()
 }
 
-/// Refuses names in `only` that are none, with those that are near, and others to choose from.
+/// Refuses names in `only` that are none, with the one that is near, and others to choose from.
 fn check_only(study: &Study, only: &[String]) -> Result<()> {
     let comparisons = &study.comparisons;
-    let matrices = || study.matrices.iter().map(|matrix| matrix.id.clone());
-    let cells = || comparisons.iter().flat_map(|c| c.cells.keys());
-    let of_cells = comparisons.iter().flat_map(|spec| {
-        let names = spec.cells.keys();
-        names.map(|cell| format!("{}/{cell}", spec.id))
-    });
-    let known = matrices().chain(comparisons.iter().map(|c| c.id.clone()));
-    let known: Vec<String> = known.chain(of_cells).collect();
+    let cell = |(spec, cell): (&ComparisonSpec, &String)| format!("{}/{cell}", spec.id);
+    let cells = comparisons
+        .iter()
+        .flat_map(|spec| spec.cells.keys().map(move |key| (spec, key)));
+    let ids = comparisons.iter().map(|spec| &spec.id);
+    let matrices = study.matrices.iter().map(|matrix| &matrix.id);
+    let known: Vec<String> = matrices
+        .clone()
+        .chain(ids)
+        .cloned()
+        .chain(cells.clone().map(cell))
+        .collect();
     let Some(name) = only.iter().find(|name| !known.contains(name)) else {
         return Ok(());
     };
-    let near = |names: &mut dyn Iterator<Item = &String>| {
-        near_miss(name, names.map(String::as_str)).map(str::to_owned)
-    };
-    // The cell of which only the last part was given, perhaps mistyped.
-    let cell = match cells().find(|cell| *cell == name) {
-        None if near(&mut known.iter()).is_none() => near(&mut cells()),
-        exactly => exactly.cloned(),
-    };
-    let having = comparisons
-        .iter()
-        .filter(|c| cell.as_ref().is_some_and(|cell| c.cells.contains_key(cell)));
-    let having: Vec<String> = having.map(|c| c.id.clone()).collect();
-    let hint = match (&cell, &having[..]) {
-        (Some(cell), [one]) => format!("; did you mean '{one}/{cell}'?"),
-        (Some(cell), [first, ..]) => {
-            format!("; a cell is called COMPARISON/{cell}, such as '{first}/{cell}'")
+    let hint = match cells.clone().find(|(_, key)| *key == name) {
+        Some(first) => format!(
+            "; a cell is called COMPARISON/{name}, such as '{}'",
+            cell(first)
+        ),
+        None => {
+            let all = known.iter().chain(cells.map(|(_, key)| key));
+            suggestion(name, all.map(String::as_str))
         }
-        _ => suggestion(name, known.iter().map(String::as_str)),
     };
     let given = comparisons
         .iter()
-        .find(|c| name.split('/').next() == Some(&c.id));
-    let near = match given {
-        Some(spec) => {
-            let cells: Vec<String> = spec.cells.keys().cloned().collect();
-            format!("cells of '{}': {}", spec.id, briefly(&cells))
-        }
-        None if cell.is_some() => format!("comparisons with it: {}", briefly(&having)),
+        .find(|spec| name.split('/').next() == Some(&spec.id));
+    let (what, names): (String, Vec<String>) = match given {
+        Some(spec) => (
+            format!("cells of '{}'", spec.id),
+            spec.cells.keys().cloned().collect(),
+        ),
         None => {
-            let others = comparisons.iter().filter(|c| !study.is_of_matrix(c));
-            let all = matrices().chain(others.map(|c| c.id.clone()));
-            format!("comparisons: {}", briefly(&Vec::from_iter(all)))
+            let others = comparisons.iter().filter(|spec| !study.is_of_matrix(spec));
+            let all = matrices.chain(others.map(|spec| &spec.id)).cloned();
+            ("comparisons".to_owned(), all.collect())
         }
     };
     Err(HarnessError::invalid(format!(
-        "--only '{name}' names no comparison or cell of study '{}'; {near}{hint}",
-        study.name
+        "--only '{name}' names no comparison or cell of study '{}'; {what}: {}{hint}",
+        study.name,
+        briefly(&names)
     )))
 }
 
@@ -422,23 +416,11 @@ fn expand(
 }
 
 /// The refusal of a plan without comparisons.
-fn nothing_left(study: &Study, options: &PlanOptions) -> HarnessError {
-    let state = |spec: &ComparisonSpec| spec.workload.complete().cache;
-    let asked = |spec: &&ComparisonSpec| {
-        options
-            .cache_state
-            .is_none_or(|wanted| wanted == state(spec))
-    };
-    let mut asked = study.comparisons.iter().filter(asked).peekable();
-    if asked.peek().is_some() && asked.all(needs_root) {
-        return HarnessError::invalid(format!(
-            "nothing is left to measure: {ROOT_ONLY}, or measure with names in memory \
-             (--cache-state cold)"
-        ));
-    }
+fn nothing_left() -> HarnessError {
     HarnessError::invalid(
         "nothing is left to measure: the filters (--only, --cache-state, --durability) exclude every \
-         comparison, or what is left needs root (all-cold); 'stowplan study --dry-run' lists them",
+         comparison, or what is left needs root (all-cold: run it with sudo, or measure with names in memory, \
+         --cache-state cold); 'stowplan study --dry-run' lists them",
     )
 }
 
@@ -961,12 +943,15 @@ fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
     }
 }
 
+/// Bytes of sequences for each value of a dataset: of two orders, each beside that of the round before.
+const SEQUENCES_BYTES: u64 = 4 * sequence::RECORD_BYTES as u64;
+
 /// The most bytes that there are at a time on a file system that cells are on, with so many builds of each
 /// store; `keep`: nothing is removed before the end. On that of the work directory (`""`) lie datasets and
 /// sequences, too.
 pub(crate) fn bytes_on(plan: &Plan, keep: bool, builds: u64, on: &str) -> u64 {
     let (datasets, instances) = uses(&plan.comparisons);
-    let during = |(index, running): (usize, &Comparison)| {
+    let during = |index| {
         let mut there: BTreeMap<&str, u64> = BTreeMap::new();
         for comparison in &plan.comparisons {
             let exists = |cell: &&Cell| {
@@ -987,13 +972,13 @@ pub(crate) fn bytes_on(plan: &Plan, keep: bool, builds: u64, on: &str) -> u64 {
         }
         let names = plan.datasets.keys();
         let names = names.filter(|name| keep || exists(&datasets, name, index));
-        let begun = stores.saturating_add(sequences_bytes(plan, running));
-        names.fold(begun, |sum, name| {
+        names.fold(stores, |sum, name| {
+            let sequences = count(&plan.datasets, name).saturating_mul(SEQUENCES_BYTES);
             sum.saturating_add(plan.dataset_bytes(name))
+                .saturating_add(sequences)
         })
     };
-    let during = plan.comparisons.iter().enumerate().map(during);
-    during.max().unwrap_or(0)
+    (0..plan.comparisons.len()).map(during).max().unwrap_or(0)
 }
 
 /// By the name of something that comparisons use, the places of the comparisons from the first that does to the last.
@@ -1045,25 +1030,6 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
         // What somebody brought along is as large as it is.
         working_set_bytes: instances(&made_up).into_values().min(),
     }
-}
-
-/// Bytes of the sequences of a comparison, one for each order, and of one that is being written while
-/// the one of the round before is there. Those of the next comparison take their place.
-fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
-    let mut largest: BTreeMap<&str, u64> = BTreeMap::new();
-    for cell in &comparison.cells {
-        let workload = &cell.workload;
-        let count = count(&plan.datasets, &cell.dataset);
-        let steps = match workload.order.repeats() || workload.changes_keys() {
-            true => BlockSize::most_steps(cell, count, plan.study.memory_budget),
-            false => count,
-        };
-        let bytes = steps.saturating_mul(sequence::RECORD_BYTES as u64);
-        let of_order = largest.entry(workload.order.name()).or_default();
-        *of_order = bytes.max(*of_order);
-    }
-    let one_more = largest.values().max().copied().unwrap_or(0);
-    largest.into_values().fold(one_more, u64::saturating_add)
 }
 
 /// Whether a cell takes turns on two builds of its store: where it reads what is in memory. What is read

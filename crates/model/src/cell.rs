@@ -132,8 +132,6 @@ data! {
         pub a: StoreSpec,
         /// Store B.
         pub b: StoreSpec,
-        /// Page sizes, one sweep for each; where there are none, one sweep of the stores as given.
-        pub page_sizes: Vec<u64> = default,
         /// What is done.
         pub workload: WorkloadSpec,
         /// Bytes of values at each size, as far as their number stays sensible.

@@ -48,7 +48,7 @@ pub use environment::{
 };
 pub use keyed::{KeySurvey, PageUse};
 pub use measurement::{
-    BlockKind, CallCounter, DeviceCounters, ImageResidency, IoCounters, Measurement, MetadataReads,
+    BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, MetadataReads,
     NETWORK_RECEIVED, NETWORK_SENT, Residency, SERVER_CPU, SyncCalls, SystemCalls, Verification,
     WallBreakdown,
 };

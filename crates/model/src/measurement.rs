@@ -216,22 +216,6 @@ data! {
         pub before_eviction_pages: Option<u64> = default,
         /// Of a cold block: those that were resident once it was timed.
         pub after_block_pages: Option<u64> = default,
-        /// Of a cold block on a file system in an image: what of the image was in memory.
-        pub image: Option<ImageResidency> = default,
-    }
-
-    /// What was seen of the image that a file system lies in, and of the loop device that shows it, around a
-    /// cold block: data in the image's own pages would be delivered from memory.
-    #[derive(Copy, Default, Eq)]
-    pub struct ImageResidency {
-        /// Pages of the image that were resident before the block.
-        pub resident_pages: u64,
-        /// Those that were once it was timed: 0 where the loop device reads it directly.
-        pub after_block_pages: u64,
-        /// Pages of the loop device itself before the block: blocks of names, as the file system keeps them.
-        pub device_pages: Option<u64> = default,
-        /// Bytes that the loop device delivered from then until the block was timed.
-        pub delivered_bytes: u64,
     }
 
     /// What was fetched from storage beside data for a block that found nothing in memory: names, inodes,

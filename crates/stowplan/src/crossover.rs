@@ -8,7 +8,6 @@ use crate::screen::{print, warn};
 use crate::study::carry_out;
 use crate::values::{one_of, size};
 use clap::Args;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 use stowplan_analysis::{LOOKS, sweep};
@@ -48,9 +47,6 @@ pub(crate) struct CrossoverOptions {
         default_value = "1MiB"
     )]
     to: u64,
-    /// Page size of the databases among the stores; may be repeated, and each is a sweep of its own.
-    #[arg(long, value_name = "BYTES", value_parser = size)]
-    page_size: Vec<u64>,
     /// What is done.
     #[arg(long, value_parser = one_of(OPERATIONS, Operation::name), value_name = "WHAT", default_value = "read")]
     operation: Operation,
@@ -178,7 +174,7 @@ fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(
         return Ok(());
     };
     for spec in [&question.sought.a, &question.sought.b] {
-        let resolved = question.drivers.resolve(spec, MEMORY_BUDGET)?;
+        let resolved = question.drivers.resolve(spec, Some(MEMORY_BUDGET))?;
         let promise = resolved.capabilities.durability;
         if !promise.keeps(least) {
             return Err(CliError::Usage(format!(
@@ -194,7 +190,10 @@ fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(
 fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError> {
     let mut cache = 0;
     for spec in [&question.sought.a, &question.sought.b] {
-        let settings = question.drivers.resolve(spec, MEMORY_BUDGET)?.settings;
+        let settings = question
+            .drivers
+            .resolve(spec, Some(MEMORY_BUDGET))?
+            .settings;
         cache = cache.max(settings.number("cache"));
     }
     let data = |size: u64| size.saturating_mul(question.values(size));
@@ -231,7 +230,6 @@ fn what_follows(plan: &Plan, number: usize) -> String {
 }
 
 fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
-    let pages: BTreeSet<u64> = options.page_size.iter().copied().collect();
     let (a, b): (StoreSpec, StoreSpec) = (options.a.parse()?, options.b.parse()?);
     let given = drivers::given(&options.measure.run.driver);
     let drivers = drivers::of_stores(&[&a, &b], &given)?;
@@ -240,7 +238,6 @@ fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
         sought: Sought {
             a,
             b,
-            page_sizes: pages.into_iter().collect(),
             workload: workload(options),
             bytes: options.bytes,
             memory_budget: MEMORY_BUDGET,

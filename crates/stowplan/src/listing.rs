@@ -93,7 +93,7 @@ fn describe(drivers: &Drivers, spec: &StoreSpec) -> Result<String, CliError> {
         kind,
         settings,
         capabilities,
-    } = drivers.resolve_alone(spec)?;
+    } = drivers.resolve(spec, None)?;
     let mut text = String::new();
     hanging(&mut text, "", &format!("{}: {}", spec.kind, kind.about));
     text.push('\n');

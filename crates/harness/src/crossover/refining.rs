@@ -12,7 +12,7 @@ use stowplan_model::{Extension, Plan, read_result};
 
 /// How often sizes are added where the order changes.
 const PASSES: u32 = 2;
-/// Comparisons that a pass adds to a sweep, about.
+/// Comparisons that a pass adds, about.
 const ADDED: usize = 6;
 
 /// Measures those sizes again that gave no figure, and adds sizes where the order changes.
@@ -22,15 +22,13 @@ pub struct Refining {
     result: PathBuf,
     /// How often sizes may still be added.
     passes: u32,
-    /// Sweep and size of what was measured again: once is enough.
-    repeated: BTreeSet<(usize, u64)>,
+    /// Sizes that were measured again: once is enough.
+    repeated: BTreeSet<u64>,
 }
 
-/// A sweep as far as it was measured.
-#[derive(Debug)]
+/// The sweep as far as it was measured.
+#[derive(Debug, Default)]
 struct Measured {
-    /// Its position among the sweeps of the plan.
-    sweep: usize,
     points: Vec<SweepPoint>,
     /// Every size that is in the plan, measured or not.
     planned: BTreeSet<u64>,
@@ -46,7 +44,7 @@ impl Extender for Refining {
     }
 
     fn expected(&self) -> usize {
-        self.passes as usize * ADDED * self.question.sought.page_sizes.len().max(1)
+        self.passes as usize * ADDED
     }
 }
 
@@ -73,12 +71,12 @@ impl Refining {
             comparisons.any(|comparison| !again(&comparison.id))
         });
         let passes = u32::try_from(added.count()).unwrap_or(PASSES);
-        let mut repeated = BTreeSet::new();
-        for (number, sweep) in plan.sweeps.iter().enumerate() {
-            let comparisons = plan.comparisons.iter().filter(|c| again(&c.id));
-            let sizes = comparisons.filter_map(|comparison| sweep.size_of(comparison));
-            repeated.extend(sizes.map(|size| (number, size)));
-        }
+        let [sweep] = &plan.sweeps[..] else {
+            return None;
+        };
+        let repeated = plan.comparisons.iter().filter(|c| again(&c.id));
+        let repeated = repeated.filter_map(|comparison| sweep.size_of(comparison));
+        let repeated = repeated.collect();
         let mut sought = plan.sought.clone()?;
         // They may have been raised since.
         let first = plan.comparisons.first();
@@ -94,51 +92,42 @@ impl Refining {
         })
     }
 
-    fn measured(&self, plan: &Plan) -> Result<Vec<Measured>> {
+    fn measured(&self, plan: &Plan) -> Result<Measured> {
         let bytes =
             std::fs::read(&self.result).map_err(HarnessError::io("read result", &self.result))?;
         let (records, _) = read_result(&bytes);
         let analysis = analyse(&records, None).map_err(|error| {
             HarnessError::invalid(format!("{}: {error}", self.result.display()))
         })?;
-        let measured = analysis.sweeps.into_iter().filter_map(|outcome| {
-            let sweep = plan.sweeps.iter().position(|s| s.id == outcome.sweep.id)?;
+        let sweep = plan.sweeps.first().zip(analysis.sweeps.into_iter().next());
+        Ok(sweep.map_or_else(Measured::default, |(sweep, outcome)| {
             let comparisons = plan.comparisons.iter();
-            Some(Measured {
-                sweep,
+            Measured {
                 points: outcome.points,
-                planned: comparisons
-                    .filter_map(|c| plan.sweeps[sweep].size_of(c))
-                    .collect(),
-            })
-        });
-        Ok(measured.collect())
+                planned: comparisons.filter_map(|c| sweep.size_of(c)).collect(),
+            }
+        }))
     }
 
     /// What is measured next. Repetitions go alone: what they find decides where sizes are added,
     /// and those that are added last are repeated as well.
-    fn next(&mut self, sweeps: &[Measured]) -> Vec<SweepSize> {
-        let again = interleaved(sweeps.iter().map(|sweep| self.repetitions(sweep)).collect());
+    fn next(&mut self, measured: &Measured) -> Vec<SweepSize> {
+        let again = self.repetitions(measured);
         if !again.is_empty() || self.passes == 0 {
             return again;
         }
         self.passes -= 1;
-        interleaved(sweeps.iter().map(additions).collect())
+        additions(measured)
     }
 
     /// The sizes without a result that were measured only once.
     fn repetitions(&mut self, measured: &Measured) -> Vec<SweepSize> {
-        let sweep = measured.sweep;
         let without =
             |point: &&SweepPoint| matches!(point.verdict, Verdict::Unreliable | Verdict::NoData);
         let sizes = measured.points.iter().filter(without).map(|p| p.size);
         sizes
-            .filter(|size| self.repeated.insert((sweep, *size)))
-            .map(|size| SweepSize {
-                sweep,
-                size,
-                again: true,
-            })
+            .filter(|size| self.repeated.insert(*size))
+            .map(|size| SweepSize { size, again: true })
             .collect()
     }
 }
@@ -157,25 +146,8 @@ fn additions(measured: &Measured) -> Vec<SweepSize> {
             .all(|point| point.verdict != Verdict::NoData);
         figures && !measured.planned.contains(size)
     });
-    let entry = |size| SweepSize {
-        sweep: measured.sweep,
-        size,
-        again: false,
-    };
+    let entry = |size| SweepSize { size, again: false };
     sizes.into_iter().map(entry).collect()
-}
-
-/// The first of each sweep, then the second of each, and so on, so that a budget which ends early
-/// has done something for all of them. Equal sizes stand next to each other: they share a dataset.
-fn interleaved(sweeps: Vec<Vec<SweepSize>>) -> Vec<SweepSize> {
-    let longest = sweeps.iter().map(Vec::len).max().unwrap_or(0);
-    let by_rank = (0..longest).flat_map(|rank| sweeps.iter().filter_map(move |s| s.get(rank)));
-    let mut order: Vec<SweepSize> = Vec::new();
-    for it in by_rank {
-        let alike = order.iter().rposition(|other| other.size == it.size);
-        order.insert(alike.map_or(order.len(), |position| position + 1), *it);
-    }
-    order
 }
 
 #[cfg(test)]
@@ -190,7 +162,6 @@ mod tests {
             sought: Sought {
                 a: "sqlite".parse().unwrap(),
                 b: "files".parse().unwrap(),
-                page_sizes: Vec::new(),
                 workload: WorkloadSpec::default(),
                 bytes: 1_000_000,
                 memory_budget: 4 << 20,
@@ -234,17 +205,16 @@ mod tests {
         }
     }
 
-    fn measured(sweep: usize, points: &[SweepPoint]) -> Measured {
+    fn measured(points: &[SweepPoint]) -> Measured {
         Measured {
-            sweep,
             points: points.to_vec(),
             planned: points.iter().map(|point| point.size).collect(),
         }
     }
 
-    /// Sweep, size and whether it is a repetition.
-    fn shown(next: &[SweepSize]) -> Vec<(usize, u64, bool)> {
-        let shown = |it: &SweepSize| (it.sweep, it.size, it.again);
+    /// Size and whether it is a repetition.
+    fn shown(next: &[SweepSize]) -> Vec<(u64, bool)> {
+        let shown = |it: &SweepSize| (it.size, it.again);
         next.iter().map(shown).collect()
     }
 
@@ -256,11 +226,11 @@ mod tests {
             unreliable(2048, 1.5),
             decided(4096, 0.5),
         ];
-        let next = refining.next(&[measured(0, &before)]);
-        assert_eq!(shown(&next), [(0, 2048, true)]);
+        let next = refining.next(&measured(&before));
+        assert_eq!(shown(&next), [(2048, true)]);
         assert_eq!(refining.passes, PASSES, "a repetition is no refinement");
         let after = [decided(1024, 2.0), decided(2048, 1.5), decided(4096, 0.5)];
-        let next = refining.next(&[measured(0, &after)]);
+        let next = refining.next(&measured(&after));
         assert_eq!(next.len(), 3);
         let between = |it: &SweepSize| !it.again && (2048..4096).contains(&it.size);
         assert!(next.iter().all(between), "{next:?}");
@@ -270,8 +240,8 @@ mod tests {
     fn a_size_is_measured_again_once_also_if_it_was_added_last() {
         let mut refining = refining();
         refining.passes = 0;
-        let sweep = [measured(0, &[decided(1024, 2.0), unreliable(2048, 0.5)])];
-        assert_eq!(shown(&refining.next(&sweep)), [(0, 2048, true)]);
+        let sweep = measured(&[decided(1024, 2.0), unreliable(2048, 0.5)]);
+        assert_eq!(shown(&refining.next(&sweep)), [(2048, true)]);
         assert!(refining.next(&sweep).is_empty());
     }
 
@@ -279,32 +249,14 @@ mod tests {
     fn no_size_is_added_beside_one_that_failed_or_that_is_planned_already() {
         let mut refining = refining();
         let points = [decided(1024, 2.0), failed(4096), decided(16384, 0.5)];
-        assert_eq!(
-            shown(&refining.next(&[measured(0, &points)])),
-            [(0, 4096, true)]
-        );
-        assert!(refining.next(&[measured(0, &points)]).is_empty());
-        let mut sweep = measured(0, &[decided(1024, 2.0), decided(2048, 0.5)]);
+        assert_eq!(shown(&refining.next(&measured(&points))), [(4096, true)]);
+        assert!(refining.next(&measured(&points)).is_empty());
+        let mut sweep = measured(&[decided(1024, 2.0), decided(2048, 0.5)]);
         let first = additions(&sweep)[0].size;
         sweep.planned.insert(first);
         let rest = additions(&sweep);
         assert_eq!(rest.len(), 2);
         assert!(rest.iter().all(|it| it.size != first));
-    }
-
-    #[test]
-    fn sweeps_take_turns_and_equal_sizes_stand_next_to_each_other() {
-        let sizes_of = |sweep, sizes: &[u64]| -> Vec<SweepSize> {
-            let entry = |size: &u64| SweepSize {
-                sweep,
-                size: *size,
-                again: false,
-            };
-            sizes.iter().map(entry).collect()
-        };
-        let order = interleaved(vec![sizes_of(0, &[10, 20, 30]), sizes_of(1, &[40, 10])]);
-        let order: Vec<(usize, u64)> = order.iter().map(|s| (s.sweep, s.size)).collect();
-        assert_eq!(order, [(0, 10), (1, 10), (1, 40), (0, 20), (0, 30)]);
     }
 
     #[test]
@@ -320,7 +272,7 @@ mod tests {
             let mut points: Vec<SweepPoint> = (10..21).map(|i| answer(1 << i)).collect();
             let mut extensions = 0;
             loop {
-                let next = refining.next(&[measured(0, &points)]);
+                let next = refining.next(&measured(&points));
                 if next.is_empty() {
                     break;
                 }

@@ -112,7 +112,6 @@ pub(crate) fn counters(place: &Path) -> Option<DeviceCounters> {
 #[derive(Debug)]
 pub(crate) struct Image {
     pub(crate) file: PathBuf,
-    pub(crate) device: PathBuf,
     /// Whether it is read and written directly, not through pages of its own.
     pub(crate) direct: bool,
 }
@@ -124,7 +123,6 @@ pub(crate) fn image_below(place: &Path) -> Option<Image> {
     let path = directory_below(&root, &mount)?;
     Some(Image {
         file: first_line(&path.join("loop/backing_file"))?.into(),
-        device: Path::new("/dev").join(path.file_name()?),
         direct: first_line(&path.join("loop/dio")).as_deref() == Some("1"),
     })
 }

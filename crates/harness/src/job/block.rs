@@ -351,9 +351,8 @@ impl<'b, 'j> Block<'b, 'j> {
     /// A table that was made or dropped holds nothing.
     fn check_table(&mut self) -> Result<()> {
         let mut there = false;
-        let nothing = &mut |_| ();
         self.worker
-            .show(&[(1, 0)], Delivery::Copy, nothing, &mut |_, value| {
+            .show(&[(1, 0)], Delivery::Copy, &mut |_, value| {
                 there = value.is_some();
             })?;
         let wrong = match self.job.workload.operation {

@@ -5,13 +5,13 @@
 //! they were not is seen by what had to be fetched from storage beside the data.
 
 use super::outside::{io, program_files, with_children};
-use crate::environment::{Image, device_counters, image_below};
+use crate::environment::{Image, image_below};
 use crate::{HarnessError, Result, page_cache, platform};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use stowplan_model::{CacheState, ImageResidency, MetadataReads, Residency};
+use std::slice::from_ref;
+use stowplan_model::{CacheState, MetadataReads, Residency};
 
 /// Inodes with numbers that differ in their last bits only may share a read: 16 share a block of ext4, 64
 /// a cluster of XFS, and about as many a leaf of btrfs.
@@ -31,16 +31,8 @@ pub(super) struct Cold {
     residency: Residency,
     /// Where names were dropped too.
     names: Option<Dropped>,
-    /// Where the files lie in an image.
-    below: Option<Below>,
-}
-
-/// The image that files lie in, whose own pages hold their data a second time unless it is read directly.
-#[derive(Debug)]
-struct Below {
-    image: Image,
-    place: PathBuf,
-    found: ImageResidency,
+    /// The image that the files lie in, whose own pages hold their data a second time unless it is read directly.
+    image: Option<Image>,
 }
 
 /// What is known of the names once they were dropped.
@@ -67,13 +59,13 @@ impl Cold {
         driver: u32,
     ) -> Result<Self> {
         let residency = page_cache::make_cold(&files)?;
-        let image = image_below(place).map(|image| Below::make(image, place));
+        let image = evicted_image(place)?;
         let names = (state == CacheState::AllCold)
             .then(|| Dropped::make(&files, driver, page_cache::drop_everything));
         Ok(Self {
             residency,
             names: names.transpose()?,
-            below: image.transpose()?.flatten(),
+            image,
             files,
         })
     }
@@ -101,9 +93,9 @@ impl Cold {
         let after = page_cache::residency(&self.files)?.map(|after| after.resident_pages);
         let residency = Residency {
             after_block_pages: after,
-            image: self.below.map(Below::after).transpose()?,
             ..self.residency
         };
+        self.image.map_or(Ok(()), require_not_read)?;
         let names = self
             .names
             .map(|names| names.proved(after.unwrap_or(0), self.files.len()));
@@ -111,48 +103,29 @@ impl Cold {
     }
 }
 
-impl Below {
-    /// Nothing where the image may not be looked at, and is read directly.
-    fn make(image: Image, place: &Path) -> Result<Option<Self>> {
-        let residency = match page_cache::make_cold(std::slice::from_ref(&image.file)) {
-            Err(_) if image.direct => return Ok(None),
-            made => made?,
-        };
-        let device = File::open(&image.device).ok();
-        Ok(Some(Self {
-            found: ImageResidency {
-                resident_pages: residency.resident_pages,
-                device_pages: device.and_then(|d| platform::cachestat_resident_pages(&d)),
-                delivered_bytes: delivered_bytes(place),
-                ..ImageResidency::default()
-            },
-            place: place.to_owned(),
-            image,
-        }))
-    }
-
-    fn after(self) -> Result<ImageResidency> {
-        let after = page_cache::residency(std::slice::from_ref(&self.image.file))?;
-        let after = after.map_or(0, |after| after.resident_pages);
-        if self.image.direct && after > 0 {
-            return Err(HarnessError::invalid(format!(
-                "{after} pages of the image {} came into memory, though its loop device reads it directly: \
-                 something else reads it; end that",
-                self.image.file.display()
-            )));
-        }
-        Ok(ImageResidency {
-            after_block_pages: after,
-            delivered_bytes: delivered_bytes(&self.place)
-                .saturating_sub(self.found.delivered_bytes),
-            ..self.found
-        })
+/// The image that a place lies in, taken out of memory; nothing where the place lies in none, or the image may not be
+/// looked at, and is read directly.
+fn evicted_image(place: &Path) -> Result<Option<Image>> {
+    let Some(image) = image_below(place) else {
+        return Ok(None);
+    };
+    match page_cache::make_cold(from_ref(&image.file)) {
+        Err(_) if image.direct => Ok(None),
+        made => made.map(|_| Some(image)),
     }
 }
 
-/// What the device below a place has delivered.
-fn delivered_bytes(place: &Path) -> u64 {
-    device_counters(place).map_or(0, |device| device.read_bytes)
+/// Refuses an image that came into memory though its loop device reads it directly.
+fn require_not_read(image: Image) -> Result<()> {
+    let after = page_cache::residency(from_ref(&image.file))?;
+    match after.map_or(0, |after| after.resident_pages) {
+        pages if image.direct && pages > 0 => Err(HarnessError::invalid(format!(
+            "{pages} pages of the image {} came into memory, though its loop device reads it directly: \
+             something else reads it; end that",
+            image.file.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 impl Dropped {
@@ -305,7 +278,7 @@ mod tests {
             let cold = Cold {
                 residency: page_cache::make_cold(&files).unwrap(),
                 names: Some(Dropped::make(&files, own, drop_names).unwrap()),
-                below: None,
+                image: None,
                 files: files.clone(),
             };
             page_cache::warm(&files).unwrap();

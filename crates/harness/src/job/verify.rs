@@ -4,7 +4,7 @@
 use super::payloads::{Versions, overwrites};
 use super::worker::Worker;
 use super::{Extent, Values};
-use crate::{Progress, Result};
+use crate::Result;
 use std::collections::BTreeMap;
 use stowplan_dataset::sequence::Step;
 use stowplan_dataset::versions;
@@ -33,11 +33,7 @@ fn every(extent: Extent, values: usize) -> usize {
 
 impl Worker<'_> {
     /// Reads values once, untimed, and compares them.
-    pub(super) fn verify(
-        &mut self,
-        extent: Extent,
-        progress: Progress<'_>,
-    ) -> Result<Verification> {
+    pub(super) fn verify(&mut self, extent: Extent) -> Result<Verification> {
         let (job, dataset) = (self.job, self.values.whole()?);
         let count = dataset.count();
         let versions = match &job.paths.versions {
@@ -60,28 +56,21 @@ impl Worker<'_> {
             versions: vec![version],
         });
         let keys: Vec<Expectation> = keys.collect();
-        let values = keys.len() as u64;
-        let told = &mut |done| progress(done, values);
-        self.check(&Vec::from_iter(&keys), delivery, told)?;
+        self.check(&Vec::from_iter(&keys), delivery)?;
         Ok(Verification {
             cell: job.cell.clone(),
-            values,
+            values: keys.len() as u64,
             bytes: keys.iter().map(|key| u64::from(key.bytes)).sum(),
             overwritten: keys.iter().filter(|key| key.versions[..] != [0]).count() as u64,
         })
     }
 
     /// Compares values, and says which version each has; nothing for those that must be gone.
-    fn check(
-        &mut self,
-        expected: &[&Expectation],
-        delivery: Delivery,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Vec<Option<u32>>> {
+    fn check(&mut self, expected: &[&Expectation], delivery: Delivery) -> Result<Vec<Option<u32>>> {
         let keys: Vec<(u64, u32)> = expected.iter().map(|e| (e.key, e.bytes)).collect();
         let mut found = Vec::with_capacity(expected.len());
         let (values, mut wrong) = (self.values, None);
-        self.show(&keys, delivery, progress, &mut |index, value| {
+        self.show(&keys, delivery, &mut |index, value| {
             let version = expected[index].version_of(value, values);
             found.push(version.unwrap_or_else(|detail| {
                 wrong.get_or_insert((expected[index].key, detail));
@@ -160,7 +149,7 @@ impl Expected {
     pub(super) fn check(&self, worker: &mut Worker<'_>, extent: Extent) -> Result<()> {
         let some = self.0.values().step_by(every(extent, self.0.len()));
         let some = Vec::from_iter(some);
-        worker.check(&some, Delivery::Copy, &mut |_| ()).map(|_| ())
+        worker.check(&some, Delivery::Copy).map(|_| ())
     }
 
     /// The keys that are there with their versions; where several threads may have had the last word,
@@ -168,7 +157,7 @@ impl Expected {
     pub(super) fn versions(&self, worker: &mut Worker<'_>) -> Result<Vec<(u64, u32)>> {
         let disputed = self.0.values().filter(|value| value.versions.len() > 1);
         let disputed = Vec::from_iter(disputed);
-        let found = worker.check(&disputed, Delivery::Copy, &mut |_| ())?;
+        let found = worker.check(&disputed, Delivery::Copy)?;
         let won = disputed.iter().zip(found);
         let won = won.filter_map(|(value, version)| Some((value.key, version?)));
         let single = self.0.values();

@@ -153,7 +153,6 @@ impl<'j> Worker<'j> {
         &mut self,
         keys: &[(u64, u32)],
         delivery: Delivery,
-        progress: &mut dyn FnMut(u64),
         show: Show<'_>,
     ) -> Result<()> {
         let mut from = 0;
@@ -169,7 +168,6 @@ impl<'j> Worker<'j> {
                 show(from + index, value);
             })?;
             from = to;
-            progress(from as u64);
         }
         Ok(())
     }

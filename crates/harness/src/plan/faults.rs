@@ -28,23 +28,30 @@ pub enum Extent {
     Part,
 }
 
-/// Every such fault, of comparisons and of matrices at each scale.
+/// Every such fault, of comparisons and of matrices.
 #[must_use]
 pub fn faults(study: &Study, extent: Extent, drivers: &Drivers) -> Vec<StudyFault> {
-    let judge = Judge {
-        study,
-        extent,
-        drivers,
-    };
-    let comparisons = study.comparisons.iter().enumerate();
-    let mut found: Vec<StudyFault> = comparisons
-        .flat_map(|(index, spec)| judge.in_comparison(index, spec))
-        .collect();
-    for (index, matrix) in study.matrices.iter().enumerate() {
-        for fault in judge.in_matrix(index, matrix) {
-            // What stands in the file once is told once, however many cells it makes.
-            if found.iter().all(|known| known.keys != fault.keys) {
-                found.push(fault);
+    let whole = study.clone().expanded();
+    let mut found: Vec<StudyFault> = Vec::new();
+    for (index, spec) in whole.comparisons.iter().enumerate() {
+        let mistakes = mistakes(&whole, spec, extent, drivers);
+        let grid = Grid::of(study, spec, &mistakes, drivers);
+        for (cell, error) in mistakes {
+            let named = match &cell {
+                Some(cell) => format!("comparison '{}', cell '{cell}'", spec.id),
+                None => format!("comparison '{}'", spec.id),
+            };
+            let cell = cell.as_deref();
+            let (keys, place) = match &grid {
+                Some(grid) => grid.place_of(cell),
+                None => {
+                    let of_cell = cell.into_iter().flat_map(|cell| ["cells", cell]);
+                    (keys("comparison", index, of_cell), named.clone())
+                }
+            };
+            // What stands in the file once is told once, however many cells of a matrix it makes.
+            if grid.is_none() || found.iter().all(|known| known.keys != keys) {
+                found.push(fault(keys, place, &named, &error));
             }
         }
     }
@@ -52,114 +59,94 @@ pub fn faults(study: &Study, extent: Extent, drivers: &Drivers) -> Vec<StudyFaul
     found
 }
 
-struct Judge<'a> {
-    study: &'a Study,
+/// The mistakes of one comparison.
+fn mistakes(
+    study: &Study,
+    spec: &ComparisonSpec,
     extent: Extent,
-    drivers: &'a Drivers,
+    drivers: &Drivers,
+) -> Vec<Mistake> {
+    let asked = |(key, cell): (&String, &CellSpec)| {
+        let resolved = resolve(drivers, &cell.store, study.memory_budget, 1);
+        Some((Some(key.clone()), resolved.err()?))
+    };
+    let present = |(_, cell): &(&String, &CellSpec)| left_out(cell, drivers).is_none();
+    let mut mistakes = match extent {
+        Extent::Whole => expand(study, spec, &PlanOptions::default(), drivers)
+            .err()
+            .unwrap_or_default(),
+        Extent::Part => spec
+            .cells
+            .iter()
+            .filter(present)
+            .filter_map(asked)
+            .collect(),
+    };
+    let others = mistakes
+        .iter()
+        .position(|(_, error)| !is_of_the_study(error));
+    mistakes.truncate(others.unwrap_or(mistakes.len()));
+    mistakes
 }
 
-impl Judge<'_> {
-    fn in_comparison(&self, index: usize, spec: &ComparisonSpec) -> Vec<StudyFault> {
-        let mistakes = self.mistakes(self.study, spec).into_iter();
-        let faults = mistakes.map(|(cell, error)| {
-            let mut keys = vec!["comparison".to_owned(), index.to_string()];
-            let mut place = format!("comparison '{}'", spec.id);
-            if let Some(cell) = cell {
-                place = format!("{place}, cell '{cell}'");
-                keys.extend(["cells".to_owned(), cell]);
-            }
-            fault(keys, place.clone(), &place, &error)
-        });
-        faults.collect()
-    }
+/// Where an entry of a list of a study stands: keys from the top.
+fn keys<'k>(list: &str, entry: usize, path: impl IntoIterator<Item = &'k str>) -> Vec<String> {
+    let path = path.into_iter().map(str::to_owned);
+    [list.to_owned(), entry.to_string()]
+        .into_iter()
+        .chain(path)
+        .collect()
+}
 
-    /// The faults of a matrix as it stands in the file, and as each scale changes it.
-    fn in_matrix(&self, index: usize, matrix: &MatrixSpec) -> Vec<StudyFault> {
-        let own = vec!["matrix".to_owned(), index.to_string()];
-        let mut found = self.in_grid(matrix, &own, &own);
-        for (name, scale) in &self.study.scales {
-            if let Some(change) = scale.matrix.get(&matrix.id) {
-                let changed = matrix.clone().changed(change);
-                let keys = ["scales", name, "matrix", &matrix.id].map(str::to_owned);
-                let rows = if change.rows.is_some() {
-                    &keys[..]
-                } else {
-                    &own
-                };
-                found.extend(self.in_grid(&changed, &own, rows));
-            }
-        }
-        found
-    }
+/// The matrix that a comparison is a column of.
+struct Grid<'s> {
+    index: usize,
+    matrix: &'s MatrixSpec,
+    /// Whether its internal store cannot be used whatever the rows are.
+    internal: bool,
+    /// Whether the cells of all rows are mistaken.
+    every_row: bool,
+}
 
-    /// The faults of a matrix of these rows, which stand below the keys `rows`, and all else below `own`.
-    fn in_grid(&self, matrix: &MatrixSpec, own: &[String], rows: &[String]) -> Vec<StudyFault> {
-        let alone = Study {
-            matrices: vec![matrix.clone()],
-            comparisons: Vec::new(),
-            ..self.study.clone()
+impl<'s> Grid<'s> {
+    fn of(
+        study: &'s Study,
+        spec: &ComparisonSpec,
+        mistakes: &[Mistake],
+        drivers: &Drivers,
+    ) -> Option<Self> {
+        let is_column = |matrix: &MatrixSpec| {
+            let mut sizes = matrix.sizes.iter();
+            sizes.any(|size| matrix.comparison_id(*size) == spec.id)
         };
-        let expanded = alone.expanded();
-        let faults = expanded.comparisons.iter().flat_map(|spec| {
-            let mistakes = self.mistakes(&expanded, spec);
-            let of_row = |(cell, _): &Mistake| row_of(matrix, cell.as_deref()).is_some();
-            let every_row = mistakes.iter().filter(|mistake| of_row(mistake)).count();
-            let every_row = every_row == matrix.rows.len() && every_row > 1;
-            let told = mistakes.into_iter().map(move |(cell, error)| {
-                let (below, path) = match (row_of(matrix, cell.as_deref()), &cell) {
-                    (Some(_), _) if self.is_at_fault(&matrix.internal) => {
-                        (own, vec!["internal".to_owned()])
-                    }
-                    (Some(_), _) if every_row => (own, vec!["row_setting".to_owned()]),
-                    (Some(row), _) => (rows, vec!["rows".to_owned(), row.to_string()]),
-                    (None, Some(cell)) if matrix.beside.contains_key(cell) => {
-                        (own, vec!["beside".to_owned(), cell.clone()])
-                    }
-                    (None, Some(_)) => (own, vec!["external".to_owned()]),
-                    (None, None) => (own, Vec::new()),
-                };
-                let place = match path.first() {
-                    Some(part) => format!("matrix '{}', {part}", matrix.id),
-                    None => format!("matrix '{}'", matrix.id),
-                };
-                let named = match cell {
-                    Some(cell) => format!("comparison '{}', cell '{cell}'", spec.id),
-                    None => format!("comparison '{}'", spec.id),
-                };
-                fault([below, &path].concat(), place, &named, &error)
-            });
-            told.collect::<Vec<_>>()
-        });
-        faults.collect()
+        let mut matrices = study.matrices.iter().enumerate();
+        let (index, matrix) = matrices.find(|(_, matrix)| is_column(matrix))?;
+        let internal = resolve(drivers, &matrix.internal.store, study.memory_budget, 1);
+        let rows = mistakes.iter();
+        let rows = rows.filter(|(cell, _)| row_of(matrix, cell.as_deref()).is_some());
+        Some(Self {
+            index,
+            matrix,
+            internal: internal.is_err_and(|error| is_of_the_study(&error)),
+            every_row: matrix.rows.len() > 1 && rows.count() == matrix.rows.len(),
+        })
     }
 
-    /// Whether a store cannot be used whatever the rows of its matrix are.
-    fn is_at_fault(&self, cell: &CellSpec) -> bool {
-        let budget = self.study.memory_budget;
-        resolve(self.drivers, &cell.store, budget, 1).is_err_and(|error| is_of_the_study(&error))
-    }
-
-    /// The mistakes of one comparison.
-    fn mistakes(&self, study: &Study, spec: &ComparisonSpec) -> Vec<Mistake> {
-        let asked = |(key, cell): (&String, &CellSpec)| {
-            let resolved = resolve(self.drivers, &cell.store, study.memory_budget, 1);
-            Some((Some(key.clone()), resolved.err()?))
+    /// Where what makes a cell stands: keys from the top, and in words.
+    fn place_of(&self, cell: Option<&str>) -> (Vec<String>, String) {
+        let Self { index, matrix, .. } = *self;
+        let row = row_of(matrix, cell).map(|row| row.to_string());
+        let path = match (&row, cell) {
+            (Some(_), _) if self.internal => vec!["internal"],
+            (Some(_), _) if self.every_row => vec!["row_setting"],
+            (Some(row), _) => vec!["rows", row],
+            (None, Some(cell)) if matrix.beside.contains_key(cell) => vec!["beside", cell],
+            (None, Some(_)) => vec!["external"],
+            (None, None) => Vec::new(),
         };
-        let present = |(_, cell): &(&String, &CellSpec)| left_out(cell, self.drivers).is_none();
-        let mistakes = match self.extent {
-            Extent::Whole => expand(study, spec, &PlanOptions::default(), self.drivers).err(),
-            Extent::Part => Some(
-                spec.cells
-                    .iter()
-                    .filter(present)
-                    .filter_map(asked)
-                    .collect(),
-            ),
-        };
-        let mistakes = mistakes.unwrap_or_default().into_iter();
-        mistakes
-            .take_while(|(_, error)| is_of_the_study(error))
-            .collect()
+        let part = path.first().map(|part| format!(", {part}"));
+        let place = format!("matrix '{}'{}", matrix.id, part.unwrap_or_default());
+        (keys("matrix", index, path), place)
     }
 }
 

@@ -55,26 +55,8 @@ pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> Str
         page.not_applicable("", &lacking);
     }
     page.text.push('\n');
-    if let Some(parts) = describe_parts(plan) {
-        page.add("", &parts, 2);
-    }
     page.add("", &describe_needs(&needs(plan, keep)), 2);
     page.text
-}
-
-/// How many cells there are only because a cost is taken apart.
-fn describe_parts(plan: &Plan) -> Option<String> {
-    let parts = plan.cells().filter(|cell| cell.role == Role::Part).count();
-    let planned = |id: &String| plan.comparisons.iter().any(|c| c.id == *id);
-    let ladders = plan.study.ladders.iter();
-    let ladders = ladders.filter(|ladder| planned(&ladder.comparison)).count();
-    (ladders > 0).then(|| {
-        format!(
-            "{ladders} {} taken apart, step by step; {parts} of {} cells are there for that only",
-            if ladders == 1 { "cost is" } else { "costs are" },
-            plan.cells().count()
-        )
-    })
 }
 
 /// What is written, and how wide.
@@ -102,15 +84,22 @@ impl Page {
         let cells = comparison.cells.iter();
         let known = cells.filter(|cell| drivers.failure(&cell.store).is_none());
         let known: Vec<&Cell> = known.collect();
-        let have = Transactions::of(&known);
-        let common = common_parts(&known, have);
+        let parts = |cell| parts(cell, transactions(&known, cell.workload.per_transaction));
+        let common = match known.split_first() {
+            Some((first, others)) => others.iter().fold(parts(first), |mut common, cell| {
+                let own = parts(cell);
+                common.retain(|part| own.contains(part));
+                common
+            }),
+            None => Vec::new(),
+        };
         if !common.is_empty() {
             self.add("  all cells: ", &common.join("; "), 13);
         }
         for cell in &comparison.cells {
             let others = match drivers.failure(&cell.store) {
                 Some(error) => vec![format!("it will fail: {error}")],
-                None => parts(cell, have).into_iter().flatten().collect(),
+                None => parts(cell),
             };
             let mut line = vec![cell.store.to_string()];
             line.extend(others.into_iter().filter(|part| !common.contains(part)));
@@ -154,24 +143,12 @@ fn name_with_role(cell: &Cell) -> String {
     }
 }
 
-/// The parts that every cell has alike.
-fn common_parts(cells: &[&Cell], have: Transactions) -> Vec<String> {
-    let mut all = cells.iter().map(|cell| parts(cell, have));
-    let Some(first) = all.next() else {
-        return Vec::new();
-    };
-    let common = all.fold(first, |common, parts| {
-        common.map(|part| part.filter(|part| parts.contains(&Some(part.clone()))))
-    });
-    common.into_iter().flatten().collect()
-}
-
 /// What a cell does and promises, part by part.
-fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 8] {
+fn parts(cell: &Cell, transactions: String) -> Vec<String> {
     let workload = &cell.workload;
     let sample = workload.operations.zip(workload.sample_of);
-    [
-        Some(have.in_words(workload.per_transaction)),
+    let parts = [
+        Some(transactions),
         workload
             .mix
             .map(|mix| format!("mix of {}", proportions(&mix))),
@@ -184,35 +161,19 @@ fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 8] {
             .then(|| format!("durability {}", cell.capabilities.durability)),
         sample.map(|(measured, all)| format!("a sample of {measured} of {all} operations")),
         sample.map(|(_, all)| time_of_all(cell, all)),
-    ]
+    ];
+    parts.into_iter().flatten().collect()
 }
 
-/// Which cells of a comparison have transactions.
-#[derive(Debug, Clone, Copy)]
-enum Transactions {
-    All,
-    Some,
-    None,
-}
-
-impl Transactions {
-    fn of(cells: &[&Cell]) -> Self {
-        let has = |cell: &&Cell| cell.capabilities.transactions;
-        match (cells.iter().all(has), cells.iter().any(has)) {
-            (true, _) => Self::All,
-            (false, true) => Self::Some,
-            (false, false) => Self::None,
-        }
-    }
-
-    /// How many operations share one; what has none does them one after the other.
-    fn in_words(self, per: PerTransaction) -> String {
-        match (self, per) {
-            (Self::All, per) => per.to_string(),
-            (Self::Some, per) => format!("{per} where a store has any"),
-            (Self::None, PerTransaction::All) => "no transactions (one batch)".to_owned(),
-            (Self::None, PerTransaction::Operations(_)) => "no transactions".to_owned(),
-        }
+/// How many operations share a transaction, of cells of which some or all have any; what has none does them one after
+/// the other.
+fn transactions(cells: &[&Cell], per: PerTransaction) -> String {
+    let has = |cell: &&Cell| cell.capabilities.transactions;
+    match per {
+        per if cells.iter().all(has) => per.to_string(),
+        per if cells.iter().any(has) => format!("{per} where a store has any"),
+        PerTransaction::All => "no transactions (one batch)".to_owned(),
+        PerTransaction::Operations(_) => "no transactions".to_owned(),
     }
 }
 
@@ -295,21 +256,23 @@ mod tests {
 
     #[test]
     fn what_no_store_has_is_not_said_to_be_shared() {
-        for (have, all, each) in [
-            (
-                Transactions::All,
-                "one transaction",
-                "one transaction per operation",
-            ),
-            (
-                Transactions::None,
-                "no transactions (one batch)",
-                "no transactions",
-            ),
-        ] {
-            assert_eq!(have.in_words(PerTransaction::All), all);
-            assert_eq!(have.in_words(PerTransaction::Operations(1)), each);
-        }
+        let has = |transactions| {
+            let mut cell = crate::block_size::tests::cell("files");
+            cell.capabilities.transactions = transactions;
+            cell
+        };
+        let (one, none) = (has(true), has(false));
+        let each = PerTransaction::Operations(1);
+        assert_eq!(
+            transactions(&[&one], PerTransaction::All),
+            "one transaction"
+        );
+        assert_eq!(
+            transactions(&[&none], PerTransaction::All),
+            "no transactions (one batch)"
+        );
+        assert_eq!(transactions(&[&one], each), "one transaction per operation");
+        assert_eq!(transactions(&[&none], each), "no transactions");
     }
 
     #[test]

@@ -1,24 +1,19 @@
 //! `--why`: a study with the cells that take its operations apart.
 //!
 //! Each store tells the steps of its own operations (`describe` of the driver protocol). Here
-//! they become cells of the comparison that has the store, each once, whichever ladders it is in;
-//! the ladders; and, where files and SQLite are compared, the claim of SQLite's article about them.
+//! they become cells of the comparison that has the store, each once, whichever ladders it is in; and
+//! the ladders.
 
 use crate::Result;
 use crate::drivers::{Drivers, Resolved};
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
-    CellSpec, ClaimSpec, ComparisonSpec, DifferenceSpec, EarlierPhases, LadderSpec, Operation,
-    PerTransaction, Rung, RungSpec, SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec,
+    CellSpec, ComparisonSpec, EarlierPhases, LadderSpec, Operation, PerTransaction, Rung, RungSpec,
+    SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec, format_size,
 };
 
 /// The longest name of a ladder.
 const LONGEST_NAME: usize = 64;
-
-/// What SQLite's article says about its own figures, and where.
-const CLAIM: &str = "It appears that the overhead of calling open() and close() is greater than \
-                     the overhead of using the database.";
-const CLAIM_SOURCE: &str = "https://sqlite.org/fasterthanfs.html";
 
 /// A study with what takes the chosen cells apart (`only`: all if empty), and what is chosen now.
 /// A process may have `most_open` files open; none: any number.
@@ -60,17 +55,14 @@ pub(super) fn explained(
             .filter(|key| !is_explained(&study.ladders, &id, key))
             .filter_map(|key| decomposition.ladder(key))
             .collect();
-        let mut claims = study.claims.iter();
-        let claimed = claims.any(|claim| claim.comparison.as_ref() == Some(&id));
-        let claim = if claimed {
-            None
-        } else {
-            decomposition.claim(&ladders)
-        };
         if !whole {
             chosen.extend(decomposition.used.iter().map(|key| format!("{id}/{key}")));
         }
-        add(&mut study, ladders, claim);
+        for ladder in ladders {
+            let taken = study.ladders.iter().map(|ladder| ladder.id.as_str());
+            let id = free_name(&ladder.id, &taken.collect());
+            study.ladders.push(LadderSpec { id, ..ladder });
+        }
     }
     study.comparisons = comparisons;
     (study, chosen)
@@ -93,20 +85,6 @@ fn in_order(comparison: &ComparisonSpec) -> impl Iterator<Item = &String> {
 fn is_explained(ladders: &[LadderSpec], comparison: &str, key: &str) -> bool {
     let mut of_it = ladders.iter().filter(|l| l.comparison == comparison);
     of_it.any(|ladder| ladder.rungs.last().is_some_and(|rung| rung.cell == key))
-}
-
-/// Adds ladders and a claim under names that the study does not have.
-fn add(study: &mut Study, ladders: Vec<LadderSpec>, claim: Option<ClaimSpec>) {
-    for ladder in ladders {
-        let taken = study.ladders.iter().map(|ladder| ladder.id.as_str());
-        let id = free_name(&ladder.id, &taken.collect());
-        study.ladders.push(LadderSpec { id, ..ladder });
-    }
-    if let Some(claim) = claim {
-        let taken = study.claims.iter().map(|claim| claim.id.as_str());
-        let id = free_name(&claim.id, &taken.collect());
-        study.claims.push(ClaimSpec { id, ..claim });
-    }
 }
 
 /// A name, or if it is taken or too long one with a number behind it.
@@ -190,7 +168,7 @@ impl Decomposition<'_> {
     }
 
     fn resolve(&self, store: &StoreSpec) -> Result<Resolved> {
-        self.drivers.resolve(store, self.budget)
+        self.drivers.resolve(store, Some(self.budget))
     }
 
     fn workload(&self, spec: &WorkloadSpec) -> Workload {
@@ -307,55 +285,6 @@ impl Decomposition<'_> {
         self.comparison.cells.insert(key.clone(), spec);
         key
     }
-
-    /// The article's claim, where a file is opened for each read, and SQLite read by SQL besides.
-    fn claim(&self, ladders: &[LadderSpec]) -> Option<ClaimSpec> {
-        let is_read = |key: &str| {
-            let cell = self.comparison.cells.get(key);
-            cell.is_some_and(|cell| {
-                let workload = self.workload(&cell.workload);
-                workload.operation == Operation::Read && !workload.cache.is_cold()
-            })
-        };
-        let wholes: Vec<(&str, &LadderSpec)> = ladders
-            .iter()
-            .filter_map(|ladder| Some((ladder.rungs.last()?.cell.as_str(), ladder)))
-            .filter(|(key, _)| is_read(key))
-            .collect();
-        let (files, larger) = wholes
-            .iter()
-            .find_map(|(key, ladder)| Some((*key, opening(ladder)?)))?;
-        let kind = |key: &str| Some(self.comparison.cells.get(key)?.store.kind.as_str());
-        let mut databases = wholes.iter().filter(|(key, _)| kind(key) == Some("sqlite"));
-        let (database, _) = databases.next()?;
-        let smaller = DifferenceSpec {
-            label: "SQLite's own work above an open file".to_owned(),
-            cell: (*database).to_owned(),
-            without: larger.without.clone(),
-        };
-        Some(ClaimSpec {
-            id: format!("why-{}", self.comparison.id),
-            quote: CLAIM.to_owned(),
-            source: Some(CLAIM_SOURCE.to_owned()),
-            comparison: Some(self.comparison.id.clone()),
-            larger: Some(larger),
-            smaller: Some(smaller),
-            of: Some(files.to_owned()),
-            ..ClaimSpec::default()
-        })
-    }
-}
-
-/// The rung of a ladder that opens and closes a file, and nothing else.
-fn opening(ladder: &LadderSpec) -> Option<DifferenceSpec> {
-    let opens = |rung: &RungSpec| rung.step == "open and close";
-    let above = ladder.rungs.iter().position(opens)?;
-    let below = ladder.rungs.get(above.checked_sub(1)?)?;
-    Some(DifferenceSpec {
-        label: "open and close".to_owned(),
-        cell: ladder.rungs.get(above)?.cell.clone(),
-        without: below.cell.clone(),
-    })
 }
 
 fn is_kept_open(resolved: &Resolved) -> bool {
@@ -394,24 +323,13 @@ fn both(below: Rung, above: Rung) -> Rung {
 
 /// A store spec, with sizes in the largest unit in which they are whole.
 fn label_of(resolved: &Resolved, spec: &StoreSpec) -> String {
-    const UNITS: [(u64, &str); 5] = [
-        (1 << 30, "GiB"),
-        (1 << 20, "MiB"),
-        (1_000_000, "M"),
-        (1 << 10, "KiB"),
-        (1_000, "k"),
-    ];
     let mut spec = spec.clone();
-    for setting in &resolved.kind.settings {
-        let Some(value) = spec.settings.get_mut(setting.name) else {
-            continue;
-        };
-        let bytes = matches!(setting.kind, SettingKind::Bytes { .. });
-        if let Some(number) = value.parse::<u64>().ok().filter(|n| bytes && *n > 0) {
-            let unit = UNITS.iter().find(|(unit, _)| number.is_multiple_of(*unit));
-            if let Some((unit, name)) = unit {
-                *value = format!("{}{name}", number / unit);
-            }
+    let sizes = resolved.kind.settings.iter();
+    for setting in sizes.filter(|setting| matches!(setting.kind, SettingKind::Bytes { .. })) {
+        if let Some(value) = spec.settings.get_mut(setting.name)
+            && let Ok(bytes) = value.parse()
+        {
+            *value = format_size(bytes).replace(' ', "");
         }
     }
     spec.to_string()

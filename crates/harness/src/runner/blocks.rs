@@ -87,7 +87,7 @@ impl<'a> Blocks<'a> {
             settings: Default::default(),
         };
         // In its defaults, as its cells are.
-        let resolved = self.drivers.resolve_alone(&null.of_driver(driver))?;
+        let resolved = self.drivers.resolve(&null.of_driver(driver), None)?;
         let cell = CellId("harness/null".to_owned());
         let paths = CellPaths::brought_along(self.work);
         let by = (self.drivers.command_of(driver)?, self.interrupt);

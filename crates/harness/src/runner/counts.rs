@@ -1,4 +1,4 @@
-//! Counting what an operation does: of cells that a ladder or a claim is about, or that read from storage.
+//! Counting what an operation does, of cells that a ladder or a claim is about, or that read from storage.
 
 use super::rounds::Sequences;
 use super::{Event, Runner};
@@ -13,8 +13,7 @@ use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Record, R
 const ROUND: u32 = u32::MAX - 1;
 
 impl Runner<'_> {
-    /// Counts what an operation of each cell does, where the study takes its cost apart or reads from
-    /// storage.
+    /// Counts what an operation of each cell does, where the study takes its cost apart or reads from storage.
     pub(super) fn explain(
         &mut self,
         comparison: &Comparison,
@@ -26,50 +25,42 @@ impl Runner<'_> {
         let seed = sequence::seed(self.options.seed, &format!("{}/count", comparison.id), 0);
         let sequences = self.write_sequences(comparison, ROUND, sizes)?;
         let mut first = seed % self.count(&comparison.cells[0].dataset).max(1);
-        let cells: Vec<(&Cell, BlockSize)> = comparison
-            .cells
-            .iter()
-            .filter(|cell| !self.skipped(cell))
-            .filter_map(|cell| Some((cell, *sizes.get(&cell.id)?)))
-            .collect();
-        let is_counted = |(cell, _): &&(&Cell, BlockSize)| {
+        let is_counted = |cell: &&Cell| {
             let is_one = cell.role != Role::Control && cell.workload.threads == 1;
-            is_one && !self.earlier.counted(cell) && !self.time_is_over()
+            is_one && !self.skipped(cell) && !self.earlier.counted(cell) && !self.time_is_over()
         };
-        let counted: Vec<_> = cells.iter().filter(is_counted).copied().collect();
-        for (done, (cell, size)) in (0..).zip(&counted) {
-            self.tell_of("counting system calls", cell, done, counted.len());
+        let counted: Vec<&Cell> = comparison.cells.iter().filter(is_counted).collect();
+        for (done, cell) in (0..).zip(&counted) {
+            let Some(size) = sizes.get(&cell.id) else {
+                continue;
+            };
+            self.observer.event(Event::Preparing {
+                what: &format!("counting system calls: {}", cell.label),
+                done,
+                total: counted.len() as u64,
+            });
             let size = match cell.workload.changes_keys() {
                 true => *size,
                 false => size.at_most(self.most_counted(cell)),
             };
             let block = self.counted(cell, &sequences, size, first);
             first += size.steps();
-            let lacking = format!("What {} does could not be counted", cell.id);
-            self.note(
-                block.map(|block| Some(Record::Measurement(block))),
-                &lacking,
-            )?;
+            self.note(cell, block)?;
         }
         Ok(())
     }
 
-    fn tell_of(&mut self, does: &str, cell: &Cell, done: u64, total: usize) {
-        self.observer.event(Event::Preparing {
-            what: &format!("{does}: {}", cell.label),
-            done,
-            total: total as u64,
-        });
-    }
-
-    /// Records what was found out. What cannot be is a warning: what was measured of the cell stands. A disk
+    /// Records what was counted. What cannot be is a warning: what was measured of the cell stands. A disk
     /// without room ends the run, which can go on later.
-    fn note(&mut self, found: Result<Option<Record>>, lacking: &str) -> Result<()> {
-        match found {
-            Ok(found) => self.log.append_all(found),
+    fn note(&mut self, cell: &Cell, counted: Result<Measurement>) -> Result<()> {
+        match counted {
+            Ok(block) => self.log.append(&Record::Measurement(block)),
             Err(_) if self.options.interrupt.raised() => Err(HarnessError::Interrupted),
             Err(error) if error.is_lack_of_room() => Err(error),
-            Err(error) => self.remark(format!("{lacking}: {error}"), "Its times stand."),
+            Err(error) => self.remark(
+                format!("What {} does could not be counted: {error}", cell.id),
+                "Its times stand.",
+            ),
         }
     }
 

@@ -6,7 +6,7 @@ use super::checks::Checks;
 use super::clock::{DATASETS, REMOVAL, STORES, VERIFICATION};
 use super::{Runner, preparing, writers};
 use crate::plan::uses;
-use crate::{HarnessError, Progress, Result};
+use crate::{HarnessError, Result};
 use std::collections::BTreeSet;
 use stowplan_model::{CacheState, Cell, Comparison, Record};
 
@@ -99,8 +99,7 @@ impl Runner<'_> {
             return Ok(());
         };
         let job = self.job(on)?;
-        let check = Box::new(move |progress: Progress<'_>| job.verify(extent, progress));
-        checks.add(cell, on, self.count(&on.dataset), check);
+        checks.add(cell, on, Box::new(move || job.verify(extent)));
         Ok(())
     }
 
@@ -111,8 +110,10 @@ impl Runner<'_> {
         failed: &mut dyn FnMut(&mut Self, &Cell, HarnessError) -> Result<()>,
     ) -> Result<()> {
         let checked = self.during(VERIFICATION, |runner| {
-            let what = "checking every value".to_owned();
-            checks.done(&mut preparing(runner.observer, what))
+            let stores = checks.len() as u64;
+            let mut told = preparing(runner.observer, "checking every value of stores".to_owned());
+            (0..stores.min(1)).for_each(|done| told(done, stores));
+            checks.done()
         });
         for (cell, found) in checked {
             match found {
@@ -190,11 +191,10 @@ impl Runner<'_> {
         let later = self.later(index);
         let (datasets, instances) = uses(&later);
         let cells = comparison.cells.iter();
-        let unused: Vec<Cell> = cells
-            .filter(|cell| !instances.contains_key(&*cell.instance))
-            .flat_map(on_both)
-            .collect();
-        self.pool.release(&unused)?;
+        let unused = cells.filter(|cell| !instances.contains_key(&*cell.instance));
+        for cell in unused.flat_map(on_both) {
+            self.pool.forget(&cell)?;
+        }
         for cell in &comparison.cells {
             if !datasets.contains_key(&*cell.dataset) && !self.may_be_needed(&cell.dataset) {
                 self.pool.release_dataset(&cell.dataset)?;

@@ -80,7 +80,7 @@ fn where_there_is_no_crossing_none_is_found() {
 #[test]
 fn what_cannot_be_swept_is_refused_before_anything_is_built() {
     let bench = Bench::new();
-    let refused: [(&[&str], &str); 18] = [
+    let refused: [(&[&str], &str); 16] = [
         (&["--from", "4096", "--to", "4096"], "give a larger end"),
         (&["--from", "9k", "--to", "1k"], "swap the two ends"),
         (&["--from", "0", "--to", "1k"], "begin at 1 byte"),
@@ -91,15 +91,7 @@ fn what_cannot_be_swept_is_refused_before_anything_is_built() {
         ),
         (&["--operation", "overwrite"], "promise the same"),
         (&["sqlte", "files"], "did you mean 'sqlite'?"),
-        (
-            &["files", "files:layout=tree", "--page-size", "4096"],
-            "has a page_size",
-        ),
-        (
-            &["sqlite:page_size=512", "files", "--page-size", "4096"],
-            "give one of them",
-        ),
-        (&["--page-size", "4095"], "page_size"),
+        (&["sqlite:page_size=4095", "files"], "page_size"),
         (&["--to", "2GiB"], "and 2 GiB were asked for"),
         (&["--rounds", "9"], "give 10 to 40"),
         (&["--rounds", "41"], "give 10 to 40"),
@@ -169,32 +161,7 @@ fn data_that_a_cache_could_hold_is_warned_of() {
 #[test]
 fn a_dry_run_says_what_refining_adds() {
     let bench = Bench::new();
-    let two = ["--page-size", "4096", "--page-size", "16384"];
     let one = bench.run(&["crossover", "--dry-run"]);
     one.exits(0)
         .prints("then up to about 12 comparisons follow");
-    let two = bench.run(&[&["crossover", "--dry-run"][..], &two[..]].concat());
-    two.exits(0)
-        .prints("then up to about 24 comparisons follow");
-}
-
-#[test]
-fn several_page_sizes_are_several_sweeps_of_one_run() {
-    let bench = Bench::new();
-    let plan = bench.run(&[
-        "crossover",
-        "--page-size",
-        "4096",
-        "--page-size",
-        "16384",
-        "--from",
-        "1k",
-        "--to",
-        "2k",
-        "--dry-run",
-    ]);
-    plan.exits(0)
-        .prints("page4096-1000")
-        .prints("page16384-2000")
-        .prints("sqlite:page_size=16384");
 }

@@ -72,7 +72,6 @@ fn a_file_read_is_open_fstat_read_and_close_and_an_sqlite_read_is_three_preads()
     let records = bench.records("out");
     let study = &plan(&records).study;
     assert_eq!(study.ladders.len(), 2);
-    assert_eq!(study.claims.len(), 1);
     let counted = counted(&records);
     let of = |cell: &str| calls(counted[&format!("read/{cell}")]);
     let (Some(files), Some(sql)) = (of("files"), of("sql")) else {

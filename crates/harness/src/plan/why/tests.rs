@@ -171,24 +171,6 @@ fn a_rung_without_transactions_serves_ladders_with_one_and_with_many() {
 }
 
 #[test]
-fn where_files_and_sqlite_are_read_the_articles_claim_is_tested() {
-    let plan = planned(STUDY, &[]);
-    let claims = &plan.study.claims;
-    assert_eq!(claims.len(), 1);
-    let claim = &claims[0];
-    assert_eq!(claim.comparison.as_deref(), Some("read"));
-    let (larger, smaller) = (
-        claim.larger.as_ref().unwrap(),
-        claim.smaller.as_ref().unwrap(),
-    );
-    let rungs = &ladder(&plan, "why-read-dir").rungs;
-    assert_eq!(larger.cell, rungs[2].cell);
-    assert_eq!(larger.without, rungs[1].cell);
-    assert_eq!(smaller.without, rungs[1].cell);
-    assert_eq!(claim.of.as_deref(), Some("dir"));
-}
-
-#[test]
 fn what_the_study_takes_apart_itself_is_left_as_it_is() {
     let text = format!(
         "{STUDY}[[ladder]]\nid = \"why-read-sql\"\ntitle = \"t\"\ncomparison = \"read\"\n\
@@ -243,8 +225,6 @@ fn a_step_that_cannot_run_here_is_one_with_the_step_above_it() {
         ]
     );
     assert_eq!(rungs[1].isolated["why-open-close"], 1.0);
-    // What opening costs is not known alone then.
-    assert!(study.claims.is_empty());
 }
 
 #[test]
