@@ -238,29 +238,22 @@ impl Resumption {
 }
 
 fn header(records: &[Record]) -> Result<RunHeader, String> {
-    let has_header = records.iter().any(|r| matches!(r, Record::Run(_)));
-    if has_header && !is_one_run(records) {
-        return Err(
-            "its header is not the first line, or not the only one, so its lines are not those of one \
-             run in their order; give it as it was written"
+    match records.first() {
+        Some(Record::Run(RunHeader { schema, .. }) | Record::Newer(schema))
+            if *schema != SCHEMA_VERSION =>
+        {
+            Err(format!(
+                "it has schema {schema} and this program writes {SCHEMA_VERSION}; go on with the program that \
+                 began it, or run the study again"
+            ))
+        }
+        Some(Record::Run(header)) if is_one_run(records) => Ok(header.clone()),
+        _ => Err(
+            "its header is not the first line, or not the only one, so its lines are not those of one run in their \
+             order; give it as it was written, or run the study again"
                 .to_owned(),
-        );
+        ),
     }
-    let found = records.iter().find_map(|record| match record {
-        Record::Run(header) if header.schema == SCHEMA_VERSION => Some(Ok(header.clone())),
-        Record::Run(RunHeader { schema, .. }) | Record::Newer(schema) => Some(Err(format!(
-            "it has schema {schema} and this program writes {SCHEMA_VERSION}; go on with the \
-             program that began it, or run the study again"
-        ))),
-        _ => None,
-    });
-    found.unwrap_or_else(|| {
-        Err(
-            "it has no header that says what was to be measured, so there is nothing to go on \
-             with; run the study again"
-                .to_owned(),
-        )
-    })
 }
 
 /// What earlier sessions recorded, as far as this one goes on from it. Empty in the first one.
