@@ -4,17 +4,15 @@
 //! bisection is an arbitrary one of several, and an interval around it is false precision. What
 //! is said instead is a *zone*: up to here one side wins at every measured size, from there on
 //! the other does, and between nothing is claimed. All of it rests on the verdicts of the
-//! sizes; the places where interpolated ratios cross 1 ([`interpolated_roots`]) are for drawing.
+//! sizes.
 //!
 //! What belongs here: pure functions from points of a sweep to sizes and findings. What does
 //! not: measuring the points, and wording a finding.
 
 mod refine;
-mod roots;
 mod rules;
 
 pub use refine::{RefineLimits, SweepError, refine, sweep};
-pub use roots::interpolated_roots;
 pub use rules::{Rule, SettingSweep, SizeRange, rules_of_thumb};
 
 use crate::{ContrastOutcome, RatioEstimate, Verdict};

@@ -63,7 +63,7 @@ pub use cold::{ColdCell, ColdOutcome};
 pub use counts::{CallCounts, CountSummary, DevicePerOperation};
 pub use crossover::{
     Crossover, RefineLimits, Rule, Run, SettingSweep, Side, SizeRange, Standing, SweepError,
-    SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
+    SweepPoint, crossover, refine, rules_of_thumb, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use figures::{Finding, FindingGroup, FindingRow, Shown, Source};

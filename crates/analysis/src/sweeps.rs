@@ -1,6 +1,6 @@
 //! Sweeps over the size of values: their comparisons put together.
 
-use crate::{ComparisonOutcome, Crossover, SweepPoint, Verdict, crossover, interpolated_roots};
+use crate::{ComparisonOutcome, Crossover, SweepPoint, Verdict, crossover};
 use serde::Serialize;
 use stowplan_model::{CellFailure, Comparison, Plan, Role, Sweep, Workload};
 
@@ -29,8 +29,6 @@ pub struct SweepOutcome {
     pub space: Vec<[Option<f64>; 2]>,
     /// What they say together.
     pub finding: Crossover,
-    /// Sizes at which the interpolated ratio crosses 1: for drawing, nothing is claimed of them.
-    pub roots: Vec<f64>,
 }
 
 /// One outcome per sweep of the plan.
@@ -118,7 +116,6 @@ fn outcome(
         same_durability: contrasts.all(|contrast| contrast.same_durability),
         workload,
         finding: crossover(&points),
-        roots: interpolated_roots(&points),
         points,
         space,
         comparisons: of_points,

@@ -9,8 +9,8 @@
 use crate::recorded_noise::{Round, ln_corrected, recordings};
 use crate::support::{Random, block_of_log, comparison, run};
 use stowplan_analysis::{
-    Crossover, RefineLimits, SettingSweep, Side, Standing, SweepPoint, Verdict, crossover,
-    interpolated_roots, refine, rules_of_thumb, sweep,
+    Crossover, RefineLimits, SettingSweep, Side, Standing, SweepPoint, Verdict, crossover, refine,
+    rules_of_thumb, sweep,
 };
 use stowplan_model::Measurement;
 
@@ -234,8 +234,6 @@ struct Tally {
     false_at_first_change: usize,
     /// Sweeps with a win at some size for a side that is not ahead there: what many sizes cost.
     with_a_false_win: usize,
-    /// Drew exactly as many roots as there are.
-    roots: usize,
     /// How often each other kind was found.
     kinds: std::collections::BTreeMap<&'static str, usize>,
     /// Width of the zones, as factors.
@@ -328,8 +326,6 @@ impl Tally {
         self.sizes += points.len();
         let estimates = points.iter().filter_map(|point| point.estimate);
         self.rounds += estimates.map(|estimate| estimate.rounds).sum::<usize>();
-        let roots = interpolated_roots(points).len();
-        self.roots += usize::from(roots == truth.crossings().len());
         self.wrong += usize::from(points.iter().any(|point| {
             let claimed = found.winner_at(point.size);
             claimed.is_some() && claimed != truth.ahead(point.size)
@@ -366,7 +362,7 @@ impl Tally {
         println!(
             "{what:38} | held {:5.1}% | false zones {:4.1}% (no margin {:4.1}%, first change \
              {:4.1}%) | wrong winner {:4.1}%, false win {:4.1}% | width median \
-             {:.2}, 95% {:.2} | right number of roots {:3.0}% | {:.1} sizes, {:.0} rounds | {:?}",
+             {:.2}, 95% {:.2} | {:.1} sizes, {:.0} rounds | {:?}",
             100.0 * self.share(self.held),
             100.0 * self.share(self.false_zones),
             100.0 * self.share(self.false_without_margin),
@@ -375,7 +371,6 @@ impl Tally {
             100.0 * self.share(self.with_a_false_win),
             self.width(0.5),
             self.width(0.95),
-            100.0 * self.share(self.roots),
             self.share(self.sizes),
             self.share(self.rounds),
             self.kinds

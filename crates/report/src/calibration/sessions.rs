@@ -1,8 +1,8 @@
 //! The interval of each session whose truth is known.
 
 use crate::document::{
-    Area, AreaKind, Axis, Block, Detail, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel,
-    Plane, Point, PointShape, Scale, Section, remark,
+    Across, Axis, Block, ChartRow, Detail, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows,
+    Scale, Section, Sign, remark,
 };
 use crate::{value, wording};
 use stowplan_analysis::RatioEstimate;
@@ -16,7 +16,8 @@ pub(super) fn section(calibration: &Calibration, zone: f64) -> Option<Block> {
     let figures: Vec<Block> = series
         .enumerate()
         .map(|(index, series)| {
-            let blocks = vec![plane(series, zone).into(), remark(endings(series))];
+            let drawn = Block::from(plane(series, zone)).at(Detail::Page);
+            let blocks = vec![drawn, remark(endings(series))];
             Section::figure(format!("sessions-{index}"), &*series.label, blocks).into()
         })
         .collect();
@@ -47,11 +48,11 @@ fn endings(series: &Series) -> String {
 }
 
 /// Sessions from left to right, ratios upwards.
-fn plane(series: &Series, zone: f64) -> Plane {
+fn plane(series: &Series, zone: f64) -> Rows {
     let edge = 1.0 + zone;
     let intervals = series.sessions.iter().map(|session| &session.interval);
     let points = intervals.clone().zip(1_u32..);
-    let points: Vec<Point> = points.map(|(found, number)| point(found, number)).collect();
+    let points: Vec<ChartRow> = points.map(|(found, number)| point(found, number)).collect();
     let last = points.last().map_or(1.0, |point| point.x);
     let across = Scale::linear(last + 0.5);
     let ticks = across.ticks().into_iter();
@@ -64,24 +65,24 @@ fn plane(series: &Series, zone: f64) -> Plane {
     let scale = scale(ends.chain([series.truth, edge]));
     let y = Axis::new("ratio", scale, upwards, value::ratio_tick);
     let summary = format!("{}: intervals of {} sessions", series.label, points.len());
-    let lines = vec![Line {
-        label: String::new(),
-        kind: LineKind::Points,
-        points,
-    }];
-    Plane {
-        areas: vec![Area {
-            kind: AreaKind::Band,
-            x: None,
-            y: Some((1.0 / edge, edge)),
-        }],
-        levels: vec![Mark::new(series.truth, MarkKind::Level)],
+    Rows {
+        across: Some(Across {
+            axis: x,
+            joined: false,
+            ends: None,
+            unclaimed: None,
+        }),
+        marks: vec![
+            Mark::new(series.truth, MarkKind::Level),
+            Mark::new(1.0 / edge, MarkKind::Edge),
+            Mark::new(edge, MarkKind::Edge),
+        ],
         legend: vec![
             LegendEntry::new(Key::Interval, "interval of a session"),
             LegendEntry::new(Key::Mark(MarkKind::Level), "what is true"),
             LegendEntry::new(Key::Band, "zone of equivalence"),
         ],
-        ..Plane::new(summary, x, y, vec![Panel::new("", lines)])
+        ..Rows::new(summary, y, vec![RowGroup::of("", points)])
     }
 }
 
@@ -92,12 +93,11 @@ fn scale(ratios: impl Iterator<Item = f64>) -> Scale {
     Scale::around_one((reach.min(1.0) * 1.1).exp())
 }
 
-fn point(found: &RatioEstimate, number: u32) -> Point {
-    Point {
+fn point(found: &RatioEstimate, number: u32) -> ChartRow {
+    let label = format!("session {number}");
+    ChartRow {
         x: f64::from(number),
-        value: Some(found.into()),
-        shape: Some(PointShape::Cross),
-        label: format!("session {number}"),
-        help: String::new(),
+        sign: Some(Sign::Open),
+        ..ChartRow::bar(label, Some(found.into()), Fill::Ours)
     }
 }

@@ -1,4 +1,4 @@
-//! Charts of two shapes: rows over one axis, and planes with two.
+//! Charts: rows over one axis, or points of a plane over two.
 
 use super::{LegendEntry, Scale, Sign, Value};
 
@@ -14,19 +14,36 @@ pub struct Axis {
     pub ticks: Vec<(f64, String)>,
 }
 
-/// Rows of a label, a drawing and a value, over one axis.
+/// Rows of a label, a drawing and a value, over one axis. With a second one each group is a line
+/// through points; a form without room for planes shows their rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
     /// What it shows, for those who cannot see it.
     pub summary: String,
-    /// The axis that all rows share.
+    /// The axis of the values, which all rows share.
     pub axis: Axis,
-    /// What can be compared stands together.
+    /// The second axis of a plane.
+    pub across: Option<Across>,
+    /// What can be compared stands together. A heading begins another drawing of a plane.
     pub groups: Vec<RowGroup>,
-    /// Lines over the whole height.
+    /// Lines over the whole height of rows, or the whole width of a plane.
     pub marks: Vec<Mark>,
     /// What it is drawn with.
     pub legend: Vec<LegendEntry>,
+}
+
+/// What lies across a plane, whose values rise upwards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Across {
+    /// The axis.
+    pub axis: Axis,
+    /// Whether the points of a group are joined by a line.
+    pub joined: bool,
+    /// What stands above the drawing and what below it, where the two ends of the axis upwards mean
+    /// something: `files faster`.
+    pub ends: Option<(String, String)>,
+    /// From where to where nothing is claimed.
+    pub unclaimed: Option<(f64, f64)>,
 }
 
 /// Rows below a heading.
@@ -48,13 +65,15 @@ pub struct RowGroup {
 /// One row: what it is of, its value, and how that is drawn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChartRow {
-    /// What it is of.
+    /// What it is of; empty for a point of a plane at which nobody can point.
     pub label: String,
     /// What else there is to know of that; shown where there is room; may be empty.
     pub detail: String,
-    /// Its value; nothing where there is no data.
+    /// Where it lies across a plane, rising within a group.
+    pub x: f64,
+    /// Its value; nothing where there is no data, which interrupts the line of a plane.
     pub value: Option<Value>,
-    /// How the value is drawn.
+    /// How the value is drawn in a row.
     pub shape: Shape,
     /// Who is ahead.
     pub sign: Option<Sign>,
@@ -113,117 +132,10 @@ pub enum MarkKind {
     Reference,
     /// The cheapest conceivable way.
     Floor,
-    /// An edge of the zone in which no difference matters.
+    /// An edge of the zone in which no difference matters; a plane has a band between two.
     Edge,
     /// A published figure, or what is true.
     Level,
-}
-
-/// Drawings with two axes, which they share.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plane {
-    /// What it shows, for those who cannot see it.
-    pub summary: String,
-    /// Across.
-    pub x: Axis,
-    /// Upwards.
-    pub y: Axis,
-    /// What stands above the drawing and what below it, where the two ends of the axis upwards mean
-    /// something: `files faster`.
-    pub ends: Option<(String, String)>,
-    /// Drawings side by side.
-    pub panels: Vec<Panel>,
-    /// Areas, behind everything.
-    pub areas: Vec<Area>,
-    /// Lines over the whole width.
-    pub levels: Vec<Mark>,
-    /// What it is drawn with; the lines of each panel explain themselves.
-    pub legend: Vec<LegendEntry>,
-    /// Whether a terminal draws it, as rows; otherwise the table beside it has to do.
-    pub on_terminal: bool,
-}
-
-/// One drawing of a plane.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Panel {
-    /// Its name within the page; empty if no link leads to it.
-    pub id: String,
-    /// Its heading; empty for none.
-    pub title: String,
-    /// Its lines.
-    pub lines: Vec<Line>,
-}
-
-/// A line through points.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// What it is of; empty where the heading says it.
-    pub label: String,
-    /// How it is drawn.
-    pub kind: LineKind,
-    /// Its points, rising across.
-    pub points: Vec<Point>,
-}
-
-/// How a line is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineKind {
-    /// One of several: each has colour, dashes and shape of its own.
-    Series(usize),
-    /// The only one.
-    Only,
-    /// Behind the others, pale, without its points.
-    Behind,
-    /// Its points only.
-    Points,
-}
-
-/// One point.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Point {
-    /// Across.
-    pub x: f64,
-    /// Upwards; nothing where there is no data, which interrupts the line.
-    pub value: Option<Value>,
-    /// Its shape, where it is not that of its line.
-    pub shape: Option<PointShape>,
-    /// Across, in words; empty where nobody can point at it.
-    pub label: String,
-    /// What else there is to know of it; may be empty.
-    pub help: String,
-}
-
-/// The shape of a point: shapes differ, so that colour is not needed to tell them apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PointShape {
-    /// That of a sign.
-    Sign(Sign),
-    /// A circle.
-    Ring,
-    /// A small cross: from a sample, or undecided.
-    Cross,
-    /// A lozenge: where a line crosses another, which is no measurement.
-    Crossing,
-}
-
-/// An area of a plane.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Area {
-    /// What it is.
-    pub kind: AreaKind,
-    /// Its ends across; nothing for the whole width.
-    pub x: Option<(f64, f64)>,
-    /// Its ends upwards; nothing for the whole height.
-    pub y: Option<(f64, f64)>,
-}
-
-/// What an area is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AreaKind {
-    /// In which no difference matters.
-    Band,
-    /// In which nothing is claimed.
-    Unclaimed,
 }
 
 impl Rows {
@@ -232,9 +144,25 @@ impl Rows {
         Self {
             summary: summary.into(),
             axis,
+            across: None,
             groups,
             marks: Vec::new(),
             legend: Vec::new(),
+        }
+    }
+
+    /// The same as a plane, its points joined by lines, with this axis across.
+    #[must_use]
+    pub fn across(self, axis: Axis) -> Self {
+        let across = Across {
+            axis,
+            joined: true,
+            ends: None,
+            unclaimed: None,
+        };
+        Self {
+            across: Some(across),
+            ..self
         }
     }
 
@@ -262,6 +190,14 @@ impl RowGroup {
     }
 }
 
+/// The groups, the first of them below this heading.
+pub fn headed(heading: impl Into<String>, mut groups: Vec<RowGroup>) -> Vec<RowGroup> {
+    if let Some(first) = groups.first_mut() {
+        first.heading = heading.into();
+    }
+    groups
+}
+
 impl ChartRow {
     /// A bar, or that there is no data for one.
     pub fn bar(label: impl Into<String>, value: Option<Value>, fill: Fill) -> Self {
@@ -273,9 +209,15 @@ impl ChartRow {
         }
     }
 
-    /// All of it in a sentence.
-    pub(crate) fn sentence(&self) -> String {
-        sentence(&self.label, self.value, &self.help)
+    /// All of it in a sentence; `group` may be empty.
+    pub(crate) fn sentence(&self, group: &str) -> String {
+        let value = self
+            .value
+            .map_or(NO_DATA.to_owned(), |value| value.sentence());
+        let said = [value.as_str(), &self.help];
+        let said: Vec<&str> = said.into_iter().filter(|text| !text.is_empty()).collect();
+        let comma = if group.is_empty() { "" } else { ", " };
+        format!("{group}{comma}{}: {}", self.label, said.join(", "))
     }
 
     /// The label with its detail.
@@ -300,25 +242,6 @@ impl ChartRow {
 /// What stands for a value that there is not.
 const NO_DATA: &str = "no data";
 
-/// What something is, and what else there is to know of it.
-fn sentence(label: &str, value: Option<Value>, help: &str) -> String {
-    let value = value.map_or(NO_DATA.to_owned(), |value| value.sentence());
-    let said = [value.as_str(), help];
-    let said: Vec<&str> = said.into_iter().filter(|text| !text.is_empty()).collect();
-    format!("{label}: {}", said.join(", "))
-}
-
-impl Point {
-    /// All of it in a sentence; empty where nobody can point at it.
-    pub(crate) fn sentence(&self, line: &str) -> String {
-        match (line, self.label.as_str()) {
-            (_, "") => self.help.clone(),
-            ("", label) => sentence(label, self.value, &self.help),
-            (line, label) => sentence(&format!("{line}, {label}"), self.value, &self.help),
-        }
-    }
-}
-
 impl Mark {
     /// A mark without a sign.
     #[must_use]
@@ -327,34 +250,6 @@ impl Mark {
             at,
             kind,
             sign: String::new(),
-        }
-    }
-}
-
-impl Panel {
-    /// A drawing that no link leads to; its heading may be empty.
-    pub fn new(title: impl Into<String>, lines: Vec<Line>) -> Self {
-        Self {
-            id: String::new(),
-            title: title.into(),
-            lines,
-        }
-    }
-}
-
-impl Plane {
-    /// Drawings that a terminal leaves out.
-    pub fn new(summary: impl Into<String>, x: Axis, y: Axis, panels: Vec<Panel>) -> Self {
-        Self {
-            summary: summary.into(),
-            x,
-            y,
-            ends: None,
-            panels,
-            areas: Vec::new(),
-            levels: Vec::new(),
-            legend: Vec::new(),
-            on_terminal: false,
         }
     }
 }

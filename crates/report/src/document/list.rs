@@ -1,6 +1,6 @@
 //! Lists, and what stands before their items.
 
-use super::{Fill, LineKind, MarkKind, PointShape, Sign, Text, Tone};
+use super::{Fill, MarkKind, Sign, Text, Tone};
 
 /// Items.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,10 +53,8 @@ pub enum Key {
     Mark(MarkKind),
     /// An interval.
     Interval,
-    /// A line through points.
-    Line(LineKind),
-    /// A point.
-    Point(PointShape),
+    /// A point of a plane, shaped as its sign.
+    Point(Sign),
     /// An area: a zone in which no difference matters.
     Band,
     /// An area in which nothing is claimed.

@@ -14,10 +14,7 @@ mod table;
 mod text;
 
 pub use crate::value::{Spread, Unit, Value};
-pub use chart::{
-    Area, AreaKind, Axis, ChartRow, Fill, Line, LineKind, Mark, MarkKind, Panel, Plane, Point,
-    PointShape, RowGroup, Rows, Shape,
-};
+pub use chart::{Across, Axis, ChartRow, Fill, Mark, MarkKind, RowGroup, Rows, Shape, headed};
 pub use list::{Badge, Item, Key, LegendEntry, List, ListStyle};
 pub use scale::Scale;
 pub use sign::{Sign, legend};
@@ -51,6 +48,8 @@ pub enum Detail {
     Summary,
     /// Shown on a terminal with `--verbose`, and where there is room for everything.
     Full,
+    /// Drawn on a page, and nothing for a terminal.
+    Page,
 }
 
 /// One block.
@@ -81,10 +80,8 @@ pub enum Content {
     Facts(Vec<(String, Text)>),
     /// A table.
     Table(Table),
-    /// A chart of rows over one axis.
+    /// A chart.
     Rows(Rows),
-    /// A chart with two axes.
-    Plane(Plane),
     /// What colours, signs and shapes say.
     Legend(Vec<LegendEntry>),
     /// Text as it is, line by line: commands, output of programs.
@@ -263,7 +260,6 @@ block_from!(
     List(List),
     Table(Table),
     Rows(Rows),
-    Plane(Plane),
 );
 
 /// A paragraph.

@@ -1,9 +1,9 @@
 //! A document as Markdown: what is drawn elsewhere is a table here.
 
-use super::{as_rows, carries_files, is_told};
+use super::{carries_files, is_told};
 use crate::document::{
     Align, Block, Cell, ChartRow, Content, Document, Fold, Item, Key, LegendEntry, List, ListStyle,
-    PointShape, Row, RowGroup, Rows, Section, Table, Text, Tone,
+    Row, RowGroup, Rows, Section, Table, Text, Tone,
 };
 use crate::steers;
 use crate::value::NO_BREAK;
@@ -43,10 +43,9 @@ impl Page {
     fn blocks(&mut self, blocks: &[Block], level: usize) {
         for (index, block) in blocks.iter().enumerate() {
             match &block.content {
-                Content::Fold(fold) if index > 0 && is_told(&blocks[index - 1].content, fold) => {}
-                Content::Plane(plane) if !blocks[index..].iter().any(has_table) => {
-                    self.rows(&as_rows(plane));
-                }
+                // The table beside a plane says more.
+                Content::Rows(rows) if rows.across.is_some() && has_table(&blocks[index..]) => {}
+                Content::Fold(fold) if index > 0 && repeats(&blocks[index - 1], fold) => {}
                 content => self.content(content, level),
             }
         }
@@ -74,8 +73,8 @@ impl Page {
             Content::Rows(rows) => self.rows(rows),
             Content::Legend(entries) => self.legend(entries),
             Content::Verbatim(text) => self.verbatim(text),
-            // The table beside it says the same; files are for the page.
-            Content::Plane(_) | Content::Files(_) => {}
+            // They are for the page.
+            Content::Files(_) => {}
         }
     }
 
@@ -194,7 +193,7 @@ impl Page {
     /// What the signs say, and at which values lines lie; nothing else is drawn.
     fn legend(&mut self, entries: &[LegendEntry]) {
         let entries = entries.iter().filter_map(|entry| match entry.key {
-            Key::Sign(sign) | Key::Point(PointShape::Sign(sign)) => {
+            Key::Sign(sign) | Key::Point(sign) => {
                 Some(format!("{} {}", sign.glyph(), escape(&entry.text)))
             }
             Key::Mark(_) => Some(escape(&entry.text)),
@@ -214,12 +213,19 @@ impl Page {
 }
 
 /// Whether a block shows a table, be it folded.
-fn has_table(block: &Block) -> bool {
-    match &block.content {
+fn has_table(blocks: &[Block]) -> bool {
+    blocks.iter().any(|block| match &block.content {
         Content::Table(_) => true,
-        Content::Fold(fold) => fold.blocks.iter().any(has_table),
+        Content::Fold(fold) => has_table(&fold.blocks),
         _ => false,
-    }
+    })
+}
+
+/// Whether a fold says what the rows before it say.
+fn repeats(before: &Block, fold: &Fold) -> bool {
+    let is_plane = |rows: &Rows| rows.across.is_some();
+    let is_shown = !matches!(&before.content, Content::Rows(rows) if is_plane(rows));
+    is_shown && is_told(&before.content, fold)
 }
 
 /// Those of the texts that say something, with this between them.

@@ -10,9 +10,8 @@ pub(crate) use words::{Context, rules, setting, settings, span, spans, unreliabl
 use super::ratios::{self, Ratio};
 use super::sign_words::Sides;
 use crate::document::{
-    Area, AreaKind, Axis, Block, Content, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel,
-    Plane, Point, PointShape, Scale, Section, Sign, Unit, Value, anchor, notice, paragraph, remark,
-    strong,
+    Across, Axis, Block, ChartRow, Content, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows,
+    Scale, Section, Shape, Sign, Value, anchor, notice, paragraph, remark, strong,
 };
 use crate::value::{self, float, short_size as size};
 use crate::{constituents, noise, wording};
@@ -130,59 +129,47 @@ impl Frame<'_> {
         Section::figure(anchor("sweep", &outcome.sweep.id), heading, blocks)
     }
 
-    fn plane(&self, outcome: &SweepOutcome, summary: String) -> Plane {
-        let unclaimed = outcome.finding.open().map(|range| Area {
-            kind: AreaKind::Unclaimed,
-            x: Some((float(range.from), float(range.to))),
-            y: None,
-        });
-        let band = Area {
-            kind: AreaKind::Band,
-            x: None,
-            y: Some(self.band),
-        };
-        let line = |kind, points| Line {
-            label: String::new(),
-            kind,
-            points,
-        };
-        let measured = outcome.points.iter().map(|point| self.point(point));
-        let mut lines = vec![line(LineKind::Only, measured.collect())];
-        if !outcome.roots.is_empty() {
-            let roots = outcome.roots.iter().map(|root| crossing(*root));
-            lines.push(line(LineKind::Points, roots.collect()));
-        }
+    fn plane(&self, outcome: &SweepOutcome, summary: String) -> Rows {
         let ends = [&self.a, &self.b].map(|name| format!("{name} faster"));
-        Plane {
-            ends: Some(ends.into()),
-            areas: unclaimed.into_iter().chain([band]).collect(),
-            levels: vec![Mark::new(1.0, MarkKind::Reference)],
-            on_terminal: true,
-            ..Plane::new(
+        let unclaimed = outcome.finding.open();
+        let points = outcome.points.iter().map(|point| self.point(point));
+        let marks = [
+            (1.0, MarkKind::Reference),
+            (self.band.0, MarkKind::Edge),
+            (self.band.1, MarkKind::Edge),
+        ];
+        Rows {
+            across: Some(Across {
+                axis: self.x.clone(),
+                joined: true,
+                ends: Some(ends.into()),
+                unclaimed: unclaimed.map(|range| (float(range.from), float(range.to))),
+            }),
+            marks: marks.map(|(at, kind)| Mark::new(at, kind)).into(),
+            ..Rows::new(
                 summary,
-                self.x.clone(),
                 self.y.clone(),
-                vec![Panel::new("", lines)],
+                vec![RowGroup::of("", points.collect())],
             )
         }
     }
 
-    fn point(&self, point: &SweepPoint) -> Point {
+    fn point(&self, point: &SweepPoint) -> ChartRow {
         let sign = Sign::of(point.verdict, point.estimate.as_ref());
         let words = self.sides().words(sign);
-        Point {
+        let value = point.estimate.as_ref().map(Value::from);
+        let help = point
+            .estimate
+            .map(|found| format!("{} rounds: {words}", found.rounds));
+        ChartRow {
             x: float(point.size),
-            value: point.estimate.as_ref().map(Value::from),
-            shape: Some(PointShape::Sign(sign)),
-            label: size(point.size),
-            help: match point.estimate {
-                Some(estimate) => format!("{} rounds: {words}", estimate.rounds),
-                None => String::new(),
-            },
+            shape: Shape::Point,
+            sign: Some(sign),
+            help: help.unwrap_or_default(),
+            ..ChartRow::bar(size(point.size), value, Fill::Ours)
         }
     }
 
-    /// What the drawings of the group are made of, once for all of them.
     fn legend(&self) -> Block {
         let points = self.sweeps.iter().flat_map(|sweep| &sweep.points);
         let signs = points.map(|p| Sign::of(p.verdict, p.estimate.as_ref()));
@@ -197,11 +184,6 @@ impl Frame<'_> {
             let words = "no claim between these sizes";
             entries.push(LegendEntry::new(Key::Unclaimed, words));
         }
-        if self.sweeps.iter().any(|sweep| !sweep.roots.is_empty()) {
-            let words = "where the line between points crosses 1; nothing is claimed of it";
-            let key = Key::Point(PointShape::Crossing);
-            entries.push(LegendEntry::new(key, words));
-        }
         entries.retain(|entry| entry.key != key(Sign::Nothing));
         let axis = "ratio 1, on a logarithmic axis";
         entries.push(LegendEntry::new(Key::Mark(MarkKind::Reference), axis));
@@ -213,17 +195,7 @@ impl Frame<'_> {
 fn key(sign: Sign) -> Key {
     match sign {
         Sign::Nothing => Key::Sign(sign),
-        _ => Key::Point(PointShape::Sign(sign)),
-    }
-}
-
-fn crossing(size: f64) -> Point {
-    Point {
-        x: size,
-        value: Some(Value::new(1.0, Unit::Ratio)),
-        shape: Some(PointShape::Crossing),
-        help: "the line between points crosses 1 here; nothing is claimed of it".to_owned(),
-        ..Point::default()
+        _ => Key::Point(sign),
     }
 }
 

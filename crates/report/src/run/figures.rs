@@ -3,13 +3,11 @@
 
 use super::promises;
 use crate::document::{
-    Axis, Block, ChartRow, Fill, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel, Plane,
-    Point, RowGroup, Rows, Scale, Section, Sign, Unit, Value, anchor, folded, legend, notice,
-    paragraph, remark,
+    Axis, Block, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows, Scale, Section,
+    Sign, Unit, Value, anchor, folded, headed, legend, notice, paragraph, remark,
 };
 use crate::figure::{self, extent, ticks};
 use crate::noise;
-use crate::render::as_rows;
 use crate::value::{self, float};
 use crate::wording::{self, class};
 use std::collections::BTreeSet;
@@ -93,34 +91,32 @@ impl<'a> Drawn<'a> {
         let Finding { id, title, .. } = self.found;
         let (of, reading) = self.words();
         notices.extend(self.unreliable());
-        let (kind, about, drawing, table): (_, _, Block, _) = match &self.found.x {
-            Some(x) => {
+        let (kind, about, drawn) = match (&self.found.x, &self.found.shown) {
+            (Some(x), _) => {
                 let across = across(x);
                 let about = format!("{of} against {across}. {reading} Both axes are logarithmic.");
-                let plane = self.plane(across);
-                let table = figure::table(&as_rows(&plane));
-                ("lines", about, plane.into(), table)
+                ("lines", about, self.plane(across))
             }
-            None => {
+            (None, shown) => {
                 let rows = self.rows();
-                let (kind, of) = match &self.found.shown {
+                let axis = match rows.axis.scale.is_logarithmic() {
+                    true => " Logarithmic axis: equal distances are equal factors.",
+                    false => "",
+                };
+                let (kind, of) = match shown {
                     Shown::Ratios { label, .. } => (
                         "chart",
                         format!("{of}, as a multiple of {label}{}", self.whose),
                     ),
                     Shown::Measured(_) => ("bars", of),
                 };
-                let axis = match rows.axis.scale.is_logarithmic() {
-                    true => " Logarithmic axis: equal distances are equal factors.",
-                    false => "",
-                };
-                let table = figure::table(&rows);
-                (kind, format!("{of}. {reading}{axis}"), rows.into(), table)
+                (kind, format!("{of}. {reading}{axis}"), rows)
             }
         };
+        let table = folded("All figures", figure::table(&drawn));
         let mut blocks = vec![paragraph(about)];
         blocks.extend(notices.iter().map(notice));
-        blocks.extend([drawing, folded("All figures", table)]);
+        blocks.extend([drawn.into(), table]);
         blocks.extend(self.promises().map(paragraph));
         Section::figure(anchor(kind, id), title, blocks).into()
     }
@@ -330,7 +326,7 @@ impl<'a> Drawn<'a> {
     }
 
     /// Lines, those that promise the same in one drawing; what has no place across lies over all of them.
-    fn plane(&self, across: String) -> Plane {
+    fn plane(&self, across: String) -> Rows {
         let level = |group: &&FindingGroup| group.rows.iter().all(|row| row.x.is_none());
         let (levels, lines): (Vec<_>, Vec<_>) = self.found.groups.iter().partition(level);
         let levels = levels.into_iter().flat_map(|group| &group.rows);
@@ -348,19 +344,15 @@ impl<'a> Drawn<'a> {
         });
         let promise = |group: &FindingGroup| group.rows[0].durability;
         let any = lines.iter().any(|line| promise(line).is_some());
-        let mut numbers = 0..;
-        let panels = lines
-            .chunk_by(|a, b| promise(a) == promise(b))
-            .map(|lines| {
-                let drawn = lines.iter().zip(&mut numbers);
-                let drawn = drawn.map(|(line, number)| self.line(line, number));
-                let title = match promise(lines[0]) {
-                    Some(claim) => class(&claim),
-                    None if any => "reads or floor: nothing promised".to_owned(),
-                    None => String::new(),
-                };
-                Panel::new(title, drawn.collect())
-            });
+        let groups = lines.chunk_by(|a, b| promise(a) == promise(b));
+        let groups = groups.flat_map(|lines| {
+            let title = match promise(lines[0]) {
+                Some(claim) => class(&claim),
+                None if any => "reads or floor: nothing promised".to_owned(),
+                None => String::new(),
+            };
+            headed(title, lines.iter().map(|line| self.line(line)).collect())
+        });
         let places: BTreeSet<u64> = self.found.rows().filter_map(|row| row.x).collect();
         let x = Axis {
             title: across,
@@ -378,30 +370,24 @@ impl<'a> Drawn<'a> {
         let scale = scale.with_bars_from_its_end();
         let unit = self.unit();
         let y = Axis::new(self.words().0, scale, ticks(&scale), |at| unit.tick(at));
-        Plane {
-            levels: marks.collect(),
+        Rows {
+            marks: marks.collect(),
             legend: legend.collect(),
-            on_terminal: true,
-            ..Plane::new(&self.found.title, x, y, panels.collect())
+            ..Rows::new(&self.found.title, y, groups.collect()).across(x)
         }
     }
 
-    fn line(&self, line: &FindingGroup, number: usize) -> Line {
+    fn line(&self, line: &FindingGroup) -> RowGroup {
         let points = line.rows.iter().filter_map(|row| {
             let x = row.x?;
-            Some(Point {
+            let help = if row.sample { "from a sample" } else { "" };
+            Some(ChartRow {
                 x: float(x),
-                value: self.value(row),
-                label: value::count(x),
-                help: if row.sample { "from a sample" } else { "" }.to_owned(),
-                shape: None,
+                help: help.to_owned(),
+                ..ChartRow::bar(value::count(x), self.value(row), Fill::Ours)
             })
         });
-        Line {
-            label: line.title.clone(),
-            kind: LineKind::Series(number),
-            points: points.collect(),
-        }
+        RowGroup::of(&line.title, points.collect())
     }
 }
 

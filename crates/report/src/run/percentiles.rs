@@ -3,8 +3,8 @@
 use crate::cells::{self, grouped};
 use crate::columns::{self, Columns, Written};
 use crate::document::{
-    Axis, Block, Cell, Line, LineKind, Panel, Plane, Point, Scale, Section, Table, Unit, Value,
-    anchor, folded, paragraph,
+    Axis, Block, Cell, ChartRow, Detail, Fill, RowGroup, Rows, Scale, Section, Table, Unit, Value,
+    anchor, folded, headed, paragraph,
 };
 use crate::value::float;
 use crate::{value, wording};
@@ -29,12 +29,12 @@ pub(crate) fn figure(comparison: &ComparisonOutcome) -> Option<Block> {
         .filter(|cell| !matches!(cell.cell.role, Role::Control | Role::Part))
         .filter(|cell| curve(cell).is_some())
         .collect();
-    let plane = plane(comparison, &cells)?;
+    let plane = Block::from(plane(comparison, &cells)?).at(Detail::Page);
     let rows = comparison.cells.iter();
     let rows = rows.filter_map(|cell| Some((cell, None, cell.latency.as_ref()?)));
     let caption = format!("Latency: {}", comparison.title);
     let table = folded("All percentiles", table(caption, rows.collect()));
-    let blocks = vec![paragraph(CAPTION), plane.into(), table];
+    let blocks = vec![paragraph(CAPTION), plane, table];
     let id = anchor("percentiles", &comparison.id);
     let figure = Section::figure(id, "Latency of single operations", blocks);
     Some(figure.into())
@@ -45,7 +45,7 @@ fn curve(cell: &CellSummary) -> Option<&[(f64, u64)]> {
     (!curve.is_empty()).then_some(curve)
 }
 
-fn plane(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Option<Plane> {
+fn plane(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Option<Rows> {
     let points = || cells.iter().filter_map(|cell| curve(cell)).flatten();
     let last = points().map(|(percentile, _)| *percentile);
     let last = last.reduce(f64::max)?;
@@ -58,7 +58,7 @@ fn plane(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Option<Plane
     };
     let y = Axis::new("", y, y.ticks(), |at| Unit::Time.tick(at));
     let summary = format!("Latency percentiles: {}", comparison.title);
-    Some(Plane::new(summary, x, y, panels(comparison, cells)))
+    Some(Rows::new(summary, y, lines(comparison, cells)).across(x))
 }
 
 /// A percentile on the usual axis of tails, on which 90, 99 and 99.9 lie equally far apart.
@@ -71,50 +71,42 @@ fn nanoseconds(ns: u64) -> f64 {
     float(ns.max(1))
 }
 
-/// All cells together, or, if they are too many, those of each kind of store.
-fn panels(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Vec<Panel> {
-    let panel = |title: &str, cells: &[&CellSummary]| {
-        let lines = cells.iter().enumerate();
-        let lines = lines.filter_map(|(index, cell)| line(comparison, cell, index));
-        Panel::new(title, lines.collect())
+/// All cells in one drawing, or, if they are too many, those of each kind of store.
+fn lines(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Vec<RowGroup> {
+    let lines = |cells: &[&CellSummary]| -> Vec<RowGroup> {
+        let lines = cells.iter().filter_map(|cell| line(comparison, cell));
+        lines.collect()
     };
     if cells.len() <= TOLD_APART {
-        return vec![panel("", cells)];
+        return lines(cells);
     }
     let cells = cells.iter().copied();
     let kinds = grouped(cells.map(|cell| (cell.cell.store.kind.as_str(), cell)));
-    let chunks = kinds.iter().flat_map(|(kind, cells)| {
-        let chunks = cells.chunks(TOLD_APART);
-        chunks.map(move |chunk| (*kind, chunk))
+    let drawings = kinds.iter().flat_map(|(kind, cells)| {
+        let drawings = cells.chunks(TOLD_APART);
+        drawings.flat_map(|cells| headed(*kind, lines(cells)))
     });
-    chunks.map(|(kind, cells)| panel(kind, cells)).collect()
+    drawings.collect()
 }
 
-fn line(comparison: &ComparisonOutcome, cell: &CellSummary, index: usize) -> Option<Line> {
-    let count = cell.latency.as_ref()?.count;
-    let label = label(comparison, cell);
+fn line(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<RowGroup> {
+    let of = format!(
+        "of {} operations",
+        value::count(cell.latency.as_ref()?.count)
+    );
     let points = curve(cell)?.iter().map(|(percentile, ns)| {
-        let is_marked = MARKS.contains(percentile);
-        Point {
+        let (label, help) = match MARKS.contains(percentile) {
+            true => (format!("{percentile}%"), of.clone()),
+            false => (String::new(), String::new()),
+        };
+        let time = Value::new(nanoseconds(*ns), Unit::Time);
+        ChartRow {
             x: across(*percentile),
-            value: Some(Value::new(nanoseconds(*ns), Unit::Time)),
-            label: if is_marked {
-                format!("{percentile}%")
-            } else {
-                String::new()
-            },
-            help: match is_marked {
-                true => format!("of {} operations", value::count(count)),
-                false => String::new(),
-            },
-            shape: None,
+            help,
+            ..ChartRow::bar(label, Some(time), Fill::Ours)
         }
     });
-    Some(Line {
-        points: points.collect(),
-        kind: LineKind::Series(index),
-        label,
-    })
+    Some(RowGroup::of(label(comparison, cell), points.collect()))
 }
 
 /// The label of a cell; where promises differ, with its own beside it.

@@ -4,7 +4,7 @@
 use crate::fixture::{self, Draft, comparison, estimate, judge};
 use stowplan_analysis::{
     Analysis, ComparisonOutcome, ContrastOutcome, MatrixCell, MatrixOutcome, RatioEstimate,
-    SettingSweep, SweepOutcome, SweepPoint, Verdict, crossover, interpolated_roots, rules_of_thumb,
+    SettingSweep, SweepOutcome, SweepPoint, Verdict, crossover, rules_of_thumb,
 };
 use stowplan_model::{CellId, Durability, Operation, Role, Sweep, WorkloadSpec};
 
@@ -227,7 +227,6 @@ pub(crate) fn sweep(id: &str, setting: Option<&str>, points: Vec<SweepPoint>) ->
         workload: WorkloadSpec::default().complete(),
         same_durability: true,
         finding: crossover(&points),
-        roots: interpolated_roots(&points),
         space: points.iter().map(|point| space_at(point.size)).collect(),
         points,
     }

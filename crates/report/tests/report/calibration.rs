@@ -407,25 +407,23 @@ fn what_is_off_is_said_in_brief_with_what_to_do_about_it() {
 
 #[test]
 fn each_session_is_a_point_of_its_series_and_what_is_true_lies_on_the_plane() {
-    fn planes(blocks: &[Block]) -> Vec<&stowplan_report::document::Plane> {
+    fn planes(blocks: &[Block]) -> Vec<&stowplan_report::document::Rows> {
         let planes = blocks.iter().flat_map(|block| match &block.content {
             Content::Section(section) => planes(&section.blocks),
-            Content::Plane(plane) => vec![plane],
+            Content::Rows(plane) if plane.across.is_some() => vec![plane],
             _ => Vec::new(),
         });
         planes.collect()
     }
     let document = report(&found());
     let drawn = planes(&document.blocks);
-    let points: Vec<usize> = drawn
-        .iter()
-        .map(|plane| plane.panels[0].lines[0].points.len())
-        .collect();
+    let points = drawn.iter().map(|plane| plane.groups[0].rows.len());
+    let points: Vec<usize> = points.collect();
     assert_eq!(points, [80, 20, 20, 20]);
     for plane in drawn {
-        let inside = |ratio: f64| (0.001..0.999).contains(&plane.y.scale.position(ratio));
-        assert!(inside(plane.levels[0].at), "{}", plane.summary);
-        let points = &plane.panels[0].lines[0].points;
+        let inside = |ratio: f64| (0.001..0.999).contains(&plane.axis.scale.position(ratio));
+        assert!(inside(plane.marks[0].at), "{}", plane.summary);
+        let points = &plane.groups[0].rows;
         let mut ends = points.iter().filter_map(|point| point.value?.ends());
         assert!(ends.all(|(low, high)| inside(low) && inside(high)));
     }

@@ -2,8 +2,8 @@
 //! and no renderer knows of it.
 
 use stowplan_report::document::{
-    Axis, Block, Cell, ChartRow, Detail, Document, Fill, Fold, Line, LineKind, Panel, Plane, Point,
-    RowGroup, Rows, Scale, Section, Sign, Table, Text, Unit, Value, number, paragraph, text_column,
+    Axis, Block, Cell, ChartRow, Detail, Document, Fill, Fold, RowGroup, Rows, Scale, Section,
+    Sign, Table, Text, Unit, Value, headed, number, paragraph, text_column,
 };
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::render::{html, markdown, terminal};
@@ -53,21 +53,20 @@ fn finding() -> Block {
     night.notices.push("The window was open.".to_owned());
     let rows = Rows::new("How loud", axis("loudness"), vec![night]);
     // Twice as far away a store is quieter by 6.
-    let lines = FOUND.iter().enumerate().map(|(index, noise)| Line {
-        label: noise.store.to_owned(),
-        kind: LineKind::Series(index),
-        points: Vec::from([1.0, 2.0, 4.0].map(|metres: f64| Point {
-            x: metres,
-            value: Some(Value::new(noise.loudness - 6.0 * metres.log2(), decibel)),
-            label: format!("{metres} m"),
-            ..Point::default()
-        })),
+    let lines = FOUND.iter().map(|noise| {
+        let heard = [1.0, 2.0, 4.0].map(|metres: f64| {
+            let value = Value::new(noise.loudness - 6.0 * metres.log2(), decibel);
+            ChartRow {
+                x: metres,
+                ..ChartRow::bar(format!("{metres} m"), Some(value), Fill::Ours)
+            }
+        });
+        RowGroup::of(noise.store, heard.into())
     });
     let across = Scale::logarithmic(1.0, 4.0);
     let far = Axis::new("distance", across, vec![1.0, 2.0], |at| format!("{at} m"));
-    let panels = vec![Panel::new("In the room next door", lines.collect())];
-    let mut plane = Plane::new("Loudness by distance", far, axis("loudness"), panels);
-    plane.on_terminal = true;
+    let lines = headed("In the room next door", lines.collect());
+    let plane = Rows::new("Loudness by distance", axis("loudness"), lines).across(far);
     let table = Table::of("How loud stores are", columns, &FOUND);
     let far = Section::figure("noise-far", "Farther away", vec![plane.into()]);
     let about = paragraph("Stores differ, which one can hear.");

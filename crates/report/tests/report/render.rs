@@ -263,6 +263,7 @@ mod hostile_blocks {
         let row = row.prop_map(|([label, detail, help], shape, value, sign)| ChartRow {
             label,
             detail,
+            x: 1.0,
             value,
             shape,
             sign,
@@ -289,39 +290,21 @@ mod hostile_blocks {
     }
 
     fn plane() -> impl Strategy<Value = Content> {
-        let point = (labels(), option::of(value()), sign());
-        let point = point.prop_map(|([label, help], value, sign)| Point {
-            x: 1.0,
-            value,
-            shape: sign.map(PointShape::Sign),
-            label,
-            help,
-        });
-        let kind = select(&[LineKind::Series(0), LineKind::Behind][..]);
-        let line = (label(), kind, vec(point, 0..4));
-        let line = line.prop_map(|(label, kind, points)| Line {
-            label,
-            kind,
-            points,
-        });
-        let panel = (labels(), vec(line, 0..3));
-        let panel = panel.prop_map(|([id, title], lines)| Panel { id, title, lines });
         let ends = option::of((label(), label()));
-        let looks = (label(), ends, marks(), legend_entries(), any::<bool>());
-        (axis(), axis(), vec(panel, 0..3), looks).prop_map(|(x, y, panels, looks)| {
-            let (summary, ends, levels, legend, on_terminal) = looks;
-            let area = Area {
-                kind: AreaKind::Band,
-                x: None,
-                y: Some((0.9, 1.1)),
+        (rows(), axis(), ends, any::<bool>()).prop_map(|(content, axis, ends, joined)| {
+            let Content::Rows(rows) = content else {
+                return content;
             };
-            Content::Plane(Plane {
-                ends,
-                areas: vec![area],
-                levels,
-                legend,
-                on_terminal,
-                ..Plane::new(summary, x, y, panels)
+            let edges = [0.9, 1.1].map(|at| Mark::new(at, MarkKind::Edge));
+            Content::Rows(Rows {
+                across: Some(Across {
+                    axis,
+                    joined,
+                    ends,
+                    unclaimed: None,
+                }),
+                marks: rows.marks.into_iter().chain(edges).collect(),
+                ..rows
             })
         })
     }

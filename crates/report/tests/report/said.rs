@@ -1,8 +1,6 @@
 //! What a document says, whatever draws it.
 
-use stowplan_report::document::{
-    Block, Cell, Content, Detail, Document, List, Plane, Rows, Table, Text,
-};
+use stowplan_report::document::{Block, Cell, Content, Detail, Document, List, Rows, Table, Text};
 
 /// Every text of the blocks that a form shows, a line each: up to this level of detail.
 pub(crate) fn in_text(document: &Document, detail: Detail) -> String {
@@ -73,7 +71,6 @@ impl Lines {
             }
             Content::Table(table) => self.table(table),
             Content::Rows(rows) => self.rows(rows),
-            Content::Plane(plane) => self.plane(plane),
             Content::Legend(entries) => entries.iter().for_each(|entry| self.line(&entry.text)),
             Content::Verbatim(text) => self.line(text),
             Content::Files(files) => files.iter().for_each(|file| self.line(&file.name)),
@@ -110,15 +107,6 @@ impl Lines {
             }
         }
         rows.legend.iter().for_each(|entry| self.line(&entry.text));
-    }
-
-    fn plane(&mut self, plane: &Plane) {
-        for line in plane.panels.iter().flat_map(|panel| &panel.lines) {
-            for point in &line.points {
-                let value = point.value.map_or(String::new(), |value| value.whole());
-                self.line(&format!("{} | {value}", point.label));
-            }
-        }
     }
 }
 

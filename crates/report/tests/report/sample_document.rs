@@ -279,44 +279,37 @@ pub(crate) fn bars() -> Rows {
     }
 }
 
-fn point(x: f64, y: f64) -> Point {
-    Point {
+fn point(x: f64, y: f64) -> ChartRow {
+    let value = Value::new(y, Unit::Ratio).between(y / 1.2, y * 1.15);
+    ChartRow {
         x,
-        value: Some(Value::new(y, Unit::Ratio).between(y / 1.2, y * 1.15)),
-        label: format!("{x} KiB"),
-        ..Point::default()
+        ..ChartRow::bar(format!("{x} KiB"), Some(value), Fill::Ours)
     }
 }
 
-pub(crate) fn lines() -> Plane {
-    let line = |index: usize| Line {
-        label: format!("store {index}"),
-        kind: LineKind::Series(index),
-        points: [1.0, 2.0, 4.0]
-            .map(|x| point(x, x * 10.0 + index as f64))
-            .into(),
+pub(crate) fn lines() -> Rows {
+    let line = |index: usize| {
+        let points = [1.0, 2.0, 4.0].map(|x| point(x, x * 10.0 + index as f64));
+        RowGroup::of(format!("store {index}"), points.into())
     };
     let (x, y) = (Scale::logarithmic(1.0, 4.0), Scale::logarithmic(5.0, 50.0));
     let x = Axis::new("threads", x, vec![1.0, 2.0, 4.0], |at| format!("{at}"));
     let y = Axis::new("operations per second", y, y.ticks(), |at| {
         format!("{at}/s")
     });
-    let panels = vec![
-        Panel::new("nothing promised", vec![line(0), line(1)]),
-        Panel::new("durable", vec![line(2)]),
-    ];
+    let mut groups = headed("nothing promised", vec![line(0), line(1)]);
+    groups.extend(headed("durable", vec![line(2)]));
     let level = Mark {
         sign: "A".to_owned(),
         ..Mark::new(20.0, MarkKind::Level)
     };
-    Plane {
-        levels: vec![level],
+    Rows {
+        marks: vec![level],
         legend: vec![LegendEntry::new(
             Key::Mark(MarkKind::Level),
             "A: kvtest, published",
         )],
-        on_terminal: true,
-        ..Plane::new("Throughput against threads", x, y, panels)
+        ..Rows::new("Throughput against threads", y, groups).across(x)
     }
 }
 
@@ -391,19 +384,13 @@ pub(crate) fn sizes() -> Vec<Block> {
     ];
     let heights = [2.23, 1.5, 1.01, 0.8, 0.5, 0.27].into_iter().zip(signs);
     let places = [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0].into_iter();
-    let points = places.zip(heights).map(|(x, (y, sign))| Point {
-        shape: Some(PointShape::Sign(sign)),
+    let points = places.zip(heights).map(|(x, (y, sign))| ChartRow {
+        shape: Shape::Point,
+        sign: Some(sign),
         ..point(x, y)
     });
-    let mut points: Vec<Point> = points.collect();
+    let mut points: Vec<ChartRow> = points.collect();
     points[4].value = None;
-    let crossing = Point {
-        x: 20.0,
-        value: Some(Value::new(1.0, Unit::Ratio)),
-        shape: Some(PointShape::Crossing),
-        help: "SQLite and files cross at 20 KiB".to_owned(),
-        ..Point::default()
-    };
     let (x, y) = (
         Scale::logarithmic(1.0, 1024.0),
         Scale::logarithmic(0.2, 3.0),
@@ -412,26 +399,24 @@ pub(crate) fn sizes() -> Vec<Block> {
     let y = Axis::new("files over SQLite", y, y.fine_ticks(), |tick| {
         format!("{tick}")
     });
-    let line = |kind, points| Line {
-        label: String::new(),
-        kind,
-        points,
-    };
-    let lines = vec![
-        line(LineKind::Behind, vec![point(2.0, 1.3), point(900.0, 0.6)]),
-        line(LineKind::Only, points),
-        line(LineKind::Points, vec![crossing]),
+    let marks = [
+        (1.0, MarkKind::Reference),
+        (0.8, MarkKind::Edge),
+        (1.25, MarkKind::Edge),
     ];
-    let area = |kind, x, y| Area { kind, x, y };
-    let plane = Plane {
-        ends: Some(("SQLite faster".to_owned(), "files faster".to_owned())),
-        areas: vec![
-            area(AreaKind::Unclaimed, Some((4.0, 64.0)), None),
-            area(AreaKind::Band, None, Some((0.8, 1.25))),
-        ],
-        levels: vec![Mark::new(1.0, MarkKind::Reference)],
-        on_terminal: true,
-        ..Plane::new("By size", x, y, vec![Panel::new("One thread", lines)])
+    let plane = Rows {
+        across: Some(Across {
+            axis: x,
+            joined: true,
+            ends: Some(("SQLite faster".to_owned(), "files faster".to_owned())),
+            unclaimed: Some((4.0, 64.0)),
+        }),
+        marks: marks.map(|(at, kind)| Mark::new(at, kind)).into(),
+        ..Rows::new(
+            "By size",
+            y,
+            headed("One thread", vec![RowGroup::of("", points)]),
+        )
     };
     let figure = |id: &str, title: &str| {
         let blocks = vec![
@@ -448,8 +433,7 @@ pub(crate) fn sizes() -> Vec<Block> {
             Key::Band,
             "0.8 and 1.25, between which no difference matters",
         ),
-        (Key::Line(LineKind::Only), "drawn on the page only"),
-        (Key::Point(PointShape::Crossing), "where they cross"),
+        (Key::Point(Sign::Below), "files faster"),
         (Key::Unclaimed, "nothing is claimed"),
     ];
     let keys = keys.map(|(key, text)| LegendEntry::new(key, text));

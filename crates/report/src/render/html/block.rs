@@ -61,8 +61,10 @@ impl Writer {
             Content::List(found) => list::list(found),
             Content::Facts(facts) => fact_list(facts),
             Content::Table(found) => table::table(found),
-            Content::Rows(found) => rows::rows(found, place.level),
-            Content::Plane(found) => plane::plane(found, place.level, |name| self.id(name)),
+            Content::Rows(found) => match &found.across {
+                Some(across) => plane::plane(found, across, place.level),
+                None => rows::rows(found, place.level),
+            },
             Content::Legend(entries) => key::legend(entries),
             Content::Verbatim(text) => html! { pre { (text) } "\n" },
             Content::Files(found) => files::files(found),

@@ -2,7 +2,7 @@
 
 use super::table::shade_class;
 use crate::document::shade::{DEEPEST, begins};
-use crate::document::{Fill, Key, LegendEntry, LineKind, MarkKind, PointShape, Sign};
+use crate::document::{ChartRow, Fill, Key, LegendEntry, MarkKind, RowGroup, Sign};
 use crate::value;
 use maud::{Markup, PreEscaped, html};
 
@@ -21,15 +21,14 @@ pub(super) fn legend(entries: &[LegendEntry]) -> Markup {
 }
 
 /// How something is drawn, beside its explanation.
-pub(super) fn key(key: Key) -> Markup {
+fn key(key: Key) -> Markup {
     let class = match key {
         Key::Fill(fill) => format!("fill {}", fill_class(fill)),
         Key::Mark(mark) => mark_class(mark).to_owned(),
         Key::Interval => "whisker".to_owned(),
         Key::Band => "band".to_owned(),
         Key::Unclaimed => "unclaimed".to_owned(),
-        Key::Line(kind) => return drawn(line_sample(kind)),
-        Key::Point(shape) => return drawn(point(shape)),
+        Key::Point(sign) => return drawn(&of_sign(sign)),
         Key::Sign(sign) => {
             return html! { b.sign aria-hidden="true" { (sign.glyph()) } " " };
         }
@@ -38,19 +37,18 @@ pub(super) fn key(key: Key) -> Markup {
     html! { i class={ "key " (class) } {} }
 }
 
-fn drawn(shapes: Markup) -> Markup {
+fn drawn(shapes: &Markup) -> Markup {
     html! {
         svg class="plane key" viewBox="-16 -8 32 16" aria-hidden="true" { (shapes) }
     }
 }
 
-fn line_sample(kind: LineKind) -> Markup {
-    html! {
-        @if kind != LineKind::Points {
-            line class=(line_class(kind)) x1="-16" x2="16" {}
-        }
-        @if kind != LineKind::Behind { (point_of_line(kind)) }
-    }
+/// How a line of this number among those of its plane is drawn, beside its name.
+pub(super) fn line_key(number: usize) -> Markup {
+    drawn(&html! {
+        line class=(series(number)) x1="-16" x2="16" {}
+        (PreEscaped(POINTS[number % SERIES]))
+    })
 }
 
 /// How a bar or a piece of one is filled.
@@ -74,35 +72,38 @@ pub(super) fn mark_class(mark: MarkKind) -> &'static str {
     }
 }
 
-/// How a line through points looks.
-pub(super) fn line_class(kind: LineKind) -> String {
-    match kind {
-        LineKind::Series(index) => format!("curve s{}", index % SERIES),
-        LineKind::Only | LineKind::Points => "curve own".to_owned(),
-        LineKind::Behind => "curve others".to_owned(),
+/// How a line through points looks; one that needs no name is the only one.
+pub(super) fn line_class(number: usize, line: &RowGroup) -> String {
+    match line.title.as_str() {
+        "" => "curve own".to_owned(),
+        _ => series(number),
     }
 }
 
-/// A point around the origin.
-pub(super) fn point(shape: PointShape) -> Markup {
-    let shape = match shape {
-        PointShape::Sign(Sign::Above) => UP,
-        PointShape::Sign(Sign::Below) => DOWN,
-        PointShape::Sign(Sign::JustAbove) => HOLLOW_UP,
-        PointShape::Sign(Sign::JustBelow) => HOLLOW_DOWN,
-        PointShape::Sign(Sign::Even) | PointShape::Ring => RING,
-        PointShape::Sign(_) | PointShape::Cross => CROSS,
-        PointShape::Crossing => LOZENGE,
-    };
-    PreEscaped(shape.to_owned())
+fn series(number: usize) -> String {
+    format!("curve s{}", number % SERIES)
 }
 
-/// The points of a line, where they have no shape of their own.
-pub(super) fn point_of_line(kind: LineKind) -> Markup {
-    let LineKind::Series(index) = kind else {
-        return point(PointShape::Ring);
+/// A point of a line, around the origin: its sign, or the shape of its line.
+pub(super) fn point(row: &ChartRow, number: usize, line: &RowGroup) -> Markup {
+    match row.sign {
+        Some(sign) => of_sign(sign),
+        None if line.title.is_empty() => PreEscaped(RING.to_owned()),
+        None => PreEscaped(POINTS[number % SERIES].to_owned()),
+    }
+}
+
+/// Shapes differ, so that colour is not needed to tell them apart.
+fn of_sign(sign: Sign) -> Markup {
+    let shape = match sign {
+        Sign::Above => UP,
+        Sign::Below => DOWN,
+        Sign::JustAbove => HOLLOW_UP,
+        Sign::JustBelow => HOLLOW_DOWN,
+        Sign::Even => RING,
+        Sign::Open | Sign::Unreliable | Sign::Nothing => CROSS,
     };
-    PreEscaped(POINTS[index % SERIES].to_owned())
+    PreEscaped(shape.to_owned())
 }
 
 const UP: &str = "<path class=\"point above\" d=\"M0 -5L5 4H-5Z\"/>";
@@ -111,7 +112,6 @@ const HOLLOW_UP: &str = "<path class=\"point above hollow\" d=\"M0 -5L5 4H-5Z\"/
 const HOLLOW_DOWN: &str = "<path class=\"point below hollow\" d=\"M0 5L5 -4H-5Z\"/>";
 const RING: &str = "<circle class=\"point hollow\" r=\"4\"/>";
 const CROSS: &str = "<path class=\"point cross\" d=\"M-4 -4L4 4M-4 4L4 -4\"/>";
-const LOZENGE: &str = "<path class=\"root\" d=\"M0 -4L4 0L0 4L-4 0Z\"/>";
 /// Those of series all differ.
 const POINTS: [&str; SERIES] = [
     "<circle class=\"point s0\" r=\"4.5\"/>",

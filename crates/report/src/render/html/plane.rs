@@ -2,10 +2,8 @@
 //! width without distorting text or marks; down, they are pixels.
 
 use super::element::{heading, percent, with_room};
-use super::key::{key, legend, line_class, mark_class, point, point_of_line};
-use crate::document::{
-    Area, AreaKind, Axis, Key, Line, LineKind, Panel, Plane, Point, Scale, Value,
-};
+use super::key::{legend, line_class, line_key, mark_class, point};
+use crate::document::{Across, Axis, ChartRow, MarkKind, RowGroup, Rows, Scale, Value};
 use maud::{Markup, html};
 use std::fmt::Write as _;
 
@@ -20,72 +18,80 @@ const CAP: f64 = 4.0;
 /// Nobody can point at a few pixels: around each point, so many count as the point.
 const REACH: f64 = 12.0;
 
-/// The drawings side by side; `id` makes a name one that no other element has.
-pub(super) fn plane(
-    plane: &Plane,
-    level: u8,
-    mut id: impl FnMut(&str) -> Option<String>,
-) -> Markup {
+/// A line of a drawing: its number among all of the plane, and its points.
+type Line<'a> = (usize, &'a RowGroup);
+
+/// The drawings side by side.
+pub(super) fn plane(rows: &Rows, across: &Across, level: u8) -> Markup {
+    let lines: Vec<Line<'_>> = rows.groups.iter().enumerate().collect();
+    let panels = lines.chunk_by(|_, next| next.1.heading.is_empty());
     html! {
         div.planes {
-            @for found in &plane.panels {
-                div id=[id(&found.id)] { (panel(found, plane, level)) }
-            }
+            @for lines in panels { div { (panel(lines, rows, across, level)) } }
         } "\n"
-        (legend(&plane.legend))
+        (legend(&rows.legend))
     }
 }
 
-fn panel(panel: &Panel, plane: &Plane, level: u8) -> Markup {
-    let above = match &plane.ends {
+fn panel(lines: &[Line<'_>], rows: &Rows, across: &Across, level: u8) -> Markup {
+    let title = &lines[0].1.heading;
+    let above = match &across.ends {
         Some((above, _)) => above,
-        None => &plane.y.title,
+        None => &rows.axis.title,
     };
     html! {
-        @if !panel.title.is_empty() { (heading(level, &html! { (panel.title) })) }
-        div.plot style=(room_beside(plane)) {
+        @if !title.is_empty() { (heading(level, &html! { (title) })) }
+        div.plot style=(room_beside(&rows.axis)) {
             @if !above.is_empty() { p { "↑ " (above) } }
-            (drawing(panel, plane))
-            @if !plane.x.title.is_empty() { p.across { (plane.x.title) " →" } }
-            @if let Some((_, below)) = &plane.ends { p { "↓ " (below) } }
+            (drawing(lines, rows, across))
+            @if !across.axis.title.is_empty() { p.across { (across.axis.title) " →" } }
+            @if let Some((_, below)) = &across.ends { p { "↓ " (below) } }
         }
-        (lines_legend(panel))
+        (lines_legend(lines))
     }
 }
 
 /// The labels to the left need room, by their length.
-fn room_beside(plane: &Plane) -> String {
-    let labels = plane.y.ticks.iter().map(|(_, label)| label.chars().count());
+fn room_beside(axis: &Axis) -> String {
+    let labels = axis.ticks.iter().map(|(_, label)| label.chars().count());
     format!("--beside:{}", labels.max().unwrap_or(0))
 }
 
 /// What the lines are, unless the heading says it.
-fn lines_legend(panel: &Panel) -> Markup {
-    let labelled = |line: &&Line| !line.label.is_empty() && line.kind != LineKind::Behind;
-    let mut labels = panel.lines.iter().filter(labelled).peekable();
+fn lines_legend(lines: &[Line<'_>]) -> Markup {
+    let mut labelled = lines
+        .iter()
+        .filter(|(_, line)| !line.title.is_empty())
+        .peekable();
     html! {
-        @if labels.peek().is_some() {
-            p.legend { @for line in labels { span { (key(Key::Line(line.kind))) (line.label) } } }
+        @if labelled.peek().is_some() {
+            p.legend {
+                @for (number, line) in labelled { span { (line_key(*number)) (line.title) } }
+            }
         }
     }
 }
 
-fn drawing(panel: &Panel, plane: &Plane) -> Markup {
+fn drawing(lines: &[Line<'_>], rows: &Rows, across: &Across) -> Markup {
+    let title = &lines[0].1.heading;
     let drawn = Drawing {
-        x: plane.x.scale,
-        y: plane.y.scale,
+        x: across.axis.scale,
+        y: rows.axis.scale,
     };
+    let (edges, levels): (Vec<_>, Vec<_>) = rows
+        .marks
+        .iter()
+        .partition(|mark| mark.kind == MarkKind::Edge);
     html! {
         svg class="plane" role="img" height=(HEIGHT) {
-            title { (plane.summary) @if !panel.title.is_empty() { ": " (panel.title) } }
-            @for area in &plane.areas { (drawn.area(*area)) }
-            (drawn.beside(&plane.y))
-            (drawn.below(&plane.x))
-            @for mark in &plane.levels {
-                (drawn.level(mark.at, mark_class(mark.kind), &mark.sign))
-            }
-            @for line in &panel.lines { (drawn.curves(line)) }
-            @for line in &panel.lines { (drawn.points(line)) }
+            title { (rows.summary) @if !title.is_empty() { ": " (title) } }
+            @if let Some(ends) = across.unclaimed { (drawn.unclaimed(ends)) }
+            @if let [low, high] = edges.as_slice() { (drawn.band(low.at, high.at)) }
+            (drawn.beside(&rows.axis))
+            (drawn.below(&across.axis))
+            @for mark in levels { (drawn.level(mark.at, mark_class(mark.kind), &mark.sign)) }
+            @if across.joined { @for line in lines { (drawn.curves(*line)) } }
+            @for line in lines { (drawn.points(*line)) }
         }
     }
 }
@@ -106,20 +112,20 @@ impl Drawing {
         tenths((1.0 - self.y.position(value)) * HEIGHT)
     }
 
-    fn area(self, area: Area) -> Markup {
-        let class = match area.kind {
-            AreaKind::Band => "band",
-            AreaKind::Unclaimed => "unclaimed",
-        };
-        let position = |scale: Scale, ends: Option<(f64, f64)>| {
-            ends.map_or((0.0, 1.0), |(low, high)| {
-                (scale.position(low), scale.position(high))
-            })
-        };
-        let (left, right) = position(self.x, area.x);
-        let (low, high) = position(self.y, area.y);
+    /// The area, over the whole height, in which nothing is claimed.
+    fn unclaimed(self, (from, to): (f64, f64)) -> Markup {
+        let (left, right) = (self.x.position(from), self.x.position(to));
         html! {
-            rect class=(class) x=(percent(left)) width=(percent(right - left))
+            rect class="unclaimed" x=(percent(left)) width=(percent(right - left)) y="0"
+                height=(HEIGHT) {}
+        }
+    }
+
+    /// The zone, over the whole width, in which no difference matters.
+    fn band(self, low: f64, high: f64) -> Markup {
+        let (low, high) = (self.y.position(low), self.y.position(high));
+        html! {
+            rect class="band" x="0" width="100%"
                 y=(tenths((1.0 - high) * HEIGHT)) height=(tenths((high - low) * HEIGHT)) {}
         }
     }
@@ -166,28 +172,23 @@ impl Drawing {
     }
 
     /// The line through its points; a point without data interrupts it.
-    fn curves(self, line: &Line) -> Markup {
-        let stretches = line.points.split(|point| point.value.is_none());
+    fn curves(self, (number, line): Line<'_>) -> Markup {
+        let stretches = line.rows.split(|point| point.value.is_none());
         html! {
-            @if line.kind != LineKind::Points {
-                @for points in stretches.filter(|points| points.len() > 1) {
-                    (self.curve(points, &line_class(line.kind)))
-                }
+            @for points in stretches.filter(|points| points.len() > 1) {
+                (self.curve(points, &line_class(number, line)))
             }
         }
     }
 
-    fn curve(self, points: &[Point], class: &str) -> Markup {
+    fn curve(self, points: &[ChartRow], class: &str) -> Markup {
         // In thousandths of the plane, stretched over it; strokes keep their width (see the style).
         let mut path = String::new();
         for point in points {
             let step = if path.is_empty() { 'M' } else { 'L' };
             let x = self.x.position(point.x) * 1e3;
-            let y = (1.0
-                - self
-                    .y
-                    .position(point.value.map_or(f64::NAN, |value| value.number)))
-                * 1e3;
+            let value = point.value.map_or(f64::NAN, |value| value.number);
+            let y = (1.0 - self.y.position(value)) * 1e3;
             // Writing to a text cannot fail.
             let _ = write!(path, "{step}{x:.1} {y:.1}");
         }
@@ -199,22 +200,19 @@ impl Drawing {
         }
     }
 
-    /// The points at which one can point; those of pale lines are not drawn.
-    fn points(self, line: &Line) -> Markup {
+    /// The points at which one can point.
+    fn points(self, (number, line): Line<'_>) -> Markup {
+        let named = line.rows.iter().filter(|point| !point.label.is_empty());
         html! {
-            @if line.kind != LineKind::Behind {
-                @for found in &line.points {
-                    @let said = found.sentence(&line.label);
-                    @if let Some(value) = found.value.filter(|_| !said.is_empty()) {
-                        (self.point(found, value, line.kind, &said))
-                    }
+            @for found in named {
+                @if let Some(value) = found.value {
+                    (self.point(found, value, point(found, number, line), &found.sentence(&line.title)))
                 }
             }
         }
     }
 
-    fn point(self, found: &Point, value: Value, kind: LineKind, said: &str) -> Markup {
-        let shape = found.shape.map_or_else(|| point_of_line(kind), point);
+    fn point(self, found: &ChartRow, value: Value, shape: Markup, said: &str) -> Markup {
         let y = self.down(value.number);
         html! {
             svg class="at" x=(self.across(found.x)) y=(y) {

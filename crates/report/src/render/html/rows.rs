@@ -63,7 +63,7 @@ fn drawing(row: &ChartRow, rows: &Rows) -> Markup {
     let scale = &rows.axis.scale;
     html! {
         svg.track role="img" {
-            title { (row.sentence()) }
+            title { (row.sentence("")) }
             @for (tick, _) in &rows.axis.ticks { (upright(scale.position(*tick), "grid")) }
             @if let Some(value) = &row.value {
                 svg y="50%" overflow="visible" { (drawn(row.shape, value, scale)) }

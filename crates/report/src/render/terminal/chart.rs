@@ -3,10 +3,8 @@
 
 use super::canvas::{Canvas, FAINT, Line, OURS, PLAIN, PUBLISHED, STRONG, sign_style, style};
 use crate::document::{
-    Axis, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, Plane, PointShape, RowGroup, Rows,
-    Shape, Tone,
+    Axis, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows, Shape, Tone,
 };
-use crate::render::as_rows;
 use anstyle::Style;
 
 /// The least width of a plot beside spreads, and beside what else could be left out.
@@ -16,13 +14,6 @@ const GAP: &str = "  ";
 
 /// A character and how it looks.
 type Ink = (char, Style);
-
-/// Draws a plane, if it is one for terminals: a row per point, and across what it shows upwards.
-pub(super) fn plane(canvas: &mut Canvas, plane: &Plane) {
-    if plane.on_terminal {
-        rows(canvas, &as_rows(plane), true);
-    }
-}
 
 /// What signs and characters say. What only pages draw is not explained.
 pub(super) fn legend(canvas: &mut Canvas, entries: &[LegendEntry]) {
@@ -39,9 +30,9 @@ fn key(canvas: &Canvas, key: Key) -> Option<Line> {
         Key::Interval => return Some(canvas.ink("├─┤", FAINT)),
         Key::Fill(fill) => filling(fill),
         Key::Mark(kind) => (mark(kind), FAINT),
-        Key::Sign(sign) | Key::Point(PointShape::Sign(sign)) => (sign.glyph(), sign_style(sign)),
+        Key::Sign(sign) | Key::Point(sign) => (sign.glyph(), sign_style(sign)),
         Key::Band => (mark(MarkKind::Edge), FAINT),
-        Key::Line(_) | Key::Point(_) | Key::Unclaimed | Key::Shades => return None,
+        Key::Unclaimed | Key::Shades => return None,
     };
     Some(canvas.drawn([ink]))
 }
@@ -171,7 +162,7 @@ struct Frame<'a> {
 }
 
 /// Draws rows.
-pub(super) fn rows(canvas: &mut Canvas, chart: &Rows, right: bool) {
+pub(super) fn rows(canvas: &mut Canvas, chart: &Rows) {
     let parts = parts(canvas, chart);
     let strips = parts.iter().filter_map(|part| match part {
         Part::Strip(strip) => Some(strip),
@@ -181,7 +172,7 @@ pub(super) fn rows(canvas: &mut Canvas, chart: &Rows, right: bool) {
     if strips.is_empty() {
         return;
     }
-    let frame = Frame::of(canvas.width, &strips, &chart.axis, right);
+    let frame = Frame::of(canvas.width, &strips, chart);
     for part in &parts {
         match part {
             Part::Text(text) => canvas.paragraph(text, 0),
@@ -193,7 +184,7 @@ pub(super) fn rows(canvas: &mut Canvas, chart: &Rows, right: bool) {
 }
 
 impl Frame<'_> {
-    fn of<'a>(width: usize, strips: &[&Strip], axis: &'a Axis, right: bool) -> Frame<'a> {
+    fn of<'a>(width: usize, strips: &[&Strip], chart: &'a Rows) -> Frame<'a> {
         let widest = |of: fn(&Strip) -> usize| strips.iter().map(|s| of(s)).max().unwrap_or(0);
         let label = widest(|strip| strip.label.width()).min(width / 3);
         let sign = match widest(|strip| strip.sign.width()) {
@@ -211,9 +202,9 @@ impl Frame<'_> {
             widest(|strip| strip.value.width()).min(width * 2 / 5)
         };
         Frame {
-            axis,
+            axis: &chart.axis,
             label,
-            right,
+            right: chart.across.is_some(),
             plot: room.saturating_sub(value).max(2),
             value,
             spread,

@@ -68,7 +68,7 @@ pub fn on_one_screen(document: impl Fn(usize) -> Document, options: &TerminalOpt
 pub fn in_short(document: &Document, options: &TerminalOptions) -> String {
     match options.detail {
         Detail::Summary => on_one_screen(|rows| document.shortened(rows), options),
-        Detail::Answer | Detail::Full => render(document, options),
+        Detail::Answer | Detail::Full | Detail::Page => render(document, options),
     }
 }
 
@@ -122,8 +122,7 @@ impl Writer {
                 self.hanging(Line::default(), &text);
             }),
             Content::Table(found) => table::draw(&mut self.canvas, found, self.detail),
-            Content::Rows(rows) => chart::rows(&mut self.canvas, rows, false),
-            Content::Plane(plane) => chart::plane(&mut self.canvas, plane),
+            Content::Rows(rows) => chart::rows(&mut self.canvas, rows),
             Content::Legend(entries) => chart::legend(&mut self.canvas, entries),
             Content::Verbatim(text) => self.verbatim(text, depth),
             // A terminal cannot carry files.
@@ -205,10 +204,10 @@ impl Writer {
 /// folded elsewhere, between a notice or a list and a table, and where text as it is adjoins facts or
 /// other such text.
 fn is_apart(before: &Content, after: &Content) -> bool {
-    use Content::{Facts, Fold, List, Notice, Plane, Rows, Section, Table, Verbatim};
+    use Content::{Facts, Fold, List, Notice, Rows, Section, Table, Verbatim};
     match (before, after) {
         (Verbatim(_), Verbatim(_) | Facts(_)) | (Facts(_), Verbatim(_)) => true,
-        (Table(_) | Rows(_) | Plane(_), Table(_) | Rows(_) | Plane(_)) => true,
+        (Table(_) | Rows(_), Table(_) | Rows(_)) => true,
         (Notice(_) | List(_), Table(_)) => true,
         (Notice(_) | List(_) | Table(_) | Fold(_), Fold(_)) => true,
         (before, Section(after)) if after.title.is_empty() => is_section(before),

@@ -1,5 +1,5 @@
 //! What sweeps and rows of matrices say as a whole, in sentences. Each claims what its finding
-//! claims and names only measured sizes; roots of interpolated ratios are no claims.
+//! claims and names only measured sizes.
 
 use crate::cells::grouped;
 use crate::value;
