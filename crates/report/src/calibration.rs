@@ -7,8 +7,8 @@ pub use words::{advice, verdict};
 
 use crate::columns::Columns;
 use crate::document::{
-    Block, Cell, Detail, Document, Look, Section, Table, Tone, Unit, Value, notice, paragraph,
-    remark, strong, toned,
+    Block, Cell, Detail, Document, Section, Table, Tone, Unit, Value, notice, paragraph, remark,
+    toned,
 };
 use crate::run::{self, environment};
 use crate::value::{self, NOTHING, count};
@@ -26,13 +26,9 @@ pub fn document(
     more: Vec<Block>,
 ) -> Document {
     let study = &analysis.run.plan.study;
-    let verdict = strong(verdict(calibration));
-    let verdict = vec![paragraph(verdict).at(Detail::Answer)];
-    let verdict = Section {
-        tone: state(words::worst(calibration)).1,
-        ..panel("", verdict)
-    };
-    let mut blocks = vec![Block::from(verdict).at(Detail::Answer)];
+    let tone = state(words::worst(calibration)).1;
+    let verdict = paragraph(toned(verdict(calibration), tone));
+    let mut blocks = vec![verdict.at(Detail::Answer)];
     let advice = advice(calibration).into_iter();
     blocks.extend(advice.map(|advice| notice(advice).at(Detail::Answer)));
     blocks.extend(wording::ending(analysis).map(|ending| notice(ending).at(Detail::Answer)));
@@ -48,13 +44,6 @@ pub fn document(
         question: study.question.clone().into(),
         byline: environment::byline(analysis),
         blocks,
-    }
-}
-
-fn panel(title: &str, blocks: Vec<Block>) -> Section {
-    Section {
-        look: Look::Panel,
-        ..Section::new(title, blocks)
     }
 }
 
@@ -92,7 +81,7 @@ fn figures(group: &Group) -> Block {
     ];
     let table = Table::of(&group.title, columns, &group.figures);
     let about = remark(words::about(group.subject)).at(Detail::Full);
-    panel(&group.title, vec![about, table.into()]).into()
+    Section::new(&group.title, vec![about, table.into()]).into()
 }
 
 /// How the numbers of a figure are written.

@@ -7,7 +7,9 @@ pub(crate) use across::articles;
 pub use across::{CSV_START, Claims};
 
 use crate::cells::grouped;
-use crate::document::{Block, Detail, Fold, Item, Text, Tone, Value, faint, listed, plain, strong};
+use crate::document::{
+    Block, Detail, Item, Section, Text, Tone, Value, faint, listed, plain, strong,
+};
 use crate::{value, wording};
 use stowplan_analysis::{
     ClaimOutcome, ClaimVerdict, DifferenceOutcome, FigureCell, FigureOutcome, Interval, MissingCell,
@@ -84,13 +86,10 @@ pub(crate) fn by_article<'a, T: 'a>(
             false => summary(&verdicts),
         };
         let items = claims.into_iter().map(&item).collect();
-        let fold = Fold {
+        let list = listed(items).map(|list| list.at(Detail::Full));
+        let fold = Section {
             found: plain(found),
-            blocks: listed(items)
-                .into_iter()
-                .map(|list| list.at(Detail::Full))
-                .collect(),
-            ..Fold::new(article, Vec::new())
+            ..Section::fold(article, list.into_iter().collect())
         };
         fold.into()
     });

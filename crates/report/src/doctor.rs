@@ -1,7 +1,7 @@
 //! What `stowplan doctor` says: a verdict, then what was looked at, group by group.
 
 use crate::document::{
-    Block, Detail, Document, Fold, Item, Section, Text, Tone, facts, faint, listed, plain, remark,
+    Block, Detail, Document, Item, Look, Section, Text, Tone, facts, faint, listed, plain, remark,
     strong,
 };
 use serde::Serialize;
@@ -123,9 +123,9 @@ fn other_reasons(checkup: &Checkup) -> Option<Block> {
     if reasons.is_empty() {
         return None;
     }
-    let fold = Fold {
-        is_heading: true,
-        ..Fold::new("Why the others are looked at", vec![facts(reasons)])
+    let fold = Section {
+        look: Look::Finding,
+        ..Section::new("Why the others are looked at", vec![facts(reasons)])
     };
     Some(Block::from(fold).at(Detail::Full))
 }

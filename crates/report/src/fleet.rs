@@ -11,9 +11,9 @@ mod notes;
 use crate::advice::Advice;
 use crate::cells::grouped;
 use crate::document::{
-    Block, Cell, Content, Detail, Document, File, Fold, Item, List, ListStyle, Section, Table,
-    Text, Tone, Value, anchor, bullets, chapter, faint, listed, number, paragraph, plain, remark,
-    strong, text_column, toned,
+    Block, Cell, Content, Detail, Document, File, Item, Look, Section, Table, Text, Tone, Value,
+    anchor, bullets, chapter, faint, listed, number, paragraph, plain, remark, strong, text_column,
+    toned,
 };
 use crate::run::answers;
 use crate::{claims, constituents, csv, json, noise, value, wording};
@@ -135,12 +135,8 @@ impl<'a> Fleet<'a> {
 
     /// What is recommended of each comparison, so many at most.
     fn findings(&self, most: usize) -> Block {
-        let style = ListStyle::Answers;
         let items = self.singles().take(most).map(|found| self.finding(found));
-        let answers = List {
-            style,
-            items: items.collect(),
-        };
+        let answers = Content::List(items.collect());
         let mut blocks = vec![Block::from(answers).at(Detail::Answer)];
         let more = self.singles().skip(most).count();
         let said = format!("and {}", value::counted(more, "more comparison"));
@@ -174,18 +170,16 @@ impl<'a> Fleet<'a> {
         let texts: Vec<String> = texts.collect();
         let holds = said.first().filter(|((is_choice, _), _)| *is_choice);
         let (holds, all) = (holds.map(|(_, places)| places.len()), self.machines().len());
-        let figure = holds.map(|holds| {
-            strong(format!("{holds} of {all}")).then(faint(format!(" {}s", self.noun())))
-        });
+        let holds = holds.map(|holds| format!(" {holds} of {all} {}s.", self.noun()));
         Item {
             title: plain(&comparison.title)
                 .linked(&format!("#{}", anchor("finding", &comparison.id))),
             text: strong(match texts.is_empty() {
                 true => format!("Not measured on any {}.", self.noun()),
-                false => value::capital(&texts.join("; ")),
-            }),
+                false => value::capital(&texts.join("; ")) + ".",
+            })
+            .then(faint(holds.unwrap_or_default())),
             note: faint(self.noise(comparison)),
-            figure: figure.unwrap_or_default(),
             ..Item::default()
         }
     }
@@ -272,7 +266,7 @@ impl<'a> Fleet<'a> {
         if !parts.is_empty() {
             let count = value::counted(parts.len(), "comparison");
             let title = format!("The {count} that matrices and sweeps are made of");
-            blocks.push(Fold::new(title, parts.into_iter().map(fold).collect()).into());
+            blocks.push(Section::fold(title, parts.into_iter().map(fold).collect()).into());
         }
         chapter("comparisons", "Each comparison", blocks)
     }
@@ -289,10 +283,10 @@ impl<'a> Fleet<'a> {
             comparison.baseline_label
         )));
         blocks.push(self.table(comparison).into());
-        let fold = Fold {
+        let fold = Section {
             id: anchor("finding", &comparison.id),
-            is_heading: true,
-            ..Fold::new(&comparison.title, blocks)
+            look: Look::Finding,
+            ..Section::new(&comparison.title, blocks)
         };
         fold.into()
     }

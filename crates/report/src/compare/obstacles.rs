@@ -2,7 +2,7 @@
 
 use super::sentences::differences;
 use crate::cells::grouped;
-use crate::document::{Block, Detail, Fold, bullets, paragraph};
+use crate::document::{Block, Detail, Section, bullets, paragraph};
 use stowplan_analysis::compare::{Changes, NotCompared, Obstacle};
 
 /// So many cells of a reason are named before the rest is only counted.
@@ -32,7 +32,7 @@ pub(super) fn fold(changes: &Changes) -> Option<Block> {
         Some(paragraph(text).at(Detail::Full))
     });
     blocks.extend(more);
-    Some(Fold::new("Not compared", blocks).into())
+    Some(Section::fold("Not compared", blocks).into())
 }
 
 /// All reasons of one cell.

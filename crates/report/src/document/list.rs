@@ -2,24 +2,6 @@
 
 use super::{Fill, MarkKind, Sign, Text, Tone};
 
-/// Items.
-#[derive(Debug, Clone, PartialEq)]
-pub struct List {
-    /// What they are.
-    pub style: ListStyle,
-    /// In reading order.
-    pub items: Vec<Item>,
-}
-
-/// What the items of a list are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListStyle {
-    /// Sentences, each behind a bullet.
-    Bullets,
-    /// Answers to questions: the question, the answer, why, and a figure set apart.
-    Answers,
-}
-
 /// One item. Only `text` must be there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Item {
@@ -31,8 +13,6 @@ pub struct Item {
     pub text: Text,
     /// Why, or what else there is to know.
     pub note: Text,
-    /// The figure, set apart where there is room: the value, then what is added to it faintly.
-    pub figure: Text,
 }
 
 /// What was found, in a word, as a small label.

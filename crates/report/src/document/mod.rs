@@ -15,7 +15,7 @@ mod text;
 
 pub use crate::value::{Spread, Unit, Value};
 pub use chart::{Across, Axis, ChartRow, Fill, Mark, MarkKind, RowGroup, Rows, Shape, headed};
-pub use list::{Badge, Item, Key, LegendEntry, List, ListStyle};
+pub use list::{Badge, Item, Key, LegendEntry};
 pub use scale::Scale;
 pub use sign::{Sign, legend};
 pub use table::{Align, Cell, Column, Row, Table, TableBuilder, number, text_column};
@@ -66,16 +66,12 @@ pub struct Block {
 pub enum Content {
     /// Blocks below a heading. Its level follows from how deep it lies in other sections.
     Section(Section),
-    /// Blocks that show when asked for; where nothing can be folded they are shown as they are.
-    Fold(Fold),
-    /// Sections side by side where there is room: each has the same kind of content.
-    Columns(Vec<Section>),
     /// A paragraph.
     Paragraph(Text),
     /// What must not be overlooked.
     Notice(Text),
-    /// Items.
-    List(List),
+    /// Items, a bullet before each.
+    List(Vec<Item>),
     /// Names and values.
     Facts(Vec<(String, Text)>),
     /// A table.
@@ -98,8 +94,12 @@ pub enum Look {
     Plain,
     /// As a figure: its first paragraph is the caption, its other blocks are what is drawn.
     Figure,
-    /// As a panel of its own.
-    Panel,
+    /// Its blocks, which are sections of the same kind, side by side where there is room.
+    Columns,
+    /// Shown when asked for, below a line; where nothing can be folded it is shown as it is.
+    Fold,
+    /// Shown when asked for, below its heading.
+    Finding,
 }
 
 /// Blocks below a heading.
@@ -111,29 +111,12 @@ pub struct Section {
     pub title: Text,
     /// How it looks.
     pub look: Look,
-    /// What its heading and border say by colour, besides words.
-    pub tone: Tone,
-    /// Whether the table of contents names it; only sections of the document itself are asked.
-    pub in_contents: Option<String>,
-    /// Its content.
-    pub blocks: Vec<Block>,
-}
-
-/// Blocks that show when asked for.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Fold {
-    /// Its name within the page; empty if no link leads to it.
-    pub id: String,
-    /// What is in it.
-    pub title: Text,
-    /// Whether its title is a heading; otherwise it is a line.
-    pub is_heading: bool,
     /// What was found in it, in a word.
     pub badge: Option<Badge>,
     /// What was found in it, in a line; shown beside the title where it is folded.
     pub found: Text,
-    /// Whether it is open from the start.
-    pub open: bool,
+    /// Whether the table of contents names it; only sections of the document itself are asked.
+    pub in_contents: Option<String>,
     /// Its content.
     pub blocks: Vec<Block>,
 }
@@ -182,19 +165,15 @@ fn shorten(blocks: &mut Vec<Block>, rows: usize, is_cut: &mut bool) {
         let is_wrong = |tone: Tone| matches!(tone, Tone::Bad | Tone::Warning);
         match &mut block.content {
             Content::Section(section) => shorten(&mut section.blocks, rows, is_cut),
-            Content::Fold(fold) => shorten(&mut fold.blocks, rows, is_cut),
-            Content::Columns(sections) => {
-                let sections = sections.iter_mut();
-                sections.for_each(|section| shorten(&mut section.blocks, rows, is_cut));
-            }
-            Content::List(list) => {
-                truncate(&mut list.items, most, is_cut, |item| {
+            Content::List(items) => {
+                truncate(items, most, is_cut, |item| {
                     let badge = item.badge.as_ref();
                     badge.is_some_and(|badge| is_wrong(badge.tone))
                 });
                 if most < EXPLAINED {
-                    let items = list.items.iter_mut();
-                    items.for_each(|item| item.note = Text::default());
+                    items
+                        .iter_mut()
+                        .for_each(|item| item.note = Text::default());
                     *is_cut = true;
                 }
             }
@@ -254,13 +233,7 @@ macro_rules! block_from {
     };
 }
 
-block_from!(
-    Section(Section),
-    Fold(Fold),
-    List(List),
-    Table(Table),
-    Rows(Rows),
-);
+block_from!(Section(Section), Table(Table), Rows(Rows),);
 
 /// A paragraph.
 pub fn paragraph(text: impl Into<Text>) -> Block {
@@ -284,13 +257,12 @@ pub fn bullets<T: Into<Text>>(items: impl IntoIterator<Item = T>) -> Option<Bloc
 
 /// These items, a bullet before each; nothing without items.
 pub fn listed(items: Vec<Item>) -> Option<Block> {
-    let style = ListStyle::Bullets;
-    (!items.is_empty()).then(|| List { style, items }.into())
+    (!items.is_empty()).then(|| Content::List(items).into())
 }
 
 /// A block that shows when asked for, below a line.
 pub fn folded(title: impl Into<Text>, block: impl Into<Block>) -> Block {
-    Fold::new(title, vec![block.into()]).into()
+    Section::fold(title, vec![block.into()]).into()
 }
 
 /// A part of the document with a name that links find and a line in the table of contents; nothing
@@ -339,6 +311,22 @@ impl Section {
         }
     }
 
+    /// Blocks that show when asked for, below a line.
+    pub fn fold(title: impl Into<Text>, blocks: Vec<Block>) -> Self {
+        Self {
+            look: Look::Fold,
+            ..Self::new(title, blocks)
+        }
+    }
+
+    /// Sections side by side.
+    pub fn columns(sections: Vec<Self>) -> Self {
+        Self {
+            look: Look::Columns,
+            ..Self::new("", sections.into_iter().map(Block::from).collect())
+        }
+    }
+
     /// The section with a name that links find.
     #[must_use]
     pub fn named(mut self, id: impl Into<String>) -> Self {
@@ -351,17 +339,6 @@ impl Section {
     pub fn in_contents(mut self, title: impl Into<String>) -> Self {
         self.in_contents = Some(title.into());
         self
-    }
-}
-
-impl Fold {
-    /// A fold that is no heading, closed.
-    pub fn new(title: impl Into<Text>, blocks: Vec<Block>) -> Self {
-        Self {
-            title: title.into(),
-            blocks,
-            ..Self::default()
-        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{carries_files, is_told};
 use crate::document::{
-    Align, Block, Cell, ChartRow, Content, Document, Fold, Item, Key, LegendEntry, List, ListStyle,
-    Row, RowGroup, Rows, Section, Table, Text, Tone,
+    Align, Block, Cell, ChartRow, Content, Document, Item, Key, LegendEntry, Look, Row, RowGroup,
+    Rows, Section, Table, Text, Tone,
 };
 use crate::steers;
 use crate::value::NO_BREAK;
@@ -45,7 +45,7 @@ impl Page {
             match &block.content {
                 // The table beside a plane says more.
                 Content::Rows(rows) if rows.across.is_some() && has_table(&blocks[index..]) => {}
-                Content::Fold(fold) if index > 0 && repeats(&blocks[index - 1], fold) => {}
+                Content::Section(fold) if index > 0 && repeats(&blocks[index - 1], fold) => {}
                 content => self.content(content, level),
             }
         }
@@ -54,15 +54,11 @@ impl Page {
     fn content(&mut self, content: &Content, level: usize) {
         match content {
             Content::Section(section) => self.section(section, level),
-            Content::Fold(fold) => self.fold(fold, level),
-            Content::Columns(sections) => {
-                for section in sections {
-                    self.section(section, level);
-                }
-            }
             Content::Paragraph(text) => self.paragraph(&inline(text)),
             Content::Notice(text) => self.paragraph(&bold(&text.text())),
-            Content::List(list) => self.list(list),
+            Content::List(items) => {
+                self.lines(items.iter().map(|found| format!("- {}", item(found))))
+            }
             Content::Facts(facts) => {
                 let fact = |(name, value): &(String, Text)| {
                     format!("- {}: {}", escape(name), inline(value))
@@ -89,31 +85,25 @@ impl Page {
         if carries_files(&section.blocks) {
             return;
         }
-        let below = level + usize::from(!section.title.is_empty());
-        let heading = |page: &mut Self| page.heading(level, &section.title);
-        self.headed(heading, &section.blocks, below);
-    }
-
-    fn fold(&mut self, fold: &Fold, level: usize) {
-        let below = level + usize::from(fold.is_heading);
-        let title = |page: &mut Self| match fold.is_heading {
-            true => page.heading(level, &fold.title),
-            false => {
-                let summary = html! { (fold.title.text().replace(steers, " ")) }.into_string();
+        let is_fold = section.look == Look::Fold;
+        let below = level + usize::from(!section.title.is_empty() && !is_fold);
+        let title = |page: &mut Self| match is_fold {
+            false => page.heading(level, &section.title),
+            true => {
+                let summary = html! { (section.title.text().replace(steers, " ")) }.into_string();
                 page.paragraph(&format!("<details><summary>{summary}</summary>"));
             }
         };
-        if !self.headed(title, &fold.blocks, below) {
-            if !fold.found.is_empty() {
-                let said = [inline(&fold.title), inline(&fold.found)];
+        if !self.headed(title, &section.blocks, below) {
+            if !section.found.is_empty() {
+                let said = [inline(&section.title), inline(&section.found)];
                 self.paragraph(&said.join(": "));
             }
-        } else if !fold.is_heading {
+        } else if is_fold {
             self.paragraph("</details>");
         }
     }
 
-    /// The blocks below what stands above them, which is not shown without any; whether there are any.
     fn headed(&mut self, above: impl FnOnce(&mut Self), blocks: &[Block], level: usize) -> bool {
         let start = self.text.len();
         above(self);
@@ -124,11 +114,6 @@ impl Page {
             self.text.truncate(start);
         }
         has_any
-    }
-
-    fn list(&mut self, list: &List) {
-        let items = list.items.iter();
-        self.lines(items.map(|item| format!("- {}", self::item(item, list.style))));
     }
 
     fn table(&mut self, table: &Table) {
@@ -216,13 +201,13 @@ impl Page {
 fn has_table(blocks: &[Block]) -> bool {
     blocks.iter().any(|block| match &block.content {
         Content::Table(_) => true,
-        Content::Fold(fold) => has_table(&fold.blocks),
+        Content::Section(fold) if fold.look == Look::Fold => has_table(&fold.blocks),
         _ => false,
     })
 }
 
 /// Whether a fold says what the rows before it say.
-fn repeats(before: &Block, fold: &Fold) -> bool {
+fn repeats(before: &Block, fold: &Section) -> bool {
     let is_plane = |rows: &Rows| rows.across.is_some();
     let is_shown = !matches!(&before.content, Content::Rows(rows) if is_plane(rows));
     is_shown && is_told(&before.content, fold)
@@ -235,23 +220,11 @@ fn joined<const N: usize>(between: &str, mut texts: [String; N]) -> String {
 }
 
 /// A title, what was found in a word, and the rest; the figure of an answer is in its reason.
-fn item(item: &Item, style: ListStyle) -> String {
+fn item(item: &Item) -> String {
     let badge = item.badge.as_ref().map(|badge| escape(&badge.word));
-    let (note, figure) = (inline(&item.note), inline(&item.figure));
-    let (title, said) = match style {
-        ListStyle::Answers => {
-            let figure = if note.is_empty() {
-                figure
-            } else {
-                String::new()
-            };
-            let text = bold(&item.text.text());
-            (inline(&item.title), joined(" ", [text, figure]))
-        }
-        ListStyle::Bullets => (bold(&item.title.text()), inline(&item.text)),
-    };
+    let (title, said) = (bold(&item.title.text()), inline(&item.text));
     let said = joined(": ", [title, badge.unwrap_or_default(), said]);
-    joined("; ", [said, note])
+    joined("; ", [said, inline(&item.note)])
 }
 
 fn cell(cell: Option<&Cell>) -> String {

@@ -4,7 +4,7 @@ pub mod html;
 pub mod markdown;
 pub mod terminal;
 
-use crate::document::{Block, Content, Fold};
+use crate::document::{Block, Content, Look, Section};
 
 /// Whether they are about files, which only a page can carry.
 fn carries_files(blocks: &[Block]) -> bool {
@@ -12,9 +12,10 @@ fn carries_files(blocks: &[Block]) -> bool {
     blocks.any(|block| matches!(block.content, Content::Files(_)))
 }
 
-/// Whether a fold only repeats the figures of the drawing before it, each row of which text shows
+/// Whether a section is a fold that only repeats the figures of the drawing before it, each row of which text shows
 /// with its figure.
-fn is_told(before: &Content, fold: &Fold) -> bool {
+fn is_told(before: &Content, section: &Section) -> bool {
     let is_table = |block: &Block| matches!(block.content, Content::Table(_));
-    matches!(before, Content::Rows(_)) && !fold.is_heading && fold.blocks.iter().all(is_table)
+    let is_drawn = matches!(before, Content::Rows(_));
+    is_drawn && section.look == Look::Fold && section.blocks.iter().all(is_table)
 }

@@ -3,7 +3,7 @@
 
 use super::{crossover, questions};
 use crate::document::{
-    Block, Item, List, ListStyle, Section, Text, anchor, faint, paragraph, plain, strong,
+    Block, Content, Item, Section, Text, anchor, faint, paragraph, plain, strong,
 };
 use crate::{constituents, noise, value, wording};
 use stowplan_analysis::{
@@ -29,8 +29,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let mut blocks = questions::table(&questions, questions.len(), true);
     let items: Vec<Item> = by_size(analysis).iter().map(Row::item).collect();
     if !items.is_empty() {
-        let style = ListStyle::Answers;
-        blocks.push(List { style, items }.into());
+        blocks.push(Content::List(items).into());
     }
     if blocks.is_empty() {
         return None;

@@ -8,7 +8,8 @@ use super::{percentiles, promises};
 use crate::advice::Advice;
 use crate::cells::grouped;
 use crate::document::{
-    Badge, Block, Fold, Tone, anchor, bullets, chapter, faint, paragraph, plain, remark, strong,
+    Badge, Block, Look, Section, Tone, anchor, bullets, chapter, faint, paragraph, plain, remark,
+    strong,
 };
 use crate::{noise, value, wording};
 use stowplan_analysis::{Analysis, Basis, ComparisonOutcome, Kind};
@@ -25,7 +26,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     if !parts.is_empty() {
         let comparisons = value::counted(parts.len(), "comparison");
         let title = format!("The {comparisons} that matrices and sweeps are made of");
-        blocks.push(Fold::new(title, parts.into_iter().map(fold).collect()).into());
+        blocks.push(Section::fold(title, parts.into_iter().map(fold).collect()).into());
     }
     chapter("comparisons", "Each comparison", blocks)
 }
@@ -38,14 +39,12 @@ fn fold(analysis: &Analysis, comparison: &ComparisonOutcome) -> Block {
     if !how_much.is_empty() {
         found = found.then(faint(format!(" {how_much}")));
     }
-    let fold = Fold {
+    let fold = Section {
         id: anchor("finding", &comparison.id),
-        title: plain(&comparison.title),
-        is_heading: true,
+        look: Look::Finding,
         badge: Some(badge(comparison.recommendation.kind)),
         found,
-        open: false,
-        blocks: blocks(analysis, comparison, &advice),
+        ..Section::new(&comparison.title, blocks(analysis, comparison, &advice))
     };
     fold.into()
 }

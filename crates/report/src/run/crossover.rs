@@ -56,7 +56,7 @@ fn group(analysis: &Analysis, index: usize, sweeps: &[SweepOutcome]) -> Block {
         wording::task(&first.workload, "")
     );
     let figures = sweeps.iter().map(|sweep| frame.figure(analysis, sweep));
-    let figures = Block::from(Content::Columns(figures.collect()));
+    let figures = Block::from(Section::columns(figures.collect()));
     let mut blocks = vec![paragraph(caption), figures];
     blocks.push(frame.legend());
     let title = format!("{long_a} or {long_b}, by size of the values");

@@ -39,7 +39,7 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     let parts = constituents::of_matrix(analysis, outcome);
     let mut blocks = vec![paragraph(caption(analysis, outcome))];
     blocks.extend(notes(outcome, &parts).into_iter().map(notice));
-    blocks.push(Content::Columns(heat_maps(outcome, sides)).into());
+    blocks.push(Section::columns(heat_maps(outcome, sides)).into());
     blocks.extend(legends(outcome, sides));
     let mut before = analysis.matrices.iter();
     let mut before = before.by_ref().take_while(|other| other.id != outcome.id);

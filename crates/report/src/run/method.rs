@@ -1,6 +1,6 @@
 //! How it was measured, in notes.
 
-use crate::document::{Block, Fold, Section, facts};
+use crate::document::{Block, Section, facts};
 use crate::{value, wording};
 use stowplan_analysis::{Analysis, Claims, ERROR_OF_A_RATIO};
 
@@ -13,7 +13,7 @@ const NOTES: &str = include_str!("../words/method.txt");
 
 /// What was done and computed, with the formulas.
 pub(crate) fn section(analysis: &Analysis) -> Block {
-    let fold = Fold::new(SUMMARY, vec![facts(notes(analysis))]);
+    let fold = Section::fold(SUMMARY, vec![facts(notes(analysis))]);
     let section = Section::new("Method", vec![fold.into()]);
     let section = section.named("method").in_contents("Method");
     section.into()

@@ -2,7 +2,7 @@
 //! to undo it, and how a program reads a value afterwards.
 
 use crate::document::{
-    Block, Content, Detail, Fold, Section, facts, paragraph, plain, remark, strong, toned,
+    Block, Content, Detail, Section, facts, paragraph, plain, remark, strong, toned,
 };
 use crate::document::{Text, Tone};
 use crate::shell::quoted;
@@ -473,7 +473,7 @@ fn examples(together: bool) -> Block {
             Content::Verbatim(text.join("\n")).into(),
         ]
     });
-    let fold = Fold::new("How a program reads a value", languages.collect());
+    let fold = Section::fold("How a program reads a value", languages.collect());
     Block::from(fold).at(Detail::Full)
 }
 

@@ -2,8 +2,8 @@
 
 use crate::columns::{self, Written};
 use crate::document::{
-    Axis, Block, Cell, ChartRow, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale, Section, Table,
-    Unit, Value, chapter, paragraph,
+    Axis, Block, Cell, ChartRow, Fill, Mark, MarkKind, RowGroup, Rows, Scale, Section, Table, Unit,
+    Value, chapter, paragraph,
 };
 use crate::value::float;
 use crate::{constituents, value};
@@ -21,7 +21,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     if !of_parts.is_empty() {
         let count = of_parts.len();
         let title = format!("Disk space of the {count} stores of matrices and sweeps");
-        let fold = Fold::new(title, self::blocks(analysis, &of_parts));
+        let fold = Section::fold(title, self::blocks(analysis, &of_parts));
         blocks.push(fold.into());
     }
     chapter("space", "Disk space", blocks)

@@ -2,8 +2,8 @@
 //! and no renderer knows of it.
 
 use stowplan_report::document::{
-    Axis, Block, Cell, ChartRow, Detail, Document, Fill, Fold, RowGroup, Rows, Scale, Section,
-    Sign, Table, Text, Unit, Value, headed, number, paragraph, text_column,
+    Axis, Block, Cell, ChartRow, Detail, Document, Fill, RowGroup, Rows, Scale, Section, Sign,
+    Table, Text, Unit, Value, headed, number, paragraph, text_column,
 };
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::render::{html, markdown, terminal};
@@ -169,7 +169,7 @@ fn what_others_have_written_stays_text() {
 
 #[test]
 fn what_is_asked_for_only_is_shown_only_then() {
-    let table = Fold::new("All figures", vec![finding()]);
+    let table = Section::fold("All figures", vec![finding()]);
     let document = document(vec![
         paragraph("Listen."),
         Block::from(table).at(Detail::Full),

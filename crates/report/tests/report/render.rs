@@ -342,28 +342,23 @@ mod hostile_blocks {
     fn nested() -> impl Strategy<Value = Content> {
         content().prop_recursive(2, 12, 3, |inner| {
             let blocks = || vec(inner.clone().prop_map(Block::from), 0..3);
-            let look = select(&[Look::Plain, Look::Figure, Look::Panel][..]);
-            let section = (labels(), text(), look, blocks()).prop_map(
-                |([id, contents], title, look, blocks)| Section {
+            const LOOKS: [Look; 5] = [
+                Look::Plain,
+                Look::Figure,
+                Look::Columns,
+                Look::Fold,
+                Look::Finding,
+            ];
+            let said = (text(), text(), badge());
+            let section = (labels(), said, select(&LOOKS[..]), blocks());
+            section.prop_map(|([id, contents], (title, found, badge), look, blocks)| {
+                Content::Section(Section {
                     look,
+                    found,
+                    badge,
                     ..Section::new(title, blocks).named(id).in_contents(contents)
-                },
-            );
-            let section = section.boxed();
-            let fold = (label(), text(), text(), any::<bool>(), badge(), blocks());
-            prop_oneof![
-                section.clone().prop_map(Content::Section),
-                vec(section, 1..3).prop_map(Content::Columns),
-                fold.prop_map(|(id, title, found, is_heading, badge, blocks)| {
-                    Content::Fold(Fold {
-                        id,
-                        is_heading,
-                        found,
-                        badge,
-                        ..Fold::new(title, blocks)
-                    })
-                }),
-            ]
+                })
+            })
         })
     }
 

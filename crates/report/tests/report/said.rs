@@ -1,6 +1,6 @@
 //! What a document says, whatever draws it.
 
-use stowplan_report::document::{Block, Cell, Content, Detail, Document, List, Rows, Table, Text};
+use stowplan_report::document::{Block, Cell, Content, Detail, Document, Item, Rows, Table, Text};
 
 /// Every text of the blocks that a form shows, a line each: up to this level of detail.
 pub(crate) fn in_text(document: &Document, detail: Detail) -> String {
@@ -14,7 +14,7 @@ pub(crate) fn in_text(document: &Document, detail: Detail) -> String {
 
 /// What the page says.
 pub(crate) fn on_page(document: &Document) -> String {
-    in_text(document, Detail::Full)
+    in_text(document, Detail::Page)
 }
 
 /// Lines of what is shown as it is, however wide.
@@ -22,8 +22,6 @@ pub(crate) fn as_it_is<'a>(blocks: &'a [Block]) -> Vec<&'a str> {
     let lines = |content: &'a Content| match content {
         Content::Verbatim(text) => text.lines().map(str::trim).collect(),
         Content::Section(section) => as_it_is(&section.blocks),
-        Content::Fold(fold) => as_it_is(&fold.blocks),
-        Content::Columns(sections) => sections.iter().flat_map(|s| as_it_is(&s.blocks)).collect(),
         _ => Vec::new(),
     };
     blocks
@@ -57,13 +55,8 @@ impl Lines {
                 self.line(&section.title.text());
                 self.blocks(&section.blocks);
             }
-            Content::Fold(fold) => {
-                self.line(&fold.title.text());
-                self.blocks(&fold.blocks);
-            }
-            Content::Columns(sections) => sections.iter().for_each(|s| self.blocks(&s.blocks)),
             Content::Paragraph(text) | Content::Notice(text) => self.line(&text.text()),
-            Content::List(list) => self.list(list),
+            Content::List(items) => self.list(items),
             Content::Facts(facts) => {
                 for (name, value) in facts {
                     self.line(&format!("{name}: {}", value.text()));
@@ -77,10 +70,10 @@ impl Lines {
         }
     }
 
-    fn list(&mut self, list: &List) {
-        for item in &list.items {
+    fn list(&mut self, items: &[Item]) {
+        for item in items {
             let word = item.badge.as_ref().map_or("", |badge| &badge.word);
-            let texts = [&item.title, &item.text, &item.note, &item.figure];
+            let texts = [&item.title, &item.text, &item.note];
             let texts = texts.map(Text::text).join(" | ");
             self.line(&format!("• {word} {texts}"));
         }

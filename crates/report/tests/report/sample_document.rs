@@ -34,21 +34,15 @@ pub(crate) fn with(blocks: Vec<Block>) -> Document {
     Document { blocks, ..sample() }
 }
 
-fn list(style: ListStyle, items: Vec<Item>) -> Block {
-    List { style, items }.into()
-}
-
 fn overview() -> Vec<Block> {
-    let answer = |word: &str, tone, title: &str, text: &str, note: &str, figure| {
+    let answer = |word: &str, tone, title: &str, text: &str, note: &str| {
         Item {
             title: plain(title).linked("#finding-read"),
             note: faint(note),
-            figure,
             ..Item::of(strong(text))
         }
         .with_badge(word, tone)
     };
-    let figure = |value: &str, ends: &str| strong(value).then(faint(format!(" {ends}")));
     let answers = vec![
         answer(
             "use",
@@ -56,7 +50,6 @@ fn overview() -> Vec<Block> {
             "Reads, warm, random order over all keys",
             "Use “SQLite blob API, mmap”",
             "2.89 times as fast as files [2.62, 3.31]; noise up to 17%",
-            figure("2.89×", "[2.62, 3.31]"),
         ),
         answer(
             "open",
@@ -64,48 +57,12 @@ fn overview() -> Vec<Block> {
             "Overwrites, each a transaction of its own, forced to the disk",
             "No verdict yet",
             "too few rounds (2 of 10) to compare",
-            Text::default(),
         ),
-        answer(
-            "slower",
-            Tone::Bad,
-            "Deletes",
-            "Keep files",
-            "",
-            figure("3 of 4", "machines"),
-        ),
-    ];
-    let choice = |title: &str, tone, items| Section {
-        look: Look::Panel,
-        tone,
-        ..Section::new(
-            plain(title).then(faint(" 2 of 14")),
-            vec![list(ListStyle::Bullets, items)],
-        )
-    };
-    let line = |figure, text: &str| Item {
-        figure,
-        ..Item::of(plain(text).linked("#finding-read"))
-    };
-    let fast = vec![
-        line(figure("27.6×", "[23.9, 31.1]"), "Read: 200 rows, defaults"),
-        line(
-            figure("4.11×", "[3.03, 4.69]"),
-            "Drop the table with 200 rows, defaults; with bringing the data to rest 1.77 ms",
-        ),
-    ];
-    let open = vec![line(
-        Text::default(),
-        "Insert: 200 rows, defaults: measure again",
-    )];
-    let choices = vec![
-        choice("Use LMDB", Tone::Good, fast),
-        choice("No verdict yet", Tone::Warning, open),
+        answer("slower", Tone::Bad, "Deletes", "Keep files", ""),
     ];
     let why = strong("Why believe it?").then(" 10 rounds in random order. ");
     vec![
-        list(ListStyle::Answers, answers).at(Detail::Answer),
-        Content::Columns(choices).into(),
+        Block::from(Content::List(answers)).at(Detail::Answer),
         paragraph(why.then(plain("How it was measured").linked("#method"))),
     ]
 }
@@ -184,25 +141,24 @@ fn comparisons() -> Vec<Block> {
     let blocks = vec![
         paragraph(strong("SQLite blob API is fastest.")),
         paragraph(advice.then(" to files.")),
-        list(ListStyle::Bullets, verdicts),
+        Content::List(verdicts).into(),
         remark("Noise: control 0.999 [0.857, 1.16]; 10 rounds."),
         numbers.into(),
         folded("Settings", settings.at(Detail::Full)),
         Content::Verbatim(command.to_owned()).into(),
     ];
-    let fold = |open, blocks| {
-        Block::from(Fold {
+    let fold = |blocks| {
+        Block::from(Section {
             id: "finding-read".to_owned(),
-            is_heading: true,
-            open,
+            look: Look::Finding,
             found: plain("use “SQLite blob API, mmap”"),
             badge: Item::default().with_badge("use", Tone::Good).badge,
-            ..Fold::new("Reads, warm, random order", blocks)
+            ..Section::new("Reads, warm, random order", blocks)
         })
     };
-    let more = fold(false, vec![paragraph("everything").at(Detail::Full)]);
+    let more = fold(vec![paragraph("everything").at(Detail::Full)]);
     vec![
-        fold(true, blocks),
+        fold(blocks),
         more.clone(),
         folded("What matrices are made of", more),
     ]
@@ -369,7 +325,7 @@ fn heat_maps() -> Vec<Block> {
     let maps = vec![map("This machine"), map("Published: invented")];
     let legend = Content::Legend(signs.into_iter().chain([shades]).collect());
     let rules = Section::new("Rules of thumb", rules.into_iter().collect());
-    vec![Content::Columns(maps).into(), legend.into(), rules.into()]
+    vec![Section::columns(maps).into(), legend.into(), rules.into()]
 }
 
 /// Two planes side by side; the second last point of each has no data.
@@ -442,7 +398,7 @@ pub(crate) fn sizes() -> Vec<Block> {
         figure("size-b", ""),
     ];
     vec![
-        Content::Columns(figures).into(),
+        Section::columns(figures).into(),
         Content::Legend(keys.into()).into(),
     ]
 }
@@ -479,10 +435,7 @@ pub(crate) fn why() -> Section {
     let claims = vec![holds.with_badge("holds", Tone::Good), Item::of("No badge")];
     let drawn = vec![Rows::new("Steps", axis, vec![group]).into()];
     let figure = Section::figure("ladder", "Step by step", drawn);
-    Section::new(
-        "Reads",
-        vec![list(ListStyle::Bullets, claims), figure.into()],
-    )
+    Section::new("Reads", vec![Content::List(claims).into(), figure.into()])
 }
 
 fn texts() -> Vec<Block> {
@@ -495,11 +448,7 @@ fn texts() -> Vec<Block> {
         Tone::Warning,
     ];
     let all = tones.map(|tone| toned(format!("{tone:?} "), tone));
-    let panel = Section {
-        look: Look::Panel,
-        tone: Tone::Bad,
-        ..Section::new("A panel", vec![paragraph("It says something.")])
-    };
+    let panel = Section::new("A panel", vec![paragraph("It says something.")]);
     let blocks = [
         paragraph(all.into_iter().fold(Text::default(), Text::then)),
         panel.into(),
@@ -518,9 +467,9 @@ fn environment() -> Vec<Block> {
     vec![
         facts([("processor", "made up, 2 cores"), ("file system", "ext4")]),
         paragraph(plain("Published at ").then(link)),
-        Fold {
-            is_heading: true,
-            ..Fold::new("Method", vec![paragraph("In rounds.")])
+        Section {
+            look: Look::Finding,
+            ..Section::new("Method", vec![paragraph("In rounds.")])
         }
         .into(),
         files(1),

@@ -1,7 +1,7 @@
 //! The report of a run in each form, and what a reader sees of a page.
 
 use stowplan_analysis::Analysis;
-use stowplan_report::document::{Block, Content, Detail, Document, Fold, Section};
+use stowplan_report::document::{Block, Content, Detail, Document};
 use stowplan_report::render::{self, terminal::TerminalOptions};
 use stowplan_report::run;
 
@@ -74,7 +74,7 @@ pub(crate) fn findings(analysis: &Analysis, place: usize) -> Found {
         _ => None,
     });
     let lists = fold.iter().filter_map(|block| match &block.content {
-        Content::List(list) => Some(&list.items),
+        Content::List(items) => Some(items),
         _ => None,
     });
     Found {
@@ -85,10 +85,8 @@ pub(crate) fn findings(analysis: &Analysis, place: usize) -> Found {
 
 fn fold<'a>(blocks: &'a [Block], id: &str) -> Option<&'a [Block]> {
     blocks.iter().find_map(|block| match &block.content {
-        Content::Fold(fold) if fold.id == id => Some(fold.blocks.as_slice()),
-        Content::Fold(Fold { blocks, .. }) | Content::Section(Section { blocks, .. }) => {
-            self::fold(blocks, id)
-        }
+        Content::Section(section) if section.id == id => Some(section.blocks.as_slice()),
+        Content::Section(section) => self::fold(&section.blocks, id),
         _ => None,
     })
 }

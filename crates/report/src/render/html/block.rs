@@ -1,8 +1,8 @@
 //! Blocks, and how they lie within each other.
 
-use super::element::{badge, heading, paragraph, text, tone_class};
+use super::element::{badge, heading, paragraph, text};
 use super::{files, key, list, plane, rows, table};
-use crate::document::{Block, Content, Fold, Look, Section, Text, in_address};
+use crate::document::{Block, Content, Look, Section, Text, in_address};
 use maud::{Markup, PreEscaped, html};
 use std::collections::HashSet;
 
@@ -53,8 +53,6 @@ impl Writer {
     fn content(&mut self, content: &Content, place: Place) -> Markup {
         match content {
             Content::Section(section) => self.section(section, place),
-            Content::Fold(fold) => self.fold(fold, place),
-            Content::Columns(sections) => self.columns(sections, place),
             Content::Paragraph(text) if text.is_empty() => html! {},
             Content::Paragraph(text) => paragraph(text),
             Content::Notice(notice) => html! { p.notice { (text(notice)) } "\n" },
@@ -84,31 +82,22 @@ impl Writer {
 
     fn section(&mut self, section: &Section, place: Place) -> Markup {
         match section.look {
-            Look::Plain => self.plain(section, place, None),
+            Look::Plain => self.plain(section, place),
             Look::Figure => self.figure(section, place),
-            Look::Panel => self.boxed(section, place, "panel"),
+            Look::Columns => html! { div.columns { (self.inner(section, place)) } "\n" },
+            Look::Fold | Look::Finding => self.fold(section, place),
         }
     }
 
     /// A section of the text; nothing without content.
-    fn plain(&mut self, section: &Section, place: Place, class: Option<&str>) -> Markup {
+    fn plain(&mut self, section: &Section, place: Place) -> Markup {
         let id = self.id(&section.id);
         let inner = self.inner(section, place);
         if inner.0.is_empty() {
             return inner;
         }
         html! {
-            section id=[id] class=[class] { (title(section, place)) (inner) } "\n"
-        }
-    }
-
-    fn boxed(&mut self, section: &Section, place: Place, class: &str) -> Markup {
-        let id = self.id(&section.id);
-        let inner = self.inner(section, place.in_box());
-        html! {
-            article id=[id] class={ (class) " " (tone_class(section.tone)) } {
-                (title(section, place)) (inner)
-            } "\n"
+            section id=[id] { (title(section, place)) (inner) } "\n"
         }
     }
 
@@ -120,7 +109,7 @@ impl Writer {
     fn figure(&mut self, section: &Section, place: Place) -> Markup {
         let id = self.id(&section.id);
         let class = if place.boxed { "inner" } else { "chart" };
-        let (caption, drawn) = parted(section, <[Block]>::is_empty);
+        let (caption, drawn) = parted(section);
         let below = place.in_box().below(!section.title.is_empty());
         html! {
             figure id=[id] class=(class) {
@@ -130,58 +119,25 @@ impl Writer {
         }
     }
 
-    /// One of several figures side by side: captions, drawings and what follows stand in a line each.
-    fn small_figure(&mut self, section: &Section, place: Place) -> Markup {
-        let id = self.id(&section.id);
-        let (caption, drawn) = parted(section, |_| true);
-        let (drawing, rest) = drawn.split_at(drawn.len().min(1));
-        let below = place.in_box().below(!section.title.is_empty());
-        html! {
-            figure.sweep id=[id] {
-                (self.caption(section, caption, place))
-                div { (self.blocks(drawing, below)) }
-                div { (self.blocks(rest, below)) }
-            }
-        }
-    }
-
     fn caption(&mut self, section: &Section, blocks: &[Block], place: Place) -> Markup {
         html! {
             figcaption { (title(section, place)) (self.blocks(blocks, place)) }
         }
     }
 
-    fn columns(&mut self, sections: &[Section], place: Place) -> Markup {
-        let all = |look| sections.iter().all(|section| section.look == look);
-        if all(Look::Panel) {
-            return html! {
-                div.choices { @for section in sections { (self.boxed(section, place, "choice")) } } "\n"
-            };
-        }
-        if all(Look::Figure) {
-            return html! {
-                div.sweeps { @for section in sections { (self.small_figure(section, place)) } } "\n"
-            };
-        }
-        html! {
-            div.maps {
-                @for section in sections { (self.plain(section, place, Some("map"))) }
-            } "\n"
-        }
-    }
-
-    fn fold(&mut self, fold: &Fold, place: Place) -> Markup {
+    fn fold(&mut self, fold: &Section, place: Place) -> Markup {
+        let is_finding = fold.look == Look::Finding;
         let id = self.id(&fold.id);
         // Directly in a section of the document it is a panel, unless it holds such itself.
         let is_panel = place.level <= 3 && !place.boxed && !has_headings(&fold.blocks);
-        let (class, is_boxed) = match (fold.is_heading, is_panel) {
+        let (class, is_boxed) = match (is_finding, is_panel) {
             (true, _) => ("comparison", true),
             (false, true) => ("panel", true),
             (false, false) => ("folded", place.boxed),
         };
         let below = Place {
             boxed: is_boxed,
-            ..place.below(fold.is_heading)
+            ..place.below(is_finding)
         };
         let inner = self.blocks(&fold.blocks, below);
         let summary = summary(fold, place);
@@ -189,7 +145,7 @@ impl Writer {
             return html! { div id=[id] class=(class) { (summary) } "\n" };
         }
         html! {
-            details id=[id] class=(class) open[fold.open] {
+            details id=[id] class=(class) {
                 summary { (summary) }
                 (inner)
             } "\n"
@@ -198,10 +154,10 @@ impl Writer {
 }
 
 /// What a fold shows while it is closed.
-fn summary(fold: &Fold, place: Place) -> Markup {
+fn summary(fold: &Section, place: Place) -> Markup {
     let title = text(&fold.title);
     html! {
-        @if fold.is_heading { (heading(place.level, &title)) } @else { (title) }
+        @if fold.look == Look::Finding { (heading(place.level, &title)) } @else { (title) }
         @if let Some(word) = &fold.badge { " " (badge(word)) }
         @if !fold.found.is_empty() { " " span.found { (text(&fold.found)) } }
     }
@@ -213,25 +169,28 @@ fn title(section: &Section, place: Place) -> Markup {
     }
 }
 
-/// The caption of a figure, which is its first paragraphs, as many as `may` allows by those before,
-/// with its first notices; then what is drawn.
-fn parted(section: &Section, may: impl Fn(&[Block]) -> bool) -> (&[Block], &[Block]) {
-    let mut end = 0;
-    for (index, block) in section.blocks.iter().enumerate() {
-        match block.content {
-            Content::Paragraph(_) if may(&section.blocks[..index]) => end = index + 1,
-            Content::Notice(_) => end = index + 1,
-            _ => break,
-        }
-    }
-    section.blocks.split_at(end)
+/// The caption of a figure, which is its first paragraph with the notices behind it; then what is
+/// drawn.
+fn parted(section: &Section) -> (&[Block], &[Block]) {
+    let is_caption = |(index, block): &(usize, &Block)| match block.content {
+        Content::Paragraph(_) => *index == 0,
+        Content::Notice(_) => true,
+        _ => false,
+    };
+    let blocks = section.blocks.iter().enumerate();
+    section
+        .blocks
+        .split_at(blocks.take_while(is_caption).count())
 }
 
 /// Whether there are folds with headings, which have borders of their own.
 fn has_headings(blocks: &[Block]) -> bool {
     blocks.iter().any(|block| match &block.content {
-        Content::Fold(fold) => fold.is_heading,
-        Content::Section(section) => section.look != Look::Plain || has_headings(&section.blocks),
+        Content::Section(section) => match section.look {
+            Look::Plain => has_headings(&section.blocks),
+            Look::Figure | Look::Finding => true,
+            Look::Columns | Look::Fold => false,
+        },
         _ => false,
     })
 }

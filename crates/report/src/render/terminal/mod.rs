@@ -3,10 +3,11 @@
 
 mod canvas;
 mod chart;
-mod list;
 mod table;
 
-use crate::document::{Block, Content, Detail, Document, Fold, Section, Text, Tone, plain, toned};
+use crate::document::{
+    Badge, Block, Content, Detail, Document, Item, Look, Section, Text, Tone, plain, toned,
+};
 use crate::render::{carries_files, is_told};
 use anstyle::Style;
 use canvas::{Canvas, FAINT, HEADING, Line, PLAIN, STRONG, style};
@@ -85,7 +86,7 @@ impl Writer {
         let shown = |block: &&Block| block.detail <= detail;
         for block in blocks.iter().filter(shown) {
             let told = match (&block.content, before) {
-                (Content::Fold(fold), Some(before)) => is_told(before, fold),
+                (Content::Section(fold), Some(before)) => is_told(before, fold),
                 _ => false,
             };
             if told {
@@ -108,15 +109,9 @@ impl Writer {
     fn content(&mut self, content: &Content, depth: usize) {
         match content {
             Content::Section(section) => self.section(section, depth),
-            Content::Fold(fold) => self.fold(fold, depth),
-            Content::Columns(sections) => {
-                for section in sections {
-                    self.section(section, depth);
-                }
-            }
             Content::Paragraph(text) => self.paragraph(text, PLAIN),
             Content::Notice(text) => self.paragraph(text, style(Tone::Warning)),
-            Content::List(found) => list::draw(&mut self.canvas, found),
+            Content::List(items) => items.iter().for_each(|item| self.item(item)),
             Content::Facts(facts) => facts.iter().for_each(|(name, value)| {
                 let text = plain(format!("{name}: ")).then(value.clone());
                 self.hanging(Line::default(), &text);
@@ -134,22 +129,34 @@ impl Writer {
         if carries_files(&section.blocks) {
             return;
         }
-        let heading = |page: &mut Self| page.heading(&section.title, section.tone, depth);
-        self.headed(heading, &section.blocks, depth + 1);
+        let tone = section
+            .badge
+            .as_ref()
+            .map_or(Tone::Plain, |badge| badge.tone);
+        let title = |page: &mut Self| match section.look {
+            Look::Fold => page.paragraph(&section.title, STRONG),
+            _ => page.heading(&section.title, tone, depth),
+        };
+        if !self.headed(title, &section.blocks, depth + 1) && !section.found.is_empty() {
+            let bullet = self.canvas.ink("•", style(tone));
+            let title = section.title.clone().then(": ");
+            self.hanging(bullet, &title.then(section.found.clone()));
+        }
     }
 
-    /// What is folded elsewhere stands open here; of what is not shown, a line says what was found.
-    fn fold(&mut self, fold: &Fold, depth: usize) {
-        let tone = fold.badge.as_ref().map_or(Tone::Plain, |badge| badge.tone);
-        let title = |page: &mut Self| match fold.is_heading {
-            true => page.heading(&fold.title, tone, depth),
-            false => page.paragraph(&fold.title, STRONG),
-        };
-        if !self.headed(title, &fold.blocks, depth + 1) && !fold.found.is_empty() {
-            let bullet = self.canvas.ink("•", style(tone));
-            let title = fold.title.clone().then(": ");
-            self.hanging(bullet, &title.then(fold.found.clone()));
-        }
+    /// An item behind a bullet whose colour says what was found.
+    fn item(&mut self, item: &Item) {
+        let canvas = &mut self.canvas;
+        let tone = |badge: &Badge| style(badge.tone);
+        let bullet = canvas.ink("•", item.badge.as_ref().map_or(FAINT, tone));
+        let word = item.badge.as_ref();
+        let word = word.map(|badge| canvas.ink(&badge.word, tone(badge)));
+        let said = word
+            .unwrap_or_default()
+            .joined(": ", canvas.text(&item.title, STRONG))
+            .joined(": ", canvas.text(&item.text, PLAIN));
+        canvas.hanging(bullet, 2, &said);
+        canvas.paragraph(&canvas.text(&item.note, FAINT), 2);
     }
 
     /// The blocks below what stands above them, which is not shown without any; whether there are any.
@@ -204,21 +211,22 @@ impl Writer {
 /// folded elsewhere, between a notice or a list and a table, and where text as it is adjoins facts or
 /// other such text.
 fn is_apart(before: &Content, after: &Content) -> bool {
-    use Content::{Facts, Fold, List, Notice, Rows, Section, Table, Verbatim};
+    use Content::{Facts, List, Notice, Rows, Section, Table, Verbatim};
     match (before, after) {
         (Verbatim(_), Verbatim(_) | Facts(_)) | (Facts(_), Verbatim(_)) => true,
         (Table(_) | Rows(_), Table(_) | Rows(_)) => true,
         (Notice(_) | List(_), Table(_)) => true,
-        (Notice(_) | List(_) | Table(_) | Fold(_), Fold(_)) => true,
+        (Notice(_) | List(_) | Table(_), Section(after)) if is_folded(after) => true,
+        (Section(before), Section(after)) if is_folded(before) && is_folded(after) => true,
         (before, Section(after)) if after.title.is_empty() => is_section(before),
         _ => is_section(before) && !is_section(after),
     }
 }
 
+fn is_folded(section: &Section) -> bool {
+    matches!(section.look, Look::Fold | Look::Finding)
+}
+
 fn is_section(content: &Content) -> bool {
-    match content {
-        Content::Section(_) | Content::Columns(_) => true,
-        Content::Fold(fold) => fold.is_heading,
-        _ => false,
-    }
+    matches!(content, Content::Section(section) if section.look != Look::Fold)
 }
