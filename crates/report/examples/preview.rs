@@ -2,7 +2,7 @@
 //! `cargo run -p stowplan-report --example preview -- html > preview.html`; with `measured` in
 //! front, of one with bars and lines; with `why`, of one with ladders; with the path of a
 //! `result.jsonl` in front, of that one. After the form (`html`, `markdown`, `csv`, `json`, `brief`,
-//! `verbose`, `ascii`, `colour`; else a terminal) may stand the width of the terminal.
+//! `verbose`, `colour`; else a terminal) may stand the width of the terminal.
 
 #![allow(
     clippy::print_stdout,
@@ -42,7 +42,6 @@ fn main() {
     let options = TerminalOptions {
         width,
         colour: format == "colour",
-        unicode: format != "ascii",
         detail: match format.as_str() {
             "brief" => Detail::Answer,
             "verbose" => Detail::Full,

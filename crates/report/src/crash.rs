@@ -667,7 +667,6 @@ mod tests {
         let options = terminal::TerminalOptions {
             width: 80,
             colour: false,
-            unicode: true,
             detail: Detail::Summary,
         };
         let text = terminal::render(&found, &options);
@@ -742,7 +741,6 @@ mod tests {
         let options = terminal::TerminalOptions {
             width: 80,
             colour: false,
-            unicode: true,
             detail: Detail::Summary,
         };
         let text = terminal::render(&document(&run(settings)), &options);
@@ -767,7 +765,6 @@ mod tests {
             let options = terminal::TerminalOptions {
                 width,
                 colour: false,
-                unicode: true,
                 detail: Detail::Summary,
             };
             let text = terminal::render(&found, &options);

@@ -224,7 +224,6 @@ mod tests {
         let options = TerminalOptions {
             width,
             colour: false,
-            unicode: width > 60,
             detail,
         };
         render(&document(checkup), &options)

@@ -338,7 +338,6 @@ mod tests {
         let options = TerminalOptions {
             width: 80,
             colour: false,
-            unicode: true,
             detail,
         };
         terminal::render(&document(&survey()), &options)

@@ -17,13 +17,12 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// Style of the word `note:`.
 pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
-/// How to render a document for stdout, up to a level of detail: as wide as it is, colour by the
-/// global choice, and Unicode where the locale has it.
+/// How to render a document for stdout, up to a level of detail: as wide as it is, and colour by
+/// the global choice.
 pub(crate) fn terminal(detail: Detail) -> TerminalOptions {
     TerminalOptions {
         width: width(),
         colour: colour(),
-        unicode: unicode(),
         detail,
     }
 }
@@ -42,18 +41,6 @@ fn page_width(columns: Option<u16>) -> usize {
 
 fn colour() -> bool {
     anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never
-}
-
-/// Whether the locale encodes text in UTF-8: the first of these variables that is set decides.
-fn unicode() -> bool {
-    ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .find(|value| !value.is_empty())
-        .is_some_and(|value| {
-            let value = value.to_lowercase();
-            value.contains("utf-8") || value.contains("utf8")
-        })
 }
 
 /// Something of what was to be printed did not get out.
@@ -98,14 +85,9 @@ pub(crate) fn lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// A text of ours as the locale can show it: without UTF-8, ASCII characters stand for the others
-/// that we use.
+/// A text of ours, in which nothing but our own styles steers the terminal.
 pub(crate) fn drawable(text: &str) -> Cow<'_, str> {
-    let text = harmless(text, Styles::Kept);
-    if text.is_ascii() || unicode() {
-        return text;
-    }
-    Cow::Owned(text.chars().map(ascii).collect())
+    harmless(text, Styles::Kept)
 }
 
 /// How every sequence begins that steers a terminal.
@@ -155,20 +137,6 @@ fn harmless(text: &str, styles: Styles) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
-}
-
-fn ascii(character: char) -> char {
-    match character {
-        'µ' => 'u',
-        '×' => 'x',
-        '±' => '~',
-        '–' | '—' | '−' | '─' => '-',
-        '“' | '”' => '"',
-        '’' | '‘' => '\'',
-        '…' => '.',
-        '≈' => '=',
-        other => other,
-    }
 }
 
 /// A warning on stderr.

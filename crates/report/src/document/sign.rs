@@ -54,7 +54,7 @@ impl Sign {
         }
     }
 
-    /// The sign; terminals without Unicode have one of the same width for each.
+    /// The sign.
     pub fn glyph(self) -> char {
         match self {
             Self::Above => '▲',

@@ -73,12 +73,8 @@ fn the_cost_of_drivers_stands_beside_times_and_ratios_in_80_columns() {
 }
 
 #[test]
-fn the_same_is_told_in_40_columns_of_ascii() {
-    let options = TerminalOptions {
-        width: 40,
-        unicode: false,
-        ..PLAIN
-    };
+fn the_same_is_told_in_40_columns() {
+    let options = TerminalOptions { width: 40, ..PLAIN };
     insta::assert_snapshot!(terminal(&with_python(232.0), &options));
 }
 

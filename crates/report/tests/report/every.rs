@@ -177,22 +177,6 @@ fn run_of_database() -> Run {
 const DETAILS: [Detail; 3] = [Detail::Answer, Detail::Summary, Detail::Full];
 
 #[test]
-fn ascii_mode_prints_ascii_only() {
-    for (name, document) in documents() {
-        for detail in DETAILS {
-            let options = TerminalOptions {
-                unicode: false,
-                detail,
-                ..PLAIN
-            };
-            let text = render(&document, &options);
-            let strange: String = text.chars().filter(|c| !c.is_ascii()).collect();
-            assert_eq!(strange, "", "{name}: {text}");
-        }
-    }
-}
-
-#[test]
 fn no_line_is_wider_than_the_terminal_but_what_is_to_be_pasted() {
     for (name, document) in documents() {
         let pasted = as_it_is(&document.blocks);
@@ -200,18 +184,15 @@ fn no_line_is_wider_than_the_terminal_but_what_is_to_be_pasted() {
             .into_iter()
             .flat_map(|w| DETAILS.map(|d| (w, d)))
         {
-            for unicode in [true, false] {
-                let options = TerminalOptions {
-                    width,
-                    detail,
-                    unicode,
-                    ..PLAIN
-                };
-                let text = render(&document, &options);
-                let flowing = text.lines().filter(|line| !pasted.contains(&line.trim()));
-                let widest = flowing.map(str::width).max().unwrap_or(0);
-                assert!(widest <= width, "{name}, {width}: {text}");
-            }
+            let options = TerminalOptions {
+                width,
+                detail,
+                ..PLAIN
+            };
+            let text = render(&document, &options);
+            let flowing = text.lines().filter(|line| !pasted.contains(&line.trim()));
+            let widest = flowing.map(str::width).max().unwrap_or(0);
+            assert!(widest <= width, "{name}, {width}: {text}");
         }
     }
 }

@@ -14,10 +14,9 @@ fn shows_bars_and_lines_in_80_columns() {
 }
 
 #[test]
-fn shows_the_same_in_40_columns_of_ascii() {
+fn shows_the_same_in_40_columns() {
     let options = TerminalOptions {
         width: 40,
-        unicode: false,
         ..VERBOSE
     };
     let text = terminal(&analysis(), &options);

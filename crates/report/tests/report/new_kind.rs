@@ -84,11 +84,10 @@ fn document(blocks: Vec<Block>) -> Document {
     }
 }
 
-fn on_a_terminal(document: &Document, width: usize, unicode: bool) -> String {
+fn on_a_terminal(document: &Document, width: usize) -> String {
     let options = TerminalOptions {
         width,
         colour: false,
-        unicode,
         detail: Detail::Summary,
     };
     terminal::render(document, &options)
@@ -103,7 +102,7 @@ fn words(text: &str) -> String {
 fn every_form_says_all_of_it() {
     let document = document(vec![finding()]);
     for text in [
-        on_a_terminal(&document, 100, true),
+        on_a_terminal(&document, 100),
         html::render(&document),
         markdown::render(&document),
     ] {
@@ -143,10 +142,10 @@ fn the_page_draws_each_value_once_and_links_find_it() {
 fn a_terminal_of_any_width_has_room_for_it() {
     let document = document(vec![finding()]);
     for width in [60, 80, 120] {
-        let text = on_a_terminal(&document, width, true);
+        let text = on_a_terminal(&document, width);
         assert!(text.lines().all(|line| line.width() <= width), "{text}");
         assert!(words(&text).contains("31.5 dB"), "{text}");
-        assert!(on_a_terminal(&document, width, false).is_ascii());
+        assert!(on_a_terminal(&document, width).is_ascii());
     }
 }
 
@@ -174,7 +173,7 @@ fn what_is_asked_for_only_is_shown_only_then() {
         paragraph("Listen."),
         Block::from(table).at(Detail::Full),
     ]);
-    let text = on_a_terminal(&document, 80, true);
+    let text = on_a_terminal(&document, 80);
     assert!(
         text.contains("Listen.") && !text.contains("31.5 dB"),
         "{text}"
@@ -182,7 +181,6 @@ fn what_is_asked_for_only_is_shown_only_then() {
     let all = TerminalOptions {
         width: 80,
         colour: false,
-        unicode: true,
         detail: Detail::Full,
     };
     for text in [

@@ -107,7 +107,6 @@ fn options(detail: Detail) -> TerminalOptions {
     TerminalOptions {
         width: 80,
         colour: false,
-        unicode: true,
         detail,
     }
 }
@@ -115,14 +114,13 @@ fn options(detail: Detail) -> TerminalOptions {
 #[test]
 fn commands_and_programs_can_be_pasted_whatever_the_width() {
     let place = "/home/me/a place of a long name/".repeat(4);
-    for (width, unicode) in [(40, true), (80, true), (80, false), (200, true)] {
+    for width in [40, 80, 200] {
         let mut analysis = advised(Choice::Split { inside: 65_536 });
         if let Some(asked) = &mut analysis.run.plan.study.advise {
             asked.place = format!("{place}thümbs\n").into();
         }
         let options = TerminalOptions {
             width,
-            unicode,
             ..options(Detail::Full)
         };
         let text = terminal::render(&document(&analysis, ""), &options);

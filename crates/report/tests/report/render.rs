@@ -15,11 +15,10 @@ use unicode_width::UnicodeWidthStr as _;
 /// What text that is shown as it is begins with.
 const AS_IT_IS: &str = "$ ";
 
-fn on_terminal(document: &Document, width: usize, unicode: bool, detail: Detail) -> String {
+fn on_terminal(document: &Document, width: usize, detail: Detail) -> String {
     let options = TerminalOptions {
         width,
         colour: false,
-        unicode,
         detail,
     };
     terminal::render(document, &options)
@@ -49,12 +48,12 @@ fn a_document_says_the_same_with_colours() {
 
 #[test]
 fn a_document_on_a_terminal() {
-    assert_snapshot!(on_terminal(&sample(), 80, true, Detail::Summary));
+    assert_snapshot!(on_terminal(&sample(), 80, Detail::Summary));
 }
 
 #[test]
-fn a_document_on_a_narrow_terminal_without_unicode() {
-    assert_snapshot!(on_terminal(&sample(), 60, false, Detail::Full));
+fn a_document_on_a_narrow_terminal() {
+    assert_snapshot!(on_terminal(&sample(), 60, Detail::Full));
 }
 
 #[test]
@@ -65,7 +64,7 @@ fn a_document_as_markdown() {
 #[test]
 fn every_form_says_all_of_it() {
     for text in [
-        on_terminal(&sample(), 120, true, Detail::Full),
+        on_terminal(&sample(), 120, Detail::Full),
         html::render(&sample()),
         markdown::render(&sample()),
     ] {
@@ -93,10 +92,10 @@ fn every_form_says_all_of_it() {
 fn what_is_asked_for_only_is_shown_only_then() {
     let more = paragraph("All figures").at(Detail::Full);
     let document = with(vec![paragraph("Listen."), more]);
-    let normal = on_terminal(&document, 80, true, Detail::Summary);
+    let normal = on_terminal(&document, 80, Detail::Summary);
     assert!(normal.contains("Listen.") && !normal.contains("All figures"));
     for text in [
-        on_terminal(&document, 80, true, Detail::Full),
+        on_terminal(&document, 80, Detail::Full),
         markdown::render(&document),
         html::render(&document),
     ] {
@@ -408,14 +407,12 @@ proptest! {
     fn no_line_is_wider_than_the_terminal_and_none_steers_it(
         document in hostile_blocks::document(),
         width in prop::sample::select(vec![40usize, 60, 80, 120]),
-        unicode in any::<bool>(),
     ) {
-        let text = on_terminal(&document, width, unicode, Detail::Full);
+        let text = on_terminal(&document, width, Detail::Full);
         for line in text.lines() {
             prop_assert!(!line.chars().any(steers), "{line:?}");
             if !line.trim_start().starts_with(AS_IT_IS) {
                 prop_assert!(line.width() <= width, "{line:?} is {} wide", line.width());
-                prop_assert!(unicode || line.is_ascii(), "{line:?}");
             }
         }
     }
@@ -424,7 +421,6 @@ proptest! {
     fn what_is_to_be_pasted_keeps_its_lines_and_their_indentation(
         lines in prop::collection::vec("( {4}){0,3}[!-~é漢]{1,20}( [!-~é漢]{1,30}){0,12}", 1..6),
         width in prop::sample::select(vec![40usize, 80, 200]),
-        unicode in any::<bool>(),
         depth in 0..2,
     ) {
         let block: Block = Content::Verbatim(lines.join("\n")).into();
@@ -432,7 +428,7 @@ proptest! {
             0 => block,
             _ => Section::new("Do it", vec![block]).into(),
         };
-        let text = on_terminal(&with(vec![block]), width, unicode, Detail::Summary);
+        let text = on_terminal(&with(vec![block]), width, Detail::Summary);
         let last: Vec<&str> = text.lines().rev().take(lines.len()).collect();
         match &lines[..] {
             [command] => prop_assert_eq!(last[0].trim_start(), command.trim_start()),

@@ -9,7 +9,6 @@ use stowplan_report::run;
 pub(crate) const PLAIN: TerminalOptions = TerminalOptions {
     width: 80,
     colour: false,
-    unicode: true,
     detail: Detail::Summary,
 };
 

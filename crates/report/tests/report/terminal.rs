@@ -17,16 +17,6 @@ fn shows_verdicts_charts_and_tables_in_80_columns() {
 }
 
 #[test]
-fn shows_the_same_in_60_columns_of_ascii() {
-    let options = TerminalOptions {
-        width: 60,
-        unicode: false,
-        ..PLAIN
-    };
-    insta::assert_snapshot!(screen(&fixture::analysis(), &options));
-}
-
-#[test]
 fn in_brief_only_headlines_and_advice() {
     insta::assert_snapshot!(brief(&fixture::analysis(), &PLAIN));
 }
@@ -214,7 +204,6 @@ proptest! {
     #[test]
     fn no_line_exceeds_the_width(
         width in 40usize..200,
-        unicode: bool,
         colour: bool,
         detail in prop_oneof![Just(Detail::Answer), Just(Detail::Summary), Just(Detail::Full)],
         label in "[a-z\u{4e00}-\u{4e10}\u{1f600}\\s\\x1b]{0,60}",
@@ -234,7 +223,7 @@ proptest! {
         by_size.sweeps[1].sweep.setting = Some(label.clone());
         by_size.matrices[0].row_setting.clone_from(&label);
         for analysis in [analysis, by_size] {
-            let text = terminal(&analysis, &TerminalOptions { width, colour, unicode, detail });
+            let text = terminal(&analysis, &TerminalOptions { width, colour, detail });
             let plain = if colour { without_sequences(&text) } else { text };
             for line in plain.lines() {
                 prop_assert!(line.width() <= width, "{} > {width}: {line}", line.width());

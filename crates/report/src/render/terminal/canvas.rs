@@ -1,6 +1,5 @@
 //! Lines of styled text that never exceed a width. Whatever is drawn passes through
-//! [`Canvas::ink`], so that nothing steers the terminal and nothing but ASCII reaches one without
-//! Unicode.
+//! [`Canvas::ink`], so that nothing steers the terminal.
 
 use crate::document::{Sign, Text, Tone};
 use crate::steers;
@@ -132,16 +131,14 @@ fn behind_separator(word: &[(char, Style)]) -> usize {
 pub(super) struct Canvas {
     pub(super) text: String,
     pub(super) width: usize,
-    unicode: bool,
     colour: bool,
 }
 
 impl Canvas {
-    pub(super) fn new(width: usize, colour: bool, unicode: bool) -> Self {
+    pub(super) fn new(width: usize, colour: bool) -> Self {
         Self {
             text: String::new(),
             width,
-            unicode,
             colour,
         }
     }
@@ -154,8 +151,7 @@ impl Canvas {
     /// A text whose letters are not exchanged for what the terminal can draw: other letters would be another
     /// command. What would steer the terminal does not reach it.
     pub(super) fn as_it_is(&self, text: &str) -> Line {
-        let lost = if self.unicode { '\u{fffd}' } else { '?' };
-        let shown = |c| if steers(c) { lost } else { c };
+        let shown = |c| if steers(c) { '\u{fffd}' } else { c };
         Line(text.chars().map(|c| (shown(c), PLAIN)).collect())
     }
 
@@ -185,7 +181,6 @@ impl Canvas {
                 '\n' | '\t' => line.0.push((' ', style)),
                 // It may widen the character before it, after that has been measured.
                 '\u{fe0f}' => {}
-                c if !self.unicode => line.0.extend(ascii(c).chars().map(|c| (c, style))),
                 c if steers(c) => line.0.push(('\u{fffd}', style)),
                 c => line.0.push((c, style)),
             }
@@ -263,92 +258,42 @@ impl Canvas {
     }
 }
 
-/// What stands for a character on a terminal without Unicode. What a label brings along, and none
-/// of our own texts does, is only told to be there.
-fn ascii(character: char) -> &'static str {
-    match character {
-        '\u{202f}' | '\u{2009}' => " ",
-        'µ' | 'μ' => "u",
-        '×' | '✗' => "x",
-        '±' => "+-",
-        '–' | '—' | '‑' | '─' | '━' | '−' | '▼' => "-",
-        '█' => "#",
-        '▒' => "=",
-        '░' => "%",
-        '│' => "|",
-        '┊' => ":",
-        '├' => "[",
-        '┤' => "]",
-        '•' => "*",
-        '●' | '○' => "o",
-        '▲' => "+",
-        '△' => ">",
-        '▽' => "<",
-        '≈' => "~",
-        '·' => ".",
-        '…' => "...",
-        '“' | '”' => "\"",
-        '‘' | '’' => "'",
-        '→' => "->",
-        '←' => "<-",
-        '≤' => "<=",
-        '≥' => ">=",
-        '≠' => "!=",
-        '§' => "section ",
-        '✓' => "v",
-        '²' => "^2",
-        '³' => "^3",
-        '°' => "deg",
-        _ => "?",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// What is written of a text in a paragraph of this width.
-    fn written(text: &str, width: usize, unicode: bool) -> String {
-        let mut canvas = Canvas::new(width, false, unicode);
+    fn written(text: &str, width: usize) -> String {
+        let mut canvas = Canvas::new(width, false);
         canvas.paragraph(&canvas.ink(text, PLAIN), 0);
         canvas.text
     }
 
     #[test]
     fn words_wrap_and_longer_words_break() {
-        assert_eq!(written("a bb ccc", 4, true), "a bb\nccc\n");
-        assert_eq!(written("abcdefgh", 3, true), "abc\ndef\ngh\n");
-        assert_eq!(written("漢字漢字", 5, true), "漢字\n漢字\n");
-        let label = written("mattn/go-sqlite3 DIRECT_OVERFLOW_READ=0", 14, true);
+        assert_eq!(written("a bb ccc", 4), "a bb\nccc\n");
+        assert_eq!(written("abcdefgh", 3), "abc\ndef\ngh\n");
+        assert_eq!(written("漢字漢字", 5), "漢字\n漢字\n");
+        let label = written("mattn/go-sqlite3 DIRECT_OVERFLOW_READ=0", 14);
         assert_eq!(label, "mattn/go-\nsqlite3\nDIRECT_\nOVERFLOW_\nREAD=0\n");
-        assert_eq!(written("a/漢字漢字", 5, true), "a/\n漢字\n漢字\n");
+        assert_eq!(written("a/漢字漢字", 5), "a/\n漢字\n漢字\n");
     }
 
     #[test]
     fn an_interval_stays_on_one_line_and_is_written_with_plain_spaces() {
-        for unicode in [true, false] {
-            let text = format!("a {} b", crate::value::interval(2.06, 2.15));
-            assert_eq!(
-                written(&text, 12, unicode),
-                "a
-[2.06, 2.15]
-b
-"
-            );
-        }
+        let text = format!("a {} b", crate::value::interval(2.06, 2.15));
+        assert_eq!(written(&text, 12), "a\n[2.06, 2.15]\nb\n");
     }
 
     #[test]
-    fn what_a_terminal_cannot_show_or_must_not_obey_does_not_reach_it() {
-        let shown = written("a\u{1b}[31mb\u{9b}2J", 40, true);
+    fn what_a_terminal_must_not_obey_does_not_reach_it() {
+        let shown = written("a\u{1b}[31mb\u{9b}2J", 40);
         assert_eq!(shown, "a\u{fffd}[31mb\u{fffd}2J\n");
-        let shown = written("“a” ± 2 µs → 3×… é", 40, false);
-        assert_eq!(shown, "\"a\" +- 2 us -> 3x... ?\n");
     }
 
     #[test]
     fn every_colour_ends_before_its_line_does() {
-        let mut canvas = Canvas::new(40, true, true);
+        let mut canvas = Canvas::new(40, true);
         canvas.line(&canvas.ink("a", STRONG).then(canvas.ink("b", FAINT)));
         assert_eq!(canvas.text, "\u{1b}[1ma\u{1b}[0m\u{1b}[2mb\u{1b}[0m\n");
     }

@@ -19,8 +19,6 @@ pub struct TerminalOptions {
     pub width: usize,
     /// Whether to colour with ANSI sequences.
     pub colour: bool,
-    /// Whether to draw with Unicode characters; otherwise everything is ASCII.
-    pub unicode: bool,
     /// Which blocks are wanted.
     pub detail: Detail,
 }
@@ -31,7 +29,7 @@ pub struct TerminalOptions {
 pub fn render(document: &Document, options: &TerminalOptions) -> String {
     let width = options.width.clamp(40, 120);
     let mut writer = Writer {
-        canvas: Canvas::new(width, options.colour, options.unicode),
+        canvas: Canvas::new(width, options.colour),
         detail: options.detail,
     };
     writer.paragraph(&plain(&document.title), STRONG);
