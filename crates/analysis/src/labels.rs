@@ -2,7 +2,7 @@
 //! called by its store, and so are others that use it in another way.
 
 use crate::{WorkDifference, cell_differences};
-use stowplan_model::{Cell, CellId, Comparison, Delivery, Plan, Role};
+use stowplan_model::{Cell, CellId, Comparison, Plan, Role};
 
 /// Gives the cells of each comparison labels of which no two are the same. The control keeps that of
 /// the cell that it is a copy of.
@@ -50,21 +50,8 @@ fn distinct_labels(comparison: &Comparison) -> Vec<(CellId, String)> {
 }
 
 /// What one does that the other does not, as a part of a label.
+/// What tells a cell from another one, where that is clear by itself.
 fn in_words(difference: &WorkDifference) -> Option<String> {
-    match difference {
-        WorkDifference::PerTransaction(both) => Some(both.ours.to_string()),
-        WorkDifference::RowsPerStatement(both) => {
-            Some(format!("{} rows by each statement", both.ours))
-        }
-        WorkDifference::Order(both) => Some(format!("{} order", both.ours)),
-        WorkDifference::Delivery(both) => Some(match both.ours {
-            Delivery::Copy => "copied".to_owned(),
-            Delivery::InPlace => "lent in place".to_owned(),
-        }),
-        WorkDifference::Threads(both) => Some(match both.ours {
-            1 => "one thread".to_owned(),
-            threads => format!("{threads} threads"),
-        }),
-        _ => None,
-    }
+    let tells = difference.clear && difference.what != WorkDifference::SAMPLE;
+    tells.then(|| difference.ours.clone())
 }

@@ -105,4 +105,4 @@ pub use sweeps::SweepOutcome;
 pub use verdict::Verdict;
 pub use verdict::verdict;
 pub use warnings::TWICE_DIFFERED;
-pub use work::{Both, WorkDifference, cell_differences, workload_differences};
+pub use work::{WorkDifference, cell_differences, workload_differences};

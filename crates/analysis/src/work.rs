@@ -6,96 +6,43 @@
 
 use crate::estimate::median;
 use serde::Serialize;
-use stowplan_model::{
-    AccessOrder, CacheState, Cell, Delivery, EarlierPhases, Measurement, Mix, Neighbours,
-    Operation, PerTransaction, Scanned, Workload,
-};
+use std::fmt::Display;
+use stowplan_model::{Cell, Delivery, Measurement, Mix, PerTransaction, Workload, format_count};
 
-/// One thing of both of two cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Both<T> {
-    /// Of the cell that is spoken of.
-    pub ours: T,
-    /// Of the one that it stands beside.
-    pub theirs: T,
-}
-
-/// One way in which two workloads differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "what", rename_all = "kebab-case")]
-pub enum WorkDifference {
-    /// What is done.
-    Operation(Both<Operation>),
-    /// The proportions of a mix.
-    Mix(Both<Option<Mix>>),
-    /// The order of the keys.
-    Order(Both<AccessOrder>),
-    /// How many operations share a transaction.
-    PerTransaction(Both<PerTransaction>),
-    /// How a value reaches the caller.
-    Delivery(Both<Delivery>),
-    /// The state of the page cache.
-    Cache(Both<CacheState>),
-    /// How many threads work.
-    Threads(Both<u32>),
-    /// How many operations a block has. How long one is timed is no difference in what is done,
-    /// unless all of them share one commit: see [`WorkDifference::counts`].
-    OperationsPerBlock(Both<Option<u32>>),
-    /// How many writes shared a transaction when they were measured. (Results of earlier versions
-    /// have as many as fitted in each cell's block.)
-    OperationsPerCommit(Both<u64>),
-    /// How many rows a scan visits.
-    RowsPerScan(Both<Option<u16>>),
-    /// How many rows a statement has.
-    RowsPerStatement(Both<u32>),
-    /// Of how many operations those measured are a sample.
-    Sample(Both<Option<u64>>),
-    /// How often every value was replaced before.
-    StorageAge(Both<u32>),
-    /// What the connection had done to every value before.
-    After(Both<EarlierPhases>),
-    /// How many of the last keys are left out.
-    OmittedKeys(Both<u32>),
-    /// Whether the first touch of a mapping's pages is timed.
-    FirstTouch(Both<bool>),
-    /// What is busy beside a block.
-    Neighbours(Both<Option<Neighbours>>),
-    /// What stands between the store and its files.
-    Scanned(Both<Scanned>),
-    /// How many operations per second begin where latencies are taken.
-    Rate(Both<Option<u32>>),
+/// One way in which the work of two cells differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorkDifference {
+    /// In what.
+    pub what: &'static str,
+    /// How it reads of the cell that is spoken of.
+    pub ours: String,
+    /// How it reads of the one that it stands beside.
+    pub theirs: String,
+    /// Whether that says by itself what it is of, as `4 threads` does.
+    #[serde(skip)]
+    pub clear: bool,
+    /// Whether the cell that is spoken of does more at a time.
+    #[serde(skip)]
+    pub more: bool,
 }
 
 impl WorkDifference {
-    /// What it is called, and how it reads of either.
+    /// That one measures a sample of its operations, or one of another size.
+    pub const SAMPLE: &str = "sample";
+    const PER_BLOCK: &str = "operations per block";
+    const PER_TRANSACTION: &str = "transactions";
+    /// That one has more threads.
+    pub const THREADS: &str = "threads";
+
+    /// `one thread against 4 threads`
     #[must_use]
-    pub fn in_words(&self) -> (&'static str, String, String) {
-        match *self {
-            Self::Operation(both) => of("operation", both, |o| o.to_string()),
-            Self::Mix(both) => of("mix", both, mix_in_words),
-            Self::Order(both) => of("order", both, |o| o.to_string()),
-            Self::PerTransaction(both) => of("transactions", both, |per| per.to_string()),
-            Self::Delivery(both) => of("delivery", both, |delivery| delivery.to_string()),
-            Self::Cache(both) => of("page cache", both, |cache| cache.to_string()),
-            Self::Threads(both) => of("threads", both, |threads| threads.to_string()),
-            Self::OperationsPerBlock(both) => of("operations per block", both, asked),
-            Self::OperationsPerCommit(both) => of("operations per commit", both, |n| n.to_string()),
-            Self::RowsPerScan(both) => of("rows per scan", both, asked),
-            Self::RowsPerStatement(both) => of("rows per statement", both, |r| r.to_string()),
-            Self::Sample(both) => of("sample of", both, asked),
-            Self::StorageAge(both) => of("storage age", both, |age| age.to_string()),
-            Self::After(both) => of("on the same connection before", both, |p| p.to_string()),
-            Self::OmittedKeys(both) => of("last keys left out", both, |n| n.to_string()),
-            Self::FirstTouch(both) => of("first touch of mapped pages", both, |timed| {
-                if timed { "timed" } else { "before" }.to_owned()
-            }),
-            Self::Neighbours(both) => of("beside", both, |beside| {
-                beside.map_or_else(|| "nobody".to_owned(), |beside| beside.to_string())
-            }),
-            Self::Scanned(both) => of("between store and files", both, |s| s.to_string()),
-            Self::Rate(both) => of("operations begun per second", both, |rate| {
-                rate.map_or_else(|| "as many as end".to_owned(), |rate| rate.to_string())
-            }),
+    pub fn in_words(&self) -> String {
+        let Self {
+            what, ours, theirs, ..
+        } = self;
+        match self.clear {
+            true => format!("{ours} against {theirs}"),
+            false => format!("{what}: {ours} against {theirs}"),
         }
     }
 
@@ -103,23 +50,49 @@ impl WorkDifference {
     /// them. A block that lasts longer does not, but a commit that more operations share does.
     #[must_use]
     pub fn counts(&self, ours: &Workload) -> bool {
-        match self {
-            Self::OperationsPerBlock(_) => {
-                let shared = ours.per_transaction == PerTransaction::All;
-                shared && ours.operation.writes() && ours.sample_of.is_none()
-            }
-            _ => true,
-        }
+        let shared = ours.per_transaction == PerTransaction::All;
+        self.what != Self::PER_BLOCK
+            || shared && ours.operation.writes() && ours.sample_of.is_none()
     }
 }
 
-/// What it is called, and how it reads of either.
-fn of<T>(
+/// What is asked of a cell in one respect, in words that differ where it does.
+struct Fact {
     what: &'static str,
-    both: Both<T>,
-    text: impl Fn(T) -> String,
-) -> (&'static str, String, String) {
-    (what, text(both.ours), text(both.theirs))
+    words: String,
+    clear: bool,
+    at_a_time: u64,
+}
+
+impl Fact {
+    /// One whose words need its name.
+    fn of(what: &'static str, words: impl Display) -> Self {
+        Self {
+            what,
+            words: words.to_string(),
+            clear: false,
+            at_a_time: 0,
+        }
+    }
+
+    /// One whose words say what they are of.
+    fn clear(what: &'static str, words: impl Display) -> Self {
+        Self {
+            clear: true,
+            ..Self::of(what, words)
+        }
+    }
+
+    /// The difference to another fact of the same kind, if there is one.
+    fn against(self, theirs: Self) -> Option<WorkDifference> {
+        (self.words != theirs.words).then(|| WorkDifference {
+            what: self.what,
+            clear: self.clear,
+            more: self.at_a_time > theirs.at_a_time,
+            ours: self.words,
+            theirs: theirs.words,
+        })
+    }
 }
 
 /// A number that a study may leave to the program.
@@ -137,10 +110,38 @@ fn mix_in_words(mix: Option<Mix>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Every way in which two workloads differ. A new field of [`Workload`] does not compile until it is
-/// said here how it differs.
-#[must_use]
-pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDifference> {
+fn threads(number: u32) -> Fact {
+    let words = match number {
+        1 => "one thread".to_owned(),
+        number => format!("{} threads", format_count(number.into())),
+    };
+    Fact {
+        at_a_time: number.into(),
+        ..Fact::clear(WorkDifference::THREADS, words)
+    }
+}
+
+fn transactions(per: PerTransaction) -> Fact {
+    Fact {
+        at_a_time: match per {
+            PerTransaction::Operations(number) => number.into(),
+            PerTransaction::All => u64::MAX,
+        },
+        ..Fact::clear(WorkDifference::PER_TRANSACTION, per)
+    }
+}
+
+fn sample(of: Option<u64>) -> Fact {
+    let words = of.map_or_else(
+        || "all operations".to_owned(),
+        |all| format!("a sample out of {} operations", format_count(all)),
+    );
+    Fact::clear(WorkDifference::SAMPLE, words)
+}
+
+/// All that is asked of a workload. A new field of [`Workload`] does not compile until it is said here
+/// how it reads.
+fn facts(workload: &Workload) -> [Fact; 17] {
     let Workload {
         operation,
         order,
@@ -159,43 +160,54 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
         first_touch,
         beside,
         rate,
-    } = ours;
-    let rows = |rows: Option<u32>| rows.unwrap_or(1);
-    let found = [
-        both(*operation, theirs.operation).map(WorkDifference::Operation),
-        both(*mix, theirs.mix).map(WorkDifference::Mix),
-        both(*order, theirs.order).map(WorkDifference::Order),
-        both(*per_transaction, theirs.per_transaction).map(WorkDifference::PerTransaction),
-        both(*delivery, theirs.delivery).map(WorkDifference::Delivery),
-        both(*cache, theirs.cache).map(WorkDifference::Cache),
-        both(*threads, theirs.threads).map(WorkDifference::Threads),
-        both(*operations, theirs.operations).map(WorkDifference::OperationsPerBlock),
-        both(*scan_rows, theirs.scan_rows).map(WorkDifference::RowsPerScan),
-        both(rows(*rows_per_statement), rows(theirs.rows_per_statement))
-            .map(WorkDifference::RowsPerStatement),
-        both(*sample_of, theirs.sample_of).map(WorkDifference::Sample),
-        both(*age, theirs.age).map(WorkDifference::StorageAge),
-        both(*after, theirs.after).map(WorkDifference::After),
-        both(*omit_last, theirs.omit_last).map(WorkDifference::OmittedKeys),
-        both(*first_touch, theirs.first_touch).map(WorkDifference::FirstTouch),
-        both(*beside, theirs.beside).map(WorkDifference::Neighbours),
-        both(*rate, theirs.rate).map(WorkDifference::Rate),
-    ];
-    found.into_iter().flatten().collect()
+    } = *workload;
+    let rows = match rows_per_statement {
+        None | Some(1) => "one row by each statement".to_owned(),
+        Some(rows) => format!("{} rows by each statement", format_count(rows.into())),
+    };
+    let delivery = match delivery {
+        Delivery::Copy => "copied",
+        Delivery::InPlace => "lent in place",
+    };
+    let first_touch = if first_touch { "timed" } else { "before" };
+    let beside = beside.map_or_else(|| "nobody".to_owned(), |beside| beside.to_string());
+    let rate = rate.map_or_else(|| "as many as end".to_owned(), |rate| rate.to_string());
+    [
+        Fact::of("operation", operation),
+        Fact::of("mix", mix_in_words(mix)),
+        Fact::clear("order", format!("{order} order")),
+        transactions(per_transaction),
+        Fact::clear("delivery", delivery),
+        Fact::of("page cache", cache),
+        self::threads(threads),
+        Fact::of(WorkDifference::PER_BLOCK, asked(operations)),
+        Fact::of("rows per scan", asked(scan_rows)),
+        Fact::clear("rows per statement", rows),
+        sample(sample_of),
+        Fact::of("storage age", age),
+        Fact::of("on the same connection before", after),
+        Fact::of("last keys left out", omit_last),
+        Fact::of("first touch of mapped pages", first_touch),
+        Fact::of("beside", beside),
+        Fact::of("operations begun per second", rate),
+    ]
+}
+
+/// Every way in which two workloads differ.
+#[must_use]
+pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDifference> {
+    let both = facts(ours).into_iter().zip(facts(theirs));
+    both.filter_map(|(ours, theirs)| ours.against(theirs))
+        .collect()
 }
 
 /// Every way in which what is asked of two cells differs, but for their stores.
 #[must_use]
 pub fn cell_differences(ours: &Cell, theirs: &Cell) -> Vec<WorkDifference> {
-    let scanned = both(ours.scanned, theirs.scanned).map(WorkDifference::Scanned);
+    let scanned = |cell: &Cell| Fact::of("between store and files", cell.scanned);
     let mut found = workload_differences(&ours.workload, &theirs.workload);
-    found.extend(scanned);
+    found.extend(scanned(ours).against(scanned(theirs)));
     found
-}
-
-/// Both, where they are not the same.
-fn both<T: PartialEq>(ours: T, theirs: T) -> Option<Both<T>> {
-    (ours != theirs).then_some(Both { ours, theirs })
 }
 
 /// In what the work of a cell is another one than that of a cell beside it.
@@ -211,19 +223,16 @@ pub(crate) fn measured_too(
     mut asked: Vec<WorkDifference>,
     [ours, theirs]: [Option<u64>; 2],
 ) -> Vec<WorkDifference> {
-    let explained = |difference: &WorkDifference| {
-        matches!(
-            difference,
-            WorkDifference::PerTransaction(_)
-                | WorkDifference::OperationsPerBlock(_)
-                | WorkDifference::Threads(_)
-                | WorkDifference::Sample(_)
-        )
-    };
-    if !asked.iter().any(explained)
-        && let Some((ours, theirs)) = ours.zip(theirs)
-    {
-        asked.extend(both(ours, theirs).map(WorkDifference::OperationsPerCommit));
+    const EXPLAIN: [&str; 4] = [
+        WorkDifference::PER_TRANSACTION,
+        WorkDifference::PER_BLOCK,
+        WorkDifference::THREADS,
+        WorkDifference::SAMPLE,
+    ];
+    let explained = asked.iter().any(|found| EXPLAIN.contains(&found.what));
+    if let Some((ours, theirs)) = ours.zip(theirs).filter(|_| !explained) {
+        let fact = |number: u64| Fact::of("operations per commit", number);
+        asked.extend(fact(ours).against(fact(theirs)));
     }
     asked
 }

@@ -8,7 +8,7 @@ use stowplan_analysis::{
     PromiseDifference, Promises, RatioEstimate, Recommendation, Unbeaten, Verdict, When,
     WorkDifference, same_work, work_differences,
 };
-use stowplan_model::{Cell, CellId, PerTransaction, Statistic};
+use stowplan_model::{Cell, CellId, Statistic};
 
 /// A comparison and what is recommended there.
 pub(crate) struct Advice<'a> {
@@ -440,19 +440,11 @@ fn lacking(lacks: &PromiseDifference) -> String {
 
 /// `with more per transaction and more threads`
 fn other_work(differences: &[WorkDifference]) -> String {
-    let size = |per: PerTransaction| match per {
-        PerTransaction::Operations(number) => number,
-        PerTransaction::All => u32::MAX,
-    };
-    let more = differences
-        .iter()
-        .filter_map(|difference| match difference {
-            WorkDifference::PerTransaction(both) => {
-                (size(both.ours) > size(both.theirs)).then_some("more per transaction")
-            }
-            WorkDifference::Threads(both) => (both.ours > both.theirs).then_some("more threads"),
-            _ => None,
-        });
+    let more = differences.iter().filter(|difference| difference.more);
+    let more = more.map(|difference| match difference.what {
+        WorkDifference::THREADS => "more threads",
+        _ => "more per transaction",
+    });
     let more: Vec<String> = more.map(str::to_owned).collect();
     if more.is_empty() {
         return "doing other work".to_owned();

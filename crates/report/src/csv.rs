@@ -83,7 +83,7 @@ fn other_work(comparison: &ComparisonOutcome, summary: &CellSummary) -> String {
     let baseline = comparison.baseline().filter(|_| is_rival);
     let differences = baseline.map(|baseline| work_differences(summary, baseline));
     let differences = differences.unwrap_or_default().into_iter();
-    let names = differences.map(|difference| difference.in_words().0.replace(' ', "-"));
+    let names = differences.map(|difference| difference.what.replace(' ', "-"));
     names.collect::<Vec<_>>().join(" ")
 }
 

@@ -7,8 +7,7 @@ use stowplan_analysis::{
     work_differences as differences,
 };
 use stowplan_model::{
-    Action, CacheState, Delivery, DurabilityClaim, Mix, Operation, PerTransaction, Role,
-    RunOutcome, Workload,
+    Action, CacheState, DurabilityClaim, Mix, Operation, PerTransaction, Role, RunOutcome, Workload,
 };
 
 /// How the run ended, if that qualifies what it found.
@@ -301,61 +300,15 @@ pub(crate) fn work_difference(cell: &CellSummary, reference: &CellSummary) -> St
     let mut found = differences(cell, reference);
     let sample = sample(cell);
     // What all of its operations would take says that it is one.
-    found.retain(|found| sample.is_none() || !matches!(found, WorkDifference::Sample(_)));
-    let words = found.iter().map(difference);
+    found.retain(|found| sample.is_none() || found.what != WorkDifference::SAMPLE);
+    let words = found.iter().map(WorkDifference::in_words);
     words.chain(sample).collect::<Vec<_>>().join("; ")
 }
 
 /// `one thread against 4 threads; random order against ascending`
 pub(crate) fn other_work(differences: &[WorkDifference]) -> String {
-    let words = differences.iter().map(difference);
+    let words = differences.iter().map(WorkDifference::in_words);
     words.collect::<Vec<_>>().join("; ")
-}
-
-/// `one thread against 4 threads`
-fn difference(difference: &WorkDifference) -> String {
-    let (ours, theirs) = match difference {
-        WorkDifference::Delivery(both) => (
-            delivery(both.ours).to_owned(),
-            delivery(both.theirs).to_owned(),
-        ),
-        WorkDifference::PerTransaction(both) => {
-            (per_transaction(both.ours), per_transaction(both.theirs))
-        }
-        WorkDifference::Threads(both) => (threads(both.ours), threads(both.theirs)),
-        WorkDifference::Order(both) => (format!("{} order", both.ours), both.theirs.to_string()),
-        WorkDifference::RowsPerStatement(both) => (
-            format!("{} rows by each statement", value::count(both.ours.into())),
-            value::count(both.theirs.into()),
-        ),
-        WorkDifference::Sample(both) => (sample_of(both.ours), sample_of(both.theirs)),
-        other => {
-            let (what, ours, theirs) = other.in_words();
-            (format!("{what}: {ours}"), theirs)
-        }
-    };
-    format!("{ours} against {theirs}")
-}
-
-fn sample_of(all: Option<u64>) -> String {
-    all.map_or_else(
-        || "all operations".to_owned(),
-        |all| format!("a sample out of {} operations", value::count(all)),
-    )
-}
-
-fn delivery(delivery: Delivery) -> &'static str {
-    match delivery {
-        Delivery::Copy => "copied to the caller",
-        Delivery::InPlace => "lent in place",
-    }
-}
-
-fn threads(number: u32) -> String {
-    match number {
-        1 => "one thread".to_owned(),
-        number => format!("{} threads", value::count(number.into())),
-    }
 }
 
 /// What all operations would take of which a cell measured some.
@@ -369,13 +322,6 @@ fn sample(cell: &CellSummary) -> Option<String> {
         value::count(all),
         value::seconds(time * all as f64 / 1e9)
     ))
-}
-
-fn per_transaction(per: PerTransaction) -> String {
-    match per {
-        PerTransaction::All => "one transaction for the whole block".to_owned(),
-        other => other.to_string(),
-    }
 }
 
 /// How many rounds the ratios of these comparisons rest on: `10 to 20 rounds`.

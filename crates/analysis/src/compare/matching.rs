@@ -352,10 +352,8 @@ fn work_differences(base: Place<'_>, new: Place<'_>) -> Vec<Difference> {
     let datasets = base.dataset().zip(new.dataset());
     let mut found = datasets.map_or_else(Vec::new, |(base, new)| differences(base, new));
     let work = cell_differences(&base.cell.cell, &new.cell.cell).into_iter();
-    found.extend(work.map(|difference| {
-        let (what, base, new) = difference.in_words();
-        Difference::of(what, Some(base), Some(new))
-    }));
+    found
+        .extend(work.map(|found| Difference::of(found.what, Some(found.ours), Some(found.theirs))));
     found.extend(differences(base.promise(), new.promise()));
     found
 }

@@ -2,7 +2,7 @@
 
 use crate::document::{
     Across, Axis, Block, ChartRow, Detail, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows,
-    Scale, Section, Sign, remark,
+    Scale, Section, remark,
 };
 use crate::{value, wording};
 use stowplan_analysis::RatioEstimate;
@@ -97,7 +97,6 @@ fn point(found: &RatioEstimate, number: u32) -> ChartRow {
     let label = format!("session {number}");
     ChartRow {
         x: f64::from(number),
-        sign: Some(Sign::Open),
         ..ChartRow::bar(label, Some(found.into()), Fill::Ours)
     }
 }

@@ -38,7 +38,7 @@ pub struct Document {
 }
 
 /// How much a reader must ask for to be shown a block. A form shows the blocks up to its own level:
-/// a page and Markdown show all.
+/// a page shows all, and Markdown all but drawings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Detail {
     /// Shown even where only the outcome is wanted: on a terminal with `--quiet`.
@@ -48,7 +48,7 @@ pub enum Detail {
     Summary,
     /// Shown on a terminal with `--verbose`, and where there is room for everything.
     Full,
-    /// Drawn on a page, and nothing for a terminal.
+    /// Drawn on a page, and nothing for text.
     Page,
 }
 

@@ -2,8 +2,8 @@
 
 use super::{carries_files, is_told};
 use crate::document::{
-    Align, Block, Cell, ChartRow, Content, Document, Item, Key, LegendEntry, Look, Row, RowGroup,
-    Rows, Section, Table, Text, Tone,
+    Align, Block, Cell, ChartRow, Content, Detail, Document, Item, Key, LegendEntry, Look, Row,
+    RowGroup, Rows, Section, Table, Text, Tone,
 };
 use crate::steers;
 use crate::value::NO_BREAK;
@@ -41,7 +41,8 @@ impl Page {
     }
 
     fn blocks(&mut self, blocks: &[Block], level: usize) {
-        for (index, block) in blocks.iter().enumerate() {
+        let drawn = |block: &Block| block.detail == Detail::Page;
+        for (index, block) in blocks.iter().enumerate().filter(|(_, block)| !drawn(block)) {
             match &block.content {
                 // The table beside a plane says more.
                 Content::Rows(rows) if rows.across.is_some() && has_table(&blocks[index..]) => {}
@@ -347,7 +348,7 @@ mod tests {
     fn what_is_folded_is_named_as_html() {
         let block = crate::document::paragraph("x");
         let mut page = Page::default();
-        page.fold(&Fold::new("a|b <c>", vec![block]), 2);
+        page.section(&Section::fold("a|b <c>", vec![block]), 2);
         let text = "\n<details><summary>a|b &lt;c&gt;</summary>\n\nx\n\n</details>\n";
         assert_eq!(page.text, text);
     }

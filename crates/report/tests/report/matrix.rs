@@ -394,7 +394,7 @@ fn promises_that_differ_stand_beside_the_ratios() {
     let text = markdown(&analysis);
     let mut rows = text
         .lines()
-        .filter(|line| line.starts_with("- Reading BLOBs"));
+        .filter(|line| line.starts_with("- **Reading BLOBs"));
     let row = rows.next().unwrap();
     assert!(row.contains(": **No choice by time alone"), "{row}");
     assert!(row.contains("they do not keep written data alike"), "{row}");

@@ -27,7 +27,7 @@ fn on_terminal(document: &Document, width: usize, detail: Detail) -> String {
 #[test]
 fn nothing_of_a_document_is_cut_whatever_the_width() {
     for width in [60, 80, 120] {
-        let text = on_terminal(&sample(), width, true, Detail::Full);
+        let text = on_terminal(&sample(), width, Detail::Full);
         for whole in ["[0.613, 0.793]", "1.58× as long", "[2.62, 3.31]"] {
             assert!(text.contains(whole), "{whole} is not in\n{text}");
         }
@@ -166,16 +166,13 @@ mod hostile_blocks {
     }
 
     fn list() -> impl Strategy<Value = Content> {
-        use ListStyle::{Answers, Bullets};
-        let item = (badge(), vec(text(), 4)).prop_map(|(badge, mut texts)| Item {
+        let item = (badge(), vec(text(), 3)).prop_map(|(badge, mut texts)| Item {
             badge,
             title: texts.remove(0),
             text: texts.remove(0),
             note: texts.remove(0),
-            figure: texts.remove(0),
         });
-        let styles = select(&[Bullets, Answers][..]);
-        (styles, vec(item, 0..4)).prop_map(|(style, items)| Content::List(List { style, items }))
+        vec(item, 0..4).prop_map(Content::List)
     }
 
     fn table() -> impl Strategy<Value = Content> {
@@ -490,7 +487,7 @@ proptest! {
             ..Table::default()
         };
         let document = with(vec![table.into()]);
-        let text = on_terminal(&document, width, true, Detail::Summary);
+        let text = on_terminal(&document, width, Detail::Summary);
         for cell in cells.iter().flatten() {
             let cell = format!("[{cell}]");
             prop_assert!(text.contains(&cell), "{cell} is not in\n{text}");
