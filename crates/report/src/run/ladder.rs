@@ -9,7 +9,7 @@ mod testing;
 use crate::columns::Columns;
 use crate::document::{
     Axis, Block, Cell, ChartRow, Fill, RowGroup, Rows, Scale, Section, Shape, Table, Unit, Value,
-    bullets, folded, notice, paragraph, remark,
+    folded, notice, paragraph, remark,
 };
 use crate::figure::ticks;
 use crate::value::{self, minus};
@@ -20,7 +20,7 @@ use stowplan_model::CellId;
 
 const CAPTION: &str = "Time of one operation, from the bottom up: each piece is what a cell takes \
                        more than the one below it, in the same rounds. Pale: what is left of the \
-                       whole.";
+                       whole, because the median of a sum is not the sum of medians.";
 /// Lines of a ladder beside its pieces: its title, the whole and the axis.
 const LINES_BESIDE: usize = 3;
 
@@ -38,21 +38,17 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let of = |id: &String| *id == comparison.id;
     let ladders = analysis.ladders.iter();
-    let ladders: Vec<Ladder<'_>> = ladders
-        .filter(|ladder| of(&ladder.comparison))
-        .map(|outcome| Ladder::of(analysis, outcome))
-        .collect();
+    let ladders = ladders.filter(|ladder| of(&ladder.comparison));
+    let ladders: Vec<&LadderOutcome> = ladders.collect();
     let mut blocks: Vec<Block> = Vec::new();
     if !ladders.is_empty() {
         blocks.extend((!comparison.reliable).then(|| notice(noise::unreliable())));
         let mut drawn = vec![paragraph(CAPTION), rows(&ladders).into()];
-        drawn.extend(ladders.iter().map(|ladder| ladder.explained(analysis)));
+        drawn.extend(ladders.iter().map(|ladder| explained(analysis, ladder)));
         blocks.push(Section::figure(format!("ladder-{}", comparison.id), "", drawn).into());
     }
     let cold = analysis.cold.iter().find(|cold| of(&cold.comparison));
-    let cold = cold.and_then(|cold| bullets(cold::sentences(comparison, cold)));
-    let title = "What a cold read takes from storage";
-    let cold = cold.map(|sentences| Block::from(Section::new(title, vec![sentences])));
+    let cold = cold.map(|cold| cold::section(comparison, cold));
     let title = "What each cell asked of the system, per operation, counted in a block of its own";
     let counts = counts::table(comparison).map(|table| folded(title, table));
     blocks.extend(cold.into_iter().chain(counts));
@@ -61,46 +57,20 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     has_any.then(|| section.named(format!("why-{}", comparison.id)).into())
 }
 
-struct Ladder<'a> {
-    outcome: &'a LadderOutcome,
-    /// The label of the topmost cell.
-    top: Option<String>,
-    pieces: Vec<Piece<'a>>,
-}
-
-impl<'a> Ladder<'a> {
-    fn of(analysis: &Analysis, outcome: &'a LadderOutcome) -> Self {
-        Self {
-            outcome,
-            top: outcome.top().map(|cell| label_of(analysis, cell)),
-            pieces: pieces(outcome),
-        }
-    }
-
-    fn rows(&self) -> RowGroup {
-        let whole = self.outcome.whole.as_ref().filter(|_| self.top.is_some());
-        let whole = ChartRow::bar("the whole", whole.map(Value::from), Fill::Reference);
-        let pieces = self.pieces.iter().map(Piece::row);
-        RowGroup::of(&self.outcome.title, pieces.chain([whole]).collect())
-    }
-
-    fn end(&self) -> f64 {
-        let pieces = self.pieces.iter().map(Piece::end);
-        let whole = self.outcome.whole.map(|whole| whole.high);
-        pieces.chain(whole).fold(0.0, f64::max)
-    }
-
-    fn explained(&self, analysis: &Analysis) -> Block {
-        let title = &self.outcome.title;
-        let name = |cell: &CellId| label_of(analysis, cell);
-        let notes = notes(self.outcome, self.top.as_deref());
-        let mut blocks: Vec<Block> = notes.into_iter().map(remark).collect();
-        if !self.pieces.is_empty() {
-            blocks.push(folded("All figures", table(title, &self.pieces, &name)));
-        }
-        let section = Section::new(title, blocks);
-        section.named(format!("steps-{}", self.outcome.id)).into()
-    }
+/// What must be said about a ladder, and every figure.
+fn explained(analysis: &Analysis, outcome: &LadderOutcome) -> Block {
+    let missing = outcome.missing.iter().map(|rung| {
+        let (cell, step, why) = (&rung.cell, &rung.step, rung.why.trim_end_matches('.'));
+        format!("No rung “{cell}” ({step}): {why}.")
+    });
+    let mut blocks: Vec<Block> = missing.map(remark).collect();
+    let pieces = pieces(outcome);
+    blocks.push(match pieces.is_empty() {
+        true => remark("Too few rungs were measured to tell any step."),
+        false => folded("All figures", table(analysis, &outcome.title, &pieces)),
+    });
+    let section = Section::new(&outcome.title, blocks);
+    section.named(format!("steps-{}", outcome.id)).into()
 }
 
 fn label_of(analysis: &Analysis, cell: &CellId) -> String {
@@ -116,27 +86,33 @@ pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     let first = told.next()?;
     let mut left = rows;
     let same = told.filter(|ladder| ladder.comparison == first.comparison);
-    let ladders: Vec<Ladder<'_>> = [first]
-        .into_iter()
-        .chain(same)
-        .map(|outcome| Ladder::of(analysis, outcome))
-        .take_while(|ladder| {
-            let needed = ladder.pieces.len() + LINES_BESIDE;
-            let fits = needed <= left;
-            left = left.saturating_sub(needed);
-            fits
-        })
-        .take(2)
-        .collect();
+    let fitting = [first].into_iter().chain(same).take_while(|ladder| {
+        let needed = ladder.steps.len() + 1 + LINES_BESIDE;
+        let fits = needed <= left;
+        left = left.saturating_sub(needed);
+        fits
+    });
+    let ladders: Vec<&LadderOutcome> = fitting.take(2).collect();
     (!ladders.is_empty()).then(|| self::rows(&ladders).into())
 }
 
-fn rows(ladders: &[Ladder<'_>]) -> Rows {
-    let scale = Scale::linear(ladders.iter().map(Ladder::end).fold(0.0, f64::max));
-    let titles: Vec<&str> = ladders.iter().map(|l| l.outcome.title.as_str()).collect();
+fn rows(ladders: &[&LadderOutcome]) -> Rows {
+    let drawn = |ladder: &&LadderOutcome| {
+        let whole = ladder.whole.as_ref().map(Value::from);
+        let whole = ChartRow::bar("the whole", whole, Fill::Reference);
+        let pieces: Vec<ChartRow> = pieces(ladder).iter().map(Piece::row).collect();
+        RowGroup::of(&ladder.title, [pieces, vec![whole]].concat())
+    };
+    let ends = ladders.iter().flat_map(|ladder| {
+        let pieces = pieces(ladder);
+        let ends: Vec<f64> = pieces.iter().map(Piece::end).collect();
+        ends.into_iter().chain(ladder.whole.map(|whole| whole.high))
+    });
+    let scale = Scale::linear(ends.fold(0.0, f64::max));
+    let titles: Vec<&str> = ladders.iter().map(|ladder| ladder.title.as_str()).collect();
     let axis = Axis::new("", scale, ticks(&scale), |at| Unit::Time.tick(at));
     let summary = format!("Time of one operation, taken apart: {}", titles.join("; "));
-    Rows::new(summary, axis, ladders.iter().map(Ladder::rows).collect())
+    Rows::new(summary, axis, ladders.iter().map(drawn).collect())
 }
 
 /// A step, or what is left of the whole.
@@ -222,14 +198,15 @@ fn pieces(outcome: &LadderOutcome) -> Vec<Piece<'_>> {
 }
 
 /// Every figure.
-fn table(caption: &str, pieces: &[Piece<'_>], name: &dyn Fn(&CellId) -> String) -> Table {
+fn table(analysis: &Analysis, caption: &str, pieces: &[Piece<'_>]) -> Table {
+    let name = |cell: &CellId| label_of(analysis, cell);
     let time = |row: &Piece<'_>| Some(Value::from(&row.time));
     let make = Columns::<Piece<'_>>::new();
     let columns = vec![
         make.text("step", |row| row.label.clone())
             .help("what is done more than in the row above"),
-        make.text("cell", |row| {
-            row.step.map_or_else(String::new, |s| name(&s.cell))
+        make.text("cell", move |row| {
+            row.step.map_or_else(String::new, |step| name(&step.cell))
         })
         .help("the cell that does it, beside everything above"),
         make.number("costs", move |row| Cell::value(time(row)))
@@ -269,35 +246,6 @@ fn calls_in_words(calls: &BTreeMap<String, f64>) -> String {
     calls.collect::<Vec<_>>().join(", ")
 }
 
-/// What must be said about a ladder, a sentence each.
-fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
-    let missing = outcome.missing.iter().map(|rung| {
-        let (cell, step, why) = (&rung.cell, &rung.step, rung.why.trim_end_matches('.'));
-        format!("No rung “{cell}” ({step}): {why}.")
-    });
-    let mut notes: Vec<String> = missing.collect();
-    let Some(remainder) = &outcome.remainder else {
-        notes.push("Too few rungs were measured to tell any step.".to_owned());
-        return notes;
-    };
-    notes.extend(left_over(remainder, top));
-    notes
-}
-
-/// That the steps do not add up. That they do says nothing: each is the difference of two
-/// neighbours, so their sum is the topmost one whatever they are of.
-fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
-    let adds_up = remainder.low <= 0.0 && remainder.high >= 0.0;
-    let top = top.map_or_else(|| "the topmost rung".to_owned(), wording::quoted);
-    let left = Value::from(remainder).whole();
-    (!adds_up).then(|| {
-        format!(
-            "The steps do not add up to {top}: a remainder of {left} is left, because the median of \
-             a sum is not the sum of medians."
-        )
-    })
-}
-
 /// A call with how often it is made, unless that is once.
 fn call(name: &str, often: f64) -> String {
     const ROUNDING: f64 = 0.005;
@@ -313,15 +261,6 @@ fn call(name: &str, often: f64) -> String {
 mod tests {
     use super::testing::ladder;
     use super::*;
-
-    #[test]
-    fn that_steps_add_up_is_no_finding_but_that_they_do_not_is() {
-        let said = |remainder| notes(&ladder(&[2_000.0, 500.0], remainder), Some("files"));
-        let adds_up = |note: &String| note.contains("add up to files");
-        assert!(!said(5.0).iter().any(adds_up), "{:?}", said(5.0));
-        let left = said(300.0);
-        assert!(left[0].starts_with("The steps do not add up to files: a remainder of 300 ns"));
-    }
 
     #[test]
     fn each_piece_begins_where_the_one_below_ends_and_a_saving_takes_no_room() {
