@@ -5,10 +5,9 @@ mod words;
 
 pub use words::{advice, verdict};
 
-use crate::columns::Columns;
 use crate::document::{
     Block, Cell, Detail, Document, Section, Table, Tone, Unit, Value, notice, paragraph, remark,
-    toned,
+    text_column, toned,
 };
 use crate::run::{self, environment};
 use crate::value::{self, NOTHING, count};
@@ -59,7 +58,7 @@ fn state(status: LimitStatus) -> (&'static str, Tone) {
 
 /// Figures about one thing, a row for each.
 fn figures(group: &Group) -> Block {
-    let make = Columns::<Figure>::new();
+    let about_state = "ok: within its limit with its whole interval; unsure: by estimate only";
     let state = |figure: &Figure| {
         let (word, tone) = figure.status.map_or(("", Tone::Faint), state);
         Cell {
@@ -68,16 +67,19 @@ fn figures(group: &Group) -> Block {
         }
     };
     let columns = vec![
-        make.text("figure", |figure| figure.name.clone())
-            .help("what was measured")
-            .weighing(9),
-        make.cell("state", state)
-            .help("ok: within its limit with its whole interval; unsure: by estimate only")
-            .weighing(8),
-        make.text("found", found)
-            .help("the estimate with its interval")
-            .weighing(10),
-        make.text("limit", limit).help("what it may be").weighing(7),
+        text_column("figure", "what was measured", |figure: &Figure| {
+            Cell::text(&figure.name)
+        })
+        .weighing(9),
+        text_column("state", about_state, state).weighing(8),
+        text_column("found", "the estimate with its interval", |figure| {
+            Cell::text(found(figure))
+        })
+        .weighing(10),
+        text_column("limit", "what it may be", |figure| {
+            Cell::text(limit(figure))
+        })
+        .weighing(7),
     ];
     let table = Table::of(&group.title, columns, &group.figures);
     let about = remark(words::about(group.subject)).at(Detail::Full);

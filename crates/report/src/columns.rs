@@ -1,121 +1,14 @@
-//! The columns of tables, by what their numbers are.
+//! Tables whose columns are data, a line each.
 
-use crate::cells::label;
-use crate::document::{self, Cell, TableBuilder};
-use crate::value;
+use crate::document::{Align, Cell, Column, TableBuilder, Value};
+use crate::value::{self, Unit, float};
 use serde::Serialize;
-use serde_json::Value;
-use std::marker::PhantomData;
-use stowplan_analysis::CellSummary;
-use stowplan_model::DurabilityClaim;
+use serde_json::Value as Json;
 
-/// Makes columns of a table each row of which is of a `T`. Cells without a number stay empty.
-pub(crate) struct Columns<T>(PhantomData<fn(T)>);
-
-impl<T> Columns<T> {
-    pub(crate) const fn new() -> Self {
-        Self(PhantomData)
-    }
-
-    /// Text.
-    pub(crate) fn text<'a>(
-        &self,
-        title: impl Into<String>,
-        text: impl Fn(&T) -> String + 'a,
-    ) -> TableBuilder<'a, T> {
-        document::text_column(title, "", move |row: &T| Cell::text(text(row)))
-    }
-
-    /// Text with a tone or more to know of it.
-    pub(crate) fn cell<'a>(
-        &self,
-        title: impl Into<String>,
-        cell: impl Fn(&T) -> Cell + 'a,
-    ) -> TableBuilder<'a, T> {
-        document::text_column(title, "", cell)
-    }
-
-    /// What was measured, which names the row.
-    pub(crate) fn name<'a>(&self, of: impl Fn(&T) -> &CellSummary + 'a) -> TableBuilder<'a, T> {
-        self.text("cell", move |row| label(of(row)))
-            .help("what was timed")
-    }
-
-    /// What it promises for what it writes.
-    pub(crate) fn durability<'a>(
-        &self,
-        of: impl Fn(&T) -> &CellSummary + 'a,
-    ) -> TableBuilder<'a, T> {
-        let words = |claim: DurabilityClaim| claim.to_string();
-        let text = move |row: &T| of(row).promise().map(words).unwrap_or_default();
-        self.text("durability", text)
-            .help("what an acknowledged write survives")
-    }
-
-    /// Numbers with words of their own.
-    pub(crate) fn number<'a>(
-        &self,
-        title: impl Into<String>,
-        cell: impl Fn(&T) -> Cell + 'a,
-    ) -> TableBuilder<'a, T> {
-        document::number(title, "", cell)
-    }
-
-    /// Numbers in this format.
-    pub(crate) fn formatted<'a>(
-        &self,
-        format: fn(f64) -> String,
-        title: impl Into<String>,
-        value: impl Fn(&T) -> Option<f64> + 'a,
-    ) -> TableBuilder<'a, T> {
-        self.number(title, move |row| Cell::maybe(value(row), format))
-    }
-
-    /// Times in nanoseconds.
-    pub(crate) fn time<'a>(
-        &self,
-        title: impl Into<String>,
-        time: impl Fn(&T) -> Option<f64> + 'a,
-    ) -> TableBuilder<'a, T> {
-        self.formatted(value::time, title, time).in_unit("ns")
-    }
-
-    /// Bytes.
-    pub(crate) fn bytes<'a>(
-        &self,
-        title: impl Into<String>,
-        bytes: impl Fn(&T) -> Option<f64> + 'a,
-    ) -> TableBuilder<'a, T> {
-        self.formatted(value::bytes, title, bytes).in_unit("B")
-    }
-
-    /// Mean numbers of events per operation.
-    pub(crate) fn per_operation<'a>(
-        &self,
-        title: impl Into<String>,
-        events: impl Fn(&T) -> Option<f64> + 'a,
-    ) -> TableBuilder<'a, T> {
-        self.formatted(value::per_operation, title, events)
-    }
-
-    /// Whole numbers.
-    pub(crate) fn count<'a>(
-        &self,
-        title: impl Into<String>,
-        count: impl Fn(&T) -> Option<u64> + 'a,
-    ) -> TableBuilder<'a, T> {
-        self.number(title, move |row| {
-            count(row).map_or_else(Cell::default, |count| {
-                Cell::number(value::float(count), value::count(count))
-            })
-        })
-    }
-}
-
-/// A thing that is one row, with what its columns take their numbers from, as JSON.
+/// A row with its numbers as JSON, in which columns that are data find them.
 pub(crate) struct Written<T> {
     pub(crate) of: T,
-    json: Value,
+    json: Json,
 }
 
 impl<T> Written<T> {
@@ -125,54 +18,118 @@ impl<T> Written<T> {
     }
 }
 
+/// Rows of these things, which are their own numbers.
+pub(crate) fn rows<T: Serialize>(things: impl IntoIterator<Item = T>) -> Vec<Written<T>> {
+    let things = things.into_iter();
+    things
+        .map(|of| Written {
+            json: serde_json::to_value(&of).unwrap_or_default(),
+            of,
+        })
+        .collect()
+}
+
 /// Columns that are data, a line each: title, where the number stands in the JSON of a row, what the
-/// number is, weight, and help. What no format knows, `other` shows, which is given its name; before
-/// that of a text stands `text:`, and of what is sorted by bytes or nanoseconds `bytes:` or `ns:`.
+/// number is, weight, and help. What no format knows, `other` shows, which is given its name behind
+/// what it is: `text:`, `number:`, or that by which it is sorted, `bytes:` or `ns:`.
 pub(crate) fn listed<'a, T: 'a>(
     lines: &'static str,
     other: impl Fn(&str, &T) -> Cell + Copy + 'a,
-) -> impl Iterator<Item = TableBuilder<'a, Written<T>>> {
-    lines.lines().map(move |line| {
+) -> Vec<TableBuilder<'a, Written<T>>> {
+    let columns = lines.lines().map(move |line| {
         let mut fields = line.splitn(5, '|').map(str::trim);
         let mut next = || fields.next().unwrap_or_default();
         let (title, place, format, weight, help) = (next(), next(), next(), next(), next());
-        let field = move |row: &Written<T>| row.json.pointer(place).cloned();
-        let number = move |row: &Written<T>| field(row).and_then(|found| found.as_f64());
-        let make = Columns::<Written<T>>::new();
-        let column = match format {
-            "time" => make.time(title, number),
-            "seconds" => make.time(title, move |row| Some(number(row)? * 1e9)),
-            "bytes" => make.bytes(title, number),
-            "ratio" => make.formatted(value::ratio, title, number),
-            "percent" => make.formatted(value::percent, title, number),
-            "per-op" => make.per_operation(title, number),
-            "count" => make.count(title, move |row| field(row)?.as_u64()),
-            "text" => make.text(title, move |row| {
-                let found = field(row);
-                let text = found.as_ref().and_then(Value::as_str);
-                text.unwrap_or_default().to_owned()
-            }),
-            format => match format.split_once(':') {
-                Some((unit @ ("bytes" | "ns"), name)) => make
-                    .number(title, move |row| other(name, &row.of))
-                    .in_unit(if unit == "ns" { "ns" } else { "B" }),
-                Some((_, name)) => make.cell(title, move |row| other(name, &row.of)),
-                None => make.number(title, move |row| other(format, &row.of)),
+        let (format, name) = format.split_once(':').unwrap_or((format, ""));
+        let column = Column {
+            title: title.to_owned(),
+            help: help.to_owned(),
+            unit: match format {
+                "time" | "seconds" | "time-interval" | "ns" => "ns",
+                "bytes" => "B",
+                _ => "",
             },
+            align: match format {
+                "text" => Align::Left,
+                _ => Align::Right,
+            },
+            weight: weight.parse().unwrap_or(1),
         };
-        column.help(help).weighing(weight.parse().unwrap_or(1))
-    })
+        TableBuilder::new(column, move |row: &Written<T>| match name {
+            "" => shown(format, row.json.pointer(place)).unwrap_or_default(),
+            name => other(name, &row.of),
+        })
+    });
+    columns.collect()
+}
+
+/// What a row has there, in this format.
+fn shown(format: &str, found: Option<&Json>) -> Option<Cell> {
+    let found = found?;
+    let number =
+        |text: fn(f64) -> String| Some(Cell::number(found.as_f64()?, text(found.as_f64()?)));
+    let of = |name: &str| found.get(name)?.as_f64();
+    let ends = || Some((of("low")?, of("high")?));
+    let time = |ns: f64| Unit::Time.text(ns);
+    match format {
+        "time" => number(time),
+        "seconds" => Some(Cell::number(
+            found.as_f64()? * 1e9,
+            time(found.as_f64()? * 1e9),
+        )),
+        "bytes" => number(value::bytes),
+        "ratio" => number(value::ratio),
+        "hundredths" => number(|ratio| format!("{ratio:.2}")),
+        "thousandths" => number(|ratio| Unit::Thousandths.text(ratio)),
+        "percent" => number(|share| value::minus(&value::percent(share))),
+        "per-op" => number(value::per_operation),
+        "count" => {
+            Some(found.as_u64()?).map(|count| Cell::number(float(count), value::count(count)))
+        }
+        "text" => Some(Cell::text(found.as_str()?)),
+        "interval" => ends().map(|(low, high)| Cell::number(low, value::interval(low, high))),
+        "time-interval" => ends()
+            .map(|(low, high)| Cell::spread(Some(Value::new(low, Unit::Time).between(low, high)))),
+        _ => {
+            let (low, high) = ends()?;
+            let whole = Value::new(of("ratio")?, Unit::Ratio).between(low, high);
+            Some(Cell::number(whole.number, whole.whole()))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    const TABLES: [&str; 6] = [
+    const FORMATS: [&str; 17] = [
+        "time",
+        "seconds",
+        "bytes",
+        "ratio",
+        "hundredths",
+        "thousandths",
+        "percent",
+        "per-op",
+        "count",
+        "text",
+        "interval",
+        "time-interval",
+        "ratio-interval",
+        "text:",
+        "number:",
+        "bytes:",
+        "ns:",
+    ];
+    const TABLES: [&str; 10] = [
+        include_str!("tables/cells.txt"),
+        include_str!("tables/cold.txt"),
         include_str!("tables/counts.txt"),
         include_str!("tables/latency.txt"),
-        include_str!("tables/measured.txt"),
         include_str!("tables/published.txt"),
+        include_str!("tables/ratios.txt"),
+        include_str!("tables/settings.txt"),
+        include_str!("tables/sizes.txt"),
         include_str!("tables/space.txt"),
-        include_str!("tables/times.txt"),
+        include_str!("tables/steps.txt"),
     ];
 
     #[test]
@@ -182,7 +139,8 @@ mod tests {
             let [title, place, format, weight, _] = fields[..] else {
                 panic!("{line}");
             };
-            assert!(!title.is_empty() && !format.is_empty(), "{line}");
+            let kind = format.split_inclusive(':').next().unwrap_or_default();
+            assert!(!title.is_empty() && FORMATS.contains(&kind), "{line}");
             assert!(place.starts_with('/'), "{line}");
             assert!(weight.parse::<u32>().is_ok(), "{line}");
         }

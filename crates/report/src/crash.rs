@@ -1,10 +1,9 @@
 //! What `stowplan crash` says: what each setting promises about power cuts, and what it kept.
 
 use crate::cells::grouped;
-use crate::columns::Columns;
 use crate::document::{
     Block, Cell, Column, Detail, Document, Item, Section, Table, Text, Tone, chapter, facts,
-    listed, notice, paragraph, plain, remark, strong, toned,
+    listed, notice, paragraph, plain, remark, strong, text_column, toned,
 };
 use crate::value::{count, counted, float, time, unbroken};
 use stowplan_model::{
@@ -88,34 +87,35 @@ fn matrix(run: &CrashRun) -> Table {
         (key, setting)
     }));
     let rows: Vec<Vec<&CrashSetting>> = rows.into_iter().map(|(_, alike)| alike).collect();
-    let make = Columns::<Vec<&CrashSetting>>::new();
+    let setting = |alike: &Vec<&CrashSetting>| {
+        let names: Vec<&str> = alike.iter().map(|setting| setting.name.as_str()).collect();
+        let name = match alike.as_slice() {
+            [one] => label(&one.name),
+            several => format!("{}: {} settings", engine(several[0]), several.len()),
+        };
+        Cell {
+            help: names.join("; "),
+            ..Cell::text(name)
+        }
+    };
+    let left = |alike: &Vec<&CrashSetting>| {
+        let sum = sum(alike);
+        Cell {
+            sort: Some(float(sum.not_kept())),
+            ..Cell::text(toned(fates(&sum), judgment(alike[0]).1))
+        }
+    };
+    let judged = |alike: &Vec<&CrashSetting>| {
+        let (word, tone) = judgment(alike[0]);
+        Cell::text(toned(word, tone))
+    };
     let columns = [
-        make.cell("setting", |alike| {
-            let names: Vec<&str> = alike.iter().map(|setting| setting.name.as_str()).collect();
-            let name = match alike.as_slice() {
-                [one] => label(&one.name),
-                several => format!("{}: {} settings", engine(several[0]), several.len()),
-            };
-            Cell {
-                help: names.join("; "),
-                ..Cell::text(name)
-            }
+        text_column("setting", "", setting),
+        text_column("promises", PROMISES, |alike: &Vec<&CrashSetting>| {
+            Cell::text(promise(alike[0]))
         }),
-        make.text("promises", |alike| promise(alike[0]))
-            .help(PROMISES),
-        make.cell("what was left", |alike| {
-            let sum = sum(alike);
-            Cell {
-                sort: Some(float(sum.not_kept())),
-                ..Cell::text(toned(fates(&sum), judgment(alike[0]).1))
-            }
-        })
-        .help(LEFT),
-        make.cell("", |alike| {
-            let (word, tone) = judgment(alike[0]);
-            Cell::text(toned(word, tone))
-        })
-        .help("Whether that is as promised"),
+        text_column("what was left", LEFT, left),
+        text_column("", "Whether that is as promised", judged),
     ];
     let columns = columns.map(|column| column.weighing(Column::ESSENTIAL));
     Table::of("What was left after power cuts", columns.into(), &rows)
@@ -163,21 +163,24 @@ fn by_model(run: &CrashRun) -> Option<Block> {
         found.map(move |found| (setting, found))
     });
     let rows: Vec<(&CrashSetting, &ModelFound)> = rows.collect();
-    let make = Columns::<(&CrashSetting, &ModelFound)>::new();
+    type Row<'a> = (&'a CrashSetting, &'a ModelFound);
     let columns = vec![
-        make.text("setting", |row| row.0.name.clone())
+        text_column("setting", "", |row: &Row<'_>| Cell::text(&row.0.name))
             .weighing(Column::ESSENTIAL),
-        make.text("promises", |row| promise(row.0))
-            .help(PROMISES)
-            .weighing(4),
-        make.text("model", |row| row.1.model.name().to_owned())
+        text_column("promises", PROMISES, |row: &Row<'_>| {
+            Cell::text(promise(row.0))
+        })
+        .weighing(4),
+        text_column("model", "", |row: &Row<'_>| Cell::text(row.1.model.name()))
             .weighing(Column::ESSENTIAL),
-        make.cell("what was left", |row| left(row.0, row.1))
-            .help(LEFT)
+        text_column("what was left", LEFT, |row: &Row<'_>| left(row.0, row.1))
             .weighing(Column::ESSENTIAL),
-        make.text("with no syncs", |row| fates(&row.1.no_syncs))
-            .help("The control that has to fail")
-            .weighing(5),
+        text_column(
+            "with no syncs",
+            "The control that has to fail",
+            |row: &Row<'_>| Cell::text(fates(&row.1.no_syncs)),
+        )
+        .weighing(5),
     ];
     let title = "By setting and model";
     let table = (!rows.is_empty()).then(|| Table::of(title, columns, &rows).into());

@@ -1,7 +1,6 @@
 //! What every drawing of rows has: the same as a table, the extent of its values, marks of its axis.
 
-use crate::columns::Columns;
-use crate::document::{Cell, ChartRow, RowGroup, Rows, Scale, Table, Unit};
+use crate::document::{Cell, ChartRow, RowGroup, Rows, Scale, Table, Unit, number, text_column};
 
 /// Every value that is drawn, in the order of the drawing.
 pub(crate) fn table(rows: &Rows) -> Table {
@@ -17,18 +16,19 @@ pub(crate) fn table(rows: &Rows) -> Table {
     }
     let unit = lines.iter().find_map(|(.., row)| Some(row.value?.unit));
     let unit = unit.map_or("", Unit::name);
-    let make = Columns::<Line<'_>>::new();
+    let of = "the line, what an acknowledged write survives, or who published it";
+    let spread = "an interval, or a standard error";
     let columns = vec![
-        make.text("cell", |line| line.2.label.clone())
-            .help("what it is of"),
-        make.text("group", |line| line.0.to_owned()),
-        make.text("of", |line| line.1.to_owned())
-            .help("the line, what an acknowledged write survives, or who published it"),
-        make.number("value", |line| Cell::value(line.2.value))
-            .in_unit(unit),
-        make.number("spread", |line| Cell::spread(line.2.value))
-            .help("an interval, or a standard error")
-            .in_unit(unit),
+        text_column("cell", "what it is of", |line: &Line<'_>| {
+            Cell::text(&line.2.label)
+        }),
+        text_column("group", "", |line: &Line<'_>| Cell::text(line.0)),
+        text_column("of", of, |line: &Line<'_>| Cell::text(line.1)),
+        number("value", "", |line: &Line<'_>| Cell::value(line.2.value)).in_unit(unit),
+        number("spread", spread, |line: &Line<'_>| {
+            Cell::spread(line.2.value)
+        })
+        .in_unit(unit),
     ];
     Table::of(&rows.summary, columns, &lines)
 }

@@ -143,18 +143,33 @@ pub fn text_column<'a, T>(
     help: impl Into<String>,
     cell: impl Fn(&T) -> Cell + 'a,
 ) -> TableBuilder<'a, T> {
-    TableBuilder {
-        column: Column {
-            title: title.into(),
-            help: help.into(),
-            weight: 1,
-            ..Column::default()
-        },
-        cell: Box::new(cell),
-    }
+    let column = Column {
+        title: title.into(),
+        help: help.into(),
+        weight: 1,
+        ..Column::default()
+    };
+    TableBuilder::new(column, cell)
 }
 
-impl<T> TableBuilder<'_, T> {
+impl<'a, T> TableBuilder<'a, T> {
+    /// A column whose cells are made by this.
+    pub fn new(column: Column, cell: impl Fn(&T) -> Cell + 'a) -> Self {
+        Self {
+            column,
+            cell: Box::new(cell),
+        }
+    }
+
+    /// The column, in whose title and help this stands for a placeholder.
+    #[must_use]
+    pub fn naming(mut self, placeholder: &str, name: &str) -> Self {
+        for text in [&mut self.column.title, &mut self.column.help] {
+            *text = text.replace(placeholder, name);
+        }
+        self
+    }
+
     /// The column, whose numbers have a unit.
     #[must_use]
     pub fn in_unit(mut self, unit: &'static str) -> Self {
@@ -162,11 +177,10 @@ impl<T> TableBuilder<'_, T> {
         self
     }
 
-    /// The column, with what it means.
+    /// Its title.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.column.help = help.into();
-        self
+    pub fn title(&self) -> &str {
+        &self.column.title
     }
 
     /// The column with this weight.

@@ -284,7 +284,7 @@ fn space(outcome: &SweepOutcome) -> Option<String> {
         .collect();
     let ((first, a_first, b_first), (last, a_last, b_last)) = (known.first()?, known.last()?);
     let [a_first, a_last, b_first, b_last] =
-        [a_first, a_last, b_first, b_last].map(|space| ratios::per_value_byte(*space));
+        [a_first, a_last, b_first, b_last].map(|space| format!("{space:.2}"));
     let range = match first == last {
         true => format!("at {}", size(*first)),
         false => format!("from {} to {}", size(*first), size(*last)),

@@ -6,7 +6,7 @@ mod counts;
 #[cfg(test)]
 mod testing;
 
-use crate::columns::Columns;
+use crate::columns::{self, listed};
 use crate::document::{
     Axis, Block, Cell, ChartRow, Fill, RowGroup, Rows, Scale, Section, Shape, Table, Unit, Value,
     folded, notice, paragraph, remark,
@@ -14,6 +14,7 @@ use crate::document::{
 use crate::figure::ticks;
 use crate::value::{self, minus};
 use crate::{noise, wording};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, ComparisonOutcome, Interval, LadderOutcome, Step};
 use stowplan_model::CellId;
@@ -116,6 +117,7 @@ fn rows(ladders: &[&LadderOutcome]) -> Rows {
 }
 
 /// A step, or what is left of the whole.
+#[derive(Serialize)]
 struct Piece<'a> {
     label: String,
     /// Where it begins on the axis.
@@ -199,40 +201,15 @@ fn pieces(outcome: &LadderOutcome) -> Vec<Piece<'_>> {
 
 /// Every figure.
 fn table(analysis: &Analysis, caption: &str, pieces: &[Piece<'_>]) -> Table {
-    let name = |cell: &CellId| label_of(analysis, cell);
-    let time = |row: &Piece<'_>| Some(Value::from(&row.time));
-    let make = Columns::<Piece<'_>>::new();
-    let columns = vec![
-        make.text("step", |row| row.label.clone())
-            .help("what is done more than in the row above"),
-        make.text("cell", move |row| {
-            row.step.map_or_else(String::new, |step| name(&step.cell))
-        })
-        .help("the cell that does it, beside everything above"),
-        make.number("costs", move |row| Cell::value(time(row)))
-            .help("time per operation that it adds, by ablation")
-            .in_unit("ns")
-            .weighing(10),
-        make.number("interval", move |row| Cell::spread(time(row)))
-            .help("interval of that, widened by the noise floor")
-            .in_unit("ns")
-            .weighing(6),
-        make.number("share", |row| Cell::number(row.share, share(row.share)))
-            .help("share of the whole")
-            .weighing(7),
-        make.number("alone", |row| Cell::value(row.isolated()))
-            .help("what its primitives take by themselves")
-            .in_unit("ns")
-            .weighing(5),
-        make.number("interval alone", |row| Cell::spread(row.isolated()))
-            .help("interval of that, its ends added up")
-            .in_unit("ns")
-            .weighing(3),
-        make.text("system calls", Piece::calls)
-            .help("those that it adds per operation")
-            .weighing(4),
-    ];
-    Table::of(caption, columns, pieces)
+    let special = |name: &str, piece: &&Piece<'_>| match name {
+        "cell" => {
+            let step = piece.step.map(|step| label_of(analysis, &step.cell));
+            Cell::text(step.unwrap_or_default())
+        }
+        _ => Cell::text(piece.calls()),
+    };
+    let columns = listed(include_str!("../tables/steps.txt"), special);
+    Table::of(caption, columns, &columns::rows(pieces))
 }
 
 /// `close, openat, 3.04 pread64, −1 fstat`; `none` of none.

@@ -41,12 +41,6 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     blocks.extend(notes(outcome, &parts).into_iter().map(notice));
     blocks.push(Section::columns(heat_maps(outcome, sides)).into());
     blocks.extend(legends(outcome, sides));
-    let mut before = analysis.matrices.iter();
-    let mut before = before.by_ref().take_while(|other| other.id != outcome.id);
-    // Stores that are built alike take as much.
-    if !before.any(|other| (&other.space, &other.columns) == (&outcome.space, &outcome.columns)) {
-        blocks.extend(space(outcome));
-    }
     let rules = bullets(rules(outcome, sides));
     let title = "Rules of thumb on this machine";
     let rules = Section::new(title, rules.into_iter().collect());
@@ -168,27 +162,6 @@ fn heat_map(outcome: &MatrixOutcome, title: &str, cell: &dyn Fn(&MatrixCell) -> 
     }
 }
 
-/// What the stores of each row and the external one take on disk, by size; nothing where that is not known.
-fn space(outcome: &MatrixOutcome) -> Option<Block> {
-    let is_known = outcome.space.iter().flatten().any(Option::is_some);
-    let heads = outcome.rows.iter().map(|value| row_head(outcome, *value));
-    let heads = heads.chain(once(OUTSIDE.to_owned()));
-    let rows = heads.zip(&outcome.space).map(|(head, line)| {
-        let figures = line.iter();
-        let figures = figures.map(|space| Cell::maybe(*space, ratios::per_value_byte));
-        Row {
-            cells: once(Cell::text(head)).chain(figures).collect(),
-        }
-    });
-    let table = Table {
-        rows: rows.collect(),
-        is_heat_map: false,
-        ..heat_map(outcome, "disk space", &|_| Cell::default())
-    };
-    let title = "Disk space: bytes allocated per byte of the values";
-    is_known.then(|| Section::new(title, vec![table.into()]).into())
-}
-
 fn sign_of(cell: &MatrixCell) -> Sign {
     Sign::of(cell.verdict, cell.estimate.as_ref())
 }
@@ -269,7 +242,7 @@ fn ratios_of(outcome: &MatrixOutcome) -> Vec<Ratio> {
             size: *size,
             estimate: cell.estimate,
             verdict: cell.verdict,
-            published: cell.published.map(published_ratio),
+            published: cell.published,
         })
     })
     .collect()

@@ -1,7 +1,7 @@
 //! Latency percentiles of single operations: a line per cell, for means hide what is rare and slow.
 
 use crate::cells::{self, grouped};
-use crate::columns::{self, Columns, Written};
+use crate::columns::{self, Written};
 use crate::document::{
     Axis, Block, Cell, ChartRow, Detail, Fill, RowGroup, Rows, Scale, Section, Table, Unit, Value,
     anchor, folded, headed, paragraph,
@@ -144,16 +144,15 @@ pub(super) fn by_operation(comparison: &ComparisonOutcome) -> Vec<Block> {
 fn table(caption: String, rows: Vec<Row<'_>>) -> Table {
     let rows = rows.into_iter().map(|row| Written::new(row, row.2));
     let rows: Vec<Written<Row<'_>>> = rows.collect();
-    let make = Columns::new();
-    let name = [make.name(|row: &Written<Row<'_>>| row.of.0)].into_iter();
-    let percentiles = columns::listed(include_str!("../tables/latency.txt"), special);
-    Table::of(caption, name.chain(percentiles).collect(), &rows)
+    let columns = columns::listed(include_str!("../tables/latency.txt"), special);
+    Table::of(caption, columns, &rows)
 }
 
 /// What an operation did, `[1.21 µs, 1.30 µs]` of a percentile, and one that has no field.
-fn special(name: &str, (_, action, latency): &Row<'_>) -> Cell {
+fn special(name: &str, (cell, action, latency): &Row<'_>) -> Cell {
     let is = |known: f64, name: &str| name.parse() == Ok(known);
     match (name, name.strip_prefix('p')) {
+        ("cell", _) => Cell::text(cells::label(cell)),
         ("action", _) => Cell::text(action.map_or("", Action::name)),
         (_, Some(percentile)) => {
             let mut curve = latency.curve.iter();

@@ -1,6 +1,6 @@
 //! Times that others published, each beside ours.
 
-use crate::columns::{self, Written};
+use crate::columns;
 use crate::document::{Block, Cell, Section, Table, chapter, paragraph, remark};
 use crate::{claims, value};
 use stowplan_analysis::{Analysis, PublishedOutcome, PublishedTime};
@@ -20,11 +20,9 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 fn table(outcome: &PublishedOutcome) -> Block {
     let place = outcome.place.as_deref().and_then(claims::place);
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
-    let rows = outcome.rows.iter().map(|row| Written::new(row, row));
-    let rows: Vec<Written<&PublishedTime>> = rows.collect();
     let columns = columns::listed(include_str!("../tables/published.txt"), special);
     let title = format!("{}{place}", outcome.title);
-    let table = Table::of(&title, columns.collect(), &rows);
+    let table = Table::of(&title, columns, &columns::rows(&outcome.rows));
     let scaled = outcome.rows.iter().any(|row| row.scaled_from.is_some());
     let note = "* Ours is of another number of operations, and scaled.";
     let note = scaled.then(|| paragraph(note));

@@ -1,65 +1,26 @@
 //! What stores take on disk.
 
-use crate::columns::{self, Written};
-use crate::document::{
-    Axis, Block, Cell, ChartRow, Fill, Mark, MarkKind, RowGroup, Rows, Scale, Section, Table, Unit,
-    Value, chapter, paragraph,
-};
+use crate::columns;
+use crate::document::{Block, Cell, Table, Unit, chapter, folded};
 use crate::value::float;
 use crate::{constituents, value};
 use stowplan_analysis::{Analysis, SpaceRow};
 use stowplan_model::format_bytes;
 
-const CAPTION: &str =
-    "Bytes allocated on disk per byte of the values; 1.0 would be the values alone.";
-
 /// What the built stores take; of those that only matrices and sweeps use, where everything is asked
 /// for. Nothing without any store.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let (shown, of_parts) = constituents::space(analysis);
-    let mut blocks = blocks(analysis, &shown);
+    let mut blocks: Vec<Block> = (!shown.is_empty())
+        .then(|| table(&shown))
+        .into_iter()
+        .collect();
     if !of_parts.is_empty() {
         let count = of_parts.len();
         let title = format!("Disk space of the {count} stores of matrices and sweeps");
-        let fold = Section::fold(title, self::blocks(analysis, &of_parts));
-        blocks.push(fold.into());
+        blocks.push(folded(title, table(&of_parts)));
     }
     chapter("space", "Disk space", blocks)
-}
-
-fn blocks(analysis: &Analysis, rows: &[&SpaceRow]) -> Vec<Block> {
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let chart = vec![paragraph(CAPTION), chart(analysis, rows).into()];
-    let figure = Section::figure("", "", chart);
-    vec![figure.into(), table(rows).into()]
-}
-
-fn chart(analysis: &Analysis, rows: &[&SpaceRow]) -> Rows {
-    let drawn = rows.iter().flat_map(|row| {
-        let ours = overhead(row).map(|ratio| drawn(&row.label, ratio, Fill::Ours));
-        let published = published_overhead(analysis, row);
-        let published = published.map(|(what, ratio)| drawn(what, ratio, Fill::Published));
-        ours.into_iter().chain(published)
-    });
-    let drawn: Vec<ChartRow> = drawn.collect();
-    let ratios = drawn.iter().filter_map(|row| Some(row.value?.number));
-    let ratios: Vec<f64> = ratios.chain([1.0]).collect();
-    let scale = Scale::for_bars(&ratios, &[]);
-    let axis = Axis::new("", scale, scale.ticks(), |at| Unit::Ratio.tick(at));
-    Rows {
-        marks: vec![Mark::new(1.0, MarkKind::Reference)],
-        ..Rows::new("Disk space", axis, vec![RowGroup::of("", drawn)])
-    }
-}
-
-fn drawn(label: &str, ratio: f64, fill: Fill) -> ChartRow {
-    let published = fill == Fill::Published;
-    ChartRow {
-        detail: if published { "published" } else { "" }.to_owned(),
-        ..ChartRow::bar(label, Some(Value::new(ratio, Unit::Thousandths)), fill)
-    }
 }
 
 /// Allocated bytes per byte of values.
@@ -68,23 +29,9 @@ fn overhead(row: &SpaceRow) -> Option<f64> {
     (row.value_bytes > 0).then(|| allocated / float(row.value_bytes))
 }
 
-/// The published bytes per byte of values, where they are of as many values: only then can they be
-/// drawn beside ours.
-fn published_overhead<'a>(analysis: &Analysis, row: &'a SpaceRow) -> Option<(&'a str, f64)> {
-    let (what, bytes, values) = row.published.as_ref()?;
-    let stored = row.value_bytes;
-    let mut datasets = analysis.run.plan.datasets.values();
-    let dataset = datasets.find(|dataset| Some(dataset.count) == *values)?;
-    let asked = dataset.size.mean().saturating_mul(dataset.count);
-    let comparable = stored.abs_diff(asked) < stored / 50;
-    (comparable && stored > 0).then(|| (what.as_str(), float(*bytes) / float(stored)))
-}
-
-fn table(rows: &[&SpaceRow]) -> Table {
-    let rows = rows.iter().map(|row| Written::new(*row, row));
-    let rows: Vec<Written<&SpaceRow>> = rows.collect();
+fn table(rows: &[&SpaceRow]) -> Block {
     let columns = columns::listed(include_str!("../tables/space.txt"), special);
-    Table::of("Disk space", columns.collect(), &rows)
+    Table::of("Disk space", columns, &columns::rows(rows.iter().copied())).into()
 }
 
 fn special(name: &str, row: &&SpaceRow) -> Cell {

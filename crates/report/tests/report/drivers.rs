@@ -7,7 +7,6 @@ use stowplan_analysis::{
     Analysis, CellDriverCost, CellSummary, ContrastDriverCost, Metric, Verdict,
 };
 use stowplan_model::{DriverCost, HarnessCost};
-use stowplan_report::render::terminal::TerminalOptions;
 
 /// The reads, `sql` and `blob` of which the driver `python` hosts, with a loop of this many nanoseconds.
 pub(crate) fn with_python(python_ns: f64) -> Analysis {
@@ -70,12 +69,6 @@ pub(crate) fn with_python(python_ns: f64) -> Analysis {
 #[test]
 fn the_cost_of_drivers_stands_beside_times_and_ratios_in_80_columns() {
     insta::assert_snapshot!(terminal(&with_python(232.0), &PLAIN));
-}
-
-#[test]
-fn the_same_is_told_in_40_columns() {
-    let options = TerminalOptions { width: 40, ..PLAIN };
-    insta::assert_snapshot!(terminal(&with_python(232.0), &options));
 }
 
 #[test]

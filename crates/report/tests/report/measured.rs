@@ -4,22 +4,11 @@ use crate::measured_run::{analysis, records};
 use crate::support::{PLAIN, VERBOSE, between, html, markdown, terminal};
 use stowplan_analysis::{Analysis, Finding, analyse};
 use stowplan_model::Record;
-use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::{csv, json};
 
 #[test]
 fn shows_bars_and_lines_in_80_columns() {
     let text = terminal(&analysis(), &VERBOSE);
-    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nEach comparison\n"));
-}
-
-#[test]
-fn shows_the_same_in_40_columns() {
-    let options = TerminalOptions {
-        width: 40,
-        ..VERBOSE
-    };
-    let text = terminal(&analysis(), &options);
     insta::assert_snapshot!(between(&text, "\nCharts\n", "\nEach comparison\n"));
 }
 

@@ -12,17 +12,6 @@ fn steps_claims_and_counts_have_room_in_80_columns() {
 }
 
 #[test]
-fn the_same_is_told_in_40_columns() {
-    let narrow = TerminalOptions {
-        width: 40,
-        ..VERBOSE
-    };
-    let text = terminal(&analysis(), &narrow);
-    let why = between(&text, "Why: ", "\nEach comparison\n");
-    insta::assert_snapshot!(why);
-}
-
-#[test]
 fn markdown_has_every_figure() {
     let text = markdown(&analysis());
     insta::assert_snapshot!(between(&text, "## Why: ", "## Each comparison"));

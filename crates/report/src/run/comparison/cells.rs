@@ -1,8 +1,9 @@
 //! The table of the cells of a comparison: everything that was measured of them, the most important
 //! columns with the highest weights.
 
-use crate::columns::{self, Columns, Written};
-use crate::document::{Cell, Table, TableBuilder, Tone};
+use crate::cells::label;
+use crate::columns;
+use crate::document::{Cell, Table, Tone};
 use crate::value::float;
 use crate::{value, wording};
 use stowplan_analysis::{CellDriverCost, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
@@ -11,87 +12,72 @@ use stowplan_model::{Operation, Role};
 /// Longer labels have no room in a title.
 const LABEL: usize = "baseline".len();
 
-type Row<'a> = Written<&'a CellSummary>;
-type Column<'a> = TableBuilder<'a, Row<'a>>;
-
 /// The cells that can be chosen, the floors, and, where everything is asked for, the control: what it
 /// shows is said in the line about noise.
 pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
-    let rows = rows(comparison, |role| role != Role::Part);
-    let mut columns = vec![make().name(|row| row.of)];
-    columns.extend(class(comparison));
-    columns.extend(statistic(comparison));
-    columns.extend(times());
-    columns.extend(corrected(comparison));
-    columns.extend(driver_cost(comparison));
-    columns.extend(verdicts(comparison));
-    columns.extend(measured());
-    columns.push(make().durability(|row| row.of).weighing(0));
-    let caption = format!("All numbers: {}", comparison.title);
-    Table::of(caption, columns, &rows)
+    of_roles(comparison, "All numbers", |role| role != Role::Part)
 }
 
 /// The cells that only explain others: what they took, without any verdict; nothing if there are
 /// none.
 pub(super) fn parts(comparison: &ComparisonOutcome) -> Option<Table> {
-    let parts = rows(comparison, |role| role == Role::Part);
-    let name = [make().name(|row: &Row<'_>| row.of)].into_iter();
-    let columns = name.chain(times()).chain(measured()).collect();
-    let caption = format!("Parts: {}", comparison.title);
-    (!parts.is_empty()).then(|| Table::of(caption, columns, &parts))
+    let table = of_roles(comparison, "Parts", |role| role == Role::Part);
+    (!table.rows.is_empty()).then_some(table)
 }
 
-fn rows(comparison: &ComparisonOutcome, wanted: fn(Role) -> bool) -> Vec<Row<'_>> {
+fn of_roles(comparison: &ComparisonOutcome, what: &str, wanted: fn(Role) -> bool) -> Table {
     let cells = comparison.cells.iter();
-    let cells = cells.filter(|cell| wanted(cell.cell.role));
-    cells.map(|cell| Written::new(cell, cell)).collect()
-}
-
-/// What makes a column of cells.
-fn make<'a>() -> Columns<Row<'a>> {
-    Columns::new()
-}
-
-/// Where promises differ, each figure has its own beside it.
-fn class<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
-    let cell = |row: &Row<'_>| {
-        let claim = row.of.promise().filter(|_| row.of.cell.role != Role::Floor);
-        claim.map_or_else(Cell::default, |claim| Cell {
-            help: claim.to_string(),
-            ..Cell::text(wording::short_class(&claim))
-        })
-    };
-    let help = "what an acknowledged write survives, from D0, not even kill -9, to D3, power loss";
-    let column = make().cell("class", cell).help(help).weighing(10);
-    (!wording::promise_alike(comparison)).then_some(column)
-}
-
-/// What is compared, where that is no time of all operations.
-fn statistic<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
+    let cells = columns::rows(cells.filter(|cell| wanted(cell.cell.role)));
+    let baseline = comparison
+        .baseline()
+        .map_or("baseline", |cell| &cell.cell.label);
+    let is_short = baseline.chars().count() <= LABEL;
+    let title = if is_short { baseline } else { "baseline" };
     let measure = comparison.measure;
-    let help = format!(
-        "{} of the operations of a block: that of the median round",
-        measure.in_words()
-    );
-    let of = |row: &Row<'_>| Some(row.of.statistic_ns?.estimate);
-    let column = make().time(format!("{measure}/block"), of);
-    (!measure.is_time()).then(|| column.help(help).weighing(9))
-}
-
-/// Times, of which the share of the final flush to disk is a part or is not.
-fn times<'a>() -> impl Iterator<Item = Column<'a>> {
-    columns::listed(include_str!("../../tables/times.txt"), special)
-}
-
-/// What was measured beside the headline time; most of it only those see who ask for everything.
-fn measured<'a>() -> impl Iterator<Item = Column<'a>> {
-    columns::listed(include_str!("../../tables/measured.txt"), special)
+    let special = |name: &str, cell: &&CellSummary| special(comparison, name, cell);
+    let columns = columns::listed(include_str!("../../tables/cells.txt"), special).into_iter();
+    // What drivers cost is to be compared where several host cells.
+    let is_alone = comparison.drivers().len() < 2;
+    let columns = columns.map(|column| {
+        let column = match column.title() {
+            "driver cost" | "driver share" if is_alone => column.weighing(0),
+            _ => column,
+        };
+        let named = column.naming("{measure}", &measure.to_string());
+        let named = named.naming("{measure in words}", measure.in_words());
+        named
+            .naming("{baseline}", title)
+            .naming("{label}", baseline)
+    });
+    let caption = format!("{what}: {}", comparison.title);
+    Table::of(caption, columns.collect(), &cells)
 }
 
 /// What is shown in words of its own.
-fn special(name: &str, cell: &&CellSummary) -> Cell {
+fn special(comparison: &ComparisonOutcome, name: &str, cell: &CellSummary) -> Cell {
     let ns = |seconds: Option<f64>| Some(seconds? * 1e9);
+    let estimate = || wording::to_baseline(comparison, cell)?.0;
     match name {
+        "name" => Cell::text(label(cell)),
+        // Where promises differ, each figure has its own beside it.
+        "class" if !wording::promise_alike(comparison) => class(cell),
+        // Where blocks sleep, the headline is wall time, and corrected time stands beside it.
+        "corrected" if comparison.sleeps => Cell::maybe(cell.corrected_ns, value::time),
+        "driver" => driver_cost(cell, |cost| Some((cost.ns, value::time(cost.ns)))),
+        "share" => driver_cost(cell, |cost| {
+            let share = cost.share?;
+            Some((share, value::share(share)))
+        }),
+        "ratio" if cell.cell.role == Role::Baseline && cell.rounds > 0 => {
+            Cell::number(1.0, value::ratio(1.0))
+        }
+        "ratio" => Cell::maybe(estimate().map(|found| found.ratio), value::ratio),
+        "interval" => estimate().map_or_else(Cell::default, |found| {
+            Cell::number(found.low, value::interval(found.low, found.high))
+        }),
+        "builds" => builds(comparison, cell),
+        "verdict" => verdict(comparison, cell),
+        "durability" => Cell::text(cell.promise().map_or_else(String::new, |p| p.to_string())),
         "time-of" => Cell::maybe(Some(wording::mean_time(cell)), value::time),
         "rate" => Cell::maybe(rate(cell), value::rate),
         "kernel" => kernel_share(cell),
@@ -114,53 +100,23 @@ fn special(name: &str, cell: &&CellSummary) -> Cell {
     }
 }
 
-/// Where blocks sleep, the headline is wall time, and corrected time stands beside it.
-fn corrected<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
-    let column = make()
-        .time("corrected/op", |row: &Row<'_>| row.of.corrected_ns)
-        .help("wall time of one operation less the wait for a CPU: median of rounds")
-        .weighing(1);
-    comparison.sleeps.then_some(column)
+fn class(cell: &CellSummary) -> Cell {
+    let claim = cell.promise().filter(|_| cell.cell.role != Role::Floor);
+    claim.map_or_else(Cell::default, |claim| Cell {
+        help: claim.to_string(),
+        ..Cell::text(wording::short_class(&claim))
+    })
 }
 
-/// What the driver of each cell costs, and its share of the time; that is to be compared where several
-/// drivers host cells.
-fn driver_cost<'a>(comparison: &ComparisonOutcome) -> [Column<'a>; 2] {
-    fn figure(cell: &CellSummary, of: fn(CellDriverCost) -> Option<(f64, String)>) -> Cell {
-        let cost = cell.driver_cost.filter(|_| cell.cell.role != Role::Part);
-        let at_least = cost.is_some_and(|cost| cost.at_least);
-        let at_least = if at_least { "≥ " } else { "" };
-        let found = cost.and_then(of);
-        found.map_or_else(Cell::default, |(value, text)| {
-            Cell::number(value, format!("{at_least}{text}"))
-        })
-    }
-    let weight = |weight| match comparison.drivers().len() > 1 {
-        true => weight,
-        false => 0,
-    };
-    let ns = |row: &Row<'_>| figure(row.of, |cost| Some((cost.ns, value::time(cost.ns))));
-    let share = |row: &Row<'_>| {
-        figure(row.of, |cost| {
-            let share = cost.share?;
-            Some((share, value::share(share)))
-        })
-    };
-    [
-        make()
-            .number("driver cost", ns)
-            .help(
-                "what the loop of its driver costs per operation, with a store that does nothing; ≥: \
-                 measured with reads by one thread in one transaction, and the loop of the cell does \
-                 more",
-            )
-            .in_unit("ns")
-            .weighing(weight(4)),
-        make()
-            .number("driver share", share)
-            .help("share of that cost in the time of the cell, which contains it: in corrected time where that is known")
-            .weighing(weight(8)),
-    ]
+/// What the driver of a cell costs, or its share of the time.
+fn driver_cost(cell: &CellSummary, of: fn(CellDriverCost) -> Option<(f64, String)>) -> Cell {
+    let cost = cell.driver_cost.filter(|_| cell.cell.role != Role::Part);
+    let at_least = cost.is_some_and(|cost| cost.at_least);
+    let at_least = if at_least { "≥ " } else { "" };
+    let found = cost.and_then(of);
+    found.map_or_else(Cell::default, |(value, text)| {
+        Cell::number(value, format!("{at_least}{text}"))
+    })
 }
 
 /// Operations per second, where that is how people think of it: of mixes and of several threads.
@@ -169,48 +125,6 @@ fn rate(cell: &CellSummary) -> Option<f64> {
     let asked = workload.threads > 1 || workload.operation == Operation::Mix;
     let time = cell.time_ns.filter(|_| asked)?;
     Some(1e9 / time.estimate)
-}
-
-fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
-    let estimate = move |cell: &CellSummary| wording::to_baseline(comparison, cell)?.0;
-    let baseline = comparison
-        .baseline()
-        .map_or("baseline", |cell| &cell.cell.label);
-    let is_short = baseline.chars().count() <= LABEL;
-    let title = if is_short { baseline } else { "baseline" };
-    let ratio = move |cell: &CellSummary| match cell.cell.role {
-        Role::Baseline => (cell.rounds > 0).then_some(1.0),
-        _ => estimate(cell).map(|e| e.ratio),
-    };
-    let interval = move |row: &Row<'_>| {
-        estimate(row.of).map_or_else(Cell::default, |e| {
-            Cell::number(e.low, value::interval(e.low, e.high))
-        })
-    };
-    let make = make();
-    let (measure, words) = (comparison.measure, comparison.measure.in_words());
-    vec![
-        make.formatted(value::ratio, format!("{measure} vs {title}"), move |row| {
-            ratio(row.of)
-        })
-        .help(format!(
-            "{words} of the cell over {words} of the baseline, {baseline}; below 1 is faster"
-        ))
-        .weighing(7),
-        make.number("interval", interval)
-            .help("interval of that ratio")
-            .weighing(9),
-        make.number("builds", move |row| builds(comparison, row.of))
-            .help(
-                "builds of each store that the verdict rests on; ≠: they differ by more than rounds on \
-                 the same builds, and the interval is widened for it",
-            )
-            .weighing(9),
-        // It has the factor in it, and means nothing without the class where promises differ.
-        make.cell("verdict", move |row| verdict(comparison, row.of))
-            .help("against the baseline")
-            .weighing(11),
-    ]
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of builds")]

@@ -1,11 +1,9 @@
 //! Every ratio between stores that was asked for, and what must be known of some.
 
-use crate::columns::Columns;
+use crate::columns::{listed, rows};
 use crate::document::{Block, Cell, Table, Tone, Value, folded};
 use crate::wording;
-use stowplan_analysis::{
-    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, RatioEstimate,
-};
+use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS};
 use stowplan_model::{CellId, Role};
 
 /// The ratios of cells that can be chosen.
@@ -35,42 +33,19 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Option<Block> {
         let cell = comparison.cell(id);
         cell.map_or_else(|| id.0.clone(), |cell| cell.cell.label.clone())
     };
-    let maybe = |ratio: Option<RatioEstimate>| {
-        ratio.map_or_else(Cell::default, |ratio| {
-            Cell::number(ratio.ratio, Value::from(&ratio).whole())
-        })
+    let special = |column: &str, ratio: &&ContrastOutcome| match column {
+        "cell" => Cell::text(name(&ratio.cell)),
+        "over" => Cell::text(name(&ratio.reference)),
+        _ => Cell::text(wording::verdict(ratio.verdict)).in_tone(Tone::of(ratio.verdict)),
     };
-    let make = Columns::<&ContrastOutcome>::new();
-    let columns = vec![
-        make.text("cell", |ratio| name(&ratio.cell)),
-        make.text("over", |ratio| name(&ratio.reference))
-            .weighing(9),
-        make.number(comparison.measure.to_string(), move |ratio| {
-            maybe(ratio.estimate)
-        })
-        .help("the ratio with its interval")
-        .weighing(8),
-        make.count("rounds", |ratio| Some(ratio.estimate?.rounds as u64))
-            .help("that both have")
-            .weighing(2),
-        make.number("corrected", move |ratio| {
-            maybe(ratio.corrected.map(|c| c.estimate))
-        })
-        .help("of wall time less the wait for a CPU")
-        .weighing(3),
-        make.number("with flush", move |ratio| {
-            maybe(ratio.total.map(|t| t.estimate))
-        })
-        .help("including the final flush to disk")
-        .weighing(4),
-        make.cell("verdict", |ratio| {
-            let word = wording::verdict(ratio.verdict);
-            Cell::text(word).in_tone(Tone::of(ratio.verdict))
-        })
-        .weighing(9),
-    ];
+    let columns = listed(include_str!("../../tables/ratios.txt"), special).into_iter();
+    let measure = comparison.measure.to_string();
+    let columns = columns.map(|column| column.naming("{measure}", &measure));
     let title = format!("Every ratio: {}", comparison.title);
-    Some(folded("Every ratio", Table::of(title, columns, &ratios)))
+    Some(folded(
+        "Every ratio",
+        Table::of(title, columns.collect(), &rows(ratios)),
+    ))
 }
 
 /// Where wall and corrected time do not agree, and why there is no ratio.

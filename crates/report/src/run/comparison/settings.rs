@@ -1,30 +1,24 @@
 //! The settings of the cells of a comparison.
 
 use crate::cells::label;
-use crate::columns::Columns;
-use crate::document::{Block, Table, folded};
+use crate::columns::{listed, rows};
+use crate::document::{Block, Cell, Table, folded};
 use crate::wording;
 use stowplan_analysis::{CellSummary, ComparisonOutcome};
 use stowplan_model::PerTransaction;
 
 /// Settings as asked and as the engines report them, a row per cell.
 pub(super) fn fold(comparison: &ComparisonOutcome) -> Block {
-    let make = Columns::<CellSummary>::new();
-    let columns = vec![
-        make.text("cell", label),
-        make.text("store", |cell| cell.cell.store.to_string())
-            .help("as asked for")
-            .weighing(5),
-        make.text("workload", workload).weighing(5),
-        make.text("effective settings", effective)
-            .help("read back from the engine")
-            .weighing(6),
-        make.text("not taken", not_taken)
-            .help("asked for, but reported otherwise")
-            .weighing(6),
-    ];
+    let special = |name: &str, cell: &&CellSummary| match name {
+        "cell" => Cell::text(label(cell)),
+        "store" => Cell::text(cell.cell.store.to_string()),
+        "workload" => Cell::text(workload(cell)),
+        "effective" => Cell::text(effective(cell)),
+        _ => Cell::text(not_taken(cell)),
+    };
+    let columns = listed(include_str!("../../tables/settings.txt"), special);
     let caption = format!("Settings: {}", comparison.title);
-    let table = Table::of(caption, columns, &comparison.cells);
+    let table = Table::of(caption, columns, &rows(&comparison.cells));
     let title = "Settings of each cell, as asked for and as the engines report them";
     folded(title, table)
 }

@@ -1,7 +1,7 @@
 //! Why cold reads rank as they do: what each takes from storage, and where its value lies.
 
 use crate::cells::label;
-use crate::columns::{self, Written};
+use crate::columns;
 use crate::document::{Block, Cell, Section, Table, remark};
 use crate::value;
 use stowplan_analysis::{ColdCell, ColdOutcome, ComparisonOutcome};
@@ -24,10 +24,8 @@ pub(super) fn section(comparison: &ComparisonOutcome, cold: &ColdOutcome) -> Blo
             Cell::maybe(times, value::ratio)
         }
     };
-    let rows = cold.cells.iter().map(|cell| Written::new(cell, cell));
-    let rows: Vec<Written<&ColdCell>> = rows.collect();
     let columns = columns::listed(include_str!("../../tables/cold.txt"), special);
-    let table = Table::of(TITLE, columns.collect(), &rows);
+    let table = Table::of(TITLE, columns, &columns::rows(&cold.cells));
     let ahead = cold.read_ahead_bytes.map(|bytes| {
         remark(format!(
             "The kernel reads ahead up to {} KiB of this device where reads look sequential, and \

@@ -1,7 +1,8 @@
 //! What cells asked of the system, per operation.
 
 use super::call;
-use crate::columns::{self, Columns, Written};
+use crate::cells::label;
+use crate::columns::{self, Written};
 use crate::document::{Cell, Table};
 use crate::value;
 use stowplan_analysis::{CellSummary, ComparisonOutcome, CountSummary};
@@ -19,18 +20,16 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Option<Table> {
         Some(Written::new((cell, counts), counts))
     });
     let rows: Vec<Written<Row<'_>>> = rows.collect();
-    let make = Columns::new();
-    let name = make.name(|row: &Written<Row<'_>>| row.of.0);
-    let counts = columns::listed(include_str!("../../tables/counts.txt"), special);
-    let columns = [name.help("what was counted")].into_iter().chain(counts);
+    let columns = columns::listed(include_str!("../../tables/counts.txt"), special);
     let title = &comparison.title;
     let caption = format!("Asked of the system, per operation: {title}");
-    (!rows.is_empty()).then(|| Table::of(caption, columns.collect(), &rows))
+    (!rows.is_empty()).then(|| Table::of(caption, columns, &rows))
 }
 
-fn special(name: &str, (_, counts): &Row<'_>) -> Cell {
+fn special(name: &str, (cell, counts): &Row<'_>) -> Cell {
     let by = counts.calls.as_ref().map(|calls| calls.by);
     match name {
+        "cell" => Cell::text(label(cell)),
         // strace stops what it looks at twice for each call.
         "waits" if by == Some(CallCounter::Strace) => Cell::default(),
         "waits" => Cell::number(
