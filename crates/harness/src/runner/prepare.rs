@@ -111,9 +111,15 @@ impl Runner<'_> {
     ) -> Result<()> {
         let checked = self.during(VERIFICATION, |runner| {
             let stores = checks.len() as u64;
-            let mut told = preparing(runner.observer, "checking every value of stores".to_owned());
-            (0..stores.min(1)).for_each(|done| told(done, stores));
-            checks.done()
+            let mut told = preparing(runner.observer, "checking every value".to_owned());
+            if stores > 0 {
+                told(0, stores);
+            }
+            let checked = checks.done();
+            if stores > 0 {
+                told(stores, stores);
+            }
+            checked
         });
         for (cell, found) in checked {
             match found {

@@ -65,9 +65,7 @@ impl Resumption {
         }
         resumption.check_protocol().map_err(|why| refused(&why))?;
         resumption.check_names().map_err(|why| refused(&why))?;
-        let sessions = u32::try_from(resumption.sessions.len()).unwrap_or(u32::MAX);
-        let checked = resumption.earlier.check_rounds(sessions);
-        checked.map_err(|why| refused(&why))?;
+        resumption.disregard_impossible_rounds();
         resumption.note_judged();
         Ok(resumption)
     }
@@ -79,6 +77,16 @@ impl Resumption {
             self.header
                 .judge(|comparison| earlier.next_round(comparison));
         }
+    }
+
+    /// Leaves out what bears the number of a round that no session can have come to. The next round
+    /// is numbered after the last: none could follow it.
+    fn disregard_impossible_rounds(&mut self) {
+        let sessions = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        let [.., most] = LOOKS;
+        let end = (most + SPARE_ROUNDS).saturating_mul(sessions);
+        let problems = self.earlier.disregard_from(end);
+        self.problems.extend(problems);
     }
 
     fn note(&mut self, record: Record) {
@@ -319,20 +327,22 @@ impl Earlier {
         }
     }
 
-    /// Refuses a round to which so many sessions cannot have come: the next one is numbered after the last.
-    fn check_rounds(&self, sessions: u32) -> Result<(), String> {
-        let [.., most] = LOOKS;
-        let end = (most + SPARE_ROUNDS).saturating_mul(sessions);
-        let last = |rounds: &BTreeSet<u32>| rounds.last().copied();
-        let mut rounds = self.rounds.iter();
-        match rounds.find(|(_, rounds)| last(rounds) >= Some(end)) {
-            None => Ok(()),
-            Some((cell, rounds)) => Err(format!(
-                "{cell} has a round {}, to which no run comes; give the file as it was written, or run the study \
-                 again",
-                last(rounds).unwrap_or(end)
-            )),
+    /// Leaves out all blocks of rounds from `end` on; returns a message for each such round of a
+    /// cell.
+    fn disregard_from(&mut self, end: u32) -> Vec<String> {
+        for blocks in self.blocks.values_mut() {
+            blocks.retain(|block| block.round < end);
         }
+        let mut problems = Vec::new();
+        for (cell, rounds) in &mut self.rounds {
+            let impossible = rounds.split_off(&end);
+            problems.extend(
+                impossible
+                    .iter()
+                    .map(|round| format!("{cell} has a round {round}, to which no run comes")),
+            );
+        }
+        problems
     }
 
     /// Whether what a cell does was counted.
@@ -553,15 +563,17 @@ b = { store = "flat" }
     }
 
     #[test]
-    fn a_round_to_which_no_run_comes_is_refused() {
-        let mut blocks: Vec<Measurement> = (0..3).flat_map(|n| round(n, 2.0)).collect();
-        assert_eq!(earlier(blocks.clone()).check_rounds(1), Ok(()));
-        blocks.push(block("b", u32::MAX, 1));
-        let why = earlier(blocks).check_rounds(1).unwrap_err();
-        assert!(
-            why.starts_with("c/b has a round 4294967295, to which"),
-            "{why}"
+    fn a_round_to_which_no_run_comes_is_left_out() {
+        let comparison = comparison("read");
+        let blocks = (0..3).flat_map(|n| round(n, 2.0));
+        let mut earlier = earlier(blocks.chain([block("b", u32::MAX, 1)]));
+        let problems = earlier.disregard_from(45);
+        assert_eq!(
+            problems,
+            ["c/b has a round 4294967295, to which no run comes"]
         );
+        assert_eq!(earlier.next_round(&comparison), 3);
+        assert_eq!(earlier.measured(&comparison).len(), 9);
     }
 
     #[test]
