@@ -175,7 +175,6 @@ impl Made {
                     checked_pages: 900,
                     before_eviction_pages: Some(900),
                     after_block_pages: Some(self.brought),
-                    image: None,
                 });
             } else if work > 0.0 {
                 block.in_blocks = self.warm_reads;
