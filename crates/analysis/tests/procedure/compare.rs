@@ -281,7 +281,7 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
         "values 1000 -> 2000, seed 1 -> 9",
     );
     let threads = each(|cell| cell.workload.threads = 4);
-    is(threads, "not the same", "threads 1 -> 4");
+    is(threads, "not the same", "threads one thread -> 4 threads");
     let cold = each(|cell| cell.workload.cache = CacheState::Cold);
     is(cold, "not the same", "page cache warm -> cold");
 
