@@ -218,8 +218,7 @@ const EXIT_STATUS: &str = "  0     done
   2     what was typed or given makes no sense
   130   interrupted, with everything measured so far saved";
 
-const ENVIRONMENT: &str = "  NO_COLOR                  if it is set, there is no colour
-  LC_ALL, LC_CTYPE, LANG    without UTF-8 everything printed is ASCII";
+const ENVIRONMENT: &str = "  NO_COLOR    if it is set, there is no colour";
 
 /// A section of a page: paragraphs are filled, except those with an indented line.
 fn section(page: &mut Vec<u8>, title: &str, text: &str) -> io::Result<()> {

@@ -3,6 +3,7 @@
 use super::refused;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -34,11 +35,12 @@ pub struct Database {
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     database: Database,
+    _tidy: Tidy,
     /// The file, open beside SQLite. A process that closes a file loses all its locks on it (POSIX, `fcntl`), those
     /// of SQLite as well: so this is opened before the connection and closed after it.
     open: File,
-    /// What it was before it was seen first, unless that may miss changes rightly: by way of a
-    /// write-ahead log the connection goes on seeing what it saw.
+    /// What it was when the connection saw it first, unless that may miss changes rightly: beside a
+    /// write-ahead log it goes on seeing what it saw.
     was: Option<Mark>,
 }
 
@@ -50,6 +52,14 @@ struct Mark {
     length: u64,
     modified: (i64, i64),
     has_log: bool,
+}
+
+/// Removes the empty log and its index that reading a database in WAL mode leaves beside it.
+#[derive(Debug)]
+struct Tidy {
+    file: PathBuf,
+    /// Whether there was no log before.
+    wanted: bool,
 }
 
 impl Database {
@@ -84,6 +94,7 @@ impl Database {
     }
 
     /// `delete` or `wal`, the modes that a file remembers, as it was when the database was opened.
+    #[must_use]
     pub fn journal_mode(&self) -> &'static str {
         if self.write_ahead { "wal" } else { "delete" }
     }
@@ -289,16 +300,40 @@ impl Snapshot {
     /// # Errors
     /// As [`Database::open`].
     pub(crate) fn take(path: &Path) -> Result<Self> {
-        let open = File::open(path).map_err(StoreError::io("open", path))?;
         let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
-        let before = mark(&open, path, &file)?;
-        let database = Database::open(path)?;
+        // Where no log can be made there is none to share, and nothing else can be read.
+        let writable = accessat(CWD, parent_of(&file), Access::WRITE_OK, AtFlags::EACCESS);
+        Self::take_from(path, file, writable.is_ok())
+    }
+
+    fn take_from(path: &Path, file: PathBuf, writable: bool) -> Result<Self> {
+        let held = File::open(&file).map_err(StoreError::io("open", path))?;
+        let write_ahead = is_write_ahead(&held).unwrap_or(false);
+        let rests = write_ahead && !beside(&file, "-wal").exists();
+        let unchanging = rests && !writable;
+        let tidy = Tidy {
+            file: file.clone(),
+            wanted: rests && !unchanging,
+        };
+        // Without locks, from before the first look on; with them, from when they are held.
+        let before = mark(&held, path, &file)?;
+        let database = Database {
+            path: path.to_owned(),
+            write_ahead,
+            connection: looked_at(open(&file, unchanging, OpenFlags::SQLITE_OPEN_READ_ONLY))
+                .map_err(|e| cannot_open(path, &file, &e))?,
+            file,
+        };
         database.hold()?;
-        let by_log = database.write_ahead && before.has_log;
+        let was = match write_ahead {
+            true => unchanging.then_some(before),
+            false => Some(mark(&held, path, &database.file)?),
+        };
         Ok(Self {
             database,
-            open,
-            was: (!by_log).then_some(before),
+            _tidy: tidy,
+            open: held,
+            was,
         })
     }
 
@@ -337,6 +372,17 @@ fn mark(open: &File, path: &Path, file: &Path) -> Result<Mark> {
         modified: (metadata.mtime(), metadata.mtime_nsec()),
         has_log: beside(file, "-wal").exists(),
     })
+}
+
+impl Drop for Tidy {
+    /// By way of SQLite, which removes a log only when it has the database for itself: nobody's
+    /// log is taken away. What cannot be removed stays, and harms nobody.
+    fn drop(&mut self) {
+        let log = beside(&self.file, "-wal");
+        if self.wanted && std::fs::metadata(log).is_ok_and(|log| log.len() == 0) {
+            let _ = looked_at(open(&self.file, false, OpenFlags::SQLITE_OPEN_READ_WRITE));
+        }
+    }
 }
 
 /// Whether a database has the table `kv`.
@@ -616,6 +662,11 @@ mod tests {
         assert_eq!(footprint(&link).files, 3, "with the log and its index");
     }
 
+    fn snapshot(place: &Place, writable: bool) -> Snapshot {
+        let file = std::fs::canonicalize(place.path()).unwrap();
+        Snapshot::take_from(&place.path(), file, writable).unwrap()
+    }
+
     fn lengths(snapshot: &Snapshot) -> Vec<usize> {
         let mut lengths = Vec::new();
         let scanned = snapshot.database().scan(|_, value| {
@@ -627,18 +678,23 @@ mod tests {
     }
 
     #[test]
-    fn a_database_with_a_log_is_seen_as_it_was() {
-        let place = Place::with("PRAGMA journal_mode=wal");
+    fn a_database_in_wal_mode_at_rest_is_seen_as_it_was_and_left_without_a_log() {
+        let place = Place::with("PRAGMA journal_mode=wal; INSERT INTO kv VALUES(1,zeroblob(10))");
+        let snapshot = snapshot(&place, true);
         let writer = Connection::open(place.path()).unwrap();
-        let write = |bytes| {
-            let sql = format!("REPLACE INTO kv VALUES(1,zeroblob({bytes}))");
-            writer.execute(&sql, []).unwrap();
-        };
-        write(10);
-        let snapshot = Snapshot::take(&place.path()).unwrap();
-        write(20);
+        writer
+            .execute_batch("UPDATE kv SET v=zeroblob(20); PRAGMA wal_checkpoint(PASSIVE)")
+            .unwrap();
+        drop(writer);
         assert_eq!(lengths(&snapshot), [10]);
         snapshot.check_unchanged().unwrap();
+        drop(snapshot);
+        let writer = Connection::open(place.path()).unwrap();
+        writer.execute("UPDATE kv SET v=zeroblob(30)", []).unwrap();
+        writer.close().unwrap();
+        assert_eq!((place.values().unwrap(), place.names()), (vec![(1, 30)], 1));
+        drop(Snapshot::take(&place.path()).unwrap());
+        assert_eq!(place.names(), 1, "neither log nor index is left");
     }
 
     #[test]
@@ -657,7 +713,7 @@ mod tests {
     #[test]
     fn a_change_of_what_was_taken_for_unchanging_is_told() {
         let place = Place::with("PRAGMA journal_mode=wal; INSERT INTO kv VALUES(1,zeroblob(10))");
-        let snapshot = Snapshot::take(&place.path()).unwrap();
+        let snapshot = snapshot(&place, false);
         assert_eq!(place.names(), 1, "without locks there is no log");
         snapshot.check_unchanged().unwrap();
         let writer = Connection::open(place.path()).unwrap();
@@ -671,7 +727,7 @@ mod tests {
     #[test]
     fn a_change_by_one_who_asks_for_no_lock_is_told() {
         let place = Place::with("INSERT INTO kv VALUES(1,zeroblob(10))");
-        let snapshot = Snapshot::take(&place.path()).unwrap();
+        let snapshot = snapshot(&place, true);
         snapshot.check_unchanged().unwrap();
         // Opened and kept: closing it would give up the locks of this process.
         let file = std::fs::OpenOptions::new()

@@ -498,13 +498,6 @@ fn every_form_keeps_to_itself_on_stdout() {
         .prints("| read/sql | ")
         .prints("- regression: read/sql");
     assert!(comment.stdout().starts_with("<!-- stowplan compare -->\n"));
-    let mut command = bench.command(&["compare", "base.jsonl", "new.jsonl", "--verbose"]);
-    let plain = command.env("LC_ALL", "C").output().unwrap();
-    assert!(
-        plain.stdout.is_ascii(),
-        "{}",
-        String::from_utf8_lossy(&plain.stdout)
-    );
     compare(&bench, "--json --format md").exits(2);
 }
 

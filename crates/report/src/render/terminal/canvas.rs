@@ -171,8 +171,8 @@ impl Canvas {
         self.drawn(spans)
     }
 
-    /// Characters as this terminal can draw them. Those which would steer it, which a label from a
-    /// study file could contain, do not reach it; without Unicode, nothing but ASCII does.
+    /// Characters as a terminal can draw them. Those which would steer it, which a label from a study file could
+    /// contain, do not reach it.
     pub(super) fn drawn(&self, inks: impl IntoIterator<Item = (char, Style)>) -> Line {
         let mut line = Line::default();
         for (character, style) in inks {
