@@ -23,7 +23,7 @@ use crate::Dataset;
 use crate::DatasetError;
 use crate::random::{Random, scatter_all};
 use draw::Draw;
-pub use draw::values_needed;
+pub use draw::{values_deleted, values_needed};
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -188,11 +188,7 @@ const CHECKS: [Check; 18] = [
             delete: 1,
             scan: 0,
         };
-        let mixed = Workload {
-            order: AccessOrder::Random,
-            ..mixed(mix)
-        };
-        bench.changed(by(5, mixed), 120)
+        bench.changed(by(5, mixed(mix)), 120)
     }),
     ("several threads do together what one would", |bench| {
         let workload = Workload {

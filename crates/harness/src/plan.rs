@@ -865,9 +865,14 @@ fn too_few_values(workload: &Workload, count: u64) -> Option<String> {
         return None;
     }
     if workload.order.repeats() {
-        let omitted = u64::from(workload.omit_last);
-        let none_left = omitted > 0 && omitted >= count;
-        return none_left.then(|| format!("omit_last leaves none of the dataset's {count} values"));
+        let deleted = sequence::values_deleted(workload, operations);
+        return (deleted > 0 && deleted >= count)
+            .then(|| format!("a block deletes every value that the dataset has ({count})"))
+            .or_else(|| {
+                let omitted = u64::from(workload.omit_last);
+                let none_left = omitted > 0 && omitted >= count;
+                none_left.then(|| format!("omit_last leaves none of the dataset's {count} values"))
+            });
     }
     let needed = sequence::values_needed(workload, operations);
     match () {

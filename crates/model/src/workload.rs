@@ -508,8 +508,8 @@ impl Workload {
                  a mix, whose proportions come with it, write the workload out instead";
             omit_last > 0 && order != AccessOrder::Uniform =>
                 "omit_last is for order = \"uniform\", and this one is \"{order}\"";
-            mix.delete > 0 && order.repeats() && order != AccessOrder::Lifecycle =>
-                "order = \"{order}\" visits keys again, and a mix that deletes has them no more: write \"random\" or \"lifecycle\"";
+            omit_last > 0 && mix.delete > 0 =>
+                "omit_last is not for a mix that deletes: any key may be deleted, the last ones too";
             order == AccessOrder::Lifecycle && !lives =>
                 "order = \"lifecycle\" needs a mix with insert = 1, delete = 1 and no scan";
             once && order.repeats() =>

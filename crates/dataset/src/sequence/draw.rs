@@ -10,14 +10,22 @@ use crate::DatasetError;
 use crate::random::{Random, scatter_all};
 use stowplan_model::{AccessOrder, Action, Operation, Workload};
 
-/// Separate the seeds of keys, of scans' lengths and of scattering.
+/// Separate the seeds of keys, of scans' lengths, of scattering and of deletes.
 const KEYS: u64 = 1;
 const ROWS: u64 = 2;
 const PLACES: u64 = 3;
+const DELETES: u64 = 4;
+/// Draws of a popular key that was deleted before any other that lives is taken.
+const DRAWS: u32 = 100;
 
 /// How many values of the dataset the steps of a workload visit that visits each once.
 pub fn values_needed(workload: &Workload, steps: u64) -> u64 {
     count(workload, steps, |action| !is_new(workload, action))
+}
+
+/// How many values of the dataset the steps of a workload delete.
+pub fn values_deleted(workload: &Workload, steps: u64) -> u64 {
+    count(workload, steps, |action| action == Action::Delete)
 }
 
 /// How many of the steps of a workload, whose pattern repeats, do something of a kind.
@@ -91,6 +99,13 @@ impl Draw<'_> {
 
     /// Keys with replacement.
     fn repeated(&self, put: Put<'_>) -> Result<(), DatasetError> {
+        let deleted = values_deleted(self.workload, self.steps);
+        if deleted >= self.count {
+            return Err(DatasetError::invalid(format!(
+                "{} operations delete {deleted} values, and the dataset has {}: none would be left",
+                self.steps, self.count
+            )));
+        }
         if u64::from(self.workload.omit_last) >= self.count {
             return Err(DatasetError::invalid(format!(
                 "omit_last leaves out {} keys, and the dataset has {}",
@@ -98,10 +113,16 @@ impl Draw<'_> {
             )));
         }
         let mut popular = Popularity::new(self);
+        let mut living = (deleted > 0).then(|| Living::new(self.count));
+        let mut deletes = Random::new(scatter_all(&[self.seed, DELETES]));
         let mut steps = self.steps_from(put);
         while !steps.done() {
             steps.inserts()?;
-            let key = popular.draw(steps.newest);
+            let key = match (&mut living, steps.action()) {
+                (Some(living), Action::Delete) => living.remove_any(&mut deletes),
+                (Some(living), _) => living.draw(&mut popular, steps.newest, &mut deletes),
+                (None, _) => popular.draw(steps.newest),
+            };
             steps.next(key)?;
         }
         Ok(())
@@ -231,6 +252,53 @@ impl Popularity {
             }
             _ => self.random.below(self.count) + 1,
         }
+    }
+}
+
+/// The values of the dataset that were not deleted.
+struct Living {
+    keys: Vec<u64>,
+    /// Where each key stands among them; nowhere once it is deleted.
+    places: Vec<Option<usize>>,
+}
+
+impl Living {
+    fn new(count: u64) -> Self {
+        let keys: Vec<u64> = (1..=count).collect();
+        Self {
+            places: (0..keys.len()).map(Some).collect(),
+            keys,
+        }
+    }
+
+    fn lives(&self, key: u64) -> bool {
+        let index = usize::try_from(key - 1).unwrap_or(usize::MAX);
+        // Those above the dataset's are new, and are not deleted.
+        self.places.get(index).is_none_or(Option::is_some)
+    }
+
+    /// A living key: popular ones as often as they are among those that live.
+    fn draw(&self, popular: &mut Popularity, newest: u64, any: &mut Random) -> u64 {
+        let draws = (0..DRAWS).map(|_| popular.draw(newest));
+        let mut living = draws.filter(|key| self.lives(*key));
+        living.next().unwrap_or_else(|| self.keys[self.place(any)])
+    }
+
+    /// Deletes a key of the dataset, each with the same probability: popular ones would soon all
+    /// be gone.
+    fn remove_any(&mut self, any: &mut Random) -> u64 {
+        let place = self.place(any);
+        let key = self.keys.swap_remove(place);
+        let index = |key: u64| usize::try_from(key - 1).unwrap_or(usize::MAX);
+        self.places[index(key)] = None;
+        if let Some(moved) = self.keys.get(place) {
+            self.places[index(*moved)] = Some(place);
+        }
+        key
+    }
+
+    fn place(&self, any: &mut Random) -> usize {
+        usize::try_from(any.below(self.keys.len() as u64)).unwrap_or(0)
     }
 }
 

@@ -112,8 +112,11 @@ proptest! {
         seed: u64,
     ) {
         let workload = mixed(order, mix);
-        prop_assume!(mix.delete == 0 || !order.repeats());
-        let enough = order.repeats() || values_needed(&workload, steps) <= count;
+        let enough = if order.repeats() {
+            values_deleted(&workload, steps) < count
+        } else {
+            values_needed(&workload, steps) <= count
+        };
         match drawn(&workload, count, steps, seed) {
             Ok(all) => {
                 prop_assert!(enough);
@@ -230,4 +233,11 @@ fn too_few_values_for_the_steps_are_told() {
         message,
         "10 operations visit 10 values once each, and the dataset has 9"
     );
+    let mix = Mix {
+        read: 1,
+        delete: 1,
+        ..Mix::default()
+    };
+    let message = drawn(&mixed(AccessOrder::Zipfian, mix), 5, 10, 1).unwrap_err();
+    assert!(message.to_string().contains("none would be left"));
 }

@@ -81,7 +81,7 @@ fn a_block_needs_values_for_the_keys_that_it_visits_once_and_for_no_others() {
         ),
         (
             r#"operation = "mix", order = "uniform", mix = { delete = 100, read = 1 }"#,
-            "a mix that deletes",
+            "deletes every value",
         ),
     ] {
         let error = many(wrong).unwrap_err().to_string();
