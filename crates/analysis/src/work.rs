@@ -85,7 +85,7 @@ impl Fact {
 
     /// The difference to another fact of the same kind, if there is one.
     fn against(self, theirs: Self) -> Option<WorkDifference> {
-        (self.words != theirs.words).then(|| WorkDifference {
+        (self.words != theirs.words).then_some(WorkDifference {
             what: self.what,
             clear: self.clear,
             more: self.at_a_time > theirs.at_a_time,

@@ -58,7 +58,7 @@ impl Page {
             Content::Paragraph(text) => self.paragraph(&inline(text)),
             Content::Notice(text) => self.paragraph(&bold(&text.text())),
             Content::List(items) => {
-                self.lines(items.iter().map(|found| format!("- {}", item(found))))
+                self.lines(items.iter().map(|found| format!("- {}", item(found))));
             }
             Content::Facts(facts) => {
                 let fact = |(name, value): &(String, Text)| {
