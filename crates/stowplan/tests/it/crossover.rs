@@ -31,24 +31,22 @@ fn the_zone_holds_the_known_crossing_and_sizes_are_added_next_to_it() {
     ]));
     let runs = found.as_array().unwrap();
     let size = |run: &Value, end: &str| run[end].as_u64().unwrap();
-    let (first, last) = (&runs[0], &runs[runs.len() - 1]);
-    for (end, winner) in [(first, "a"), (last, "b")] {
-        let won = (&end["standing"]["wins"], &end["claimed"]);
-        assert_eq!(won, (&winner.into(), &true.into()), "{found}");
-    }
-    let (low, high) = (size(first, "to"), size(last, "from"));
-    assert!(low < 11_600 && 11_600 < high, "{found}");
+    // Of the sizes at the ends one may be open where others keep the machine busy; none has the wrong winner.
+    let won = |winner: &'static str| {
+        runs.iter()
+            .filter(move |run| run["standing"]["wins"] == winner)
+    };
+    let low = won("a").map(|run| size(run, "to")).max();
+    let high = won("b").map(|run| size(run, "from")).min();
+    assert!(low.is_some_and(|low| low < 11_600), "{found}");
+    assert!(high.is_some_and(|high| high > 11_600), "{found}");
     // How narrow the zone is depends on the machine's noise, and not how close the sizes in it are.
-    let between = runs[1..runs.len() - 1].iter();
-    let between = between.flat_map(|run| [size(run, "from"), size(run, "to")]);
-    let (mut below, mut above) = (low, high);
-    for size in between {
-        if size < 11_600 {
-            below = below.max(size);
-        } else {
-            above = above.min(size);
-        }
-    }
+    let sizes = runs
+        .iter()
+        .flat_map(|run| [size(run, "from"), size(run, "to")]);
+    let (below, above): (Vec<u64>, Vec<u64>) = sizes.partition(|size| *size < 11_600);
+    let (below, above) = (below.into_iter().max(), above.into_iter().min());
+    let (below, above) = (below.unwrap(), above.unwrap());
     assert!(2 * above <= 3 * below, "{found}");
 }
 
