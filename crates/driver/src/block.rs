@@ -1,7 +1,7 @@
 //! The measured loop.
 //!
-//! One loop for every operation and both kinds of timing, specialised by the compiler for the latter, so
-//! that a ratio block holds nothing but the operations and a latency block one clock reading each.
+//! One loop for every operation and both kinds of timing, specialised by the compiler, so that
+//! a ratio block holds nothing but the operations and a latency block one clock reading each.
 
 mod clock;
 mod payloads;
@@ -10,10 +10,13 @@ mod run;
 
 pub(crate) use clock::{Latencies, Schedule, Timing};
 pub(crate) use payloads::Payloads;
-pub(crate) use run::{Block, writing_transactions};
 
 use crate::{DriverError, Result};
+use clock::{Clock, NoClock};
+use run::Loop;
+pub(crate) use run::writing_transactions;
 use std::hint::black_box;
+use std::sync::atomic::AtomicBool;
 use stowplan_dataset::sequence::{Step, len, slices};
 pub(crate) use stowplan_dataset::sequence::{Window, steps};
 use stowplan_model::{Action, Delivery, Operation, Workload};
@@ -52,118 +55,221 @@ pub(crate) struct Done {
     pub(crate) last_commit_ns: u64,
 }
 
-/// What is done to the steps of a block.
-struct Operations<'a> {
-    session: &'a mut dyn Session,
+/// The operations of a block, whose steps may be given in parts: transactions go over their ends.
+pub(crate) struct Block<'a> {
+    run: Loop<'a>,
     workload: &'a Workload,
     buffer: &'a mut Buffer,
-    /// What every step does, unless each says so.
-    action: Option<Action>,
+}
+
+impl<'a> Block<'a> {
+    /// `stop`: set when another thread of the block has failed.
+    pub(crate) fn new(
+        session: &'a mut dyn Session,
+        workload: &'a Workload,
+        buffer: &'a mut Buffer,
+        stop: Option<&'a AtomicBool>,
+    ) -> Self {
+        Self {
+            run: Loop {
+                session,
+                group: workload.group(),
+                stop,
+                last: false,
+                whole: workload.threads > 1,
+                open: 0,
+                done: Done::default(),
+            },
+            workload,
+            buffer,
+        }
+    }
+
+    /// Runs the operations of a window; after the last one of a block, commits what is open.
+    pub(crate) fn part(
+        &mut self,
+        window: &Window<'_>,
+        payloads: &mut Payloads,
+        timing: &mut Timing<'_>,
+        last: bool,
+    ) -> Result<()> {
+        self.run.last = last;
+        match timing {
+            Timing::Ends => self.with(window, payloads, &mut NoClock)?,
+            Timing::EachOperation(latencies) => {
+                self.with(window, payloads, &mut latencies.clock())?;
+            }
+            Timing::Scheduled(latencies, schedule) => {
+                self.with(window, payloads, &mut latencies.scheduled(*schedule))?;
+            }
+        }
+        if last && self.run.open > 0 {
+            self.run.commit(true)?;
+        }
+        Ok(())
+    }
+
+    /// What was done up to now.
+    pub(crate) fn done(&self) -> Done {
+        self.run.done
+    }
+
+    fn with<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        payloads: &mut Payloads,
+        clock: &mut C,
+    ) -> Result<()> {
+        let Self {
+            run,
+            workload,
+            buffer,
+        } = self;
+        let group = run.group;
+        match (workload.operation, workload.delivery) {
+            (Operation::Read, Delivery::Copy) => {
+                run.over(window, Access::Read, clock, |session, _, step| {
+                    expect(step, session.read_into(Key(step.key), buffer)?)
+                })
+            }
+            (Operation::Read, Delivery::InPlace) => {
+                run.over(window, Access::Read, clock, |session, _, step| {
+                    expect(step, session.read_in_place(Key(step.key), &mut touch)?)
+                })
+            }
+            (Operation::Overwrite, _) => {
+                run.over(window, Access::Write, clock, |session, index, step| {
+                    overwrite(session, step, payloads.get(index, step))
+                })
+            }
+            (Operation::Insert, _) if workload.rows_per_statement.is_some_and(|rows| rows > 1) => {
+                run.statements(window, workload, payloads, clock)
+            }
+            (Operation::Insert, _) => {
+                run.over(window, Access::Write, clock, |session, index, step| {
+                    insert(session, step, payloads.get(index, step))
+                })
+            }
+            (Operation::Delete, _) => run.over(window, Access::Write, clock, |session, _, step| {
+                delete(session, step)
+            }),
+            (Operation::Scan, delivery) => {
+                run.over(window, Access::Read, clock, |session, _, step| {
+                    scan(session, buffer, delivery, step)
+                })
+            }
+            (Operation::Mix, delivery) => {
+                run.mix(window, clock, |session, index, step| match step.action {
+                    Action::Read => read(session, buffer, delivery, step),
+                    Action::Overwrite => overwrite(session, step, payloads.get(index, step)),
+                    Action::Modify => {
+                        let value = payloads.get(index, step);
+                        modify(session, buffer, step, value, group == 0)
+                    }
+                    Action::Insert => insert(session, step, payloads.get(index, step)),
+                    Action::Delete => delete(session, step),
+                    Action::Scan => scan(session, buffer, delivery, step),
+                })
+            }
+            (Operation::CreateTable, _) => {
+                run.over(window, Access::Write, clock, |session, _, _| {
+                    session.create_table().map(|()| SAID_BY_THE_STEP)
+                })
+            }
+            (Operation::DropTable, _) => run.over(window, Access::Write, clock, |session, _, _| {
+                session.drop_table().map(|()| SAID_BY_THE_STEP)
+            }),
+        }
+    }
 }
 
 /// The bytes that an operation tells of itself: only a scan visits what its step does not say.
 const SAID_BY_THE_STEP: u64 = 0;
 
-impl Operations<'_> {
-    /// Does a step, which has this number in its window; returns the bytes that it tells of itself.
-    #[inline]
-    fn one(
-        &mut self,
-        index: usize,
-        step: &Step,
-        payloads: &mut Payloads,
-    ) -> Result<u64, StoreError> {
-        match self.workload.operation {
-            Operation::CreateTable => self.session.create_table()?,
-            Operation::DropTable => self.session.drop_table()?,
-            _ => return self.action(index, step, payloads),
-        }
-        Ok(SAID_BY_THE_STEP)
-    }
+#[inline]
+fn read(
+    session: &mut dyn Session,
+    buffer: &mut Buffer,
+    delivery: Delivery,
+    step: &Step,
+) -> Result<u64, StoreError> {
+    let found = match delivery {
+        Delivery::Copy => session.read_into(Key(step.key), buffer)?,
+        Delivery::InPlace => session.read_in_place(Key(step.key), &mut touch)?,
+    };
+    expect(step, found)
+}
 
-    #[inline]
-    fn action(
-        &mut self,
-        index: usize,
-        step: &Step,
-        payloads: &mut Payloads,
-    ) -> Result<u64, StoreError> {
-        match self.action.unwrap_or(step.action) {
-            Action::Read => self.read(step),
-            Action::Overwrite => self.overwrite(step, payloads.get(index, step)),
-            Action::Modify => self.modify(step, payloads.get(index, step)),
-            Action::Insert => {
-                let value = payloads.get(index, step);
-                self.session.insert(Key(step.key), value)?;
-                Ok(SAID_BY_THE_STEP)
-            }
-            Action::Delete => match self.session.delete(Key(step.key))? {
-                true => Ok(SAID_BY_THE_STEP),
-                false => Err(surprise(step, Found::Missing)),
-            },
-            Action::Scan => self.scan(step),
-        }
-    }
+#[inline]
+fn overwrite(session: &mut dyn Session, step: &Step, value: &[u8]) -> Result<u64, StoreError> {
+    expect(step, session.overwrite(Key(step.key), value)?)
+}
 
-    #[inline]
-    fn read(&mut self, step: &Step) -> Result<u64, StoreError> {
-        let found = match self.workload.delivery {
-            Delivery::Copy => self.session.read_into(Key(step.key), self.buffer)?,
-            Delivery::InPlace => self.session.read_in_place(Key(step.key), &mut touch)?,
-        };
-        expect(step, found)
-    }
+#[inline]
+fn insert(session: &mut dyn Session, step: &Step, value: &[u8]) -> Result<u64, StoreError> {
+    session.insert(Key(step.key), value)?;
+    Ok(SAID_BY_THE_STEP)
+}
 
-    #[inline]
-    fn overwrite(&mut self, step: &Step, value: &[u8]) -> Result<u64, StoreError> {
-        expect(step, self.session.overwrite(Key(step.key), value)?)
+/// Reads a value and then replaces it, both in one transaction; `alone`: none is open.
+fn modify(
+    session: &mut dyn Session,
+    buffer: &mut Buffer,
+    step: &Step,
+    value: &[u8],
+    alone: bool,
+) -> Result<u64, StoreError> {
+    if !alone {
+        expect(step, session.read_into(Key(step.key), buffer)?)?;
+        return overwrite(session, step, value);
     }
-
-    /// Reads a value and then replaces it, both in one transaction: in that which is open, if the workload
-    /// has such ones.
-    fn modify(&mut self, step: &Step, value: &[u8]) -> Result<u64, StoreError> {
-        if self.workload.group() > 0 {
-            return self.read_and_overwrite(step, value);
-        }
-        self.session.begin(Access::Write)?;
-        let done = self.read_and_overwrite(step, value);
-        let done = done.and_then(|bytes| self.session.commit().map(|()| bytes));
-        if done.is_err() {
-            // What went wrong first is what there is to say.
-            let _ = self.session.rollback();
-        }
-        done
+    session.begin(Access::Write)?;
+    let done = modify(session, buffer, step, value, false)
+        .and_then(|bytes| session.commit().map(|()| bytes));
+    if done.is_err() {
+        // What went wrong first is what there is to say.
+        let _ = session.rollback();
     }
+    done
+}
 
-    fn read_and_overwrite(&mut self, step: &Step, value: &[u8]) -> Result<u64, StoreError> {
-        expect(step, self.session.read_into(Key(step.key), self.buffer)?)?;
-        self.overwrite(step, value)
+/// Removes a value, which must be there.
+#[inline]
+fn delete(session: &mut dyn Session, step: &Step) -> Result<u64, StoreError> {
+    match session.delete(Key(step.key))? {
+        true => Ok(SAID_BY_THE_STEP),
+        false => Err(surprise(step, Found::Missing)),
     }
+}
 
-    /// Visits values from a key on: one at least, and no more than the step says. Returns their bytes.
-    #[inline]
-    fn scan(&mut self, step: &Step) -> Result<u64, StoreError> {
-        let (delivery, buffer) = (self.workload.delivery, &mut *self.buffer);
-        let most = usize::from(step.rows);
-        let mut bytes = 0;
-        let mut copied = Ok(());
-        let visited = self.session.scan(Key(step.key), most, &mut |_, value| {
-            bytes += value.len() as u64;
-            match delivery {
-                Delivery::InPlace => touch(value),
-                Delivery::Copy => {
-                    let copy = buffer.copy_from(value);
-                    if copied.is_ok() {
-                        copied = copy;
-                    }
+/// Visits values from a key on: one at least, and no more than the step says. Returns their bytes.
+#[inline]
+fn scan(
+    session: &mut dyn Session,
+    buffer: &mut Buffer,
+    delivery: Delivery,
+    step: &Step,
+) -> Result<u64, StoreError> {
+    let most = usize::from(step.rows);
+    let mut bytes = 0;
+    let mut copied = Ok(());
+    let visited = session.scan(Key(step.key), most, &mut |_, value| {
+        bytes += value.len() as u64;
+        match delivery {
+            Delivery::InPlace => touch(value),
+            Delivery::Copy => {
+                let copy = buffer.copy_from(value);
+                if copied.is_ok() {
+                    copied = copy;
                 }
             }
-        })?;
-        copied?;
-        match (1..=most).contains(&visited) {
-            true => Ok(bytes),
-            false => Err(wrong_scan(step, visited)),
         }
+    })?;
+    copied?;
+    if (1..=most).contains(&visited) {
+        Ok(bytes)
+    } else {
+        Err(wrong_scan(step, visited))
     }
 }
 

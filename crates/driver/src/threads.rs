@@ -1,15 +1,16 @@
 //! Timing the operations of several threads, each with its own connection.
 
-use crate::accounting::Accounting;
+use crate::accounting::{Accounting, Cost};
 use crate::barrier::Barrier;
-use crate::block::{Done, Window};
+use crate::block::{Block, Done, Timing, Window};
 use crate::platform::{self, CpuClock, monotonic_ns};
-use crate::timing::{Meter, Moment, Operator, Ran, Steps, check_commits, nanoseconds};
+use crate::timing::{Operator, Steps, check_commits, growth_of, measured, nanoseconds};
+use crate::traffic::Traffic;
 use crate::{DriverError, Result};
 use std::thread;
 use std::time::Instant;
-use stowplan_model::{IoCounters, Measured, Workload};
-use stowplan_stores::{Buffer, Counters, Store};
+use stowplan_model::{IoCounters, Measured, SyncCalls, Usage, Workload};
+use stowplan_stores::{Buffer, COMMITS_COUNTED, Counters, Store};
 
 /// The threads of a block.
 pub(crate) struct Threads<'a> {
@@ -23,8 +24,10 @@ pub(crate) struct Threads<'a> {
 
 /// What one thread measured.
 struct ThreadResult {
-    ran: Ran,
+    done: Done,
     spans: Vec<Span>,
+    counters: Counters,
+    counted: Option<u64>,
     lead_in_ns: u64,
 }
 
@@ -34,6 +37,13 @@ struct Span {
     start: u64,
     end: u64,
     cpu: Option<u64>,
+}
+
+/// What the thread measured that waits for the others.
+struct ProcessResult {
+    cost: Cost,
+    syncs: SyncCalls,
+    traffic: Counters,
 }
 
 /// Gives up in the name of a thread that panics: nobody may wait for it.
@@ -147,33 +157,40 @@ impl Threads<'_> {
     }
 
     /// One measurement of those of all threads.
-    fn together(&self, process: Meter, results: &[ThreadResult]) -> Result<Measured> {
+    fn together(&self, process: ProcessResult, results: &[ThreadResult]) -> Result<Measured> {
         let mut done = Done::default();
         let mut counters = Counters::new();
         let mut counted = Some(0);
-        for ThreadResult { ran, .. } in results {
-            done.bytes += ran.done.bytes;
-            done.commits += ran.done.commits;
-            done.conflicts += ran.done.conflicts;
-            done.last_commit_ns = done.last_commit_ns.max(ran.done.last_commit_ns);
-            counted = counted.zip(ran.counted()).map(|(a, b)| a + b);
-            for (name, count) in &ran.after {
+        for result in results {
+            done.bytes += result.done.bytes;
+            done.commits += result.done.commits;
+            done.conflicts += result.done.conflicts;
+            done.last_commit_ns = done.last_commit_ns.max(result.done.last_commit_ns);
+            counted = counted.zip(result.counted).map(|(a, b)| a + b);
+            for (name, count) in &result.counters {
                 *counters.entry(name.clone()).or_default() += count;
             }
         }
         check_commits(self.workload, &self.windows, &done, counted)?;
-        let mut together = process.measured(&done, counters);
-        let spans = results.iter().flat_map(|result| &result.spans);
-        together.usage.thread_cpu_ns = spans.map(|span| span.cpu).sum();
-        // They wait for each other, and that is part of what they do.
-        together.usage.run_delay_ns = None;
-        together.wall_ns = wall_ns(results);
+        let spans = || results.iter().flat_map(|result| &result.spans);
+        let cost = Cost {
+            wall_ns: wall_ns(results),
+            usage: Usage {
+                // They wait for each other, and that is part of what they do.
+                run_delay_ns: None,
+                thread_cpu_ns: spans().map(|span| span.cpu).sum(),
+                ..process.cost.usage
+            },
+        };
+        let mut together = measured(&cost, &done);
         together.outside.lead_in_ns = results.iter().map(|m| m.lead_in_ns).max().unwrap_or(0);
+        together.syncs = Some(process.syncs);
+        counters.extend(process.traffic);
+        together.counters = counters;
         Ok(together)
     }
 }
 
-/// Between two waits when a part is ready, and when it has ended, what belongs to the process is read.
 fn operate(
     mut operator: Operator<'_>,
     steps: &mut Steps<'_>,
@@ -181,27 +198,44 @@ fn operate(
     barrier: &Barrier,
 ) -> Result<ThreadResult> {
     let lead_in_ns = operator.lead_in(steps)?;
+    let before = operator.session.counters()?;
+    let mut latencies = steps.latencies.take();
+    // Ends its last transaction there, whatever the others still have to do.
+    let last = steps.parts.len();
+    let mut spans = Vec::with_capacity(rounds);
+    let mut block = Block::new(
+        &mut *operator.session,
+        operator.workload,
+        &mut operator.buffer,
+        Some(barrier.given_up()),
+    );
     barrier.wait()?;
-    let (mut spans, mut begun) = (Vec::with_capacity(rounds), (None, 0));
-    let mut around = |moment: Moment| {
-        if let Moment::Ready(_) = moment {
-            barrier.wait()?;
-            barrier.wait()?;
-            begun = (platform::cpu_ns(CpuClock::Thread), monotonic_ns());
-            return Ok(());
-        }
-        let (end, (cpu, start)) = (monotonic_ns(), begun);
+    for part in 0..rounds {
+        let window = steps.parts.get(part).copied().unwrap_or([&[], &[]]);
+        steps.begin_part(part);
+        let mut timing = Timing::of(&mut latencies, steps.schedule);
+        // All have their values; then what belongs to the process is read, and all go.
+        barrier.wait()?;
+        barrier.wait()?;
+        let cpu = platform::cpu_ns(CpuClock::Thread);
+        let start = monotonic_ns();
+        block.part(&window, &mut steps.payloads, &mut timing, part + 1 >= last)?;
+        let end = monotonic_ns();
         let cpu = cpu.zip(platform::cpu_ns(CpuClock::Thread));
         let cpu = cpu.map(|(before, after)| after.saturating_sub(before));
         spans.push(Span { start, end, cpu });
+        // All have ended; then it is read again, and the values of what follows are written.
         barrier.wait()?;
-        barrier.wait()
-    };
-    let stop = Some(barrier.given_up());
-    let ran = operator.parts(steps, rounds, stop, &mut around)?;
+        barrier.wait()?;
+    }
+    let done = block.done();
+    steps.latencies = latencies;
+    let counters = operator.session.counters()?;
     Ok(ThreadResult {
-        ran,
+        done,
         spans,
+        counted: growth_of(COMMITS_COUNTED, &before, &counters),
+        counters,
         lead_in_ns,
     })
 }
@@ -212,22 +246,30 @@ fn watch(
     rounds: usize,
     barrier: &Barrier,
     go: &mut dyn FnMut(bool) -> Result<()>,
-) -> Result<Meter> {
+) -> Result<ProcessResult> {
     barrier.wait()?;
     go(true)?;
-    let mut meter = Meter::new(Accounting::of_this_thread(), false);
+    let accounting = Accounting::of_this_thread();
+    let syncs = stowplan_stores::sync_calls();
+    let traffic = Traffic::now();
+    let mut cost: Option<Cost> = None;
     for round in 1..=rounds {
         barrier.wait()?;
-        meter.begin();
+        let begin = accounting.begin();
         barrier.wait()?;
         barrier.wait()?;
-        meter.end();
+        let of_round = accounting.end(&begin);
         if round < rounds {
             go(false)?;
         }
         barrier.wait()?;
+        cost = Some(cost.map_or(of_round, |before| before.and(of_round)));
     }
-    Ok(meter)
+    Ok(ProcessResult {
+        cost: cost.unwrap_or_default(),
+        syncs: stowplan_stores::sync_calls().since(&syncs),
+        traffic: traffic.since(),
+    })
 }
 
 /// Bytes that this process has sent to storage, where the system tells.

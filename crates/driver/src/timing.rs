@@ -1,16 +1,13 @@
-//! Timing the operations of a thread, and what lies around them.
+//! Timing the operations of one thread, and what lies around them.
 
-use crate::accounting::{Accounting, Cost, Snapshot};
+use crate::accounting::{Accounting, Cost};
 use crate::block::{Block, Done, Latencies, Payloads, Schedule, Timing, Window, parts, steps};
 use crate::counting;
 use crate::traffic::Traffic;
 use crate::{DriverError, Result};
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
-use stowplan_model::{
-    Measured, NeighbourKind, PayloadSource, Run, Share, SyncCalls, WallBreakdown, Workload,
-};
+use stowplan_model::{Measured, NeighbourKind, PayloadSource, Run, Share, WallBreakdown, Workload};
 use stowplan_stores::{Buffer, COMMITS_COUNTED, Counters, Session};
 
 /// What one thread does, all of it in memory.
@@ -125,37 +122,6 @@ impl Operator<'_> {
         block.part(window, payloads, &mut Timing::Ends, true)
     }
 
-    /// Runs so many parts of the block, those that the thread has not with nothing in them. `around` is told
-    /// when the values of a part are there and nothing of it has begun, and when it has ended.
-    pub(crate) fn parts(
-        &mut self,
-        steps: &mut Steps<'_>,
-        parts: usize,
-        stop: Option<&AtomicBool>,
-        around: &mut dyn FnMut(Moment) -> Result<()>,
-    ) -> Result<Ran> {
-        let before = self.session.counters()?;
-        let mut block = Block::new(&mut *self.session, self.workload, &mut self.buffer, stop);
-        let mut latencies = steps.latencies.take();
-        for part in 0..parts {
-            let window = steps.parts.get(part).copied().unwrap_or([&[], &[]]);
-            steps.begin_part(part);
-            let mut timing = Timing::of(&mut latencies, steps.schedule);
-            // Ends its last transaction there, whatever others still have to do.
-            let last = part + 1 >= steps.parts.len();
-            around(Moment::Ready(part))?;
-            block.part(&window, &mut steps.payloads, &mut timing, last)?;
-            around(Moment::Ended)?;
-        }
-        let done = block.done();
-        steps.latencies = latencies;
-        Ok(Ran {
-            done,
-            before,
-            after: self.session.counters()?,
-        })
-    }
-
     /// Times the block; the clock runs within its parts only, and between two of them `next` has the
     /// values of the next one written.
     pub(crate) fn time(
@@ -164,117 +130,57 @@ impl Operator<'_> {
         counting: bool,
         next: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Measured> {
+        let before = self.session.counters()?;
         let beside = self.workload.beside;
-        let mut meter = Meter::new(
-            match beside.map(|neighbours| neighbours.kind) {
-                Some(NeighbourKind::Threads) => Accounting::of_this_thread_alone(),
-                Some(NeighbourKind::Processes) | None => Accounting::of_this_thread(),
-            },
-            counting,
-        );
-        let parts = steps.parts.len();
-        let ran = self.parts(steps, parts, None, &mut |moment| {
-            match moment {
-                Moment::Ready(part) => {
-                    if part > 0 {
-                        next()?;
-                    }
-                    meter.begin();
-                }
-                Moment::Ended => meter.end(),
+        let accounting = match beside.map(|neighbours| neighbours.kind) {
+            Some(NeighbourKind::Threads) => Accounting::of_this_thread_alone(),
+            Some(NeighbourKind::Processes) | None => Accounting::of_this_thread(),
+        };
+        let counted = counting::Window::of(counting);
+        let syncs = stowplan_stores::sync_calls();
+        let traffic = Traffic::now();
+        let mut cost: Option<Cost> = None;
+        let mut block = Block::new(&mut *self.session, self.workload, &mut self.buffer, None);
+        let mut latencies = steps.latencies.take();
+        let count = steps.parts.len();
+        for part in 0..count {
+            if part > 0 {
+                next()?;
             }
-            Ok(())
-        })?;
-        check_commits(self.workload, &[steps.timed], &ran.done, ran.counted())?;
-        let counters = match counting {
-            true => growth(&ran.before, ran.after),
-            false => ran.after,
-        };
-        Ok(meter.measured(&ran.done, counters))
-    }
-}
-
-/// What a thread comes to.
-pub(crate) enum Moment {
-    /// All is there for the part with this number, from 0.
-    Ready(usize),
-    /// It has done the part.
-    Ended,
-}
-
-/// What the parts of a thread did, and the counters of its connection.
-pub(crate) struct Ran {
-    pub(crate) done: Done,
-    before: Counters,
-    pub(crate) after: Counters,
-}
-
-impl Ran {
-    /// Transactions that the engine has seen committed, where it counts them.
-    pub(crate) fn counted(&self) -> Option<u64> {
-        let of = |counters: &Counters| counters.get(COMMITS_COUNTED).copied();
-        let (before, after) = of(&self.before).zip(of(&self.after))?;
-        Some(after.saturating_sub(before))
-    }
-}
-
-/// What the parts of a block cost, as far as it is the process's: read from the thread that begins and ends
-/// them.
-pub(crate) struct Meter {
-    accounting: Accounting,
-    window: counting::Window,
-    syncs: SyncCalls,
-    traffic: Traffic,
-    begun: Option<Snapshot>,
-    cost: Option<Cost>,
-}
-
-impl Meter {
-    pub(crate) fn new(accounting: Accounting, counting: bool) -> Self {
-        Self {
-            accounting,
-            window: counting::Window::of(counting),
-            syncs: stowplan_stores::sync_calls(),
-            traffic: Traffic::now(),
-            begun: None,
-            cost: None,
+            steps.begin_part(part);
+            let mut timing = Timing::of(&mut latencies, steps.schedule);
+            let begin = accounting.begin();
+            counted.begin();
+            let ran = block.part(
+                &steps.parts[part],
+                &mut steps.payloads,
+                &mut timing,
+                part + 1 == count,
+            );
+            counted.end();
+            let of_part = accounting.end(&begin);
+            cost = Some(cost.map_or(of_part, |before| before.and(of_part)));
+            ran?;
         }
-    }
-
-    /// A part begins.
-    pub(crate) fn begin(&mut self) {
-        self.begun = Some(self.accounting.begin());
-        self.window.begin();
-    }
-
-    /// It has ended.
-    pub(crate) fn end(&mut self) {
-        self.window.end();
-        let of_part = self.begun.take().map(|begun| self.accounting.end(&begun));
-        self.cost = match self.cost.zip(of_part) {
-            Some((before, of_part)) => Some(before.and(of_part)),
-            None => of_part,
-        };
-    }
-
-    /// The measurement, with what was done and counted.
-    pub(crate) fn measured(self, done: &Done, mut counters: Counters) -> Measured {
-        let cost = self.cost.unwrap_or_default();
-        counters.extend(self.traffic.since());
-        Measured {
-            wall_ns: cost.wall_ns,
-            bytes: Some(done.bytes),
-            commits: Some(done.commits),
-            conflicts: done.conflicts,
-            usage: cost.usage,
-            syncs: Some(stowplan_stores::sync_calls().since(&self.syncs)),
-            counters,
-            outside: WallBreakdown {
-                last_commit_ns: done.last_commit_ns,
-                ..WallBreakdown::default()
-            },
-            ..Measured::default()
-        }
+        steps.latencies = latencies;
+        let done = block.done();
+        let syncs = stowplan_stores::sync_calls().since(&syncs);
+        let traffic = traffic.since();
+        let after = self.session.counters()?;
+        let commits = growth_of(COMMITS_COUNTED, &before, &after);
+        check_commits(self.workload, &[steps.timed], &done, commits)?;
+        Ok(Measured {
+            syncs: Some(syncs),
+            counters: if counting {
+                growth(&before, after)
+            } else {
+                after
+            }
+            .into_iter()
+            .chain(traffic)
+            .collect(),
+            ..measured(&cost.unwrap_or_default(), &done)
+        })
     }
 }
 
@@ -289,6 +195,12 @@ fn growth(before: &Counters, after: Counters) -> Counters {
             (name, grown)
         })
         .collect()
+}
+
+/// How much a counter grew, if there is such a one.
+pub(crate) fn growth_of(name: &str, before: &Counters, after: &Counters) -> Option<u64> {
+    let (before, after) = before.get(name).zip(after.get(name))?;
+    Some(after.saturating_sub(*before))
 }
 
 /// Number of steps, as an index.
@@ -319,6 +231,22 @@ pub(crate) fn check_commits(
     Err(DriverError::invalid(format!(
         "{writing} transactions were to be committed, and the engine counted {counted}"
     )))
+}
+
+/// What accounting and the loop give.
+pub(crate) fn measured(cost: &Cost, done: &Done) -> Measured {
+    Measured {
+        wall_ns: cost.wall_ns,
+        bytes: Some(done.bytes),
+        commits: Some(done.commits),
+        conflicts: done.conflicts,
+        usage: cost.usage,
+        outside: WallBreakdown {
+            last_commit_ns: done.last_commit_ns,
+            ..WallBreakdown::default()
+        },
+        ..Measured::default()
+    }
 }
 
 pub(crate) fn nanoseconds(since: Instant) -> u64 {

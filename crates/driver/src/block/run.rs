@@ -1,9 +1,9 @@
 //! The loop itself: steps, transaction by transaction.
 
-use super::clock::{Clock, NoClock, Timing};
+use super::clock::{Clock, NoClock};
 use super::payloads::Payloads;
 use super::retry::{Retry, not_stopped};
-use super::{Done, Operations, Window, steps};
+use super::{Done, Window, steps};
 use crate::timing::nanoseconds;
 use crate::{DriverError, Result};
 use std::ops::Range;
@@ -11,25 +11,33 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use stowplan_dataset::sequence::{Step, slices};
 use stowplan_model::{Action, Operation, Workload};
-use stowplan_stores::{Access, Buffer, Key, Session, StoreError};
+use stowplan_stores::{Access, Key, Session, StoreError};
 
 /// Steps between two looks at whether the block goes on.
 const BATCH: usize = 64;
 
-/// The operations of a block, whose steps may be given in parts: transactions go over their ends.
-pub(crate) struct Block<'a> {
-    operations: Operations<'a>,
+/// What is done to a step; it returns the bytes that it tells of itself.
+pub(super) trait Operate:
+    FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>
+{
+}
+
+impl<F: FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>> Operate for F {}
+
+/// The loop, and what it carries from one part to the next.
+pub(super) struct Loop<'a> {
+    pub(super) session: &'a mut dyn Session,
     /// Operations of a transaction; 0: each is one of its own, without a beginning or an end.
-    group: u64,
-    stop: Option<&'a AtomicBool>,
+    pub(super) group: u64,
+    pub(super) stop: Option<&'a AtomicBool>,
     /// Nothing follows.
-    last: bool,
+    pub(super) last: bool,
     /// Beginning a transaction belongs to its first operation, committing it to its last one: there
     /// several threads wait for each other. With one thread both belong to none.
-    whole: bool,
+    pub(super) whole: bool,
     /// Operations of the transaction that is open.
-    open: u64,
-    done: Done,
+    pub(super) open: u64,
+    pub(super) done: Done,
 }
 
 /// A step that failed.
@@ -49,91 +57,42 @@ struct Piece<'w, 'a> {
     short: bool,
 }
 
-impl<'a> Block<'a> {
-    /// `stop`: set when another thread of the block has failed.
-    pub(crate) fn new(
-        session: &'a mut dyn Session,
-        workload: &'a Workload,
-        buffer: &'a mut Buffer,
-        stop: Option<&'a AtomicBool>,
-    ) -> Self {
-        let is_mix = workload.operation == Operation::Mix;
-        let actions = workload.pattern();
-        Self {
-            operations: Operations {
-                session,
-                workload,
-                buffer,
-                action: actions.first().filter(|_| !is_mix).copied(),
-            },
-            group: workload.group(),
-            stop,
-            last: false,
-            whole: workload.threads > 1,
-            open: 0,
-            done: Done::default(),
-        }
-    }
-
-    /// Runs the operations of a window; after the last one of a block, commits what is open.
-    pub(crate) fn part(
+impl Loop<'_> {
+    /// Runs steps that are all of one kind.
+    pub(super) fn over(
         &mut self,
         window: &Window<'_>,
-        payloads: &mut Payloads,
-        timing: &mut Timing<'_>,
-        last: bool,
-    ) -> Result<()> {
-        self.last = last;
-        match timing {
-            Timing::Ends => self.with(window, payloads, &mut NoClock)?,
-            Timing::EachOperation(latencies) => {
-                self.with(window, payloads, &mut latencies.clock())?;
-            }
-            Timing::Scheduled(latencies, schedule) => {
-                self.with(window, payloads, &mut latencies.scheduled(*schedule))?;
-            }
-        }
-        if last && self.open > 0 {
-            self.commit(true)?;
-        }
-        Ok(())
-    }
-
-    /// What was done up to now.
-    pub(crate) fn done(&self) -> Done {
-        self.done
-    }
-
-    fn with(
-        &mut self,
-        window: &Window<'_>,
-        payloads: &mut Payloads,
+        access: Access,
         clock: &mut impl Clock,
+        operation: impl Operate,
     ) -> Result<()> {
-        match rows_of_a_statement(self.operations.workload) {
-            1 => self.run(window, payloads, clock),
-            rows => self.statements(window, rows, payloads, clock),
-        }
+        self.run(window, |_, _| access, clock, operation)
     }
 
-    /// What a transaction of these steps is begun for. As an application would, a mix announces transactions
-    /// that read as such; one that goes on in another part may write there.
-    fn access(&self, window: &Window<'_>, range: &Range<usize>, closes: bool) -> Access {
-        let reads = match self.operations.workload.operation {
-            Operation::Mix => {
-                let mut steps = slices(window, range).into_iter().flatten();
-                closes && steps.all(|raw| reads(Step::decode(raw).action))
+    /// Runs steps of several kinds. As an application would, it announces transactions that read as
+    /// such; one that goes on in another part may write there.
+    pub(super) fn mix(
+        &mut self,
+        window: &Window<'_>,
+        clock: &mut impl Clock,
+        operation: impl Operate,
+    ) -> Result<()> {
+        let access = |range: &Range<usize>, closes: bool| {
+            let mut steps = slices(window, range).into_iter().flatten();
+            match closes && steps.all(|raw| reads(Step::decode(raw).action)) {
+                true => Access::Read,
+                false => Access::Write,
             }
-            operation => !operation.writes(),
         };
-        if reads { Access::Read } else { Access::Write }
+        self.run(window, access, clock, operation)
     }
 
     fn run(
         &mut self,
         window: &Window<'_>,
-        payloads: &mut Payloads,
+        access: impl Fn(&Range<usize>, bool) -> Access,
         clock: &mut impl Clock,
+        mut operation: impl Operate,
     ) -> Result<()> {
         let total = window[0].len() + window[1].len();
         let mut from = 0;
@@ -149,12 +108,12 @@ impl<'a> Block<'a> {
             let closes = full || (self.last && to == total);
             let piece = Piece {
                 window,
-                access: self.access(window, &(from..to), closes && !alone),
+                access: access(&(from..to), closes && !alone),
                 steps: from..to,
                 closes,
                 short: !full,
             };
-            self.piece(&piece, payloads, clock)?;
+            self.piece(&piece, clock, &mut operation)?;
             from = to;
         }
         Ok(())
@@ -165,8 +124,8 @@ impl<'a> Block<'a> {
     fn piece(
         &mut self,
         piece: &Piece<'_, '_>,
-        payloads: &mut Payloads,
         clock: &mut impl Clock,
+        operation: &mut impl Operate,
     ) -> Result<()> {
         let (alone, began_before) = (self.group == 0, self.open > 0);
         let mut retry = Retry::default();
@@ -175,8 +134,8 @@ impl<'a> Block<'a> {
         loop {
             let before = untimed;
             let attempted = match alone {
-                true => self.singly(piece, &mut untimed, payloads, clock),
-                false => self.attempt(piece, &mut untimed, payloads, clock),
+                true => self.singly(piece, &mut untimed, clock, operation),
+                false => self.attempt(piece, &mut untimed, clock, operation),
             };
             let Err(error) = attempted else {
                 return Ok(());
@@ -199,13 +158,12 @@ impl<'a> Block<'a> {
         &mut self,
         piece: &Piece<'_, '_>,
         untimed: &mut usize,
-        payloads: &mut Payloads,
         clock: &mut impl Clock,
+        operation: &mut impl Operate,
     ) -> Result<(), StoreError> {
         let rest = *untimed..piece.steps.end;
-        let mut bytes = 0;
-        let ran = self.each(piece.window, &rest, payloads, clock, &mut bytes);
-        self.done.bytes += bytes;
+        let (session, bytes) = (&mut *self.session, &mut self.done.bytes);
+        let ran = each(session, piece.window, &rest, clock, operation, bytes);
         *untimed = ran
             .as_ref()
             .map_or_else(|failed| failed.index, |()| rest.end);
@@ -218,22 +176,22 @@ impl<'a> Block<'a> {
         &mut self,
         piece: &Piece<'_, '_>,
         untimed: &mut usize,
-        payloads: &mut Payloads,
         clock: &mut impl Clock,
+        operation: &mut impl Operate,
     ) -> Result<(), StoreError> {
         let Range { start, end } = piece.steps;
         let begins = self.open == 0;
         if begins {
-            self.operations.session.begin(piece.access)?;
+            self.session.begin(piece.access)?;
             if *untimed == start && !self.whole {
                 clock.resume();
             }
         }
         let mut bytes = 0;
-        let ran = self.steps(piece, untimed, payloads, clock, &mut bytes);
+        let ran = self.steps(piece, untimed, clock, operation, &mut bytes);
         if let Err(Failed { error, .. }) = ran {
             if error.is_conflict() && begins {
-                self.operations.session.rollback()?;
+                self.session.rollback()?;
             }
             return Err(error);
         }
@@ -255,8 +213,8 @@ impl<'a> Block<'a> {
         &mut self,
         piece: &Piece<'_, '_>,
         untimed: &mut usize,
-        payloads: &mut Payloads,
         clock: &mut impl Clock,
+        operation: &mut impl Operate,
         bytes: &mut u64,
     ) -> Result<(), Failed> {
         let Range { start, end } = piece.steps;
@@ -265,48 +223,23 @@ impl<'a> Block<'a> {
             true => end.saturating_sub(1).max(start),
             false => end,
         };
+        let session = &mut *self.session;
         let (again, timed) = (start..*untimed, *untimed..timed_to);
-        self.each(window, &again, payloads, &mut NoClock, bytes)?;
-        self.each(window, &timed, payloads, clock, bytes)
+        each(session, window, &again, &mut NoClock, operation, bytes)?;
+        each(session, window, &timed, clock, operation, bytes)
             .inspect_err(|failed| *untimed = failed.index)?;
         *untimed = timed_to;
         let rest = timed_to..end;
-        self.each(window, &rest, payloads, &mut NoClock, bytes)
-    }
-
-    /// Does each of some steps, up to the first that fails.
-    #[inline]
-    fn each(
-        &mut self,
-        window: &Window<'_>,
-        range: &Range<usize>,
-        payloads: &mut Payloads,
-        clock: &mut impl Clock,
-        bytes: &mut u64,
-    ) -> Result<(), Failed> {
-        let mut index = range.start;
-        for slice in slices(window, range) {
-            for raw in slice {
-                let step = Step::decode(raw);
-                clock.begin();
-                match self.operations.one(index, &step, payloads) {
-                    Ok(more) => *bytes += more,
-                    Err(error) => return Err(Failed { index, error }),
-                }
-                clock.operation();
-                index += 1;
-            }
-        }
-        Ok(())
+        each(session, window, &rest, &mut NoClock, operation, bytes)
     }
 
     /// Commits; the time of a last one that is short of operations is told apart.
-    fn commit(&mut self, short: bool) -> Result<(), StoreError> {
+    pub(super) fn commit(&mut self, short: bool) -> Result<(), StoreError> {
         let committing = short.then(Instant::now);
-        if let Err(error) = self.operations.session.commit() {
+        if let Err(error) = self.session.commit() {
             if error.is_conflict() {
                 // Some engines have ended it by refusing, and then there is nothing to undo.
-                let _ = self.operations.session.rollback();
+                let _ = self.session.rollback();
             }
             return Err(error);
         }
@@ -319,13 +252,14 @@ impl<'a> Block<'a> {
     }
 
     /// Inserts several rows by each statement.
-    fn statements(
+    pub(super) fn statements(
         &mut self,
         window: &Window<'_>,
-        rows: usize,
+        workload: &Workload,
         payloads: &Payloads,
         clock: &mut impl Clock,
     ) -> Result<()> {
+        let rows = workload.rows_per_statement.unwrap_or(1).max(1) as usize;
         let group = self.group.max(1);
         let most = window.iter().map(|part| part.len()).max().unwrap_or(0);
         // Made once: between two statements nothing is allocated.
@@ -334,7 +268,7 @@ impl<'a> Block<'a> {
         for part in window {
             for chunk in part.chunks(rows) {
                 if group > 1 && self.open == 0 {
-                    self.operations.session.begin(Access::Write)?;
+                    self.session.begin(Access::Write)?;
                     clock.resume();
                 }
                 values.clear();
@@ -342,11 +276,11 @@ impl<'a> Block<'a> {
                     values.push((Key(step.key), payloads.prepared(index, &step)));
                     index += 1;
                 }
-                self.operations.session.insert_many(&values)?;
+                self.session.insert_many(&values)?;
                 clock.operation();
                 self.open += chunk.len() as u64;
                 if group > 1 && self.open >= group {
-                    self.operations.session.commit()?;
+                    self.session.commit()?;
                 }
                 if self.open >= group {
                     self.done.commits += 1;
@@ -358,12 +292,35 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Rows that a statement adds; 1 where none adds several.
-fn rows_of_a_statement(workload: &Workload) -> usize {
-    match workload.operation {
-        Operation::Insert => workload.rows_per_statement.unwrap_or(1).max(1) as usize,
-        _ => 1,
+/// Does each of some steps, up to the first that fails.
+#[inline]
+fn each(
+    session: &mut dyn Session,
+    window: &Window<'_>,
+    range: &Range<usize>,
+    clock: &mut impl Clock,
+    operation: &mut impl Operate,
+    bytes: &mut u64,
+) -> Result<(), Failed> {
+    let mut index = range.start;
+    let mut sum = 0;
+    for slice in slices(window, range) {
+        for raw in slice {
+            let step = Step::decode(raw);
+            clock.begin();
+            match operation(session, index, &step) {
+                Ok(more) => sum += more,
+                Err(error) => {
+                    *bytes += sum;
+                    return Err(Failed { index, error });
+                }
+            }
+            clock.operation();
+            index += 1;
+        }
     }
+    *bytes += sum;
+    Ok(())
 }
 
 fn reads(action: Action) -> bool {
@@ -374,7 +331,10 @@ fn reads(action: Action) -> bool {
 pub(crate) fn writing_transactions(workload: &Workload, window: &Window<'_>) -> u64 {
     let writes: Vec<bool> = steps(window).map(|step| !reads(step.action)).collect();
     let group = usize::try_from(workload.group().max(1)).unwrap_or(usize::MAX);
-    let statement = rows_of_a_statement(workload);
+    let statement = match workload.operation {
+        Operation::Insert => workload.rows_per_statement.unwrap_or(1).max(1) as usize,
+        _ => 1,
+    };
     // A transaction ends with the statement that fills it.
     let group = group
         .checked_next_multiple_of(statement)

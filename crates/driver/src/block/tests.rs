@@ -1,7 +1,6 @@
 use super::*;
 use crate::DriverError;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use stowplan_dataset::Generator;
 use stowplan_dataset::sequence::RawStep;
