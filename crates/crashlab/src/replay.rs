@@ -13,7 +13,7 @@ use stowplan_model::{CrashFinding, CrashModel};
 pub struct Replayed {
     /// The last commit that was acknowledged before the cut.
     pub acked: u64,
-    /// The same of the state with the fewest losses, if there is one.
+    /// The last commit that was acknowledged before the state with the fewest losses, if there is one.
     pub acked_of_shrunk: Option<u64>,
 }
 

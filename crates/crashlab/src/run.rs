@@ -27,8 +27,8 @@ const DRAWS_PER_STATE: u64 = 4;
 /// States of each control, as a share of those of a model, and at least.
 const CONTROL_SHARE: u64 = 10;
 const LEAST_CONTROLS: u64 = 20;
-/// So many times as many, until one shows what it must: without syncs SQLite's WAL is damaged in one state
-/// of twenty.
+/// Controls are drawn until one shows what it must, at most this many times their number: without syncs
+/// SQLite's WAL is damaged in one state of twenty.
 const MORE_CONTROLS: u64 = 20;
 /// States without a judgment after which no more are drawn: whatever ended their judges goes on, and each may
 /// take a minute.

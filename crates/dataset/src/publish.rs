@@ -16,7 +16,7 @@ pub fn rename_unless_taken(from: &Path, to: &Path) -> Result<(), Errno> {
     rename_unless_taken_at((CWD, from), (CWD, to))
 }
 
-/// The same within opened directories.
+/// Renames between opened directories, unless the new name is taken.
 ///
 /// # Errors
 /// [`Errno::EXIST`]: something has the name. Or the file system refuses.

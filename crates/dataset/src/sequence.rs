@@ -198,7 +198,7 @@ pub fn write(
     write_part(path, count, workload, steps, seed, part, &size)
 }
 
-/// The same for values of these sizes, whether there is a dataset or not.
+/// Writes the steps on values of the given sizes, whether there is a dataset or not.
 ///
 /// # Errors
 /// As [`write()`].

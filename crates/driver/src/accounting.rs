@@ -60,7 +60,7 @@ impl Accounting {
         Self::of(CpuClock::Process)
     }
 
-    /// The same, where what other threads of the process do is none of it.
+    /// For the calling thread, without the CPU time of the process's other threads.
     pub(crate) fn of_this_thread_alone() -> Self {
         Self::of(CpuClock::Thread)
     }

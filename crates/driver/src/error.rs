@@ -35,7 +35,7 @@ impl DriverError {
         move |source| Self::Dataset(refused(source))
     }
 
-    /// The same with the store that was open, where one failed.
+    /// Adds the store that was open, where a store failed.
     #[must_use]
     pub(crate) fn of(self, store: &'static str) -> Self {
         match self {

@@ -117,7 +117,7 @@ impl StoreError {
         }
     }
 
-    /// The same from `store`, where it names none.
+    /// Names the store, where the error names none.
     #[must_use]
     pub fn of(mut self, store: &'static str) -> Self {
         match &mut self {
@@ -141,7 +141,7 @@ impl StoreError {
         Self::engine("", detail.to_string())
     }
 
-    /// The same with what was attempted, where it lacks that.
+    /// Adds what was attempted, where the error lacks that.
     #[must_use]
     pub fn during(mut self, attempted: impl FnOnce() -> String) -> Self {
         if let Self::Engine { action, .. } | Self::Conflict { action, .. } = &mut self

@@ -40,7 +40,7 @@ const FEW: Extent = Extent {
     values: 2_000,
     bytes: 48 << 20,
 };
-/// The same of those that are read. They are more than are visited: what is read ahead of a value must seldom be
+/// The most values that are read, and their bytes. They are more than are visited: what is read ahead of a value must seldom be
 /// another one that is visited, and their names must not all fit the database's cache where those of the place do
 /// not. More time makes more rounds of them, not more values: building them would eat it.
 const MANY: Extent = Extent {
@@ -62,10 +62,10 @@ const CACHE: u64 = 2_000 << 10;
 const LEAST_CACHE: u64 = 1 << 20;
 /// The most bytes with which work on all values is tried.
 const MOST_BYTES_AT_ONCE: u64 = 16 << 20;
-/// Of the room on the disk, one in so many bytes is used by the values, of which there are some fifteen
-/// copies.
+/// The values use at most this part of the room on the disk, as a divisor: there are some fifteen copies.
 const OF_ROOM: u64 = 40;
-/// The same of the free memory: what is built for the first comparison is to stay there.
+/// The values use at most this part of the free memory, as a divisor: what is built for the first
+/// comparison is to stay there.
 const OF_MEMORY: u64 = 20;
 /// The dataset of the values that are read, and that of those that are replaced where these are fewer.
 const MINE: &str = "mine";
@@ -173,7 +173,7 @@ fn refuse_deflated(survey: &Survey) -> Result<(), CliError> {
     }
 }
 
-/// So many values, and so many bytes of them.
+/// A number of values, and their bytes.
 #[derive(Debug, Clone, Copy)]
 struct Extent {
     values: u64,

@@ -18,8 +18,8 @@ pub(crate) fn survey(origin: &Origin) -> Result<Survey, CliError> {
     found.map(on_file_system).map_err(CliError::Place)
 }
 
-/// The same in one walk with the values of at most `largest` bytes that samples of at most `most` values
-/// are drawn from.
+/// Surveys a place and finds, in one walk, the values of at most `largest` bytes that samples of at most
+/// `most` values are drawn from.
 pub(crate) fn survey_to_draw(
     origin: &Origin,
     largest: u64,

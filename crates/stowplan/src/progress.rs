@@ -22,7 +22,7 @@ use stowplan_report::wording::shortened;
 /// From one turn of a line to the next.
 const TICK: Duration = Duration::from_millis(120);
 
-/// So many characters of a title stand before the answer.
+/// The characters of a title that stand before the answer.
 const TITLE: usize = 36;
 /// Lines of a terminal that the answers leave free: the empty one, that which turns, and what was typed.
 const FREE: u16 = 4;

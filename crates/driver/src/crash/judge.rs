@@ -17,7 +17,7 @@ enum Seen {
     Version(Option<u64>),
     /// The beginning of this version, and not the rest.
     Part(u64),
-    /// So many bytes that nobody has written.
+    /// Bytes that nobody has written, and their number.
     Strange(usize),
 }
 

@@ -60,7 +60,7 @@ impl Stream {
         unsafe { self.read_to(room.as_mut_ptr(), room.len()) }
     }
 
-    /// The same with memory that nothing was written to yet: up to its capacity.
+    /// Reads into memory that nothing was written to yet, up to its capacity.
     pub(super) fn read_new(&mut self, room: &mut Vec<u8>) -> Result<usize> {
         // SAFETY: the capacity is as long as is said, and as much of it as was read is written.
         unsafe {

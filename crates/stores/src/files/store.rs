@@ -124,8 +124,8 @@ impl FileStore {
             .map_err(StoreError::io("sync", parent))
     }
 
-    /// The same, with a directory synced after each file made in it or removed from it, also
-    /// where an overwrite syncs the file alone.
+    /// Syncs a directory after each file made in it or removed from it, also where an overwrite syncs
+    /// the file alone.
     pub(crate) fn with_names_synced(self) -> Self {
         Self {
             syncs_names: true,

@@ -93,8 +93,8 @@ fn every_way_to_read_delivers_the_same() {
     }
 }
 
-/// So many calls that read something this thread has made (proc_pid_io(5)); none where the system
-/// does not count them.
+/// The number of reading calls that this thread has made (proc_pid_io(5)); none where the system does
+/// not count them.
 fn reads_of_this_thread() -> Option<u64> {
     let text = fs::read_to_string("/proc/thread-self/io").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("syscr: "))?;

@@ -20,8 +20,8 @@ const KEYSPACE: &str = "kv";
 /// How often the engine is asked whether it has come to rest.
 pub(super) const POLL: Duration = Duration::from_micros(500);
 
-/// So many answers in a row that nothing runs and nothing has ended since mean that it has. fjall
-/// does not tell how many compactions are queued; its workers take the next one at once.
+/// The engine is at rest after this many answers in a row that nothing runs and nothing has ended since.
+/// fjall does not tell how many compactions are queued; its workers take the next one at once.
 pub(super) const QUIET_POLLS: u32 = 100;
 
 /// A handle; the keyspace's files are removed when it was deleted and the last handle is gone.

@@ -36,8 +36,7 @@ impl Copies {
         Ok(Self(memory))
     }
 
-    /// So many bytes, where those of a file at this offset would lie if it began anew behind the end
-    /// of the memory.
+    /// The `len` bytes at this offset, which begins anew behind the end of the memory.
     pub(super) fn at(&self, key: Key, offset: u64, len: usize) -> Result<&[u8]> {
         let memory = &self.0;
         let Some(room) = memory.len().checked_sub(len) else {

@@ -71,7 +71,7 @@ pub(crate) fn page_fill(connection: &Connection) -> Result<PageFill> {
     })
 }
 
-/// The same of what is of one type in the schema; nothing where nothing is.
+/// How full the leaf pages of one type in the schema are (0 to 1); nothing where there are none.
 fn fill_of(connection: &Connection, kind: &str) -> Result<Option<f64>> {
     const LEAVES: &str = "SELECT sum(pgsize), sum(pgsize - unused) FROM dbstat \
                           WHERE name IN (SELECT name FROM sqlite_schema \

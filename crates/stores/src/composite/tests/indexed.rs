@@ -20,7 +20,7 @@ fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Connecti
     test(directory.path(), &mut *store.connect().unwrap());
 }
 
-/// The same with the keys 1 to 3, each with 5,000 bytes of its number.
+/// Runs `test` in a session that holds the keys 1 to 3, each with 5,000 bytes of its number.
 fn with_session(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Session)) {
     with_store(pairs, |directory, connection| {
         let mut session = connection.session().unwrap();
