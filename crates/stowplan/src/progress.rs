@@ -1,5 +1,5 @@
-//! Live progress on stderr, never on stdout: on a terminal the answers so far, a line a comparison, of which a
-//! narrow one shows the beginning; elsewhere a line for each comparison that has one.
+//! Live progress on stderr, never on stdout: on a terminal the answers so far, a line a comparison; elsewhere a line
+//! for each comparison that has one.
 
 use crate::cli::PrintOptions;
 use crate::error::CliError;
@@ -24,6 +24,10 @@ const TICK: Duration = Duration::from_millis(120);
 
 /// The characters of a title that stand before the answer.
 const TITLE: usize = 36;
+/// The characters that a store's label keeps on the narrowest terminal.
+const LABEL: usize = 8;
+/// The columns that stand before an answer.
+const INDENT: usize = 2;
 /// Lines of a terminal that the answers leave free: the empty one, that which turns, and what was typed.
 const FREE: u16 = 4;
 
@@ -76,14 +80,20 @@ impl Answer {
     }
 
     /// `Read, warm  SQLite, mapped takes 0.32x ±12%`: the shortest time beside the baseline's, in terms of it.
-    fn text(&self) -> String {
+    /// Where `columns` are few, names give way and the number stays.
+    fn text(&self, columns: usize) -> String {
         let Self { title, ratios, .. } = self;
-        let title = format!("{:TITLE$}", shortened(title, TITLE));
+        let of_title = TITLE.min(columns * 2 / 5);
+        let title = format!("{:of_title$}  ", shortened(title, of_title));
         match ratios.iter().min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
             Some((label, ratio)) => {
-                format!("{title}  {} takes {}", screen::name(label), so_far(ratio))
+                let takes = format!(" takes {}", so_far(ratio));
+                let taken = of_title + 2 + takes.chars().count();
+                let label = screen::name(label);
+                let label = shortened(&label, columns.saturating_sub(taken).max(LABEL));
+                format!("{title}{label}{takes}")
             }
-            None => format!("{title}  …"),
+            None => format!("{title}…"),
         }
     }
 }
@@ -146,7 +156,7 @@ impl Progress {
     fn announce(&self) {
         let measured = self.answers.last().filter(|_| self.announces);
         if let Some((id, answer)) = measured.filter(|(_, answer)| !answer.ratios.is_empty()) {
-            let text = format!("{} {id}: {}", self.heading, answer.text());
+            let text = format!("{} {id}: {}", self.heading, answer.text(usize::MAX / 2));
             screen::say(&screen::drawable(&text));
         }
     }
@@ -183,7 +193,10 @@ impl Progress {
 
     fn show(&self) {
         if let Some((_, answer)) = self.answers.last() {
-            answer.line.set_message(answer.text());
+            let columns =
+                terminal_size::terminal_size_of(stderr()).map_or(80, |(width, _)| width.0);
+            let columns = usize::from(columns).saturating_sub(INDENT);
+            answer.line.set_message(answer.text(columns));
         }
     }
 }
@@ -442,13 +455,20 @@ mod tests {
             title: "Read".to_owned(),
             ratios: BTreeMap::new(),
         };
-        assert!(answer.text().ends_with("  …"), "{}", answer.text());
+        assert!(answer.text(78).ends_with("  …"), "{}", answer.text(78));
         for (label, time) in [("SQLite", 0.5), ("LMDB", 0.25), ("files", 1.5)] {
             answer.ratios.insert(label.to_owned(), ratio(time));
         }
-        let told = answer.text();
+        let told = answer.text(78);
         assert!(told.starts_with("Read  "), "{told}");
         assert!(told.ends_with("  LMDB takes 0.25x ±25%"), "{told}");
+        let long = "SQLite with a page of 64 KiB, mapped";
+        answer.ratios.insert(long.to_owned(), ratio(0.1));
+        for columns in 43..120 {
+            let told = answer.text(columns);
+            assert!(told.chars().count() <= columns, "{columns}: {told}");
+            assert!(told.ends_with(" takes 0.10x ±25%"), "{told}");
+        }
     }
 
     #[test]
