@@ -9,11 +9,11 @@ mod checks;
 mod clock;
 mod counts;
 mod event;
-mod leftovers;
 mod log;
 mod machine;
 mod pool;
 mod prepare;
+mod recorded;
 mod repeat;
 mod resumption;
 mod rounds;
@@ -37,7 +37,7 @@ use builds::on_both;
 use clock::{PhaseClock, REMOVAL, STORES};
 use log::ResultLog;
 use pool::Pool;
-use resumption::{Earlier, pairs};
+use recorded::Recorded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -69,7 +69,7 @@ pub struct RunOptions {
     pub budget: Option<Duration>,
     /// When a comparison is decided.
     pub rule: StoppingRule,
-    /// What hosts the stores.
+    /// The drivers, which host the stores.
     pub drivers: Rc<Drivers>,
     /// Ctrl-C.
     pub interrupt: Interrupt,
@@ -79,7 +79,7 @@ pub struct RunOptions {
 
 /// Decides what is measured once a plan is done.
 pub trait Extender {
-    /// What follows `plan`, of which everything was measured and recorded; nothing: the run is
+    /// Decides what follows `plan`, of which everything was measured and recorded; nothing: the run is
     /// over.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ pub fn run(
 /// Goes on with a run that was broken off. Seed and rule of `options` must be those of the run.
 ///
 /// # Errors
-/// As [`run`].
+/// Those of [`run`].
 pub fn resume(
     resumption: Resumption,
     options: &RunOptions,
@@ -142,16 +142,16 @@ struct Runner<'a> {
     pool: Pool<'a>,
     /// The program `strace`, if there is one; nothing before it was looked for.
     strace: Option<Option<PathBuf>>,
-    /// What was recorded so far, by earlier sessions of this run too.
-    earlier: Earlier,
+    /// The records so far, those of earlier sessions of this run too.
+    recorded: Recorded,
     /// Whether there is room for two builds of each store at a time.
     two_builds: bool,
     /// Memory that was free when the session began.
     memory_bytes: u64,
     /// When this session began.
     started: Instant,
-    /// Comparisons whose time was over before they were decided; whether each has an interval for every cell.
-    open: BTreeMap<String, bool>,
+    /// Comparisons whose time was over before they were decided.
+    open: BTreeSet<String>,
     /// How long rounds take, over what was thought of them.
     rounds_pace: f64,
     /// Seconds that comparisons without an interval need, once the time is over.
@@ -183,7 +183,7 @@ impl<'a> Runner<'a> {
             precision: options.rule.precision,
         });
         let log = ResultLog::create(&options.result)?;
-        let mut runner = Self::new(plan.clone(), options, observer, log, Earlier::default());
+        let mut runner = Self::new(plan.clone(), options, observer, log, Recorded::default());
         let session = Record::Session(runner.session());
         runner.log.begin(&[&header, &session])?;
         runner.warn_of_machine(&environment)?;
@@ -201,12 +201,12 @@ impl<'a> Runner<'a> {
             mut log,
             bytes,
             raised,
-            earlier,
+            recorded,
             ..
         } = resumption;
         let removed_bytes = log.repair(&bytes)?;
         drop(bytes);
-        let mut runner = Self::new(plan, options, observer, log, earlier);
+        let mut runner = Self::new(plan, options, observer, log, recorded);
         let session = Session {
             max_rounds: raised,
             removed_bytes,
@@ -223,7 +223,7 @@ impl<'a> Runner<'a> {
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
         log: ResultLog,
-        mut earlier: Earlier,
+        recorded: Recorded,
     ) -> Self {
         let named = file_systems_of(&plan).into_iter();
         let named: Vec<_> = named
@@ -239,16 +239,15 @@ impl<'a> Runner<'a> {
             pool: Pool::new(
                 blocks,
                 FileSystems::named(named.into_iter()),
-                std::mem::take(&mut earlier.weighed),
-                earlier.builds,
+                recorded.builds,
             ),
             plan,
             strace: None,
-            earlier,
+            recorded,
             two_builds: false,
             memory_bytes: 0,
             started: Instant::now(),
-            open: BTreeMap::new(),
+            open: BTreeSet::new(),
             rounds_pace: 1.0,
             needs: None,
             beyond: BTreeMap::new(),
@@ -339,7 +338,6 @@ impl<'a> Runner<'a> {
     /// Makes the file systems that cells are on. It takes long, and who kills the run meanwhile finds in the
     /// result what is to be removed.
     fn make_file_systems(&mut self) -> Result<()> {
-        let progress = &mut preparing(self.observer, "making file systems".to_owned());
         let RunOptions {
             work,
             keep,
@@ -351,12 +349,11 @@ impl<'a> Runner<'a> {
         let wanted = file_systems_of(&self.plan).into_iter();
         let wanted = wanted.map(|on| (on, bytes_on(&self.plan, *keep, builds, on)));
         let made = &mut self.pool.file_systems;
-        let on = made.make(&Vec::from_iter(wanted), work, interrupt, progress)?;
+        let told = preparing(self.observer, "making file systems".to_owned());
+        let on = made.make(&Vec::from_iter(wanted), work, interrupt, &mut { told })?;
         match on.is_empty() {
             true => Ok(()),
-            false => self
-                .log
-                .append(&Record::FileSystems(FileSystemsRecord { on })),
+            false => self.record(Record::FileSystems(FileSystemsRecord { on })),
         }
     }
 
@@ -367,10 +364,9 @@ impl<'a> Runner<'a> {
         loop {
             self.expected = extender.expected();
             while let Some(comparison) = self.plan.comparisons.get(index).cloned() {
-                if self.decided_earlier(&comparison) {
-                    self.warn_of_missing_check(&comparison)?;
-                } else {
-                    self.measure_in_time(&comparison, index)?;
+                match self.standing(&comparison).is_over() {
+                    true => self.warn_of_missing_check(&comparison)?,
+                    false => self.measure_in_time(&comparison, index)?,
                 }
                 index += 1;
             }
@@ -382,7 +378,7 @@ impl<'a> Runner<'a> {
                 return self.go_back_to_what_is_open();
             };
             self.plan.extend(&more);
-            self.log.append(&Record::Extension(more))?;
+            self.record(Record::Extension(more))?;
         }
     }
 
@@ -394,11 +390,10 @@ impl<'a> Runner<'a> {
             true => self.measure_comparison(comparison, index)?,
             false => Ended::Budget,
         };
-        self.open.remove(&comparison.id);
-        if ended == Ended::Budget {
-            let answered = self.is_answered(comparison);
-            self.open.insert(comparison.id.clone(), answered);
-        }
+        match ended {
+            Ended::Decided => self.open.remove(&comparison.id),
+            Ended::Budget => self.open.insert(comparison.id.clone()),
+        };
         Ok(())
     }
 
@@ -418,16 +413,6 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Whether there are rounds enough for an interval of every cell.
-    fn is_answered(&self, comparison: &Comparison) -> bool {
-        let measured = self.earlier.measured(comparison);
-        let least = LOOKS[0].min(self.cap(comparison));
-        let contrasts = self.earlier.going_on(comparison).contrasts;
-        contrasts
-            .iter()
-            .all(|contrast| pairs(&measured, contrast) >= least)
-    }
-
     /// The comparison to go back to: undecided, not yet tried again, and likely to get as many rounds as it takes to
     /// be looked at once more.
     fn most_open(&self, tried: &BTreeSet<usize>) -> Option<usize> {
@@ -436,19 +421,18 @@ impl<'a> Runner<'a> {
         let fits = |comparison: &Comparison| {
             self.seconds_of(std::slice::from_ref(comparison), LOOKS[0]) < left
         };
-        let open = comparisons.filter(|(index, _)| !tried.contains(index));
-        let open = open.filter_map(|(index, comparison)| {
-            let answered = self.open.get(&comparison.id)?;
-            fits(comparison).then_some((*answered, index))
+        let open = comparisons.filter(|(index, comparison)| {
+            !tried.contains(index) && self.open.contains(&comparison.id) && fits(comparison)
         });
-        open.min().map(|(_, index)| index)
+        let first = open.min_by_key(|(_, comparison)| self.standing(comparison).is_answered);
+        first.map(|(index, _)| index)
     }
 
     /// Names the comparisons that have no interval, with the time that they need.
     fn warn_of_unanswered(&mut self) -> Result<()> {
         let unanswered = self.plan.comparisons.iter();
         let unanswered: Vec<Comparison> = unanswered
-            .filter(|comparison| self.open.get(&comparison.id) == Some(&false))
+            .filter(|c| self.open.contains(&c.id) && !self.standing(c).is_answered)
             .cloned()
             .collect();
         if unanswered.is_empty() {
@@ -459,7 +443,7 @@ impl<'a> Runner<'a> {
             format!("{} ({})", comparison.id, crate::plan::duration(seconds))
         });
         let needed = Vec::from_iter(needed).join(", ");
-        /// What estimates are short of.
+        /// By how much estimates are short.
         const SLACK: f64 = 1.5;
         let all = self.seconds_of(&unanswered, LOOKS[0]) * SLACK;
         self.needs = Some(all);
@@ -470,14 +454,9 @@ impl<'a> Runner<'a> {
         )
     }
 
-    /// Whether an earlier session left nothing of a comparison to measure.
-    fn decided_earlier(&self, comparison: &Comparison) -> bool {
-        self.earlier.decided(comparison, &self.options.rule)
-    }
-
-    /// What was built for a comparison is gone with the session that measured it.
+    /// Says that a check is lacking: what was built for a comparison is gone with the session that measured it.
     fn warn_of_missing_check(&mut self, comparison: &Comparison) -> Result<()> {
-        if !self.earlier.lacks_check(comparison) {
+        if !self.recorded.lacks_check(comparison) {
             return Ok(());
         }
         self.remark(format!(
@@ -508,22 +487,19 @@ impl<'a> Runner<'a> {
         let drivers = &self.options.drivers;
         let hosts_null = |driver: &str| drivers.kinds(driver).is_ok_and(|k| k.contains_key("null"));
         let used = self.plan.cells().map(|cell| cell.driver.as_str());
-        let others: BTreeSet<String> = used
-            .filter(|driver| !driver.is_empty() && hosts_null(driver))
-            .map(str::to_owned)
-            .collect();
-        let all = std::iter::once(String::new()).chain(others);
+        let used = used.filter(|driver| !driver.is_empty() && hosts_null(driver));
+        let all: BTreeSet<String> = used.chain([""]).map(str::to_owned).collect();
         let mut unknown = Vec::new();
-        for driver in all
-            .filter(|driver| !self.earlier.costs.contains(driver))
-            .collect::<Vec<_>>()
-        {
+        for driver in all {
+            if self.recorded.costs.contains(&driver) {
+                continue;
+            }
             match self.blocks.harness_cost(&driver, self.options.seed) {
                 Ok(cost) if driver.is_empty() => {
                     self.observer.event(Event::HarnessCost(cost));
-                    self.log.append(&Record::HarnessCost(cost))?;
+                    self.record(Record::HarnessCost(cost))?;
                 }
-                Ok(cost) => self.log.append(&Record::DriverCost(DriverCost {
+                Ok(cost) => self.record(Record::DriverCost(DriverCost {
                     tool: self.options.drivers.tool(&driver)?,
                     driver,
                     cost,
@@ -557,7 +533,7 @@ impl<'a> Runner<'a> {
     }
 
     fn skipped(&self, cell: &Cell) -> bool {
-        self.earlier.failed.contains(&cell.id)
+        self.recorded.failed.contains(&cell.id)
     }
 
     /// Notes a failed cell and goes on; what is no store's doing ends the run. (After the result
@@ -588,9 +564,7 @@ impl<'a> Runner<'a> {
             stderr,
         };
         self.observer.event(Event::Failure(&failure));
-        let failure = Record::Failure(failure);
-        self.log.append(&failure)?;
-        self.earlier.note(failure);
+        self.record(Record::Failure(failure))?;
         // Nobody knows what a failed writer left behind; others may share the built store.
         let both = on_both(cell).into_iter();
         for on in both.filter(|on| on.workload.writes()) {
@@ -603,7 +577,19 @@ impl<'a> Runner<'a> {
 
     fn warn(&mut self, warning: Warning) -> Result<()> {
         self.observer.event(Event::Warning(&warning));
-        self.log.append(&Record::Warning(warning))
+        self.record(Record::Warning(warning))
+    }
+
+    /// Writes a record to the result, and takes note of it as a session does that goes on.
+    fn record(&mut self, record: Record) -> Result<()> {
+        self.log.append(&record)?;
+        self.recorded.note(record, &self.plan);
+        Ok(())
+    }
+
+    fn record_all(&mut self, records: impl IntoIterator<Item = Record>) -> Result<()> {
+        let mut records = records.into_iter();
+        records.try_for_each(|record| self.record(record))
     }
 
     /// Warns of what has no kind of its own.

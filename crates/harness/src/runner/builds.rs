@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use stowplan_analysis::builds_differ;
 use stowplan_dataset::room;
-use stowplan_model::{CacheState, Cell, Comparison, Measurement, Plan, Role};
+use stowplan_model::{CacheState, Cell, Comparison, Plan, Role};
 
 /// Rounds on the same two builds of each store.
 const ROUNDS_ON_TWO: u32 = 10;
@@ -179,12 +179,7 @@ impl Runner<'_> {
     }
 
     /// Whether the rounds to come should have other builds, when this session has measured so many.
-    pub(super) fn wants_builds(
-        &self,
-        comparison: &Comparison,
-        measured: &[Measurement],
-        done: u32,
-    ) -> bool {
+    pub(super) fn wants_builds(&self, comparison: &Comparison, done: u32) -> bool {
         if let Some(rounds) = comparison.rebuild_every {
             return done.is_multiple_of(rounds);
         }
@@ -200,12 +195,18 @@ impl Runner<'_> {
         // 1 GB more were a third of what `fasterthanfs` wrote in three minutes.
         let has_time = self.options.budget.is_none();
         let soon = || has_time && self.building_takes(comparison) <= LONGEST_ANEW;
-        let going_on = self.earlier.going_on(comparison);
-        let differ = || builds_differ(&going_on, measured, &self.options.rule);
+        let differ = || {
+            let (going_on, recorded) = (self.recorded.going_on(comparison), &self.recorded);
+            builds_differ(
+                &going_on,
+                &recorded.measured(comparison),
+                &self.options.rule,
+            )
+        };
         at_an_end && (only_one || soon() && differ())
     }
 
-    /// What building all stores of a comparison took.
+    /// How long building all stores of a comparison took.
     fn building_takes(&self, comparison: &Comparison) -> Duration {
         let mut seen = BTreeSet::new();
         let cells = comparison.cells.iter();

@@ -1,15 +1,14 @@
 //! Where the time of a session goes, and how much of it each comparison has.
 
 use super::Runner;
-use super::builds::on_second;
-use super::rounds::RoundProgress;
+use super::builds::{on_both, on_second};
 use crate::plan::has_builds;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use stowplan_analysis::LOOKS;
 use stowplan_model::{Cell, Comparison, Phases};
 
-/// What the runner is busy with: where its time is counted.
+/// A thing that the runner is busy with: where its time is counted.
 pub(super) type Phase = fn(&mut Phases) -> &mut f64;
 
 pub(super) const DATASETS: Phase = |spent| &mut spent.datasets;
@@ -49,12 +48,12 @@ impl PhaseClock {
         std::mem::replace(&mut self.now, phase)
     }
 
-    /// What was spent until the phase that it is in.
+    /// Returns what was spent until the phase that it is in.
     pub(super) fn so_far(&self) -> Phases {
         self.spent
     }
 
-    /// What was spent until now.
+    /// Returns what was spent until now.
     pub(super) fn spent(&mut self) -> Phases {
         self.enter(self.now);
         self.spent
@@ -91,30 +90,27 @@ impl Runner<'_> {
 
     /// Seconds for what would have to be built for comparisons.
     pub(super) fn building_seconds(&self, comparisons: &[Comparison]) -> f64 {
-        let mut seen = BTreeSet::new();
-        let mut bytes = 0.0;
-        for comparison in comparisons {
-            let placed = self.with_roles(comparison);
-            for cell in &placed.cells {
-                let second = Some(on_second(cell)).filter(|_| self.two_builds && has_builds(cell));
-                for on in std::iter::once(cell.clone()).chain(second) {
-                    if !self.pool.serves(&on) && seen.insert(on.instance.clone()) {
-                        bytes += self.dataset_bytes(cell);
-                    }
-                }
-            }
-        }
-        bytes * self.building_pace()
+        let placed = comparisons
+            .iter()
+            .map(|comparison| self.with_roles(comparison));
+        let cells = placed.flat_map(|comparison| comparison.cells);
+        let builds = cells.flat_map(|cell| {
+            let second = Some(on_second(&cell)).filter(|_| self.two_builds && has_builds(&cell));
+            std::iter::once(cell).chain(second)
+        });
+        self.seconds_to_build(builds.filter(|cell| !self.pool.serves(cell)))
     }
 
     /// Seconds for building a comparison's stores once more.
     pub(super) fn again_seconds(&self, comparison: &Comparison) -> f64 {
-        let cells = comparison.cells.iter();
-        let stores: BTreeMap<_, _> = cells
-            .flat_map(|cell| [cell.clone(), on_second(cell)])
-            .filter(|cell| self.pool.of(cell).is_there)
-            .map(|cell| (cell.instance.clone(), self.dataset_bytes(&cell)))
-            .collect();
+        let builds = comparison.cells.iter().flat_map(on_both);
+        self.seconds_to_build(builds.filter(|cell| self.pool.of(cell).is_there))
+    }
+
+    /// Seconds for building the stores of cells, each once.
+    fn seconds_to_build(&self, cells: impl Iterator<Item = Cell>) -> f64 {
+        let stores = cells.map(|cell| (cell.instance.clone(), self.dataset_bytes(&cell)));
+        let stores: BTreeMap<_, _> = stores.collect();
         stores.values().sum::<f64>() * self.building_pace()
     }
 
@@ -146,31 +142,30 @@ impl Runner<'_> {
     pub(super) fn later(&self, index: usize) -> Vec<Comparison> {
         let later = self.plan.comparisons.iter().skip(index + 1);
         later
-            .filter(|comparison| !self.decided_earlier(comparison))
+            .filter(|comparison| !self.standing(comparison).is_over())
             .cloned()
             .collect()
     }
 
     /// When a comparison must end: its share of the time that is left, by what its rounds are
     /// likely to take; in its first ten rounds, without which it has no interval, later.
-    pub(super) fn deadline(
-        &self,
-        comparison: &Comparison,
-        index: usize,
-    ) -> Option<impl Fn(u32) -> Instant + use<>> {
+    pub(super) fn deadline(&self, comparison: &Comparison, index: usize) -> Option<Deadline> {
         let now = Instant::now();
         let left = Duration::from_secs_f64(self.time_left()?.max(0.0));
         let here = self.seconds_of(std::slice::from_ref(comparison), LOOKS[0]);
         #[expect(clippy::cast_precision_loss, reason = "few")]
         let followers = here * self.expected as f64;
         // Who goes back to one has all that is left.
-        let later = match self.open.contains_key(&comparison.id) {
+        let later = match self.open.contains(&comparison.id) {
             true => Vec::new(),
             false => self.later(index),
         };
         let after = self.seconds_of(&later, LOOKS[0]) + followers;
         let (share, most) = share_of(left, here, after, self.again_seconds(comparison));
-        Some(move |round: u32| now + if round < LOOKS[0] { most } else { share })
+        Some(Deadline {
+            share: now + share,
+            first_look: now + most,
+        })
     }
 
     /// Does something as a part of a phase.
@@ -181,18 +176,31 @@ impl Runner<'_> {
         done
     }
 
-    /// The rounds of this comparison up to the next look at the pace so far, and what the plan
-    /// estimates for the comparisons to come.
-    pub(super) fn eta_seconds(&self, progress: &RoundProgress<'_>) -> f64 {
-        let elapsed = progress.began.elapsed().as_secs_f64();
-        let rounds = progress.until.saturating_sub(progress.counted + 1);
-        let estimate = progress.expected.left(elapsed, progress.done, rounds);
-        self.time_left()
-            .map_or(estimate, |left| estimate.min(left.max(0.0)))
+    /// Bounds seconds by those that are left of the time.
+    pub(super) fn in_time_left(&self, seconds: f64) -> f64 {
+        let left = self.time_left();
+        left.map_or(seconds, |left| seconds.min(left.max(0.0)))
     }
 }
 
-/// What a comparison may take of the time that is left, and what its first ten rounds may, given
+/// When a comparison must end.
+pub(super) struct Deadline {
+    share: Instant,
+    /// While it has no interval.
+    first_look: Instant,
+}
+
+impl Deadline {
+    /// That of one of which so many rounds count.
+    pub(super) fn after(&self, counted: u32) -> Instant {
+        match counted < LOOKS[0] {
+            true => self.first_look,
+            false => self.share,
+        }
+    }
+}
+
+/// Computes what a comparison may take of the time that is left, and what its first ten rounds may, given
 /// the seconds that its own ten rounds and those of all after it are likely to take, and those of building
 /// its stores again, which is what coming back to it would cost: what others can spare of as much it has at
 /// once. Its ten rounds leave the others what these need for theirs, or half of all: one that takes much
@@ -207,30 +215,6 @@ fn share_of(left: Duration, here: f64, after: f64, again: f64) -> (Duration, Dur
     // Where there is too little for all, what comes first is answered, and not everything begun.
     let first = seconds(here).min(left).max(left / 2);
     (share, share.max(spared).max(first))
-}
-
-/// What the plan estimates, in seconds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Expected {
-    /// For a round of this comparison.
-    pub(super) round: f64,
-    /// For the comparisons to come.
-    pub(super) later: f64,
-}
-
-impl Expected {
-    /// Seconds that are left with so many rounds to come here, when `done` rounds and a part of one
-    /// took `elapsed`. What is to come elsewhere is off as much as what was measured here: a machine
-    /// whose syncs take ten times the plan's does so in each comparison. Nothing is known before a
-    /// whole round.
-    fn left(self, elapsed: f64, done: u32, rounds: u32) -> f64 {
-        if done == 0 || self.round <= 0.0 {
-            let here = elapsed.max(self.round) * f64::from(rounds);
-            return here + self.later;
-        }
-        let pace = elapsed / f64::from(done + 1);
-        pace * f64::from(rounds) + self.later * (pace / self.round)
-    }
 }
 
 #[cfg(test)]
@@ -276,19 +260,6 @@ mod tests {
         assert_eq!(seconds(share_of(Duration::ZERO, 1.0, 1.0, 1.0)), (0.0, 0.0));
         let forever = share_of(left, 1.0, f64::INFINITY, 1.0);
         assert_eq!(seconds(forever), (0.0, 30.0));
-    }
-
-    #[test]
-    fn what_is_to_come_is_off_as_much_as_what_was_measured() {
-        let expected = Expected {
-            round: 2.0,
-            later: 100.0,
-        };
-        let left = expected.left(40.0, 1, 3);
-        assert!((left - (60.0 + 1_000.0)).abs() < 1e-9, "{left}");
-        // A part of a round says nothing yet, unless it took longer than the whole should.
-        assert!((expected.left(0.5, 0, 3) - 106.0).abs() < 1e-9);
-        assert!((expected.left(10.0, 0, 3) - 130.0).abs() < 1e-9);
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Runner<'_> {
         let mut first = seed % self.count(&comparison.cells[0].dataset).max(1);
         let is_counted = |cell: &&Cell| {
             let is_one = cell.role != Role::Control && cell.workload.threads == 1;
-            is_one && !self.skipped(cell) && !self.earlier.counted(cell) && !self.time_is_over()
+            is_one && !self.skipped(cell) && !self.recorded.counted(cell) && !self.time_is_over()
         };
         let counted: Vec<&Cell> = comparison.cells.iter().filter(is_counted).collect();
         for (done, cell) in (0..).zip(&counted) {
@@ -54,7 +54,7 @@ impl Runner<'_> {
     /// without room ends the run, which can go on later.
     fn note(&mut self, cell: &Cell, counted: Result<Measurement>) -> Result<()> {
         match counted {
-            Ok(block) => self.log.append(&Record::Measurement(block)),
+            Ok(block) => self.record(Record::Measurement(block)),
             Err(_) if self.options.interrupt.raised() => Err(HarnessError::Interrupted),
             Err(error) if error.is_lack_of_room() => Err(error),
             Err(error) => self.remark(
@@ -73,7 +73,7 @@ impl Runner<'_> {
         first: u64,
     ) -> Result<Measurement> {
         let task = self.task(cell, sequences, BlockKind::Counting, size, first);
-        let job = self.job(cell)?;
+        let job = self.pool.job(cell)?;
         let Some(strace) = self.strace()? else {
             return Ok(job.measure(&task)?.0);
         };

@@ -103,12 +103,6 @@ impl ResultLog {
             .sync_data()
             .map_err(HarnessError::io("sync", &self.path))
     }
-
-    pub(super) fn append_all(&mut self, records: impl IntoIterator<Item = Record>) -> Result<()> {
-        records
-            .into_iter()
-            .try_for_each(|record| self.append(&record))
-    }
 }
 
 /// The directories on the way to a file, up to where its file system is mounted: which of them were made
@@ -247,7 +241,7 @@ mod tests {
         let path = directory.path().join("result.jsonl");
         let mut log = ResultLog::create(&path).unwrap();
         log.append(&failure("a")).unwrap();
-        log.append_all([failure("b"), end()]).unwrap();
+        log.append_together(&[&failure("b"), &end()]).unwrap();
         let (read, _) = read_records(&std::fs::read_to_string(&path).unwrap());
         assert_eq!(read, [failure("a"), failure("b"), end()]);
     }

@@ -14,21 +14,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use stowplan_dataset::names::beside;
 use stowplan_model::{
-    CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, Record, Want,
-    built_alike,
+    CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, Want,
 };
 
-/// What a run has on the disk.
+/// The datasets and stores that a run has on the disk.
 pub(super) struct Pool<'a> {
     blocks: Blocks<'a>,
     /// Where the stores of cells lie that are not below the work directory.
     pub(super) file_systems: FileSystems,
     datasets: BTreeMap<String, Dataset>,
     builds: BTreeMap<String, Build>,
-    /// What is known of a build that never was.
+    /// Stands for a build that never was.
     none: Build,
-    /// Stores whose footprint after building is known: one of all that are built alike.
-    weighed: BTreeSet<String>,
     /// The number of the next build.
     next: u32,
     /// Bytes of the values of all that was made in this session, datasets included.
@@ -41,7 +38,7 @@ pub(super) struct Build {
     pub(super) is_there: bool,
     /// Its number within the run; nothing where the store is not built beforehand.
     pub(super) number: Option<u32>,
-    /// What building it took the last time.
+    /// How long building it took the last time.
     pub(super) took: Duration,
     /// Bytes of its values.
     bytes: f64,
@@ -66,20 +63,14 @@ impl Build {
 }
 
 impl<'a> Pool<'a> {
-    /// None yet; of `weighed` the footprint after building is known, and builds are numbered from `next` on.
-    pub(super) fn new(
-        blocks: Blocks<'a>,
-        file_systems: FileSystems,
-        weighed: BTreeSet<String>,
-        next: u32,
-    ) -> Self {
+    /// None yet; builds are numbered from `next` on.
+    pub(super) fn new(blocks: Blocks<'a>, file_systems: FileSystems, next: u32) -> Self {
         Self {
             blocks,
             file_systems,
             datasets: BTreeMap::new(),
             builds: BTreeMap::new(),
             none: Build::default(),
-            weighed,
             next,
             made_bytes: 0.0,
         }
@@ -102,7 +93,7 @@ impl<'a> Pool<'a> {
         self.root_on(&cell.on)
     }
 
-    /// The same of a file system by its name; that of the work directory (`""`).
+    /// The directory in which stores lie on a file system, by its name; `""` is that of the work directory.
     pub(super) fn root_on(&self, on: &str) -> Result<&Path> {
         match on {
             "" => Ok(self.blocks.work),
@@ -149,11 +140,15 @@ impl<'a> Pool<'a> {
             .ok_or_else(|| HarnessError::invalid(format!("dataset '{name}' was not prepared")))
     }
 
-    /// Builds a cell's store unless it is there; what is to be recorded of that.
+    /// Builds a cell's store unless it is there; what that took.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn build(&mut self, cell: &Cell, progress: Progress<'_>) -> Result<Vec<Record>> {
+    pub(super) fn build(
+        &mut self,
+        cell: &Cell,
+        progress: Progress<'_>,
+    ) -> Result<Option<PreparationRecord>> {
         if self.of(cell).is_there {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let began = Instant::now();
         let paths = self.paths(cell);
@@ -161,7 +156,7 @@ impl<'a> Pool<'a> {
         // Where keys come and go, each block makes a store of its own within the directory.
         if !cell.capabilities.persistent || cell.workload.changes_keys() {
             self.of_mut(cell).is_there = true;
-            return Ok(Vec::new());
+            return Ok(None);
         }
         self.give_names(cell, &paths.instance)?;
         let built = self.built_as(cell);
@@ -188,19 +183,12 @@ impl<'a> Pool<'a> {
             version: build.version,
             ..Build::default()
         };
-        let mut records = vec![Record::Preparation(PreparationRecord {
+        Ok(Some(PreparationRecord {
             what: cell.instance.clone(),
             seconds: began.elapsed().as_secs_f64(),
             bytes,
             values,
-        })];
-        // A second build takes as much, and so does what is built alike.
-        let alike = built_alike(&cell.instance).to_owned();
-        if !is_second(&cell.instance) && self.weighed.insert(alike) {
-            let footprint = self.footprint(cell, false)?;
-            records.extend(footprint.map(Record::Footprint));
-        }
-        Ok(records)
+        }))
     }
 
     /// Puts the names of values beside a store that is to keep them under these, where the values have some.
@@ -304,7 +292,7 @@ impl<'a> Pool<'a> {
         *version
     }
 
-    /// What a cell's store takes on disk; nothing where it is not on disk.
+    /// Weighs what a cell's store takes on disk; nothing where it is not on disk.
     pub(super) fn footprint(
         &self,
         cell: &Cell,
@@ -414,10 +402,10 @@ mod tests {
         let drivers = Box::leak(Box::new(Drivers::new(command, interrupt.clone())));
         let work = Box::leak(Box::from(work));
         let blocks = Blocks::new(drivers, interrupt, work);
-        Pool::new(blocks, FileSystems::default(), BTreeSet::new(), 0)
+        Pool::new(blocks, FileSystems::default(), 0)
     }
 
-    fn build(pool: &mut Pool<'_>, cell: &Cell) -> Result<Vec<Record>> {
+    fn build(pool: &mut Pool<'_>, cell: &Cell) -> Result<Option<PreparationRecord>> {
         pool.build(cell, &mut |_, _| ())
     }
 
@@ -482,9 +470,9 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let mut pool = pool(work.path());
         let cell = cell("sqlite:location=memory,journal=memory");
-        assert!(build(&mut pool, &cell).unwrap().is_empty());
+        assert!(build(&mut pool, &cell).unwrap().is_none());
         assert!(pool.paths(&cell).instance.is_dir());
-        assert!(build(&mut pool, &cell).unwrap().is_empty());
+        assert!(build(&mut pool, &cell).unwrap().is_none());
         assert!(pool.forget(&cell).unwrap());
         assert!(!pool.paths(&cell).instance.exists());
         assert!(!pool.forget(&cell).unwrap(), "it was forgotten before");

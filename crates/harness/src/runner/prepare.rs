@@ -1,14 +1,14 @@
 //! Datasets and stores of a comparison: made and read back before its rounds, read back and weighed after them, and
 //! removed when no later one uses them.
 
-use super::builds::{on_both, on_second};
+use super::builds::{is_second, on_both, on_second};
 use super::checks::Checks;
 use super::clock::{DATASETS, REMOVAL, STORES, VERIFICATION};
 use super::{Runner, preparing, writers};
 use crate::plan::uses;
 use crate::{HarnessError, Result};
 use std::collections::BTreeSet;
-use stowplan_model::{CacheState, Cell, Comparison, Record};
+use stowplan_model::{CacheState, Cell, Comparison, Record, built_alike};
 
 impl Runner<'_> {
     /// Builds what a comparison needs and is not there yet, and reads it back.
@@ -37,7 +37,7 @@ impl Runner<'_> {
         }
     }
 
-    /// What no longer is what cells are to find is built anew.
+    /// Removes stores that are no longer what cells are to find: they are built anew.
     pub(super) fn forget_used(&mut self, comparison: &Comparison) -> Result<()> {
         let cells = comparison.cells.iter();
         for cell in cells.flat_map(on_both) {
@@ -65,18 +65,25 @@ impl Runner<'_> {
                 "the plan has no dataset '{name}'"
             )));
         };
-        let progress = &mut preparing(self.observer, format!("dataset {name}"));
-        let record = self.pool.dataset(name, spec, progress)?;
-        self.log.append_all(record.map(Record::Preparation))
+        let told = preparing(self.observer, format!("dataset {name}"));
+        let record = self.pool.dataset(name, spec, &mut { told })?;
+        self.record_all(record.map(Record::Preparation))
     }
 
     pub(super) fn prepare_instance(&mut self, cell: &Cell) -> Result<()> {
-        let built = self.during(STORES, |runner| {
+        let (built, footprint) = self.during(STORES, |runner| {
             let what = format!("building {}", cell.instance);
             let progress = &mut preparing(runner.observer, what);
-            runner.pool.build(cell, progress)
+            let built = runner.pool.build(cell, progress)?;
+            // A second build takes as much, and so does what is built alike.
+            let alike = built_alike(&cell.instance);
+            let known = is_second(&cell.instance) || runner.recorded.weighed.contains(alike);
+            let unknown = built.is_some() && !known;
+            let footprint = unknown.then(|| runner.pool.footprint(cell, false));
+            Ok::<_, HarnessError>((built, footprint.transpose()?.flatten()))
         })?;
-        self.log.append_all(built)
+        self.record_all(built.map(Record::Preparation))?;
+        self.record_all(footprint.map(Record::Footprint))
     }
 
     /// Builds a store again that a failure may have damaged. Where that fails too (its server may be
@@ -98,7 +105,7 @@ impl Runner<'_> {
         let Some(extent) = self.pool.take_check(on) else {
             return Ok(());
         };
-        let job = self.job(on)?;
+        let job = self.pool.job(on)?;
         checks.add(cell, on, Box::new(move || job.verify(extent)));
         Ok(())
     }
@@ -124,9 +131,7 @@ impl Runner<'_> {
         for (cell, found) in checked {
             match found {
                 Ok(found) => {
-                    let found = Record::Verification(found);
-                    self.log.append(&found)?;
-                    self.earlier.note(found);
+                    self.record(Record::Verification(found))?;
                 }
                 // One failure of a cell is enough.
                 Err(_) if self.skipped(&cell) => {}
@@ -161,7 +166,7 @@ impl Runner<'_> {
                 continue;
             }
             match self.pool.footprint(cell, true) {
-                Ok(footprint) => self.log.append_all(footprint.map(Record::Footprint))?,
+                Ok(footprint) => self.record_all(footprint.map(Record::Footprint))?,
                 Err(error) => self.cell_failed(cell, error)?,
             }
         }

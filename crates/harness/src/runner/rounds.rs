@@ -1,17 +1,17 @@
 //! Rounds of a comparison: sizes of its blocks, sequences, and block after block until it is decided.
 
-use super::clock::{COUNTING, Expected, PILOTS, ROUNDS, STORES, VERIFICATION};
-use super::resumption::pairs;
+use super::clock::{COUNTING, Deadline, PILOTS, ROUNDS, STORES, VERIFICATION};
+use super::recorded::Standing;
 use super::spoiled::{ATTEMPTS, attempt};
 use super::{BlockSize, Ended, Event, Runner, SPARE_ROUNDS};
 use crate::block_size::{equal_blocks, equal_transactions};
-use crate::job::{BlockTask, Job};
+use crate::job::BlockTask;
 use crate::random::Random;
-use crate::{HarnessError, sequence};
+use crate::{Result, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Instant;
-use stowplan_analysis::{LOOKS, contrast_of_control, interim, undecided};
+use std::time::{Duration, Instant};
+use stowplan_analysis::LOOKS;
 use stowplan_dataset::sequence::Part;
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellId, Comparison, Contrast, EffectiveSettings, Measurement,
@@ -22,83 +22,116 @@ use stowplan_model::{
 /// clock for each operation costs some 40 ns, 0.2% of that.
 const SLOW_NS: u64 = 20_000;
 
+/// The rounds of a comparison in this session.
+pub(super) struct Course {
+    sizes: BTreeMap<CellId, BlockSize>,
+    /// The number of the first.
+    first: u32,
+    /// How many were measured to their end.
+    done: u32,
+    /// How many may be.
+    most: u32,
+    began: Instant,
+    deadline: Option<Deadline>,
+    /// How long the last ratio block of each cell took, with all that is around it.
+    took: BTreeMap<CellId, Duration>,
+    /// Whether the last one was not measured to its end, because the time of the session was.
+    is_broken_off: bool,
+    /// After how many of them stores were built anew the last time.
+    rebuilt: Option<u32>,
+    /// Seconds that each was thought to take.
+    each_seconds: f64,
+    /// Seconds that the comparisons to come are thought to take.
+    later_seconds: f64,
+}
+
+/// A step of a comparison.
+enum Step {
+    /// Its stores are built anew.
+    Rebuild,
+    Round,
+    End(Ended),
+}
+
 impl Runner<'_> {
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
-    pub(super) fn compare(
-        &mut self,
-        comparison: &Comparison,
-        index: usize,
-    ) -> Result<Ended, HarnessError> {
+    pub(super) fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended> {
+        let mut course = self.course(comparison, index)?;
+        let ended = loop {
+            let standing = self.standing(comparison);
+            self.observer.event(Event::SoFar {
+                comparison,
+                known: &standing.known,
+            });
+            match self.next_step(comparison, &course, &standing) {
+                Step::Rebuild => {
+                    let active = active(comparison, &standing.open);
+                    self.rebuild(comparison, &active, course.done == 0)?;
+                    course.rebuilt = Some(course.done);
+                }
+                Step::Round => self.during(ROUNDS, |runner| {
+                    runner.round(comparison, &mut course, &standing)?;
+                    runner.log.settle()
+                })?,
+                Step::End(ended) => break ended,
+            }
+        };
+        self.during(COUNTING, |runner| runner.explain(comparison, &course.sizes))?;
+        self.during(VERIFICATION, |runner| runner.finish(comparison))?;
+        self.note_evictions(comparison);
+        Ok(ended)
+    }
+
+    /// Prepares the rounds of a comparison: its stores are in memory, and its blocks have their sizes.
+    fn course(&mut self, comparison: &Comparison, index: usize) -> Result<Course> {
         self.during(STORES, |runner| runner.pool.warm(comparison))?;
         let sizes = self.during(PILOTS, |runner| runner.block_sizes(comparison))?;
         self.warn_of_short_blocks(comparison, &sizes)?;
         self.warn_of_long_rounds(comparison)?;
-        let deadline = self.deadline(comparison, index);
-        let mut measured = self.earlier.measured(comparison);
-        let first = self.earlier.next_round(comparison);
-        let lacking = self.lacking_rounds(comparison, &measured);
-        let expected = Expected {
-            round: self.rounds_seconds(std::slice::from_ref(comparison), 1),
-            later: self.rounds_seconds(&self.later(index), LOOKS[0]),
+        let lacking = self.cap(comparison) - self.standing(comparison).counted;
+        Ok(Course {
+            sizes,
+            first: self.recorded.next_round(comparison),
+            done: 0,
+            most: lacking.saturating_add(SPARE_ROUNDS),
+            deadline: self.deadline(comparison, index),
+            began: Instant::now(),
+            took: BTreeMap::new(),
+            is_broken_off: false,
+            rebuilt: None,
+            each_seconds: self.rounds_seconds(std::slice::from_ref(comparison), 1),
+            later_seconds: self.rounds_seconds(&self.later(index), LOOKS[0]),
+        })
+    }
+
+    /// Decides what is done next, by what was recorded of a comparison and by the time.
+    fn next_step(&self, comparison: &Comparison, course: &Course, standing: &Standing) -> Step {
+        let rebuilt = course.rebuilt == Some(course.done);
+        match () {
+            () if standing.is_over() || course.done == course.most => Step::End(Ended::Decided),
+            () if course.is_broken_off || self.is_late(comparison, course, standing) => {
+                Step::End(Ended::Budget)
+            }
+            () if !rebuilt && self.wants_builds(comparison, course.done) => Step::Rebuild,
+            () => Step::Round,
+        }
+    }
+
+    /// Whether a round that would be begun now would end too late, or the last of the ten that the first look needs.
+    fn is_late(&self, comparison: &Comparison, course: &Course, standing: &Standing) -> bool {
+        let one = course.began.elapsed() / course.done.max(1);
+        let first_look = LOOKS[0].min(self.cap(comparison));
+        let needed = match course.done {
+            0 | 1 => one,
+            _ => one * first_look.saturating_sub(standing.counted).max(1),
         };
-        let mut ended = Ended::Decided;
-        let mut rounds = 0.0;
-        let began = Instant::now();
-        for done in 0..lacking.saturating_add(SPARE_ROUNDS) {
-            let going_on = self.earlier.going_on(comparison);
-            let known = interim(&going_on, &measured, &self.options.rule);
-            self.observer.event(Event::SoFar {
-                comparison,
-                known: &known,
-            });
-            let open = known.into_iter().filter(|interim| !interim.decided);
-            let open: Vec<Contrast> = open.map(|interim| interim.contrast).collect();
-            if open.is_empty() || self.earlier.baseline_failed(comparison) {
-                break;
-            }
-            let to_come = lacking.saturating_sub(done).max(1);
-            let counted = self.cap(comparison).saturating_sub(to_come);
-            // A round that would end too late is not begun, nor one of ten of which the last would.
-            let one = began.elapsed() / done.max(1);
-            let to_first_look = LOOKS[0].min(self.cap(comparison)).saturating_sub(counted);
-            let needed = match done {
-                0 | 1 => one,
-                _ => one * to_first_look.max(1),
-            };
-            if deadline
-                .as_ref()
-                .is_some_and(|deadline| Instant::now() + needed >= deadline(counted))
-            {
-                ended = Ended::Budget;
-                break;
-            }
-            let active = active(comparison, &open);
-            if self.wants_builds(comparison, &measured, done) {
-                self.rebuild(comparison, &active, done == 0)?;
-            }
-            let progress = RoundProgress {
-                round: first + done,
-                done,
-                counted,
-                until: next_look(counted, comparison.max_rounds),
-                latencies: takes_latencies(first + done),
-                open: &open,
-                began,
-                expected,
-            };
-            self.during(ROUNDS, |runner| {
-                runner.round(comparison, &sizes, &active, &progress, &mut measured)?;
-                runner.log.settle()
-            })?;
-            rounds += 1.0;
-        }
-        if rounds > 0.0 && expected.round > 0.0 {
-            self.rounds_pace = began.elapsed().as_secs_f64() / (expected.round * rounds);
-        }
-        self.during(COUNTING, |runner| runner.explain(comparison, &sizes))?;
-        self.during(VERIFICATION, |runner| runner.finish(comparison))?;
-        self.note_evictions(comparison);
-        Ok(ended)
+        let deadline = course.deadline.as_ref();
+        deadline.is_some_and(|deadline| Instant::now() + needed >= deadline.after(standing.counted))
+    }
+
+    /// Where a comparison stands by the record.
+    pub(super) fn standing(&self, comparison: &Comparison) -> Standing {
+        self.recorded.standing(comparison, &self.options.rule)
     }
 
     /// The most rounds of a comparison.
@@ -106,23 +139,11 @@ impl Runner<'_> {
         comparison.max_rounds.min(self.options.rule.max_rounds)
     }
 
-    /// How many rounds the contrast with the fewest pairs lacks; that of the control counts as one,
-    /// for nothing is claimed without it.
-    pub(super) fn lacking_rounds(&self, comparison: &Comparison, measured: &[Measurement]) -> u32 {
-        let cap = self.cap(comparison);
-        let going_on = self.earlier.going_on(comparison);
-        let open = undecided(&going_on, measured, &self.options.rule);
-        let of_control = contrast_of_control(&going_on).filter(|_| !open.is_empty());
-        let contrasts = open.iter().chain(&of_control);
-        let lacking = contrasts.map(|contrast| cap.saturating_sub(pairs(measured, contrast)));
-        lacking.max().unwrap_or(0)
-    }
-
     /// How many operations a block of each cell holds (R4).
     pub(super) fn block_sizes(
         &mut self,
         comparison: &Comparison,
-    ) -> Result<BTreeMap<CellId, BlockSize>, HarnessError> {
+    ) -> Result<BTreeMap<CellId, BlockSize>> {
         let mut sizes: BTreeMap<CellId, BlockSize> = BTreeMap::new();
         // Nanoseconds of an operation, by a pilot.
         let mut each: BTreeMap<CellId, f64> = BTreeMap::new();
@@ -138,7 +159,7 @@ impl Runner<'_> {
                 let size = sizes.get(&baseline.id).copied()?;
                 Some((size, each.get(&baseline.id).copied()))
             });
-            let known = same.or_else(|| Some((self.earlier.size(cell)?, None)));
+            let known = same.or_else(|| Some((self.recorded.size(cell)?, None)));
             match known.map_or_else(|| self.pilot(cell, &sequences), Ok) {
                 Ok((size, took)) => {
                     sizes.insert(cell.id.clone(), size);
@@ -165,7 +186,7 @@ impl Runner<'_> {
         &mut self,
         cell: &Cell,
         sequences: &Sequences,
-    ) -> Result<(BlockSize, Option<f64>), HarnessError> {
+    ) -> Result<(BlockSize, Option<f64>)> {
         let count = self.count(&cell.dataset);
         if let Some(size) = BlockSize::given(cell, count) {
             return Ok((size, None));
@@ -180,7 +201,7 @@ impl Runner<'_> {
                 position,
                 ..self.task(cell, sequences, BlockKind::Pilot, trial, first)
             };
-            let (measured, _) = self.job(cell)?.measure(&task)?;
+            let (measured, _) = self.pool.job(cell)?.measure(&task)?;
             if fastest
                 .as_ref()
                 .is_none_or(|fastest| measured.wall_ns < fastest.wall_ns)
@@ -197,10 +218,7 @@ impl Runner<'_> {
     }
 
     /// Whoever goes by the first estimate is to know; a budget is kept all the same.
-    pub(super) fn warn_of_long_rounds(
-        &mut self,
-        comparison: &Comparison,
-    ) -> Result<(), HarnessError> {
+    pub(super) fn warn_of_long_rounds(&mut self, comparison: &Comparison) -> Result<()> {
         let this = std::slice::from_ref(comparison);
         let cap = self.cap(comparison);
         let (thought, now) = (
@@ -225,7 +243,7 @@ impl Runner<'_> {
         &mut self,
         comparison: &Comparison,
         sizes: &BTreeMap<CellId, BlockSize>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<()> {
         const FEW: u64 = 30;
         // A table is made or dropped once.
         let about_values = |cell: &&Cell| !cell.workload.is_about_tables();
@@ -243,70 +261,72 @@ impl Runner<'_> {
             ), "Give the dataset more values, or the workload more operations.")
     }
 
-    /// One round: every active cell once, in fresh random order; in the first rounds once more
-    /// for latencies.
-    pub(super) fn round(
+    /// One round: every active cell once, in fresh random order; in some rounds once more for latencies. It is
+    /// broken off before a block that would end after the time of the session.
+    fn round(
         &mut self,
         comparison: &Comparison,
-        sizes: &BTreeMap<CellId, BlockSize>,
-        active: &[&Cell],
-        progress: &RoundProgress<'_>,
-        measured: &mut Vec<Measurement>,
-    ) -> Result<(), HarnessError> {
-        let sequences = self.write_sequences(comparison, progress.round, sizes)?;
-        let mut order: Vec<&Cell> = active.to_vec();
-        let seed = sequence::seed(
-            self.options.seed,
-            &format!("{}/order", comparison.id),
-            progress.round,
-        );
-        let mut random = Random::new(seed);
+        course: &mut Course,
+        standing: &Standing,
+    ) -> Result<()> {
+        let round = course.first + course.done;
+        let sequences = self.write_sequences(comparison, round, &course.sizes)?;
+        let mut order = active(comparison, &standing.open);
+        let seed = format!("{}/order", comparison.id);
+        let mut random = Random::new(sequence::seed(self.options.seed, &seed, round));
         sequence::shuffle(&mut order, &mut random);
         // Ordered sequences are the same in each round; their keys should not be (R3).
-        let count = comparison
-            .cells
-            .first()
-            .map_or(0, |cell| self.count(&cell.dataset));
+        let first = comparison.cells.first();
+        let count = first.map_or(0, |cell| self.count(&cell.dataset));
         let begin = random.below(count);
         let mut next: BTreeMap<PathBuf, u64> = BTreeMap::new();
-        let kinds = [BlockKind::Ratio, BlockKind::Latency];
-        for kind in kinds.into_iter().take(1 + usize::from(progress.latencies)) {
-            for (position, cell) in order.iter().enumerate() {
-                let closed = cell.workload.rate.is_none();
-                let slow = !comparison.measure.is_time() || (closed && is_slow(&cell.id, measured));
-                let Some(size) = sizes.get(&cell.id).filter(|_| !self.skipped(cell)) else {
+        let kinds = [BlockKind::Ratio, BlockKind::Latency].into_iter();
+        for kind in kinds.take(1 + usize::from(takes_latencies(round))) {
+            for (position, cell) in (0..).zip(&order) {
+                let last = self.recorded.last_of(cell);
+                let slow = last.is_some_and(is_slow) && cell.workload.rate.is_none();
+                let slow = slow || !comparison.measure.is_time();
+                let size = course.sizes.get(&cell.id).filter(|_| !self.skipped(cell));
+                let Some(size) = size.copied() else {
                     continue;
                 };
                 // Its next ratio block takes them, where there is one.
                 if slow && kind == BlockKind::Latency && self.cap(comparison) > 1 {
                     continue;
                 }
-                let size = if kind == BlockKind::Latency {
-                    size.for_latency()
-                } else {
-                    *size
+                if !ends_in_time(self.time_left(), course.took.get(&cell.id).copied()) {
+                    course.is_broken_off = true;
+                    return Ok(());
+                }
+                let begun = Instant::now();
+                let size = match kind {
+                    BlockKind::Latency => size.for_latency(),
+                    _ => size,
                 };
-                let met = self.on_build(comparison, cell, progress.round);
+                let met = self.on_build(comparison, cell, round);
                 let next = next.entry(sequences.of(cell)).or_insert(begin);
                 let first = *next;
                 *next += size.steps();
                 let task = BlockTask {
-                    round: progress.round,
-                    position: u32::try_from(position).unwrap_or(u32::MAX),
+                    round,
+                    position,
                     latencies: slow || kind == BlockKind::Latency,
                     ..self.task(&met, &sequences, kind, size, first)
                 };
                 match self.block(&met, &task) {
-                    Ok(Some(measurement)) => {
-                        self.tell(cell, &measurement, progress);
-                        if kind == BlockKind::Ratio {
-                            measured.push(measurement);
-                        }
-                    }
+                    Ok(Some(block)) => self.tell(comparison, cell, &block, (course, standing)),
                     Ok(None) => {}
                     Err(error) => self.cell_failed(cell, error)?,
                 }
+                if kind == BlockKind::Ratio {
+                    course.took.insert(cell.id.clone(), begun.elapsed());
+                }
             }
+        }
+        course.done += 1;
+        if course.each_seconds > 0.0 {
+            let thought = course.each_seconds * f64::from(course.done);
+            self.rounds_pace = course.began.elapsed().as_secs_f64() / thought;
         }
         Ok(())
     }
@@ -328,17 +348,9 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn job(&self, cell: &Cell) -> Result<Job, HarnessError> {
-        self.blocks.job(cell, self.pool.paths(cell))
-    }
-
     /// Measures one block, again if a covariate says that it did not measure what it should (R9),
     /// and appends it to the result. Nothing if it read from storage each time.
-    pub(super) fn block(
-        &mut self,
-        cell: &Cell,
-        task: &BlockTask,
-    ) -> Result<Option<Measurement>, HarnessError> {
+    pub(super) fn block(&mut self, cell: &Cell, task: &BlockTask) -> Result<Option<Measurement>> {
         let count = self.count(&cell.dataset);
         let attempted = attempt(
             cell,
@@ -348,7 +360,7 @@ impl Runner<'_> {
                     first: task.first + u64::from(repeats) * count * 2 / 5,
                     ..task.clone()
                 };
-                self.job(cell)?.measure(&task)
+                self.pool.job(cell)?.measure(&task)
             },
             || self.pool.warm_one(cell),
         )?;
@@ -362,11 +374,7 @@ impl Runner<'_> {
             cell.workload.cache == CacheState::Warm && self.pool.of(cell).is_read_in_again;
         measurement.build = self.pool.of(cell).number;
         if !attempted.read_from_storage {
-            self.log.append(&Record::Measurement(measurement.clone()))?;
-            if self.plan.statistic_of(&cell.id).is_time() {
-                measurement.without_latencies();
-            }
-            self.earlier.note(Record::Measurement(measurement.clone()));
+            self.record(Record::Measurement(measurement.clone()))?;
             return Ok(Some(measurement));
         }
         self.warn(Warning {
@@ -381,15 +389,11 @@ impl Runner<'_> {
     }
 
     /// Keeps the settings that a cell's engine reports, once.
-    pub(super) fn note_effective(
-        &mut self,
-        cell: &Cell,
-        settings: Settings,
-    ) -> Result<(), HarnessError> {
-        if !self.earlier.effective.insert(cell.id.clone()) {
+    pub(super) fn note_effective(&mut self, cell: &Cell, settings: Settings) -> Result<()> {
+        if self.recorded.effective.contains(&cell.id) {
             return Ok(());
         }
-        self.log.append(&Record::Effective(EffectiveSettings {
+        self.record(Record::Effective(EffectiveSettings {
             cell: cell.id.clone(),
             settings,
         }))
@@ -402,7 +406,7 @@ impl Runner<'_> {
         comparison: &Comparison,
         round: u32,
         sizes: &BTreeMap<CellId, BlockSize>,
-    ) -> Result<Sequences, HarnessError> {
+    ) -> Result<Sequences> {
         let mut written = BTreeSet::new();
         let mut sequences = Sequences(BTreeMap::new());
         let seed = sequence::seed(self.options.seed, &comparison.id, round);
@@ -447,31 +451,39 @@ impl Runner<'_> {
         steps.max().unwrap_or(1).max(1)
     }
 
-    pub(super) fn tell(
+    fn tell(
         &mut self,
+        comparison: &Comparison,
         cell: &Cell,
-        measurement: &Measurement,
-        progress: &RoundProgress<'_>,
+        block: &Measurement,
+        (course, standing): (&Course, &Standing),
     ) {
-        let time = measurement.corrected_ns().unwrap_or(measurement.wall_ns);
+        let time = block.corrected_ns().unwrap_or(block.wall_ns);
+        let until = next_look(standing.counted, comparison.max_rounds);
+        let to_come = until.saturating_sub(standing.counted + 1);
         #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-        let nanoseconds = time as f64 / measurement.operations.max(1) as f64;
-        let eta_seconds = self.eta_seconds(progress);
+        let nanoseconds = time as f64 / block.operations.max(1) as f64;
+        let estimate = course.each_seconds * f64::from(to_come) + course.later_seconds;
+        let eta_seconds = self.in_time_left(estimate * self.rounds_pace);
         self.observer.event(Event::Block {
             cell,
             nanoseconds,
-            round: progress.counted,
-            until: progress.until,
-            open_contrasts: progress.open.len(),
+            round: standing.counted,
+            until,
+            open_contrasts: standing.open.len(),
             eta_seconds,
         });
     }
 }
 
-/// Whether the operations of a cell are slow by the last block that was measured of it.
-fn is_slow(cell: &CellId, measured: &[Measurement]) -> bool {
-    let last = measured.iter().rfind(|block| block.cell == *cell);
-    last.is_some_and(|block| block.wall_ns >= block.operations.max(1).saturating_mul(SLOW_NS))
+/// Whether a block ends within so many seconds, if any are set, that takes as long as the last one of its cell did.
+fn ends_in_time(left: Option<f64>, last: Option<Duration>) -> bool {
+    left.is_none_or(|left| left > last.unwrap_or_default().as_secs_f64())
+}
+
+/// Whether the operations of a block are slow.
+fn is_slow(block: &Measurement) -> bool {
+    block.wall_ns >= block.operations.max(1).saturating_mul(SLOW_NS)
 }
 
 /// Whether latency blocks are taken besides in a round: in every second of the first ten, and in every
@@ -531,43 +543,30 @@ impl Sequences {
     }
 }
 
-/// Where a comparison stands.
-pub(super) struct RoundProgress<'a> {
-    /// The number of the round.
-    pub(super) round: u32,
-    /// Rounds that this session has measured before it.
-    pub(super) done: u32,
-    /// Rounds before it that count, those of earlier sessions included.
-    pub(super) counted: u32,
-    pub(super) until: u32,
-    /// Whether each cell is measured once more, for latencies.
-    pub(super) latencies: bool,
-    /// Contrasts that are not decided.
-    pub(super) open: &'a [Contrast],
-    pub(super) began: Instant,
-    pub(super) expected: Expected,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_slow_by_the_last_of_its_own_blocks() {
-        let block = |cell: &str, each_ns: u64| Measurement {
-            cell: CellId(cell.to_owned()),
-            operations: 100,
-            wall_ns: 100 * each_ns,
-            ..Measurement::default()
+    fn a_block_is_slow_by_the_time_of_its_operations() {
+        let slow = |each_ns: u64| {
+            is_slow(&Measurement {
+                operations: 100,
+                wall_ns: 100 * each_ns,
+                ..Measurement::default()
+            })
         };
-        let slow = |measured: &[Measurement]| is_slow(&CellId("c/a".to_owned()), measured);
-        assert!(!slow(&[]), "nothing is known of it");
-        assert!(slow(&[
-            block("c/a", 5),
-            block("c/a", 20_000),
-            block("c/b", 5)
-        ]));
-        assert!(!slow(&[block("c/a", 20_000), block("c/a", 19_999)]));
+        assert_eq!((slow(19_999), slow(20_000)), (false, true));
+    }
+
+    #[test]
+    fn no_block_begins_that_would_end_after_the_time_if_it_took_as_long_as_the_last_one() {
+        let last = Some(Duration::from_secs(30));
+        assert!(ends_in_time(None, last), "without a budget");
+        assert!(ends_in_time(Some(31.0), last));
+        assert!(!ends_in_time(Some(30.0), last));
+        assert!(ends_in_time(Some(0.1), None), "nothing is known of it");
+        assert!(!ends_in_time(Some(0.0), None));
     }
 
     #[test]
