@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use stowplan_archive::{ArchiveError, Pack, Packed, Refusals, Unpack, Unpacked};
+use stowplan_archive::{ArchiveError, Pack, Packed, Refusals, Unpack, Unpacked, Verified, verify};
 use tempfile::TempDir;
 
 pub(crate) struct Bench(TempDir);
@@ -46,9 +46,7 @@ impl Bench {
         symlink("not there", self.at("from/sub/dangling")).unwrap();
         for (number, name) in (0..).zip(["from/one", "from/sub/deep", "from/nothing in it", "from"])
         {
-            let modes = [0o640, 0o750, 0o555, 0o711];
-            let path = self.at(name);
-            fs::set_permissions(&path, fs::Permissions::from_mode(modes[number])).unwrap();
+            self.set_mode(name, [0o640, 0o750, 0o555, 0o711][number]);
         }
         for name in ["from/one", "from/sub/deep", "from/nothing in it", "from"] {
             let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_007);
@@ -65,6 +63,24 @@ impl Bench {
             inline_limit: None,
             store: false,
             force: false,
+        }
+    }
+
+    /// With values from so many bytes on beside the archive.
+    pub(crate) fn limited(&self, bytes: u64) -> Pack {
+        let inline_limit = Some(bytes);
+        Pack {
+            inline_limit,
+            ..self.packing()
+        }
+    }
+
+    /// Also over an archive that is there.
+    pub(crate) fn forced(&self) -> Pack {
+        let force = true;
+        Pack {
+            force,
+            ..self.packing()
         }
     }
 
@@ -85,6 +101,27 @@ impl Bench {
 
     pub(crate) fn unpack(&self) -> Result<Unpacked, ArchiveError> {
         self.unpacking().run(&())
+    }
+
+    pub(crate) fn verify(&self) -> Verified {
+        verify(&self.at("x.sqlar"), &()).unwrap()
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.at(name)).unwrap()
+    }
+
+    pub(crate) fn mode(&self, name: &str) -> u32 {
+        fs::metadata(self.at(name)).unwrap().mode() & 0o7777
+    }
+
+    pub(crate) fn set_mode(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.at(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    pub(crate) fn pipe(&self, name: &str) {
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, self.at(name), mode).unwrap();
     }
 
     /// Names in the bench itself.
@@ -130,11 +167,13 @@ fn look(path: &Path, name: &str, looks: &mut Looks) {
 /// Bytes that do not get smaller.
 pub(crate) fn noise(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
+    let mut noise = Vec::with_capacity(length + 8);
+    while noise.len() < length {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        state as u8
-    };
-    (0..length).map(|_| next()).collect()
+        noise.extend_from_slice(&state.to_le_bytes());
+    }
+    noise.truncate(length);
+    noise
 }

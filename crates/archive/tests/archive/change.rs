@@ -4,7 +4,7 @@ use crate::bench::{Bench, names, noise};
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::symlink;
-use stowplan_archive::{Add, Added, ArchiveError, Pack, Remove, verify};
+use stowplan_archive::{Add, Added, ArchiveError, Pack, Remove};
 
 fn add(bench: &Bench, paths: &[&str]) -> Result<Added, ArchiveError> {
     let add = Add {
@@ -28,12 +28,7 @@ fn remove(bench: &Bench, names: &[&str], recursive: bool) -> Result<u64, Archive
 fn packed() -> Bench {
     let bench = Bench::new();
     bench.tree();
-    Pack {
-        inline_limit: Some(60_000),
-        ..bench.packing()
-    }
-    .run(&())
-    .unwrap();
+    bench.limited(60_000).run(&()).unwrap();
     bench
 }
 
@@ -53,7 +48,7 @@ fn what_is_added_and_replaced_is_there_and_the_rest_as_it_was() {
         Vec::<String>::new(),
         "it is inside now"
     );
-    let whole = verify(&bench.at("x.sqlar"), &()).unwrap();
+    let whole = bench.verify();
     assert!(whole.is_whole(), "{whole:?}");
     bench.unpack().unwrap();
     let (mut from, mut back) = (bench.looks("from"), bench.looks("back"));
@@ -90,7 +85,7 @@ fn what_would_hide_or_lie_below_something_else_is_refused_and_nothing_is_lost() 
             .contains("not there")
     );
     bench.unpack().unwrap();
-    assert_eq!(fs::read(bench.at("back/one")).unwrap(), b"1");
+    assert_eq!(bench.read("back/one"), b"1");
 }
 
 #[test]
@@ -152,7 +147,7 @@ fn a_link_in_the_place_of_the_files_beside_an_archive_costs_nobody_a_file() {
         assert_eq!(told.count, 1, "{told:?}");
         add(&bench, &["a.txt"]).unwrap();
         assert!(remove(&bench, &[named], true).unwrap() > 0);
-        let kept = fs::read(bench.at("victim/sub/deep/noise")).unwrap();
+        let kept = bench.read("victim/sub/deep/noise");
         assert_eq!(kept, noise(70_000));
     }
     let bench = packed();
@@ -169,10 +164,7 @@ fn a_row_takes_no_file_beside_the_archive_that_is_not_what_it_says() {
         let bench = packed();
         bench.write("x.sqlar.d/sub/deep/noise", &other);
         assert_eq!(remove(&bench, &["sub/deep/noise"], false).unwrap(), 1);
-        assert_eq!(
-            fs::read(bench.at("x.sqlar.d/sub/deep/noise")).unwrap(),
-            other
-        );
+        assert_eq!(bench.read("x.sqlar.d/sub/deep/noise"), other);
     }
 }
 

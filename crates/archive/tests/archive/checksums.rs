@@ -3,7 +3,7 @@
 use crate::bench::{Bench, noise};
 use rusqlite::Connection;
 use std::fs;
-use stowplan_archive::{Add, CHECKSUM_TABLE, Pack, Reader, Remove, TABLE, Verified, find, verify};
+use stowplan_archive::{Add, CHECKSUM_TABLE, Pack, Reader, Remove, TABLE, Verified, find};
 
 fn packed() -> Bench {
     let bench = Bench::new();
@@ -18,7 +18,7 @@ fn packed() -> Bench {
 }
 
 fn verified(bench: &Bench) -> Verified {
-    verify(&bench.at("x.sqlar"), &()).unwrap()
+    bench.verify()
 }
 
 fn sql(bench: &Bench, sql: &str) {
@@ -38,7 +38,7 @@ fn names(bench: &Bench, from: &str) -> Vec<String> {
 
 /// Flips a bit where these bytes stand in the archive.
 fn damage(bench: &Bench, value: &[u8]) {
-    let mut bytes = fs::read(bench.at("x.sqlar")).unwrap();
+    let mut bytes = bench.read("x.sqlar");
     let at = bytes
         .windows(value.len())
         .position(|found| found == value)
@@ -119,8 +119,8 @@ fn what_another_program_changes_by_sql_has_no_checksum_any_more_and_is_unpacked(
         "{with:?}"
     );
     bench.unpack().unwrap();
-    assert_eq!(fs::read(bench.at("back/one")).unwrap(), b"2");
-    assert_eq!(fs::read(bench.at("back/a.txt")).unwrap(), b"new");
+    assert_eq!(bench.read("back/one"), b"2");
+    assert_eq!(bench.read("back/a.txt"), b"new");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use stowplan_archive::{Archive, Refusals, TABLE, Unpacked, hostile, verify};
+use stowplan_archive::{Archive, Refusals, TABLE, Unpacked, hostile};
 
 const FILE: i64 = 0o100_644;
 const LINK: i64 = 0o120_777;
@@ -135,7 +135,7 @@ fn sizes_that_lie_and_streams_that_are_none_are_refused() {
     assert_eq!((unpacked.files, unpacked.bytes), (1, 1_000_000));
     assert_eq!(names(&bench.at("back")), ["good"], "no half of one either");
     assert_eq!(unpacked.refused.count, 11, "{:?}", why(&unpacked));
-    let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
+    let verified = bench.verify();
     assert_eq!((verified.entries, verified.refused.count), (1, 11));
 }
 
@@ -185,7 +185,7 @@ fn rows_that_share_their_bytes_are_told_before_anything_is_written() {
         "{told}"
     );
     assert_eq!(bench.names(), ["x.sqlar"]);
-    let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
+    let verified = bench.verify();
     assert!(!verified.database.is_empty(), "{verified:?}");
 }
 
@@ -205,7 +205,7 @@ fn what_unpack_refuses_verify_refuses_for_the_same_reason() {
         row("f", FILE, 1, b"x"),
     ];
     let unpacked = unpacked(&bench, &rows);
-    let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
+    let verified = bench.verify();
     assert_eq!(unpacked.refused.count, 5, "{unpacked:?}");
     let mut told: Vec<_> = verified
         .refused
@@ -247,7 +247,7 @@ fn what_is_no_archive_is_told_in_a_line() {
     assert!(told("none").contains("no such file"));
     fs::create_dir(bench.at("directory")).unwrap();
     assert!(told("directory").contains("is a directory"));
-    rustix::fs::mkfifoat(rustix::fs::CWD, bench.at("fifo"), rustix::fs::Mode::RUSR).unwrap();
+    bench.pipe("fifo");
     assert!(told("fifo").contains("no regular file"));
     for (name, sql) in [
         (
@@ -286,10 +286,7 @@ fn files_beside_an_archive_are_reached_through_no_link_and_must_be_what_they_wer
     for name in ["good", "changed", "shorter", "sub/linked", "gone", "pipe"] {
         bench.write(&format!("from/{name}"), name);
     }
-    let pack = stowplan_archive::Pack {
-        inline_limit: Some(0),
-        ..bench.packing()
-    };
+    let pack = bench.limited(0);
     pack.run(&()).unwrap();
     bench.write("x.sqlar.d/changed", "CHANGED");
     bench.write("x.sqlar.d/shorter", "s");
@@ -310,7 +307,7 @@ fn files_beside_an_archive_are_reached_through_no_link_and_must_be_what_they_wer
         why(&unpacked)
     );
     assert_eq!((unpacked.files, unpacked.refused.count), (1, 5));
-    let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
+    let verified = bench.verify();
     // The stranger, the link and the pipe are told as such as well.
     assert!(verified.refused.count >= 6, "{verified:?}");
 }
@@ -368,7 +365,7 @@ proptest! {
         let unpacked = bench.unpack().unwrap();
         prop_assert_eq!(bench.looks("outside"), before);
         prop_assert_eq!(bench.names(), ["back", "outside", "x.sqlar"]);
-        let verified = verify(&bench.at("x.sqlar"), &()).unwrap();
+        let verified = bench.verify();
         prop_assert!(verified.database.is_empty());
         let known = verified.entries + verified.refused.count;
         prop_assert_eq!(known, Archive::open(&bench.at("x.sqlar")).unwrap().count().unwrap());
@@ -389,7 +386,7 @@ proptest! {
         let bench = Bench::new();
         bench.tree();
         bench.pack();
-        let mut bytes = fs::read(bench.at("x.sqlar")).unwrap();
+        let mut bytes = bench.read("x.sqlar");
         for (place, byte) in damage {
             let place = place as usize % bytes.len();
             bytes[place] = byte;

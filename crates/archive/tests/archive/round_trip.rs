@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use stowplan_archive::{ArchiveError, Kind, Loss, Pack, Reader, Watch, find, list, verify};
@@ -51,14 +51,14 @@ fn large_values_go_through_pieces_and_come_back() {
     bench.write("from/text", "the same again ".repeat(2_000_000));
     let packed = bench.pack();
     assert!(packed.archive_bytes < (20 << 20), "{packed:?}");
-    assert!(verify(&bench.at("x.sqlar"), &()).unwrap().is_whole());
+    assert!(bench.verify().is_whole());
     bench.unpack().unwrap();
     assert_eq!(bench.looks("back"), bench.looks("from"));
     let mut reader = Reader::open(&bench.at("x.sqlar")).unwrap();
     let entry = find(reader.archive(), "./text").unwrap();
     let mut bytes = Vec::new();
     reader.write_to(&entry, &mut bytes).unwrap();
-    assert_eq!(bytes, fs::read(bench.at("from/text")).unwrap());
+    assert_eq!(bytes, bench.read("from/text"));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn who_only_reads_a_database_in_wal_mode_leaves_nothing_beside_it() {
     let archive = Connection::open(bench.at("x.sqlar")).unwrap();
     archive.pragma_update(None, "journal_mode", "wal").unwrap();
     drop(archive);
-    assert!(verify(&bench.at("x.sqlar"), &()).unwrap().is_whole());
+    assert!(bench.verify().is_whole());
     list(
         Reader::open(&bench.at("x.sqlar")).unwrap().archive(),
         &mut |_| Ok(()),
@@ -136,12 +136,7 @@ fn what_cannot_be_packed_is_told_and_the_rest_is_packed() {
     )
     .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(bench.at("from/socket")).unwrap();
-    rustix::fs::mkfifoat(
-        rustix::fs::CWD,
-        bench.at("from/pipe"),
-        rustix::fs::Mode::RUSR,
-    )
-    .unwrap();
+    bench.pipe("from/pipe");
     symlink(std::ffi::OsStr::from_bytes(b"to\xff"), bench.at("from/to")).unwrap();
     fs::hard_link(bench.at("from/good"), bench.at("from/twin")).unwrap();
     let hole = fs::File::create(bench.at("from/hole")).unwrap();
@@ -189,7 +184,7 @@ fn a_name_that_is_taken_stays_what_it_is() {
     let told = bench.packing().run(&()).unwrap_err();
     assert!(told.to_string().contains("exists already"), "{told}");
     assert!(told.is_about_input());
-    assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"precious");
+    assert_eq!(bench.read("x.sqlar"), b"precious");
     bench.write("back/mine", "precious");
     fs::remove_file(bench.at("x.sqlar")).unwrap();
     bench.pack();
@@ -198,12 +193,7 @@ fn a_name_that_is_taken_stays_what_it_is() {
     assert_eq!(names(&bench.at("back")), ["mine"]);
     for ending in ["-journal", "-wal"] {
         bench.write(&format!("x.sqlar{ending}"), "of another");
-        let told = Pack {
-            force: true,
-            ..bench.packing()
-        }
-        .run(&())
-        .unwrap_err();
+        let told = bench.forced().run(&()).unwrap_err();
         assert!(told.to_string().contains("was not closed"), "{told}");
         fs::remove_file(bench.at(&format!("x.sqlar{ending}"))).unwrap();
     }
@@ -244,15 +234,9 @@ fn what_an_archive_cannot_say_of_entries_is_told_with_their_number_and_one_of_th
 fn setuid_bits_of_files_come_back_only_when_asked_for() {
     let bench = Bench::new();
     bench.write("from/tool", "x");
-    fs::set_permissions(bench.at("from/tool"), fs::Permissions::from_mode(0o4755)).unwrap();
+    bench.set_mode("from/tool", 0o4755);
     bench.pack();
-    let mode = || {
-        fs::metadata(bench.at("back/tool"))
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o7777
-    };
+    let mode = || bench.mode("back/tool");
     assert_eq!(bench.unpack().unwrap().set_id_dropped, 1);
     assert_eq!(mode(), 0o755);
     fs::remove_dir_all(bench.at("back")).unwrap();
@@ -280,46 +264,29 @@ impl Watch for Impatient {
 fn an_interrupt_at_any_moment_leaves_nothing() {
     let bench = Bench::new();
     bench.tree();
-    let mut ended = 0;
-    for looks in 0..40 {
-        match bench.packing().run(&Impatient(AtomicU64::new(looks))) {
-            Err(ArchiveError::Interrupted) => {
-                assert_eq!(bench.names(), ["from"], "{looks}");
-                ended += 1;
+    let interrupted = |act: &dyn Fn(&Impatient) -> Result<(), ArchiveError>, before: &[&str]| {
+        let ends = (0..40).take_while(|looks| {
+            let ended = act(&Impatient(AtomicU64::new(*looks)));
+            if let Err(ArchiveError::Interrupted) = ended {
+                assert_eq!(bench.names(), before, "{looks}");
+                return true;
             }
-            other => {
-                other.unwrap();
-                break;
-            }
-        }
-    }
-    assert!(ended > 5, "{ended}");
-    let mut ended = 0;
-    for looks in 0..40 {
-        match bench.unpacking().run(&Impatient(AtomicU64::new(looks))) {
-            Err(ArchiveError::Interrupted) => {
-                assert_eq!(bench.names(), ["from", "x.sqlar"], "{looks}");
-                ended += 1;
-            }
-            other => {
-                other.unwrap();
-                break;
-            }
-        }
-    }
-    assert!(ended > 5, "{ended}");
+            ended.unwrap();
+            false
+        });
+        let ended = ends.count();
+        assert!(ended > 5, "{ended}");
+    };
+    interrupted(&|watch| bench.packing().run(watch).map(drop), &["from"]);
+    let packed = ["from", "x.sqlar"];
+    interrupted(&|watch| bench.unpacking().run(watch).map(drop), &packed);
 }
 
 #[test]
 fn a_list_has_every_entry_with_its_place() {
     let bench = Bench::new();
     bench.tree();
-    Pack {
-        inline_limit: Some(50_000),
-        ..bench.packing()
-    }
-    .run(&())
-    .unwrap();
+    bench.limited(50_000).run(&()).unwrap();
     let reader = Reader::open(&bench.at("x.sqlar")).unwrap();
     let mut entries = Vec::new();
     list(reader.archive(), &mut |row| {
@@ -346,10 +313,7 @@ fn a_list_has_every_entry_with_its_place() {
 fn with_force_an_archive_is_replaced_and_keeps_its_mode_and_no_other_file_is() {
     let bench = Bench::new();
     bench.tree();
-    let forced = Pack {
-        force: true,
-        ..bench.packing()
-    };
+    let forced = bench.forced();
     bench.write("x.sqlar", "a letter");
     let told = forced.run(&()).unwrap_err();
     assert!(
@@ -357,29 +321,22 @@ fn with_force_an_archive_is_replaced_and_keeps_its_mode_and_no_other_file_is() {
         "{told}"
     );
     assert!(told.is_about_input());
-    assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"a letter");
+    assert_eq!(bench.read("x.sqlar"), b"a letter");
     let within = Pack {
         archive: bench.at("from/a.txt"),
         ..forced.clone()
     };
     within.run(&()).unwrap_err();
-    assert!(
-        fs::read(bench.at("from/a.txt"))
-            .unwrap()
-            .starts_with(b"text ")
-    );
+    assert!(bench.read("from/a.txt").starts_with(b"text "));
     bench.write("x.sqlar", "");
-    fs::set_permissions(bench.at("x.sqlar"), fs::Permissions::from_mode(0o600)).unwrap();
+    bench.set_mode("x.sqlar", 0o600);
     for _ in 0..2 {
         forced.run(&()).unwrap();
         let archive = Connection::open(bench.at("x.sqlar")).unwrap();
         archive.pragma_update(None, "journal_mode", "wal").unwrap();
         drop(archive);
-        let mode = fs::metadata(bench.at("x.sqlar"))
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o7777, 0o600);
+        let mode = bench.mode("x.sqlar");
+        assert_eq!(mode, 0o600);
     }
     bench.unpack().unwrap();
     assert_eq!(bench.looks("from"), bench.looks("back"));
@@ -390,10 +347,7 @@ fn a_database_that_has_more_than_an_archive_is_not_replaced() {
     let bench = Bench::new();
     bench.tree();
     bench.pack();
-    let forced = Pack {
-        force: true,
-        ..bench.packing()
-    };
+    let forced = bench.forced();
     let run = |sql: &str| {
         let database = Connection::open(bench.at("x.sqlar")).unwrap();
         database.execute_batch(sql).unwrap();
@@ -410,18 +364,9 @@ fn a_database_that_has_more_than_an_archive_is_not_replaced() {
 fn files_beside_an_archive_are_never_replaced() {
     let bench = Bench::new();
     bench.tree();
-    let limited = Pack {
-        inline_limit: Some(100),
-        ..bench.packing()
-    };
+    let limited = bench.limited(100);
     limited.run(&()).unwrap();
-    let told = Pack {
-        force: true,
-        ..bench.packing()
-    }
-    .run(&())
-    .unwrap_err()
-    .to_string();
+    let told = bench.forced().run(&()).unwrap_err().to_string();
     assert!(told.contains("choose another name"), "{told}");
     assert!(!told.contains("remove"), "{told}");
 }
@@ -443,14 +388,11 @@ impl Watch for Taker {
 fn an_archive_that_cannot_get_its_name_leaves_nothing_beside_it() {
     let bench = Bench::new();
     bench.tree();
-    let limited = Pack {
-        inline_limit: Some(100),
-        ..bench.packing()
-    };
+    let limited = bench.limited(100);
     let told = limited.run(&Taker(bench.at("x.sqlar"))).unwrap_err();
     assert!(told.to_string().contains("exists already"), "{told}");
     assert_eq!(bench.names(), ["from", "x.sqlar"]);
-    assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"precious");
+    assert_eq!(bench.read("x.sqlar"), b"precious");
 }
 
 #[test]
@@ -467,10 +409,7 @@ fn a_file_that_is_refused_leaves_no_copy_beside_the_archive() {
                 file.write_all(b"x").unwrap();
             }
         });
-        let limited = Pack {
-            inline_limit: Some(100),
-            ..bench.packing()
-        };
+        let limited = bench.limited(100);
         let packed = limited.run(&());
         ended.store(true, Relaxed);
         packed.unwrap()
@@ -496,9 +435,9 @@ fn an_existing_directory_is_never_opened_to_others() {
             .unwrap();
         drop(archive);
         fs::create_dir(bench.at("back")).unwrap();
-        fs::set_permissions(bench.at("back"), fs::Permissions::from_mode(mode)).unwrap();
+        bench.set_mode("back", mode);
         bench.unpack().unwrap();
-        let found = fs::metadata(bench.at("back")).unwrap().permissions().mode();
+        let found = bench.mode("back");
         assert_eq!(
             found & 0o7777,
             mode & row.unwrap_or(0o777),
@@ -513,7 +452,7 @@ fn a_directory_that_its_owner_may_not_change_gets_into_one_that_is_there_as_it_w
     bench.write("from/ro/a", "a");
     bench.write("from/rw/sub/a", "a");
     let set = |name: &str, mode| {
-        fs::set_permissions(bench.at(name), fs::Permissions::from_mode(mode)).unwrap();
+        bench.set_mode(name, mode);
     };
     for name in ["from/ro", "from/rw/sub"] {
         set(name, 0o555);
@@ -523,9 +462,8 @@ fn a_directory_that_its_owner_may_not_change_gets_into_one_that_is_there_as_it_w
     bench.unpack().unwrap();
     assert_eq!(names(&bench.at("back")), ["ro", "rw"]);
     for name in ["back/ro", "back/rw/sub"] {
-        let mode = fs::metadata(bench.at(name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o555, "{name}");
-        assert_eq!(fs::read(bench.at(name).join("a")).unwrap(), b"a");
+        assert_eq!(bench.mode(name), 0o555, "{name}");
+        assert_eq!(bench.read(&format!("{name}/a")), b"a");
     }
     for name in ["from/ro", "from/rw/sub", "back/ro", "back/rw/sub"] {
         set(name, 0o755);
