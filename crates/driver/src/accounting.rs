@@ -138,7 +138,10 @@ fn without_reads(io: IoCounters, reads: &[u64]) -> IoCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::hint::black_box;
+    use std::os::unix::fs::FileExt;
+    use std::process::Command;
     use std::time::{Duration, Instant};
 
     /// A window in which this thread does not rest.
@@ -175,5 +178,32 @@ mod tests {
                 .peak_memory_bytes
                 .is_none_or(|bytes| bytes > 100_000)
         );
+    }
+
+    /// Set where the test has a process to itself, to whose counters nobody else adds.
+    const ALONE: &str = "STOWPLAN_TEST_ALONE";
+
+    #[test]
+    fn the_reads_of_a_window_are_counted_exactly_and_those_of_the_accounting_are_not() {
+        if std::env::var_os(ALONE).is_none() {
+            let mut again = Command::new(std::env::current_exe().unwrap());
+            again.args(["the_reads_of_a_window", "--test-threads=1"]);
+            let run = again.env(ALONE, "").output().unwrap();
+            let told = String::from_utf8_lossy(&run.stdout);
+            assert!(told.contains("1 passed"), "{told}");
+            return;
+        }
+        let file = File::open("/proc/self/exe").unwrap();
+        let accounting = Accounting::of_this_thread();
+        let empty = accounting.end(&accounting.begin());
+        let begin = accounting.begin();
+        for _ in 0..10 {
+            file.read_exact_at(&mut [0; 100], 0).unwrap();
+        }
+        let reads = accounting.end(&begin);
+        if let (Some(empty), Some(reads)) = (empty.usage.io, reads.usage.io) {
+            assert_eq!(empty, IoCounters::default());
+            assert_eq!((reads.read_calls, reads.read_call_bytes), (10, 1_000));
+        }
     }
 }
