@@ -22,25 +22,12 @@ fn with_place() -> Bench {
 #[test]
 fn advice_is_a_study_that_can_be_saved_and_run_again() {
     let bench = with_place();
-    let advise = [
-        "advise",
-        "place",
-        "--rounds",
-        "1",
-        "--output",
-        "out",
-        "--keep",
-        "--save-study",
-        "mine.toml",
-    ];
-    let told = bench.run(&advise);
-    told.prints("120 files, ")
+    let advise = "advise place --rounds 1 --output out --keep --save-study mine.toml";
+    bench
+        .run(advise)
+        .prints("120 files, ")
         .prints("Nothing can be advised yet");
-    let json = bench
-        .run(&["report", "out", "--format", "json"])
-        .exits(0)
-        .stdout();
-    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let document = bench.run("report out --json").json();
     assert_eq!(document["advice"]["choice"]["kind"], "open");
     assert_eq!(document["advice"]["measured_values"], 120);
     assert_eq!(
@@ -52,31 +39,24 @@ fn advice_is_a_study_that_can_be_saved_and_run_again() {
     assert_eq!(whole["values"], 120, "{whole}");
     assert!(whole["vacuum"]["least"].as_f64() > Some(0.0), "{whole}");
     stores_use_the_names_of_the_place(&bench.path("out/work"));
-    let planned = |arguments: &[&str]| bench.run(arguments).exits(0).stdout();
-    let saved = planned(&["study", "mine.toml", "--rounds", "1", "--dry-run"]);
-    assert!(
-        saved.contains("read") && saved.contains("replace"),
-        "{saved}"
-    );
-    let again = planned(&["advise", "place", "--rounds", "1", "--dry-run"]);
-    assert_eq!(saved, again);
-    bench.run(&advise[..]).refuses("mine.toml");
-    bench.run(&["advise", "nowhere"]).refuses("nowhere");
+    let saved = bench.run("study mine.toml --rounds 1 --dry-run");
+    saved.exits(0).prints("read").prints("replace");
+    let again = bench.run("advise place --rounds 1 --dry-run");
+    assert_eq!(saved.stdout(), again.stdout());
+    bench.run(advise).refuses("mine.toml");
+    bench.run("advise nowhere").refuses("nowhere");
     std::fs::create_dir(bench.path("bare")).unwrap();
-    bench.run(&["advise", "bare"]).refuses("holds no values");
+    bench.run("advise bare").refuses("holds no values");
 }
 
 #[test]
 fn of_deflated_values_nothing_is_advised_for_their_streams_are_not_what_is_read() {
     let bench = with_place();
-    bench.run(&["pack", "place", "x.sqlar"]).exits(0);
-    let refused = bench.run(&["advise", "x.sqlar", "--dry-run"]);
+    bench.run("pack place x.sqlar").exits(0);
+    let refused = bench.run("advise x.sqlar --dry-run");
     refused.refuses("deflated").refuses("unpack");
-    bench
-        .run(&["pack", "place", "y.sqlar", "--no-deflate"])
-        .exits(0);
-    let args = ["advise", "y.sqlar", "--rounds", "1", "--dry-run"];
-    bench.run(&args).exits(0);
+    bench.run("pack place y.sqlar --no-deflate").exits(0);
+    bench.run("advise y.sqlar --rounds 1 --dry-run").exits(0);
 }
 
 /// In what is left of a run over [`with_place`], values lie under the names that they have there, as files

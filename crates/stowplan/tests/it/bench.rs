@@ -1,7 +1,12 @@
 //! A place to run the program in, and assertions that show everything when they fail.
 
+use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 use stowplan_model::{Record, read_records};
 use tempfile::TempDir;
 
@@ -40,6 +45,8 @@ comparison = "read"
 reference = "sql"
 bars = ["dir", "floor"]
 "#;
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_stowplan");
 
 /// Not the system's temporary directory, which may lie in memory.
 const DISK: &str = env!("CARGO_TARGET_TMPDIR");
@@ -81,15 +88,15 @@ impl Bench {
         self
     }
 
-    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        self.command_of(Path::new(env!("CARGO_BIN_EXE_stowplan")), arguments)
+    pub(crate) fn command(&self, line: &(impl Line + ?Sized)) -> Command {
+        self.command_of(PROGRAM.as_ref(), line)
     }
 
-    /// The same with the program elsewhere.
-    pub(crate) fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
+    /// A command of a copy of the program.
+    pub(crate) fn command_of(&self, program: &Path, line: &(impl Line + ?Sized)) -> Command {
         let mut command = Command::new(program);
         command
-            .args(arguments)
+            .args(line.words())
             .current_dir(self.directory.path())
             .stdin(Stdio::null())
             .env_remove("NO_COLOR")
@@ -98,17 +105,104 @@ impl Bench {
         command
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
-        Finished::of(&mut self.command(arguments), arguments)
+    pub(crate) fn run(&self, line: &(impl Line + ?Sized)) -> Finished {
+        Finished::of(&mut self.command(line))
+    }
+
+    /// Starts a command of which nothing is heard.
+    pub(crate) fn silently(&self, line: &(impl Line + ?Sized)) -> Child {
+        silently(&mut self.command(line))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
     }
 
     /// The records of a result directory; every line must be readable.
     pub(crate) fn records(&self, directory: &str) -> Vec<Record> {
-        let path = self.path(directory).join("result.jsonl");
-        let text = std::fs::read_to_string(&path).unwrap();
-        let (records, problems) = read_records(&text);
-        assert!(problems.is_empty(), "{}: {problems:?}", path.display());
+        let (records, problems) = read_records(&self.text(&format!("{directory}/result.jsonl")));
+        assert!(problems.is_empty(), "{directory}: {problems:?}");
         records
+    }
+
+    /// A bench with what a run of ten rounds of the first comparison left in `out`.
+    pub(crate) fn measured() -> Self {
+        static OUT: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
+            let bench = Bench::new();
+            let line = "study small.toml --output out --rounds 10 --only read --quiet";
+            bench.run(line).exits(0);
+            let names = entries(&bench.path("out")).into_iter();
+            let read = |name: String| {
+                let bytes = std::fs::read(bench.path("out").join(&name)).unwrap();
+                (name, bytes)
+            };
+            names.map(read).collect()
+        });
+        let bench = Self::new();
+        std::fs::create_dir(bench.path("out")).unwrap();
+        for (name, bytes) in &*OUT {
+            std::fs::write(bench.path("out").join(name), bytes).unwrap();
+        }
+        bench
+    }
+}
+
+/// The result of a run of ten rounds of both comparisons.
+pub(crate) static WHOLE: LazyLock<String> = LazyLock::new(|| {
+    let bench = Bench::new();
+    let line = "study small.toml --output out --rounds 10 --quiet";
+    bench.run(line).exits(0);
+    bench.text("out/result.jsonl")
+});
+
+/// A command line: one text, or word by word where a word has blanks in it.
+pub(crate) trait Line {
+    fn words(&self) -> Vec<String>;
+}
+
+impl Line for str {
+    fn words(&self) -> Vec<String> {
+        self.split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+impl Line for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<const N: usize> Line for [&str; N] {
+    fn words(&self) -> Vec<String> {
+        self.map(str::to_owned).into()
+    }
+}
+
+impl Line for Vec<&str> {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|&word| word.to_owned()).collect()
+    }
+}
+
+/// Starts a command of which nothing is heard.
+pub(crate) fn silently(command: &mut Command) -> Child {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Longer than anything takes on a machine that others keep busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Waits for something that comes, however busy the machine is.
+#[track_caller]
+pub(crate) fn until<T>(mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "nothing came of it");
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -129,9 +223,14 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    pub(crate) fn of(command: &mut Command, arguments: &[&str]) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let words: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        let arguments = words.join(" ");
         Self {
-            arguments: arguments.join(" "),
+            arguments,
             output: command.output().unwrap(),
         }
     }
@@ -144,58 +243,76 @@ impl Finished {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    fn everything(&self) -> String {
-        format!(
-            "stowplan {}\nstatus: {:?}\nstdout:\n{}\nstderr:\n{}",
-            self.arguments,
-            self.output.status.code(),
-            self.stdout(),
-            self.stderr()
-        )
+    /// What it printed, as one line.
+    pub(crate) fn flat(&self) -> String {
+        flat(&self.stdout())
     }
 
+    /// What it printed, as one JSON document.
     #[track_caller]
-    pub(crate) fn exits(&self, code: i32) -> &Self {
-        assert_eq!(
-            self.output.status.code(),
-            Some(code),
-            "{}",
-            self.everything()
-        );
+    pub(crate) fn json(&self) -> Value {
+        let parsed = serde_json::from_str(&self.stdout());
+        self.holds(parsed.is_ok(), "this is no JSON");
+        parsed.unwrap()
+    }
+
+    /// Shows everything where something does not hold.
+    #[track_caller]
+    fn holds(&self, holds: bool, what: &str) -> &Self {
+        let status = self.output.status.code();
+        let (stdout, stderr) = (self.stdout(), self.stderr());
+        let ran = format!("stowplan {}\nstatus: {status:?}", self.arguments);
+        assert!(holds, "{what}\n{ran}\nstdout:\n{stdout}\nstderr:\n{stderr}");
         self
     }
 
     #[track_caller]
+    pub(crate) fn exits(&self, code: i32) -> &Self {
+        let wanted = format!("{code} is wanted");
+        self.holds(self.output.status.code() == Some(code), &wanted)
+    }
+
+    #[track_caller]
     pub(crate) fn prints(&self, text: &str) -> &Self {
-        assert!(
-            self.stdout().contains(text),
-            "no '{text}' in\n{}",
-            self.everything()
-        );
+        self.holds(self.stdout().contains(text), &format!("no '{text}'"))
+    }
+
+    /// Prints a text, however its lines are broken.
+    #[track_caller]
+    pub(crate) fn says(&self, text: &str) -> &Self {
+        self.holds(self.flat().contains(text), &format!("no '{text}'"))
+    }
+
+    /// Prints a text to stderr.
+    #[track_caller]
+    pub(crate) fn warns(&self, text: &str) -> &Self {
+        self.holds(self.stderr().contains(text), &format!("no '{text}'"))
+    }
+
+    /// Prints no line that is wider than a terminal, but for names of files.
+    #[track_caller]
+    pub(crate) fn fits(&self) -> &Self {
+        let is_wide = |line: &&str| line.chars().count() > 80 && !line.starts_with("The report");
+        assert_eq!(self.stdout().lines().find(is_wide), None);
         self
     }
 
     /// Refused before anything was measured: exit code 2 and one clear line that contains `text`.
     #[track_caller]
     pub(crate) fn refuses(&self, text: &str) -> &Self {
-        self.exits(2);
         let stderr = self.stderr();
-        let lines: Vec<&str> = stderr
-            .lines()
-            .filter(|line| line.starts_with("error:"))
-            .collect();
-        assert_eq!(
-            lines.len(),
-            1,
-            "one line says what is wrong\n{}",
-            self.everything()
-        );
-        assert!(
-            stderr.contains(text),
-            "no '{text}' in\n{}",
-            self.everything()
-        );
-        assert!(!stderr.contains("panicked"), "{}", self.everything());
-        self
+        let told = stderr.lines().filter(|line| line.starts_with("error:"));
+        self.exits(2).warns(text);
+        self.holds(told.count() == 1, "one line says what is wrong");
+        self.holds(!stderr.contains("panicked"), "it panicked")
     }
+}
+
+/// A text as one line.
+pub(crate) fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn make_executable(path: &Path) {
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }

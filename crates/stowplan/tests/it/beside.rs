@@ -1,9 +1,6 @@
 //! Blocks with busy neighbours, and comparisons about slow operations.
-use crate::bench::{Bench, entries};
-use crate::ending::{processes_in, signal};
-use serde_json::Value;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use crate::bench::{Bench, entries, until};
+use crate::ending::{everybody_goes, processes_in, signal};
 use stowplan_model::Record;
 
 /// A store alone, beside a thread of its own process, and beside a process; by the slowest operation.
@@ -31,16 +28,8 @@ process = { store = "files", label = "a process", workload = { beside = { comput
 fn neighbours_are_there_for_their_blocks_only_and_the_slowest_operation_is_judged() {
     let bench = Bench::new();
     bench.write("beside.toml", BESIDE);
-    let run = bench.run(&[
-        "study",
-        "beside.toml",
-        "--rounds",
-        "10",
-        "--output",
-        "out",
-        "--json",
-    ]);
-    let document: Value = serde_json::from_str(&run.exits(0).stdout()).unwrap();
+    let study = "study beside.toml --rounds 10 --output out --json";
+    let document = bench.run(study).exits(0).json();
     assert!(
         processes_in(&bench.path("")).is_empty(),
         "a neighbour is left"
@@ -66,17 +55,10 @@ fn neighbours_are_there_for_their_blocks_only_and_the_slowest_operation_is_judge
             );
         }
     }
-    let text = bench.run(&["report", "out", "--verbose"]).exits(0).stdout();
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        words.contains("slowest operation of each block of 100 operations"),
-        "{text}"
-    );
-    assert!(
-        text.lines()
-            .all(|line| line.chars().count() <= 80 || line.starts_with("The report")),
-        "{text}"
-    );
+    bench
+        .run("report out --verbose")
+        .fits()
+        .says("slowest operation of each block of 100 operations");
 }
 
 #[test]
@@ -106,7 +88,7 @@ fn a_percentile_takes_as_many_operations_and_neighbours_a_driver_that_has_them()
         ),
     ] {
         bench.write("beside.toml", &BESIDE.replace(right, wrong));
-        let refused = bench.run(&["study", "beside.toml", "--dry-run"]);
+        let refused = bench.run("study beside.toml --dry-run");
         refused.refuses(told);
     }
 }
@@ -115,13 +97,7 @@ fn a_percentile_takes_as_many_operations_and_neighbours_a_driver_that_has_them()
 fn neighbours_die_with_a_run_that_is_killed() {
     let bench = Bench::new();
     bench.write("beside.toml", BESIDE);
-    let mut command = bench.command(&["study", "beside.toml", "--output", "out", "--quiet"]);
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut child = bench.silently("study beside.toml --output out --quiet");
     let is_busy = || {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let lines = processes.filter_map(|entry| {
@@ -133,17 +109,10 @@ fn neighbours_die_with_a_run_that_is_killed() {
             .into_iter()
             .any(|line| line.contains("\0busy\0--memory"))
     };
-    while !is_busy() {
-        assert!(Instant::now() < deadline, "no neighbour within a minute");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    until(|| is_busy().then_some(()));
     signal(&child, "-KILL");
     child.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !processes_in(&bench.path("")).is_empty() {
-        assert!(Instant::now() < deadline, "a neighbour outlived the run");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    everybody_goes(&bench);
     assert_eq!(
         entries(&bench.path("")),
         ["beside.toml", "out", "small.toml"]

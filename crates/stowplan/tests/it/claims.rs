@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Finished, SMALL};
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// A small study with a claim that nobody can doubt, one that nobody can believe, and one of a comparison
 /// that is left out.
@@ -17,66 +18,54 @@ fn stated() -> String {
     )
 }
 
-/// Measures the claims of a study file into a directory below `ledger`, and says what it has.
-fn measured(bench: &Bench, file: &str, name: &str) {
-    let place = format!("ledger/{name}");
-    let study = ["study", file, "--scale", "claims", "--rounds", "10"];
+/// A bench with `stated.toml`, and in `ledger/small` what a run of it left.
+fn measured() -> Bench {
+    static RESULT: LazyLock<String> = LazyLock::new(|| {
+        let bench = Bench::new();
+        bench.write("stated.toml", &stated());
+        bench
+            .run("study stated.toml --scale claims --rounds 10 --output out --quiet")
+            .exits(0);
+        bench.text("out/result.jsonl")
+    });
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.path("ledger/small")).unwrap();
+    bench.write("stated.toml", &stated());
+    bench.write("ledger/small/result.jsonl", &RESULT);
     bench
-        .run(&[&study[..], &["--output", &place, "--quiet"]].concat())
-        .exits(0);
 }
 
 #[test]
 fn claims_are_measured_by_a_study_and_told_in_every_form() {
-    let bench = Bench::new();
-    bench.write("stated.toml", &stated());
-    measured(&bench, "stated.toml", "small");
-    let asked = ["claims", "--of", "stated.toml", "ledger/small"];
-    let document = bench
-        .run(&[&asked[..], &["--json"]].concat())
-        .exits(0)
-        .stdout();
-    let document: Value = serde_json::from_str(&document).unwrap();
+    let bench = measured();
+    let asked = "claims --of stated.toml ledger/small";
+    let document = bench.run(&format!("{asked} --json")).json();
     let verdict = |place: usize| document["claims"][place]["on"][0]["verdict"].clone();
-    let unreliable = verdict(0) == "unreliable";
-    if !unreliable {
+    if verdict(0) != "unreliable" {
         assert_eq!((verdict(0), verdict(1)), ("holds".into(), "fails".into()));
     }
     assert_eq!(verdict(2), "no-data");
     let missing = &document["claims"][2]["on"][0]["missing"][0];
     assert_eq!(missing["cell"], "write/wal");
 
-    let text = bench
-        .run(&["report", "ledger/small", "--verbose"])
-        .exits(0)
-        .stdout();
-    assert!(text.contains("What the article says"), "{text}");
-    assert!(text.contains("“a store takes no time”"), "{text}");
-
-    let told = bench.run(&[&asked[..], &["--verbose"]].concat());
-    let told = told.exits(0).stdout();
-    assert!(told.contains("“a store takes its time” (line 7)"), "{told}");
-    assert!(
-        told.lines().all(|line| line.chars().count() <= 80),
-        "{told}"
-    );
     bench
-        .run(&[&asked[..], &["--to", "claims.html"]].concat())
-        .exits(0);
-    let page = std::fs::read_to_string(bench.path("claims.html")).unwrap();
-    assert!(page.contains("a store takes no time"));
+        .run("report ledger/small --verbose")
+        .prints("What the article says")
+        .prints("“a store takes no time”");
+    bench
+        .run(&format!("{asked} --verbose"))
+        .fits()
+        .prints("“a store takes its time” (line 7)");
+    bench.run(&format!("{asked} --to claims.html")).exits(0);
+    assert!(bench.text("claims.html").contains("a store takes no time"));
 }
 
 #[test]
 fn a_result_of_a_study_that_had_no_claims_yet_is_asked_those_of_now_where_cells_are_the_same() {
-    let bench = Bench::new();
-    let study = ["study", "small.toml", "--only", "read", "--rounds", "10"];
-    bench.run(&[&study[..], &["-o", "old"]].concat()).exits(0);
+    let bench = Bench::measured();
     let asked = |study: &str| {
         bench.write("stated.toml", study);
-        let line = ["claims", "old", "--of", "stated.toml", "--json"];
-        let document = bench.run(&line).exits(0).stdout();
-        let document: Value = serde_json::from_str(&document).unwrap();
+        let document = bench.run("claims out --of stated.toml --json").json();
         document["claims"][0].clone()
     };
     let known = asked(&stated());
@@ -100,9 +89,9 @@ fn a_result_of_a_study_that_had_no_claims_yet_is_asked_those_of_now_where_cells_
 #[test]
 fn without_results_every_claim_is_listed_with_what_would_decide_it() {
     let bench = Bench::new();
-    let short = bench.run(&["claims"]).exits(0).stdout();
+    let short = bench.run("claims").exits(0).stdout();
     assert!(short.lines().count() <= 40, "{short}");
-    let text = bench.run(&["claims", "--verbose"]).exits(0).stdout();
+    let all = bench.run("claims --verbose");
     for words in [
         "fasterthanfs: ",
         "intern-v-extern: ",
@@ -113,25 +102,21 @@ fn without_results_every_claim_is_listed_with_what_would_decide_it() {
         "(2.2. Write Performance Measurements)",
         "said to be 5 to 15",
     ] {
-        assert!(text.contains(words), "{words}: {text}");
+        all.exits(0).fits().prints(words);
     }
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 80),
-        "{text}"
-    );
-    let table = bench.run(&["claims", "--format", "csv"]).exits(0).stdout();
+    let table = bench.run("claims --format csv").exits(0).stdout();
     assert!(table.lines().count() > 90, "{table}");
     bench
-        .run(&["claims", "--of", "fasterthenfs"])
+        .run("claims --of fasterthenfs")
         .refuses("did you mean 'fasterthanfs'?");
     bench
-        .run(&["claims", "--of", "small.toml"])
+        .run("claims --of small.toml")
         .refuses("the study states no claim");
 }
 
 /// What the first result says of each claim, in their order.
 fn verdicts(run: &Finished) -> Vec<Value> {
-    let document: Value = serde_json::from_str(&run.stdout()).unwrap();
+    let document = run.exits(0).json();
     let claims = document["claims"].as_array().unwrap().iter();
     claims
         .map(|claim| claim["on"][0]["verdict"].clone())
@@ -140,29 +125,22 @@ fn verdicts(run: &Finished) -> Vec<Value> {
 
 #[test]
 fn a_result_is_judged_by_the_study_that_is_asked_and_by_no_other_cells() {
-    let bench = Bench::new();
-    bench.write("stated.toml", &stated());
-    measured(&bench, "stated.toml", "small");
+    let bench = measured();
     let asked = |file: &str, place: &str| bench.run(&["claims", "--of", file, "--json", place]);
     let first = asked("stated.toml", "ledger/small");
-    first.exits(0);
 
     // Other bounds: the same blocks, another verdict, and a word about it.
     let other = stated().replace("at_most = 0.000001", "at_most = 1_000_000");
     bench.write("other.toml", &other);
     let otherwise = asked("other.toml", "ledger/small");
-    assert!(
-        otherwise.exits(0).stderr().contains("(never)"),
-        "{}",
-        otherwise.stderr()
-    );
+    otherwise.warns("(never)");
     if verdicts(&first)[0] != "unreliable" {
         assert_eq!(verdicts(&first)[1], "fails");
         assert_eq!(verdicts(&otherwise)[1], "holds");
     }
     // A directory of results is all of them.
     let named = asked("other.toml", "ledger");
-    assert_eq!(verdicts(named.exits(0)), verdicts(&otherwise));
+    assert_eq!(verdicts(&named), verdicts(&otherwise));
 
     // Other work under the same name: nobody has measured that.
     let other = stated().replace(
@@ -171,13 +149,6 @@ fn a_result_is_judged_by_the_study_that_is_asked_and_by_no_other_cells() {
     );
     bench.write("work.toml", &other);
     let named = asked("work.toml", "ledger/small");
-    assert_eq!(
-        verdicts(named.exits(0)),
-        [Value::Null, Value::Null, Value::Null]
-    );
-    assert!(
-        named.stderr().contains("not judged, because other cells"),
-        "{}",
-        named.stderr()
-    );
+    assert_eq!(verdicts(&named), [Value::Null, Value::Null, Value::Null]);
+    named.warns("not judged, because other cells");
 }

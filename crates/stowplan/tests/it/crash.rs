@@ -15,12 +15,7 @@ fn available() -> bool {
 }
 
 fn crash(bench: &Bench, line: &str) -> Finished {
-    let words: Vec<&str> = std::iter::once("crash").chain(line.split(' ')).collect();
-    bench.run(&words)
-}
-
-fn found(run: &Finished) -> Value {
-    serde_json::from_str(&run.stdout()).unwrap()
+    bench.run(&format!("crash {line}"))
 }
 
 /// How many states met each fate.
@@ -41,14 +36,12 @@ fn a_store_that_syncs_everything_keeps_everything_and_one_that_does_not_loses_as
         &bench,
         &format!("files:write=rename,fsync=directory {line} kept"),
     );
-    kept.exits(0);
-    assert_eq!(fates(&found(&kept))[1..], [0; 5]);
+    assert_eq!(fates(&kept.exits(0).json())[1..], [0; 5]);
     let lost = crash(
         &bench,
         &format!("files:write=rename,fsync=file {line} lost"),
     );
-    lost.exits(0);
-    let found = found(&lost);
+    let found = lost.exits(0).json();
     assert!(fates(&found)[1] > 0, "{found}");
     // Its state again.
     let seed = &found["settings"][0]["found"][0]["findings"][0]["seed"];
@@ -68,29 +61,48 @@ fn a_store_that_syncs_everything_keeps_everything_and_one_that_does_not_loses_as
 }
 
 #[test]
+fn what_cannot_be_tested_is_refused_with_the_reason() {
+    let bench = Bench::new();
+    crash(&bench, "sqllite").refuses("did you mean 'sqlite'");
+    crash(&bench, "sqlite:location=memory").refuses("keeps nothing that a power cut could leave");
+    crash(&bench, "--program ./mine").refuses("--check");
+    assert!(!bench.path("stowplan-results").exists());
+}
+
+/// `crash` of a program with a check, as one model and few states.
+fn of_program(bench: &Bench, program: &str, check: &str, more: &str, output: &str) -> Finished {
+    let mut words = vec!["crash", "--program", program, "--check", check];
+    words.extend("--states 4 --model strict".split(' '));
+    words.extend(["--output", output]);
+    words.extend(more.split_whitespace());
+    bench.run(&words)
+}
+
+const CHECKED: &str = r#"test "$STOWPLAN_ACKED" = 0 || test "$(cat value)" = 7"#;
+const KEEPS: &str = "echo 7 > value && sync value . && echo ack 1";
+const FORGETS: &str = "echo 7 > value; echo ack 1";
+
+#[test]
 fn a_program_that_forgets_a_sync_breaks_its_promise_and_one_that_does_not_keeps_it() {
     if !available() {
         return;
     }
     let bench = Bench::new();
-    for (name, syncs, code) in [("right", "sync value .", 0), ("wrong", "true", 1)] {
-        let program = format!("echo 7 > value && {syncs} && echo ack 1");
-        let check = r#"test "$STOWPLAN_ACKED" = 0 || test "$(cat value)" = 7"#;
-        let words = [
-            "crash",
-            "--program",
-            &program,
-            "--check",
-            check,
-            "--states",
-            "8",
-            "--model",
-            "strict",
-            "--output",
-            name,
-        ];
-        bench.run(&words).exits(code);
-    }
+    of_program(&bench, KEEPS, CHECKED, "", "right").exits(0);
+    let wrong = of_program(&bench, FORGETS, CHECKED, "", "wrong");
+    wrong.exits(1).says("No fsync at all was seen");
+    bench
+        .run("report wrong")
+        .exits(0)
+        .prints("A promise was broken");
+    let found: Value = serde_json::from_str(&bench.text("wrong/crash.json")).unwrap();
+    let seed = &found["settings"][0]["found"][0]["findings"][0]["seed"];
+    let again = crash(
+        &bench,
+        &format!("--replay {seed} --from wrong --output again"),
+    );
+    again.exits(0).prints("STOWPLAN_ACKED=1");
+    assert!(bench.path("again/operations").exists());
 }
 
 #[test]
@@ -101,23 +113,8 @@ fn a_judge_that_is_killed_has_judged_nothing_and_a_check_that_dies_by_itself_fou
     let bench = Bench::new();
     for (signal, unjudged) in [("KILL", true), ("SEGV", false)] {
         let check = format!("kill -{signal} $$");
-        let words = [
-            "crash",
-            "--program",
-            "echo 7 > value; echo ack 1",
-            "--check",
-            &check,
-            "--states",
-            "4",
-            "--model",
-            "strict",
-            "--json",
-            "--output",
-            signal,
-        ];
-        let run = bench.run(&words);
-        run.exits(1);
-        let found = found(&run);
+        let run = of_program(&bench, FORGETS, &check, "--json", signal);
+        let found = run.exits(1).json();
         assert_eq!(fates(&found).iter().sum::<u64>() == 0, unjudged, "{found}");
         let tally = &found["settings"][0]["found"][0]["tally"];
         assert_eq!(tally["unjudged"].as_u64().is_some(), unjudged, "{found}");
@@ -126,102 +123,40 @@ fn a_judge_that_is_killed_has_judged_nothing_and_a_check_that_dies_by_itself_fou
 }
 
 #[test]
-fn what_cannot_be_tested_is_refused_with_the_reason() {
-    let bench = Bench::new();
-    crash(&bench, "sqllite").refuses("did you mean 'sqlite'");
-    crash(&bench, "sqlite:location=memory").refuses("keeps nothing that a power cut could leave");
-    crash(&bench, "--program ./mine").refuses("--check");
-    assert!(!bench.path("stowplan-results").exists());
-}
-
-/// `crash` of a program with a check, as one model and few states.
-fn of_program(bench: &Bench, program: &str, check: &str, more: &[&str], output: &str) -> Finished {
-    let mut words = vec!["crash", "--program", program, "--check", check];
-    words.extend(["--states", "4", "--model", "strict", "--output", output]);
-    words.extend(more);
-    bench.run(&words)
-}
-
-/// Whether it says this, on however many lines.
-fn says(run: &Finished, text: &str) {
-    let said = run
-        .stdout()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    assert!(said.contains(text), "no '{text}' in\n{}", run.stdout());
-}
-
-const CHECKED: &str = r#"test "$STOWPLAN_ACKED" = 0 || test "$(cat value)" = 7"#;
-
-#[test]
 fn programs_and_checks_that_hang_or_write_too_much_are_ended_and_told() {
     if !available() {
         return;
     }
     let bench = Bench::new();
-    let writes = "echo 7 > value && sync value . && echo ack 1";
-    let limit = ["--check-limit", "1s"];
-    let run = of_program(&bench, writes, "sleep 1000", &limit, "check");
-    run.exits(1);
-    says(
-        &run,
-        "did not end within 1 s, not even where nothing was lost",
-    );
-
-    let limit = ["--program-limit", "1s"];
-    let run = of_program(&bench, "sleep 1000", CHECKED, &limit, "program");
-    run.exits(1);
-    says(&run, "the program did not end within 1 s");
-
-    let limit = ["--most-written", "64KiB"];
+    let ended = |program: &str, check: &str, limit: &str, output: &str| {
+        let run = of_program(&bench, program, check, limit, output);
+        run.exits(1);
+        run
+    };
+    ended(KEEPS, "sleep 1000", "--check-limit 1s", "check")
+        .says("did not end within 1 s, not even where nothing was lost");
+    ended("sleep 1000", CHECKED, "--program-limit 1s", "program")
+        .says("the program did not end within 1 s");
     let large = "head -c 100000 /dev/zero > value || exit 4; echo ack 1";
-    let run = of_program(&bench, large, CHECKED, &limit, "large");
-    run.exits(1);
-    says(&run, "the lab refused a write");
-    says(&run, "--most-written");
+    ended(large, CHECKED, "--most-written 64KiB", "large")
+        .says("the lab refused a write")
+        .says("--most-written");
 }
 
 #[test]
-fn what_a_program_says_wrong_is_said_and_what_went_wrong_can_be_judged_again() {
+fn what_a_program_says_wrong_is_said() {
     if !available() {
         return;
     }
     let bench = Bench::new();
-    of_program(
-        &bench,
-        "echo 7 > value; echo ack x",
-        CHECKED,
-        &[],
-        "malformed",
-    )
-    .exits(1)
-    .prints("its line 'ack x' tells of no commit");
-    let none = of_program(
-        &bench,
-        "echo 7 > value",
-        CHECKED,
-        &["--name", "silent"],
-        "none",
-    );
-    none.exits(1);
-    says(&none, "no line 'ack N' was seen");
-    says(&none, "silent");
-    let wrong = of_program(&bench, "echo 7 > value; echo ack 1", CHECKED, &[], "wrong");
-    wrong.exits(1);
-    says(&wrong, "No fsync at all was seen");
-    bench
-        .run(&["report", "wrong"])
-        .exits(0)
-        .prints("A promise was broken");
-    let text = std::fs::read_to_string(bench.path("wrong/crash.json")).unwrap();
-    let found: Value = serde_json::from_str(&text).unwrap();
-    let seed = found["settings"][0]["found"][0]["findings"][0]["seed"].to_string();
-    let again = bench.run(&[
-        "crash", "--replay", &seed, "--from", "wrong", "--output", "again",
-    ]);
-    again.exits(0).prints("STOWPLAN_ACKED=1");
-    assert!(bench.path("again/operations").exists());
+    let odd = "echo 7 > value; echo ack x";
+    of_program(&bench, odd, CHECKED, "", "malformed")
+        .exits(1)
+        .prints("its line 'ack x' tells of no commit");
+    of_program(&bench, "echo 7 > value", CHECKED, "--name silent", "none")
+        .exits(1)
+        .says("no line 'ack N' was seen")
+        .says("silent");
 }
 
 #[test]
@@ -252,29 +187,18 @@ fn where_namespaces_are_refused_the_lab_does_not_begin() {
 }
 
 #[test]
-fn a_directory_has_as_many_links_as_names_its_directories_and_itself() {
+fn the_file_system_counts_links_refuses_names_and_is_made_where_a_killed_run_was_as_elsewhere() {
     if !available() {
         return;
     }
     let bench = Bench::new();
     let links = |path: &str, links| format!("test $(stat -c %h {path}) = {links}");
     let (none, two, kept) = (links(".", 2), links(".", 4), links("a", 2));
-    let program = format!(
-        "{none} && mkdir a b && {two} && {kept} || exit 4; echo 7 > value && sync value . && echo ack 1"
-    );
-    of_program(&bench, &program, CHECKED, &[], "links").exits(0);
-}
-
-#[test]
-fn a_name_that_is_too_long_is_refused_as_elsewhere_and_what_a_killed_run_left_is_in_nobodys_way() {
-    if !available() {
-        return;
-    }
-    let bench = Bench::new();
-    let program = "n=$(printf %256s | tr ' ' n); ! echo x > $n 2>/dev/null && echo 7 > value && sync value . && echo ack 1";
-    of_program(&bench, program, CHECKED, &[], "long").exits(0);
+    let long = "n=$(printf %256s | tr ' ' n); ! echo x > $n 2>/dev/null";
+    let program =
+        format!("{none} && mkdir a b && {two} && {kept} || exit 4; {long} || exit 4; {KEEPS}");
     drop(stowplan_harness::disk::WorkDirectory::create(
         &bench.path("killed/work"),
     ));
-    of_program(&bench, program, CHECKED, &[], "killed").exits(0);
+    of_program(&bench, &program, CHECKED, "", "killed").exits(0);
 }

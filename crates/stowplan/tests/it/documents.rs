@@ -273,8 +273,7 @@ fn commands() -> Vec<(Vec<String>, String)> {
 
 /// The options that the help of a verb lists.
 fn options(bench: &Bench, verb: &str) -> BTreeSet<String> {
-    let words: Vec<&str> = ["help"].into_iter().chain(verb.split(' ')).collect();
-    let help = bench.run(&words).stdout();
+    let help = bench.run(&format!("help {verb}")).stdout();
     let words = help.split(|c: char| c.is_whitespace() || ",[=<".contains(c));
     words
         .filter(|word| word.starts_with("--"))

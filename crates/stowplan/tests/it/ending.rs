@@ -1,74 +1,53 @@
 //! Runs that end early: what was measured stays, and nothing else does.
-use crate::bench::{Bench, entries};
+use crate::bench::{Bench, PROGRAM, entries, silently, until};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
+use std::time::Duration;
 use stowplan_model::{Record, RunOutcome};
 
-fn started_with(bench: &Bench, options: &[&str]) -> Child {
-    started_by(Path::new(env!("CARGO_BIN_EXE_stowplan")), bench, options)
-}
-
-/// Starts the program, and hears nothing of it.
-fn silently(program: &Path, bench: &Bench, words: &[&str]) -> Child {
-    let mut command = Command::new(program);
-    command.args(words).current_dir(bench.path("."));
-    command.stdin(Stdio::null()).stdout(Stdio::null());
-    command.stderr(Stdio::null()).spawn().unwrap()
-}
-
 /// Starts the small study and waits until its result holds some measurements.
-#[expect(clippy::zombie_processes, reason = "callers wait for it")]
-fn started_by(program: &Path, bench: &Bench, options: &[&str]) -> Child {
-    let words = [&["study", "small.toml", "--output", "out"], options].concat();
-    let child = silently(program, bench, &words);
-    let result = bench.path("out").join("result.jsonl");
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let text = std::fs::read_to_string(&result).unwrap_or_default();
-        if text.matches("\"type\":\"measurement\"").count() >= 5 {
-            return child;
-        }
-        assert!(Instant::now() < deadline, "no measurement within a minute");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+fn started_by(program: &Path, bench: &Bench, options: &str) -> Child {
+    let study = format!("study small.toml --output out {options}");
+    let child = silently(&mut bench.command_of(program, &study));
+    until(|| {
+        let text = std::fs::read_to_string(bench.path("out/result.jsonl")).unwrap_or_default();
+        let measured = text.matches("\"type\":\"measurement\"").count();
+        (measured >= 5).then_some(())
+    });
+    child
 }
 
-fn started(bench: &Bench) -> Child {
-    started_with(bench, &[])
+fn started(bench: &Bench, options: &str) -> Child {
+    started_by(PROGRAM.as_ref(), bench, options)
 }
 
 pub(crate) fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill")
-        .arg(name)
-        .arg(child.id().to_string())
-        .status()
-        .unwrap();
-    assert!(status.success());
+    let mut kill = Command::new("kill");
+    let status = kill.args([name, &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
 }
 
 /// Command lines of living processes that mention a directory.
 pub(crate) fn processes_in(directory: &Path) -> Vec<String> {
-    std::fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| std::fs::read_link(entry.ok()?.path().join("cwd")).ok())
-        .filter(|cwd| cwd == directory)
-        .map(|cwd| cwd.display().to_string())
-        .collect()
+    let entries = std::fs::read_dir("/proc").unwrap();
+    let places =
+        entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path().join("cwd")).ok());
+    let ours = places.filter(|cwd| cwd == directory);
+    ours.map(|cwd| cwd.display().to_string()).collect()
 }
 
-#[test]
-fn ctrl_c_saves_what_was_measured_and_removes_the_work_directory() {
-    let bench = Bench::new();
-    let mut child = started(&bench);
-    signal(&child, "-INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+/// Waits until nobody works in the directory of a run that is gone.
+#[track_caller]
+pub(crate) fn everybody_goes(bench: &Bench) {
+    until(|| processes_in(&bench.path("")).is_empty().then_some(()));
+}
+
+#[track_caller]
+fn ended(bench: &Bench, outcome: RunOutcome) {
     let records = bench.records("out");
-    assert!(
-        matches!(records.last(), Some(Record::End(end)) if end.outcome == RunOutcome::Interrupted)
-    );
+    assert!(matches!(records.last(), Some(Record::End(end)) if end.outcome == outcome));
     assert_eq!(
         entries(&bench.path("out")),
         ["report.html", "result.jsonl", "summary.md"]
@@ -76,47 +55,35 @@ fn ctrl_c_saves_what_was_measured_and_removes_the_work_directory() {
 }
 
 #[test]
-fn a_run_whose_program_is_replaced_meanwhile_goes_on_with_the_one_that_it_is() {
+fn ctrl_c_saves_what_was_measured_and_removes_the_work_directory_also_if_it_comes_twice_at_once() {
     let bench = Bench::new();
-    let program = bench.path("stowplan");
-    std::fs::copy(env!("CARGO_BIN_EXE_stowplan"), &program).unwrap();
-    let mut child = started_by(&program, &bench, &["--rounds", "10"]);
-    std::fs::write(bench.path("other"), "#!/bin/sh\nexit 9\n").unwrap();
-    std::fs::rename(bench.path("other"), &program).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    let records = bench.records("out");
-    assert!(
-        matches!(records.last(), Some(Record::End(end)) if end.outcome == RunOutcome::Complete)
-    );
-}
-
-#[test]
-fn a_signal_that_comes_twice_at_once_ends_the_run_in_order() {
-    let bench = Bench::new();
-    let mut child = started(&bench);
+    let mut child = started(&bench, "");
     let id = child.id();
     // As 'timeout' does: to the process, and to all in its group.
     let twice = format!("kill -INT {id}; kill -INT {id}");
-    assert!(
-        Command::new("sh")
-            .args(["-c", &twice])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let status = Command::new("sh").args(["-c", &twice]).status();
+    assert!(status.unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let records = bench.records("out");
-    assert!(
-        matches!(records.last(), Some(Record::End(end)) if end.outcome == RunOutcome::Interrupted)
-    );
-    assert!(!bench.path("out/work").exists());
+    ended(&bench, RunOutcome::Interrupted);
+}
+
+#[test]
+fn a_run_whose_program_is_replaced_meanwhile_goes_on_with_the_one_that_it_is() {
+    let bench = Bench::new();
+    let program = bench.path("stowplan");
+    std::fs::copy(PROGRAM, &program).unwrap();
+    let mut child = started_by(&program, &bench, "--rounds 3");
+    bench.write("other", "#!/bin/sh\nexit 9\n");
+    std::fs::rename(bench.path("other"), &program).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    ended(&bench, RunOutcome::Complete);
 }
 
 #[test]
 fn a_copy_of_a_result_does_not_remove_what_a_run_works_in() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("disk")).unwrap();
-    let mut child = started_with(&bench, &["--work", "disk"]);
+    let mut child = started(&bench, "--rounds 10 --work disk");
     signal(&child, "-KILL");
     child.wait().unwrap();
     std::fs::create_dir(bench.path("copy")).unwrap();
@@ -129,43 +96,33 @@ fn a_copy_of_a_result_does_not_remove_what_a_run_works_in() {
     let held = std::fs::File::open(&marker).unwrap();
     held.lock().unwrap();
     bench
-        .run(&["resume", "copy"])
+        .run("resume copy")
         .refuses("is the work directory of a run that still goes on");
     assert!(marker.exists());
     drop(held);
-    let resumed = bench.run(&["resume", "copy", "--budget", "1s"]);
-    let said = resumed.exits(0).stderr();
-    assert!(
-        said.contains(&format!("{work}, where this run worked")),
-        "{said}"
-    );
+    let resumed = bench.run("resume copy --budget 1s");
+    resumed
+        .exits(0)
+        .warns(&format!("{work}, where this run worked"));
     assert!(entries(&bench.path("disk")).is_empty());
 }
 
 #[test]
 fn kill_9_loses_at_most_the_measurement_in_flight_and_leaves_no_process() {
     let bench = Bench::new();
-    let mut child = started(&bench);
+    let mut child = started(&bench, "");
     signal(&child, "-KILL");
     child.wait().unwrap();
-    let measured = |records: &[Record]| {
-        records
-            .iter()
-            .filter(|record| matches!(record, Record::Measurement(_)))
-            .count()
-    };
-    assert!(measured(&bench.records("out")) >= 5);
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !processes_in(&bench.path("")).is_empty() {
-        assert!(Instant::now() < deadline, "a worker outlived its parent");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let records = bench.records("out").into_iter();
+    let measured = records.filter(|record| matches!(record, Record::Measurement(_)));
+    assert!(measured.count() >= 5);
+    everybody_goes(&bench);
     assert_eq!(
         entries(&bench.path("")),
         ["out", "small.toml"],
         "nothing outside the output"
     );
-    bench.run(&["report", "out"]).exits(0);
+    bench.run("report out").exits(0);
 }
 
 /// A driver that hangs in its first block, once it has told its process.
@@ -180,33 +137,32 @@ while IFS= read -r task; do case $task in
 esac; done
 "#;
 
+const HANGING: &str = r#"
+name = "hangs"
+title = "A driver that hangs"
+question = "What is left?"
+drivers.sh = { command = ["/bin/sh", "hangs.sh"] }
+datasets.blobs = { count = 50, size = { distribution = "fixed", bytes = 1_000 } }
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+workload = { operation = "read", operations = 50 }
+baseline = "here"
+cells = { here = { store = "files" }, hangs = { store = "sh/null" } }
+"#;
+
 #[test]
 fn a_driver_that_hangs_in_a_block_ends_with_a_run_that_is_killed() {
     let bench = Bench::new();
     bench.write("hangs.sh", HANGS);
-    let study = r#"store = "sh/null""#;
-    let study = IN_AN_IMAGE.replace(r#"store = "files", on = "ext4""#, study);
-    let command = "drivers.sh = { command = [\"/bin/sh\", \"hangs.sh\"] }\ndatasets.blobs";
-    bench.write("hangs.toml", &study.replacen("datasets.blobs", command, 1));
-    let words = ["study", "hangs.toml", "--output", "out"];
-    let mut child = silently(Path::new(env!("CARGO_BIN_EXE_stowplan")), &bench, &words);
-    let deadline = Instant::now() + Duration::from_secs(60);
-    let told = loop {
-        if let Ok(told) = std::fs::read_to_string(bench.path("process")) {
-            break told;
-        }
-        assert!(Instant::now() < deadline, "no block within a minute");
-        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(Duration::from_millis(10));
-    };
+    bench.write("hangs.toml", HANGING);
+    let mut child = bench.silently("study hangs.toml --output out");
+    let told = until(|| std::fs::read_to_string(bench.path("process")).ok());
     signal(&child, "-KILL");
     child.wait().unwrap();
     let process = Path::new("/proc").join(told.trim()).join("cwd");
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while std::fs::read_link(&process).is_ok() {
-        assert!(Instant::now() < deadline, "the driver outlived the run");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until(|| std::fs::read_link(&process).is_err().then_some(()));
 }
 
 /// A study with a cell on a file system that takes an image.
@@ -222,9 +178,7 @@ dataset = "blobs"
 workload = { operation = "read", operations = 50 }
 baseline = "here"
 max_rounds = 1
-[comparison.cells]
-here = { store = "files" }
-ext4 = { store = "files", on = "ext4" }
+cells = { here = { store = "files" }, ext4 = { store = "files", on = "ext4" } }
 "#;
 
 /// Images below a place, by their inodes: what has the name of one that was removed is another.
@@ -243,10 +197,10 @@ fn images(place: &Path) -> BTreeSet<(PathBuf, u64)> {
 }
 
 /// Starts a run, and kills it once it writes an image below a place; nothing where it makes none.
-fn killed_with_an_image(bench: &Bench, words: &[&str], place: &str) -> Option<()> {
+fn killed_with_an_image(bench: &Bench, line: &str, place: &str) -> Option<()> {
     let place = bench.path(place);
     let before = images(&place);
-    let mut child = silently(Path::new(env!("CARGO_BIN_EXE_stowplan")), bench, words);
+    let mut child = bench.silently(line);
     loop {
         if let Some((image, _)) = images(&place).difference(&before).next() {
             signal(&child, "-KILL");
@@ -263,19 +217,17 @@ fn killed_with_an_image(bench: &Bench, words: &[&str], place: &str) -> Option<()
 
 #[test]
 fn a_run_that_is_killed_while_it_makes_file_systems_goes_on_and_its_images_are_removed() {
-    let study = ["study", "in-an-image.toml", "--output", "out", "--quiet"];
-    let resume = ["resume", "out", "--quiet"];
-    for (place, options) in [("out", &[] as &[&str]), ("disk", &["--work", "disk"])] {
+    for (place, option) in [("out", ""), ("disk", "--work disk")] {
         let bench = Bench::new();
         bench.write("in-an-image.toml", IN_AN_IMAGE);
         std::fs::create_dir(bench.path("disk")).unwrap();
-        let begin = [&study, options].concat();
-        if killed_with_an_image(&bench, &begin, place).is_none() {
+        let study = format!("study in-an-image.toml --output out --quiet {option}");
+        if killed_with_an_image(&bench, &study, place).is_none() {
             eprintln!("no file systems are made here: that takes root, and mkfs.ext4");
             return;
         }
-        killed_with_an_image(&bench, &resume, place).unwrap();
-        bench.run(&resume).exits(0);
+        killed_with_an_image(&bench, "resume out --quiet", place).unwrap();
+        bench.run("resume out --quiet").exits(0);
         assert_eq!(entries(&bench.path("disk")).len(), 0, "{place}");
         assert!(!bench.path("out/work").exists(), "{place}");
         let records = bench.records("out");

@@ -1,7 +1,7 @@
 //! Workers that misbehave within a run, and a system that refuses: the run says so in one line, goes
 //! on where it can, and leaves nothing behind. What takes root or minutes is in `.ci/fault-check` and
 //! `.ci/kill-loop`.
-use crate::bench::{Bench, entries};
+use crate::bench::{Bench, PATIENCE, PROGRAM, entries};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -144,9 +144,8 @@ case "$job" in
 "#,
         cases.concat()
     );
-    let program = env!("CARGO_BIN_EXE_stowplan");
     let place = place_of(bench);
-    let mut command = WorkerCommand::new("/bin/sh", &["-c", &script, "sh", program, &place]);
+    let mut command = WorkerCommand::new("/bin/sh", &["-c", &script, "sh", PROGRAM, &place]);
     // Long for a worker that does something, short for one that does not.
     command.patience.preparing = Duration::from_secs(10);
     command
@@ -207,7 +206,7 @@ fn place_of(bench: &Bench) -> String {
 
 /// Processes that work in a directory, or name it, once those that were told to end had the time.
 fn processes_in(bench: &Bench) -> usize {
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + PATIENCE;
     loop {
         let found = processes_now_in(bench);
         if found == 0 || Instant::now() > until {
@@ -358,7 +357,7 @@ last = { store = "sqlite:page_size=16384", label = "last" }
     assert_eq!(records.iter().filter(weighed).count(), 2);
 }
 
-const STUDY: &str = "study small.toml --output out --rounds 2 --only read";
+const STUDY: &str = "study small.toml --output out --rounds 1 --only read";
 
 /// A result that outgrows the limit of its file.
 const LONG_STUDY: &str = "study small.toml --output out --rounds 10 --only read";
@@ -369,7 +368,7 @@ fn from_shell(bench: &Bench, before: &str, arguments: &str) -> (Option<i32>, Str
     let script = format!("{before}; exec \"$0\" {arguments}");
     let mut command = Command::new("bash");
     command
-        .args(["-c", &script, env!("CARGO_BIN_EXE_stowplan")])
+        .args(["-c", &script, PROGRAM])
         .current_dir(bench.path(""))
         .stdin(Stdio::null())
         .env("LC_ALL", "C.UTF-8");
@@ -412,7 +411,7 @@ fn a_result_that_may_not_grow_ends_the_run_in_order_and_it_goes_on_without_the_l
     assert!(error.contains("File too large"), "{error}");
     assert!(error.contains("resume out"), "{error}");
     assert_eq!(entries(&bench.path("out")), ["result.jsonl"]);
-    bench.run(&["resume", "out", "--quiet"]).exits(0);
+    bench.run("resume out --quiet").exits(0);
     assert_eq!(entries(&bench.path("out")), DONE);
     let records = bench.records("out");
     assert!(
@@ -473,7 +472,7 @@ fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
     let (code, said) = from_shell(&bench, "true", &format!("{STUDY} --keep --quiet"));
     assert_eq!(code, Some(0), "{said}");
     let with_work = ["report.html", "result.jsonl", "summary.md", "work"];
-    bench.run(&["resume", "out"]).exits(0);
+    bench.run("resume out").exits(0);
     assert_eq!(
         entries(&bench.path("out")),
         with_work,
@@ -486,14 +485,13 @@ fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
     drop(WorkDirectory::create(&work).unwrap());
     std::fs::write(work.join("data"), "x").unwrap();
     bench.write("out/.stowplan-abc.tmp", "");
-    let shown = bench.run(&["resume", "out"]);
-    let said = shown.exits(0).stderr();
-    assert!(said.contains("removing out/work"), "{said}");
+    let shown = bench.run("resume out");
+    shown.exits(0).warns("removing out/work");
     assert_eq!(entries(&bench.path("out")), DONE);
 
     // Before it was marked.
     std::fs::create_dir(&work).unwrap();
-    bench.run(&["resume", "out", "--quiet"]).exits(0);
+    bench.run("resume out --quiet").exits(0);
     assert_eq!(entries(&bench.path("out")), DONE);
 }
 
@@ -504,27 +502,26 @@ fn what_a_run_that_was_killed_before_it_had_a_result_left_behind_is_removed() {
     std::fs::create_dir(bench.path("out")).unwrap();
     let works = WorkDirectory::create(&work).unwrap();
     std::fs::write(work.join("image"), "x").unwrap();
-    let resume = ["resume", "out"];
-    bench.run(&resume).refuses("a run that still goes on");
+    bench.run("resume out").refuses("a run that still goes on");
     assert!(work.join("image").exists(), "a run still works there");
     drop(works);
-    let dry = bench.run(&[&resume[..], &["--dry-run"]].concat());
+    let dry = bench.run("resume out --dry-run");
     dry.refuses("would be removed");
     assert!(work.join("image").exists(), "nothing is done");
     bench.write("out/result.jsonl", "");
     bench
-        .run(&["resume", "out/result.jsonl"])
+        .run("resume out/result.jsonl")
         .refuses("what it left in out/work was removed; run the study again");
     assert!(entries(&bench.path("out")).is_empty());
 
     // Of what has no mark nothing is a run's, and what is no plain file may be the result of another.
     std::fs::create_dir(&work).unwrap();
-    bench.run(&resume).refuses("no run was begun there");
+    bench.run("resume out").refuses("no run was begun there");
     assert!(work.exists());
     std::fs::remove_dir(&work).unwrap();
     drop(WorkDirectory::create(&work).unwrap());
     std::os::unix::fs::symlink("elsewhere", bench.path("out/result.jsonl")).unwrap();
-    bench.run(&resume).refuses("no run was begun there");
+    bench.run("resume out").refuses("no run was begun there");
     assert!(work.exists());
 }
 
@@ -550,11 +547,9 @@ fn a_driver_that_aborts_in_any_task_fails_its_cells_and_the_others_are_measured(
         "describe", "create", "load", "run", "dump", "rest", "inspect",
     ];
     let bench = Bench::new();
-    let program = env!("CARGO_BIN_EXE_stowplan");
     let cell = |task: &str| {
-        let path = bench.path(&format!("{task}.sh"));
-        let script = ABORTS.replace("TASK", task).replace("$STOWPLAN", program);
-        std::fs::write(&path, script).unwrap();
+        let script = ABORTS.replace("TASK", task).replace("$STOWPLAN", PROGRAM);
+        bench.write(&format!("{task}.sh"), &script);
         let driver = format!("drivers.{task}.command = [\"/bin/sh\", \"{task}.sh\"]\n");
         let cell = format!("{task} = {{ store = \"flat\", driver = \"{task}\" }}\n");
         (driver, cell)
@@ -586,7 +581,7 @@ flat = {{ store = "flat" }}
         cells.concat()
     );
     std::fs::write(bench.path("aborts.toml"), study).unwrap();
-    let ran = bench.run(&["study", "aborts.toml", "--rounds", "2", "-o", "out"]);
+    let ran = bench.run("study aborts.toml --rounds 2 -o out");
     ran.exits(1);
     let records = bench.records("out");
     let rounds = rounds(&records);

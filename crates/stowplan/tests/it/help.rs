@@ -1,11 +1,11 @@
 //! What the program says of itself: help, the manual, completions; and what it answers to slips.
 
-use crate::bench::{Bench, entries};
+use crate::bench::{Bench, Line, entries};
 use std::process::Command;
 
 /// The verbs that `--help` lists.
 pub(crate) fn verbs() -> Vec<String> {
-    let text = Bench::new().run(&["--help"]).stdout();
+    let text = Bench::new().run("--help").stdout();
     let commands = text.split("Verbs:\n").nth(1).unwrap();
     commands
         .lines()
@@ -17,37 +17,23 @@ pub(crate) fn verbs() -> Vec<String> {
         .collect()
 }
 
-/// All that help says of a verb; of the program itself without one.
-fn help(verb: Option<&str>) -> String {
-    let arguments: Vec<&str> = ["help"].into_iter().chain(verb).collect();
-    let run = Bench::new().run(&arguments);
-    assert_eq!(run.exits(0).stderr(), "");
-    run.stdout()
-}
-
-/// The program itself, and each of its verbs; `help` has no help of its own.
-fn all() -> Vec<Option<String>> {
+/// The program itself, as the empty word, and each of its verbs; `help` has no help of its own.
+fn all() -> Vec<String> {
     let verbs = verbs().into_iter().filter(|verb| verb != "help");
-    std::iter::once(None).chain(verbs.map(Some)).collect()
+    std::iter::once(String::new()).chain(verbs).collect()
 }
 
 #[test]
 fn help_of_every_verb_fits_80_columns_and_is_one_screen_unless_all_is_asked_for() {
-    let of_kvtest = ["init", "stat", "export", "run"].map(|verb| vec!["kvtest", verb]);
-    let of_verbs = all();
-    let of_verbs = of_verbs
-        .iter()
-        .map(|verb| verb.as_deref().into_iter().collect());
-    for words in of_verbs.chain(of_kvtest) {
-        let said = |words: &[&str]| Bench::new().run(words).exits(0).stdout();
-        let short = said(&[&words[..], &["--help"]].concat());
-        let long = said(&[&["help"], &words[..]].concat());
+    let bench = Bench::new();
+    let of_kvtest = ["init", "stat", "export", "run"].map(|verb| format!("kvtest {verb}"));
+    for verb in all().into_iter().chain(of_kvtest) {
+        let short = bench.run(&format!("{verb} --help"));
+        let long = bench.run(&format!("help {verb}"));
+        let (short, long) = (short.fits().stdout(), long.fits().stdout());
         let lines = short.lines().count();
-        assert!(lines <= 40, "{words:?}: {lines} lines\n{short}");
-        for line in short.lines().chain(long.lines()) {
-            assert!(line.chars().count() <= 80, "{words:?}: {line}");
-        }
-        assert!(long.len() >= short.len(), "{words:?}");
+        assert!(lines <= 40, "{verb}: {lines} lines\n{short}");
+        assert!(long.len() >= short.len(), "{verb}");
     }
 }
 
@@ -55,29 +41,26 @@ fn help_of_every_verb_fits_80_columns_and_is_one_screen_unless_all_is_asked_for(
 fn every_verb_teaches_by_examples_that_it_takes_itself() {
     let bench = Bench::new();
     for verb in all() {
-        let text = help(verb.as_deref());
-        let (_, examples) = text
-            .split_once("Examples:\n")
-            .unwrap_or_else(|| panic!("{verb:?}"));
+        let run = bench.run(&format!("help {verb}"));
+        assert_eq!(run.exits(0).stderr(), "");
+        let text = run.stdout();
+        let examples = text.split_once("Examples:\n").expect(&verb).1;
         let parts: Vec<&str> = examples.split("\\\n").map(str::trim_start).collect();
-        let examples = format!("  {}", parts.join(" "));
-        let lines = examples
-            .lines()
-            .filter(|line| line.starts_with("  stowplan "));
         let mut own = 0;
-        for line in lines {
-            let line = line.trim_start().split(['|', '>']).next().unwrap();
+        for line in format!("  {}", parts.join(" ")).lines() {
+            let Some(line) = line.strip_prefix("  stowplan ") else {
+                continue;
+            };
+            let line = line.split(['|', '>']).next().unwrap();
             // What stands behind a gap explains.
             let typed = line.split("  ").next().unwrap();
-            let mut words: Vec<&str> = typed.split_whitespace().skip(1).collect();
-            own += usize::from(verb.as_deref().is_none_or(|verb| words[0] == verb));
+            own += usize::from(typed.starts_with(&verb));
             // Help is given only if everything before it is understood. What stands behind the dashes
             // is a command.
-            let command = words.iter().position(|word| *word == "--");
-            words.insert(command.unwrap_or(words.len()), "--help");
-            bench.run(&words).exits(0);
+            let (before, command) = typed.split_once(" -- ").unwrap_or((typed, ""));
+            bench.run(&format!("{before} --help -- {command}")).exits(0);
         }
-        assert!(own > 0, "{verb:?}: {examples}");
+        assert!(own > 0, "{verb}: {examples}");
     }
 }
 
@@ -164,68 +147,57 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
         ("kvtest init x.db --cuont 5", "did you mean '--count'?"),
         ("kvtest run x.db --jmode wall", "did you mean 'wal'?"),
     ] {
-        let words: Vec<&str> = typed.split(' ').collect();
-        let run = bench.run(&words);
+        let run = bench.run(typed);
         run.refuses(said);
-        let stderr = run.stderr();
-        assert_eq!(stderr.lines().count(), 1, "{typed}: {stderr}");
-        assert_eq!(run.stdout(), "", "{typed}");
+        let lines = run.stderr().lines().count();
+        assert_eq!((lines, run.stdout().as_str()), (1, ""), "{typed}");
     }
     assert_eq!(entries(&bench.path(".")), ["small.toml"]);
 }
 
 #[test]
 fn without_a_verb_help_goes_to_stderr_because_nothing_was_done() {
-    let run = Bench::new().run(&[]);
+    let run = Bench::new().run("");
     assert_eq!(run.exits(2).stdout(), "");
-    assert!(run.stderr().contains("Verbs:"), "{}", run.stderr());
+    run.warns("Verbs:");
 }
 
 #[test]
 fn the_manual_has_a_page_of_every_verb_and_is_written_again_but_over_nothing_else() {
     let bench = Bench::new();
-    bench.run(&["man", "--to", "man1"]).exits(0);
-    let own = [
-        "kvtest-init",
-        "kvtest-stat",
-        "kvtest-export",
-        "kvtest-run",
-        "drivers-check",
-    ];
-    let mut expected: Vec<String> = verbs()
-        .into_iter()
-        .filter(|verb| verb != "help")
-        .chain(own.map(str::to_owned))
-        .map(|verb| format!("stowplan-{verb}.1"))
-        .collect();
-    expected.push("stowplan.1".to_owned());
+    bench.run("man --to man1").exits(0);
+    let own = "-kvtest-init -kvtest-stat -kvtest-export -kvtest-run -drivers-check";
+    let verbs = all().into_iter().map(|verb| match verb.as_str() {
+        "" => verb,
+        _ => format!("-{verb}"),
+    });
+    let pages = verbs
+        .chain(own.words())
+        .map(|page| format!("stowplan{page}.1"));
+    let mut expected: Vec<String> = pages.collect();
     expected.sort();
     assert_eq!(entries(&bench.path("man1")), expected);
-    bench.run(&["man", "--to", "man1"]).exits(0);
+    bench.run("man --to man1").exits(0);
     bench.write("man1/stowplan-study.1", "years of work");
     bench
-        .run(&["man", "--to", "man1"])
+        .run("man --to man1")
         .refuses("stowplan-study.1 was not made by 'stowplan man'");
-    let kept = std::fs::read_to_string(bench.path("man1/stowplan-study.1")).unwrap();
-    assert_eq!(kept, "years of work");
+    assert_eq!(bench.text("man1/stowplan-study.1"), "years of work");
 }
 
 #[test]
 fn a_page_keeps_the_layout_of_examples_and_tables() {
     let bench = Bench::new();
-    let page = bench.run(&["man", "kvtest"]).exits(0).stdout();
-    assert!(
-        page.contains("\n.nf\n  stowplan kvtest init test1.db"),
-        "{page}"
-    );
-    assert!(page.contains("\n  0     done\n  1     a cell"), "{page}");
-    let page = bench.run(&["man"]).exits(0).stdout();
-    assert!(page.contains("stowplan\\-study(1)"), "{page}");
+    bench
+        .run("man kvtest")
+        .prints("\n.nf\n  stowplan kvtest init test1.db")
+        .prints("\n  0     done\n  1     a cell");
+    bench.run("man").prints("stowplan\\-study(1)");
     let Ok(groff) = Command::new("groff").arg("--version").output() else {
         return;
     };
     assert!(groff.status.success());
-    bench.run(&["man", "--to", "man1"]).exits(0);
+    bench.run("man --to man1").exits(0);
     for name in entries(&bench.path("man1")) {
         let checked = Command::new("groff")
             .args(["-man", "-Kutf8", "-Tutf8", "-ww", "-z"])
@@ -244,7 +216,7 @@ fn a_page_keeps_the_layout_of_examples_and_tables() {
 fn completions_are_scripts_that_their_shells_take() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish"] {
-        let script = bench.run(&["completions", shell]).exits(0).stdout();
+        let script = bench.run(&format!("completions {shell}")).exits(0).stdout();
         for name in ["fasterthanfs", "sqlite", "crossover", "cache-state"] {
             assert!(script.contains(name), "{shell}: no {name}");
         }
@@ -278,56 +250,43 @@ fn offered(bench: &Bench, words: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn bash_offers_verbs_options_studies_stores_and_values() {
+fn bash_offers_verbs_options_studies_stores_and_values_and_files_where_one_is_to_be_named() {
     let bench = Bench::new();
-    let script = bench.run(&["completions", "bash"]).exits(0).stdout();
+    let script = bench.run("completions bash").stdout();
+    // Bash offers files where the script offers nothing.
+    assert!(script.contains("-o default stowplan"), "{script}");
     bench.write("script", &script);
     for (typed, offer) in [
-        ("stowplan stu", "study"),
-        ("stowplan study fast", "fasterthanfs"),
-        ("stowplan study --sc", "--scale"),
-        ("stowplan study --scale q", "quick"),
-        ("stowplan study --cache-state ", "cold"),
-        ("stowplan list stores red", "redb"),
-        ("stowplan crossover fi", "files"),
-        ("stowplan doctor --study cr", "crud"),
-        ("stowplan man ", "compare"),
-        ("stowplan kvtest ", "export"),
-        ("stowplan report --ba", "--baseline"),
+        ("stu", "study"),
+        ("study fast", "fasterthanfs"),
+        ("study --sc", "--scale"),
+        ("study --scale q", "quick"),
+        ("study --cache-state ", "cold"),
+        ("list stores red", "redb"),
+        ("crossover fi", "files"),
+        ("doctor --study cr", "crud"),
+        ("man ", "compare"),
+        ("kvtest ", "export"),
+        ("report --ba", "--baseline"),
+        ("report ", ""),
+        ("compare x ", ""),
+        ("doctor sma", ""),
+        ("stat ", ""),
+        ("resume ", ""),
+        ("kvtest export ", ""),
+        ("kvtest run sma", ""),
+        ("kvtest init x ", ""),
     ] {
-        let Some(offers) = offered(&bench, typed) else {
+        let Some(offers) = offered(&bench, &format!("stowplan {typed}")) else {
             return;
         };
         assert!(
             offers.iter().any(|word| word == offer),
             "{typed}: {offers:?}"
         );
-    }
-}
-
-/// Bash offers files where the script offers nothing.
-#[test]
-fn where_a_file_is_to_be_named_bash_is_left_to_offer_files() {
-    let bench = Bench::new();
-    let script = bench.run(&["completions", "bash"]).exits(0).stdout();
-    assert!(script.contains("-o default stowplan"), "{script}");
-    bench.write("script", &script);
-    for verb in [
-        "report",
-        "compare",
-        "doctor",
-        "stat",
-        "resume",
-        "kvtest export",
-        "kvtest run",
-        "kvtest init",
-    ] {
-        for words in ["", "x ", "sma"] {
-            let typed = format!("stowplan {verb} {words}");
-            let Some(offers) = offered(&bench, &typed) else {
-                return;
-            };
-            assert_eq!(offers.concat(), "", "{typed}");
-        }
+        assert!(
+            !offer.is_empty() || offers.concat().is_empty(),
+            "{typed}: {offers:?}"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! `init`, `stat` and `export`: what they make is whole, and what kvtest makes they take.
 
-use crate::bench::{Bench, entries};
+use crate::bench::{Bench, entries, until};
+use crate::ending::signal;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,19 +58,7 @@ fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
 fn a_new_database_is_one_that_sqlite_and_kvtest_read() {
     let bench = Bench::new();
     bench
-        .run(&[
-            "kvtest",
-            "init",
-            "x.db",
-            "--count",
-            "500",
-            "--size",
-            "3k",
-            "--variance",
-            "1k",
-            "--pagesize",
-            "1024",
-        ])
+        .run("kvtest init x.db --count 500 --size 3k --variance 1k --pagesize 1024")
         .exits(0);
     let connection = Connection::open(bench.path("x.db")).unwrap();
     let ask = |sql: &str| {
@@ -110,15 +99,9 @@ fn a_seed_makes_the_same_database_and_another_seed_another() {
 #[test]
 fn a_variance_as_large_as_the_size_makes_no_empty_value() {
     let bench = Bench::new();
-    let sizes = "--count 2000 --size 3 --variance 3".split(' ');
-    for (name, rule) in [("ours.db", None), ("kvtest.db", Some("--as-kvtest"))] {
-        let arguments: Vec<_> = ["kvtest", "init", name]
-            .into_iter()
-            .chain(sizes.clone())
-            .collect();
-        bench
-            .run(&arguments.into_iter().chain(rule).collect::<Vec<_>>())
-            .exits(0);
+    for (name, rule) in [("ours.db", ""), ("kvtest.db", "--as-kvtest")] {
+        let line = format!("kvtest init {name} --count 2000 --size 3 --variance 3 {rule}");
+        bench.run(&line).exits(0);
         let lengths: Vec<_> = values(&bench.path(name)).values().map(Vec::len).collect();
         assert_eq!(lengths.iter().min(), Some(&1), "{name}");
         assert_eq!(lengths.iter().max(), Some(&6), "{name}");
@@ -128,30 +111,20 @@ fn a_variance_as_large_as_the_size_makes_no_empty_value() {
 #[test]
 fn what_cannot_be_made_is_refused_and_leaves_nothing() {
     let bench = Bench::new();
-    for (arguments, told) in [
-        (
-            vec!["new.db", "--size", "5", "--variance", "6"],
-            "--variance 6 is above",
-        ),
-        (vec!["new.db", "--pagesize", "5000"], "power of two"),
-        (vec!["new.db", "--pagesize", "131072"], "power of two"),
-        (vec!["new.db", "--size", "0"], "at least 1"),
-        (
-            vec!["new.db", "--size", "1GB"],
-            "SQLite holds 999999993 bytes",
-        ),
-        (vec!["new.db", "--size", "8EiB"], "unknown suffix"),
-        (
-            vec!["new.db", "--size", "18446744073709551615"],
-            "SQLite holds",
-        ),
-        (vec!["new.db", "--count", "18446744073709551615"], "free"),
-        (vec!["new.db", "--count", "0"], "at least 1"),
-        (vec!["nowhere/new.db"], "no directory nowhere"),
-        (vec!["small.toml"], "never replaced"),
+    for (words, told) in [
+        ("new.db --size 5 --variance 6", "--variance 6 is above"),
+        ("new.db --pagesize 5000", "power of two"),
+        ("new.db --pagesize 131072", "power of two"),
+        ("new.db --size 0", "at least 1"),
+        ("new.db --size 1GB", "SQLite holds 999999993 bytes"),
+        ("new.db --size 8EiB", "unknown suffix"),
+        ("new.db --size 18446744073709551615", "SQLite holds"),
+        ("new.db --count 18446744073709551615", "free"),
+        ("new.db --count 0", "at least 1"),
+        ("nowhere/new.db", "no directory nowhere"),
+        ("small.toml", "never replaced"),
     ] {
-        let arguments: Vec<&str> = ["kvtest", "init"].into_iter().chain(arguments).collect();
-        bench.run(&arguments).refuses(told);
+        bench.run(&format!("kvtest init {words}")).refuses(told);
         assert_eq!(entries(&bench.path("")), ["small.toml"]);
     }
     let study = fs::read_to_string(bench.path("small.toml")).unwrap();
@@ -164,7 +137,7 @@ fn a_database_is_not_made_beside_what_is_left_of_another() {
         let bench = Bench::new();
         let left = format!("new.db{suffix}");
         bench.write(&left, "old");
-        bench.run(&["kvtest", "init", "new.db"]).refuses(&left);
+        bench.run("kvtest init new.db").refuses(&left);
         assert_eq!(entries(&bench.path("")), [left.as_str(), "small.toml"]);
     }
 }
@@ -175,10 +148,8 @@ fn every_value_becomes_a_file_of_its_name_in_both_layouts() {
     let gaps = "VALUES(1,x'01'),(99,x''),(100,x'64'),(101,x'65'),(12345,zeroblob(70000)),
                 (999999,'text'),(1000000,x'0f'),(9000000000,x'10')";
     database(&bench, "x.db", gaps);
-    bench.run(&["kvtest", "export", "x.db", "dir"]).exits(0);
-    bench
-        .run(&["kvtest", "export", "x.db", "tree", "--tree", "-q"])
-        .exits(0);
+    bench.run("kvtest export x.db dir").exits(0);
+    bench.run("kvtest export x.db tree --tree -q").exits(0);
     let values = values_of_blobs(&bench.path("x.db"));
     let named = |name: fn(u64) -> String| -> BTreeMap<String, Vec<u8>> {
         values
@@ -216,11 +187,9 @@ fn many_values_are_exported_without_one_missing() {
     let bench = Bench::new();
     database(&bench, "x.db", &random(3_000, 500));
     fs::create_dir(bench.path("dir")).unwrap();
-    bench
-        .run(&["kvtest", "export", "x.db", "tree", "-tree"])
-        .exits(0);
+    bench.run("kvtest export x.db tree -tree").exits(0);
     assert_eq!(files(&bench.path("tree")).len(), 3_000);
-    bench.run(&["kvtest", "export", "x.db", "dir"]).exits(0);
+    bench.run("kvtest export x.db dir").exits(0);
     let files = files(&bench.path("dir"));
     let values = values(&bench.path("x.db"));
     assert!(files.values().eq(values.values()) && files.len() == 3_000);
@@ -233,14 +202,12 @@ fn a_directory_with_something_in_it_is_refused() {
     fs::create_dir(bench.path("mine")).unwrap();
     bench.write("mine/letter", "dear");
     bench
-        .run(&["kvtest", "export", "x.db", "mine"])
+        .run("kvtest export x.db mine")
         .refuses("is not empty; choose another directory");
     bench
-        .run(&["kvtest", "export", "x.db", "small.toml"])
+        .run("kvtest export x.db small.toml")
         .refuses("not a directory");
-    bench
-        .run(&["kvtest", "export", "mine", "out"])
-        .refuses("mine");
+    bench.run("kvtest export mine out").refuses("mine");
     assert_eq!(entries(&bench.path("mine")), ["letter"]);
 }
 
@@ -258,8 +225,8 @@ fn what_no_file_can_hold_ends_the_export_by_its_key_and_leaves_nothing() {
             .unwrap()
             .execute(&format!("INSERT INTO kv VALUES{row}"), [])
             .unwrap();
-        let run = bench.run(&["kvtest", "export", "x.db", "out"]);
-        assert!(run.exits(1).stderr().contains(told), "{}", run.stderr());
+        let run = bench.run("kvtest export x.db out");
+        run.exits(1).warns(told);
         assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
         fs::remove_file(bench.path("x.db")).unwrap();
     }
@@ -274,7 +241,7 @@ fn stat_begins_with_the_lines_of_kvtest() {
         "VALUES(1,zeroblob(10)),(2,x''),(5,zeroblob(9001))",
     );
     let before = fs::read(bench.path("x.db")).unwrap();
-    let run = bench.run(&["stat", "x.db"]);
+    let run = bench.run("stat x.db");
     let expected = "\
 Number of entries:         3
 Average value size:     3003
@@ -294,9 +261,9 @@ Integrity-check:    ok
         .prints("Empty values: 1")
         .prints("Journal mode: delete")
         .prints("Pages, overflow: 2");
-    assert!(run.stdout().lines().all(|line| line.chars().count() <= 80));
+    run.fits();
     assert_eq!(fs::read(bench.path("x.db")).unwrap(), before);
-    let vacuum = bench.run(&["stat", "x.db", "-vacuum"]);
+    let vacuum = bench.run("stat x.db -vacuum");
     assert!(
         vacuum
             .exits(0)
@@ -318,31 +285,21 @@ fn a_directory_and_a_tree_are_stated_like_their_database() {
         let figure = text.split_once("Value sizes").unwrap().1;
         figure.split_once("For a study file").unwrap().0.to_owned()
     };
-    bench.run(&["kvtest", "export", "x.db", "dir"]).exits(0);
-    bench
-        .run(&["kvtest", "export", "x.db", "tree", "--tree"])
-        .exits(0);
+    bench.run("kvtest export x.db dir").exits(0);
+    bench.run("kvtest export x.db tree --tree").exits(0);
     for place in ["dir", "tree"] {
         assert_eq!(first_lines(place), first_lines("x.db"));
         assert_eq!(histogram(place), histogram("x.db"));
     }
-    bench
-        .run(&["stat", "tree"])
-        .prints("200 files, 5 directories");
-    bench
-        .run(&["stat", "dir", "--vacuum"])
-        .refuses("leave --vacuum out");
+    bench.run("stat tree").prints("200 files, 5 directories");
+    bench.run("stat dir --vacuum").refuses("leave --vacuum out");
 }
 
 #[test]
 fn stat_as_json_is_one_document() {
     let bench = Bench::new();
     database(&bench, "x.db", "VALUES(1,zeroblob(10)),(3,zeroblob(30))");
-    let text = bench
-        .run(&["stat", "x.db", "--json", "--vacuum"])
-        .exits(0)
-        .stdout();
-    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let document = bench.run("stat x.db --json --vacuum").exits(0).json();
     assert_eq!(document["values"]["bytes"], 40);
     assert_eq!(document["values"]["missing"], 1);
     assert_eq!(document["pages"]["integrity"][0], "ok");
@@ -363,12 +320,10 @@ fn a_damaged_database_is_stated_with_its_faults_and_not_exported() {
         .unwrap();
     file.seek(SeekFrom::Start(4096 * 20)).unwrap();
     file.write_all(&[0x5a; 4096 * 8]).unwrap();
-    let run = bench.run(&["stat", "x.db"]);
+    let run = bench.run("stat x.db");
     run.exits(1)
         .prints("Integrity-check:    *** in database main ***");
-    bench
-        .run(&["kvtest", "export", "x.db", "out"])
-        .refuses("malformed");
+    bench.run("kvtest export x.db out").refuses("malformed");
     assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
 }
 
@@ -389,73 +344,55 @@ fn places_that_hold_nothing_are_told_in_one_line() {
         }
         bench.run(&["kvtest", "export", place, "out"]).refuses(told);
     }
-    bench
-        .run(&["stat", "bare"])
-        .prints("0 files in 1 directory");
+    bench.run("stat bare").prints("0 files in 1 directory");
     assert!(!bench.path("out").exists());
 }
 
 #[test]
 fn ctrl_c_leaves_neither_a_database_nor_a_directory() {
     let bench = Bench::new();
-    let interrupted = |arguments: &[&str]| {
-        let mut child = bench.command(arguments).spawn().unwrap();
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while !entries(&bench.path(""))
-            .iter()
-            .any(|name| name.starts_with(".stowplan-"))
-        {
-            assert!(std::time::Instant::now() < deadline, "it never began");
-        }
-        crate::ending::signal(&child, "-INT");
-        assert_eq!(child.wait().unwrap().code(), Some(130), "{arguments:?}");
+    let interrupted = |line: &str| {
+        let mut child = bench.silently(line);
+        until(|| (!left(&bench).is_empty()).then_some(()));
+        signal(&child, "-INT");
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{line}");
     };
-    interrupted(&["kvtest", "init", "new.db", "--count", "200k"]);
+    interrupted("kvtest init new.db --count 200k");
     assert_eq!(entries(&bench.path("")), ["small.toml"]);
-    bench
-        .run(&["kvtest", "init", "x.db", "--count", "20k", "--size", "1k"])
-        .exits(0);
-    interrupted(&["kvtest", "export", "x.db", "out"]);
+    bench.run("kvtest init x.db --count 20k --size 1k").exits(0);
+    interrupted("kvtest export x.db out");
     assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
+}
+
+/// What is made under a name of its own until it is whole.
+fn left(bench: &Bench) -> Vec<String> {
+    let mut names = entries(&bench.path(""));
+    names.retain(|name| name.starts_with(".stowplan-"));
+    names
 }
 
 #[test]
 fn what_a_killed_init_or_export_left_goes_with_the_next_one() {
     let bench = Bench::new();
-    bench
-        .run(&["kvtest", "init", "x.db", "--count", "20k", "--size", "1k"])
-        .exits(0);
-    for killed in [
-        &["kvtest", "init", "new.db", "--count", "200k"][..],
-        &["kvtest", "export", "x.db", "new"],
-    ] {
-        let mut child = bench.command(killed).spawn().unwrap();
+    bench.run("kvtest init x.db --count 20k --size 1k").exits(0);
+    for killed in ["kvtest init new.db --count 200k", "kvtest export x.db new"] {
+        let mut child = bench.silently(killed);
         wait_for_files(&bench);
-        crate::ending::signal(&child, "-KILL");
+        signal(&child, "-KILL");
         child.wait().unwrap();
-        let left = |name: &String| name.starts_with(".stowplan-");
-        assert!(entries(&bench.path("")).iter().any(left));
-        bench
-            .run(&["kvtest", "init", "y.db", "--count", "3"])
-            .exits(0);
-        assert!(!entries(&bench.path("")).iter().any(left));
+        assert!(!left(&bench).is_empty());
+        bench.run("kvtest init y.db --count 3").exits(0);
+        assert!(left(&bench).is_empty());
         fs::remove_file(bench.path("y.db")).unwrap();
     }
 }
 
 /// Waits until an export has begun to write files.
 fn wait_for_files(bench: &Bench) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    let begun = || {
-        entries(&bench.path("")).iter().any(|name| {
-            let directory = bench.path(name);
-            name.starts_with(".stowplan-")
-                && fs::read_dir(directory).is_ok_and(|mut files| files.next().is_some())
-        })
-    };
-    while !begun() {
-        assert!(std::time::Instant::now() < deadline, "it never began");
-    }
+    until(|| {
+        let directory = bench.path(left(bench).first()?);
+        fs::read_dir(directory).ok()?.next().map(drop)
+    });
 }
 
 #[test]
@@ -467,10 +404,7 @@ fn what_is_written_during_an_export_is_not_in_it() {
         writer.pragma_update(None, "journal_mode", journal).unwrap();
         writer.close().unwrap();
         let before = values(&bench.path("x.db"));
-        let mut child = bench
-            .command(&["kvtest", "export", "x.db", "out", "-q"])
-            .spawn()
-            .unwrap();
+        let mut child = bench.silently("kvtest export x.db out -q");
         wait_for_files(&bench);
         let writer = Connection::open(bench.path("x.db")).unwrap();
         writer.busy_timeout(std::time::Duration::ZERO).unwrap();
@@ -493,11 +427,9 @@ fn looking_at_a_database_in_wal_mode_leaves_nothing_beside_it() {
     writer.pragma_update(None, "journal_mode", "wal").unwrap();
     writer.close().unwrap();
     let before = fs::read(bench.path("x.db")).unwrap();
-    bench.run(&["stat", "x.db"]).exits(0);
-    bench.run(&["kvtest", "export", "x.db", "out"]).exits(0);
-    bench
-        .run(&["kvtest", "export", "x.db", "out"])
-        .refuses("is not empty");
+    bench.run("stat x.db").exits(0);
+    bench.run("kvtest export x.db out").exits(0);
+    bench.run("kvtest export x.db out").refuses("is not empty");
     assert_eq!(entries(&bench.path("")), ["out", "small.toml", "x.db"]);
     assert_eq!(fs::read(bench.path("x.db")).unwrap(), before);
 }

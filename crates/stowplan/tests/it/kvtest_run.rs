@@ -1,12 +1,12 @@
 //! `stowplan kvtest run`, on databases as kvtest makes them and on directories as it exports them.
 
-use crate::bench::{Bench, Finished};
+use crate::bench::{Bench, Finished, until};
 use crate::ending::signal;
 use rusqlite::Connection;
+use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// As `kvtest init x.db --count 300 --size 1000` makes it.
 fn database(bench: &Bench, name: &str) {
@@ -42,10 +42,6 @@ fn contents(bench: &Bench, name: &str) -> Vec<Vec<u8>> {
     rows.map(Result::unwrap).collect()
 }
 
-fn json(finished: &Finished) -> serde_json::Value {
-    serde_json::from_str(&finished.stdout()).unwrap()
-}
-
 /// The lines that kvtest would print.
 fn headline(finished: &Finished) -> Vec<String> {
     let stdout = finished.stdout();
@@ -57,16 +53,7 @@ fn headline(finished: &Finished) -> Vec<String> {
 fn a_database_is_read_and_kvtests_lines_come_first() {
     let bench = Bench::new();
     database(&bench, "x.db");
-    let run = bench.run(&[
-        "kvtest",
-        "run",
-        "x.db",
-        "-count",
-        "0x64",
-        "--blob-api",
-        "--rounds",
-        "10",
-    ]);
+    let run = bench.run("kvtest run x.db -count 0x64 --blob-api --rounds 10");
     run.exits(0)
         .prints("95% interval, 10 rounds")
         .prints("p90 ");
@@ -98,10 +85,7 @@ fn a_database_is_read_and_kvtests_lines_come_first() {
 fn the_last_of_several_orders_counts_and_small_data_is_read_again() {
     let bench = Bench::new();
     database(&bench, "x.db");
-    let run = bench.run(&[
-        "kvtest", "run", "x.db", "--asc", "--random", "--desc", "--count", "1k", "--rounds", "1",
-        "--start", "7",
-    ]);
+    let run = bench.run("kvtest run x.db --asc --random --desc --count 1k --rounds 1 --start 7");
     run.exits(0)
         .prints("--count 1000 --max-id 300 --desc --start 7")
         .prints("some of them again");
@@ -111,53 +95,33 @@ fn the_last_of_several_orders_counts_and_small_data_is_read_again() {
 fn a_directory_is_read_over_all_its_keys_and_options_of_databases_are_ignored() {
     let bench = Bench::new();
     directory(&bench, "d", 1..=1_200);
-    let run = bench.run(&[
-        "kvtest",
-        "run",
-        "d",
-        "--blob-api",
-        "--jmode",
-        "wal",
-        "--rounds",
-        "1",
-    ]);
+    let run = bench.run("kvtest run d --blob-api --jmode wal --rounds 1");
     run.exits(0).prints("--count 1000 --max-id 1200 --asc");
     assert!(!run.stdout().contains("SQLite"), "{}", run.stdout());
     run.prints("means nothing for files: --blob-api, --jmode.");
     bench
-        .run(&["kvtest", "run", "d", "--as-kvtest", "--rounds", "1"])
+        .run("kvtest run d --as-kvtest --rounds 1")
         .exits(0)
         .prints("--max-id 1000 --asc --as-kvtest")
         .prints("wall time");
 }
 
+const UPDATE: &str = "--update --overwrite-my-data --rounds 1";
+
 #[test]
 fn an_update_replaces_values_by_others_of_the_same_size() {
     let bench = Bench::new();
     database(&bench, "x.db");
-    for api in [&[][..], &["--blob-api"]] {
-        for more in [&[][..], &["--as-kvtest"], &["--multitrans", "--nosync"]] {
+    for api in ["", "--blob-api"] {
+        for more in ["", "--as-kvtest", "--multitrans --nosync"] {
             let before = contents(&bench, "x.db");
-            let arguments = [
-                "kvtest",
-                "run",
-                "x.db",
-                "--update",
-                "--overwrite-my-data",
-                "--count",
-                "300",
-                "--rounds",
-                "1",
-            ];
-            let arguments = [&arguments[..], api, more].concat();
-            bench
-                .run(&arguments)
-                .exits(0)
-                .prints("Microseconds per BLOB write");
+            let line = format!("kvtest run x.db {UPDATE} --count 300 {api} {more}");
+            let run = bench.run(&line);
+            run.exits(0).prints("Microseconds per BLOB write");
             let after = contents(&bench, "x.db");
             for (before, after) in before.iter().zip(&after) {
                 assert_eq!(after.len(), 1_000);
-                assert_ne!(before, after, "{arguments:?}");
+                assert_ne!(before, after, "{line}");
             }
         }
     }
@@ -168,26 +132,20 @@ fn an_update_of_files_names_what_turns_their_order_against_a_database() {
     let bench = Bench::new();
     directory(&bench, "d", 1..=30);
     database(&bench, "x.db");
-    let told = |place: &str, more: &[&str]| {
-        let update = ["--update", "--overwrite-my-data", "--rounds", "1"];
-        let arguments = [&["kvtest", "run", place], &update[..], more].concat();
-        let stdout = bench.run(&arguments).exits(0).stdout();
-        stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    let told = |words: &str| {
+        let run = bench.run(&format!("kvtest run {words} {UPDATE}"));
+        run.exits(0);
+        run
     };
     let named = "truncation is known to turn the order of files and a database";
-    let ours = told("d", &[]);
-    assert!(
-        ours.contains("Files were written over where they lie"),
-        "{ours}"
-    );
-    assert!(
-        ours.contains(named) && ours.contains("--only overwrite"),
-        "{ours}"
-    );
-    let theirs = told("d", &["--as-kvtest"]);
-    assert!(theirs.contains("Each file was emptied"), "{theirs}");
-    assert!(theirs.contains(named), "{theirs}");
-    assert!(!told("x.db", &[]).contains(named));
+    told("d")
+        .says("Files were written over where they lie")
+        .says(named)
+        .says("--only overwrite");
+    told("d --as-kvtest")
+        .says("Each file was emptied")
+        .says(named);
+    assert!(!told("x.db").flat().contains(named));
 }
 
 #[test]
@@ -197,7 +155,7 @@ fn an_update_replaces_nothing_unless_it_is_said_that_the_data_may_be_lost() {
     directory(&bench, "d", 1..=3);
     let before = contents(&bench, "x.db");
     for place in ["x.db", "d"] {
-        let run = bench.run(&["kvtest", "run", place, "--update", "--rounds", "1"]);
+        let run = bench.run(&format!("kvtest run {place} --update --rounds 1"));
         run.refuses("--overwrite-my-data");
     }
     assert!(contents(&bench, "x.db") == before);
@@ -209,11 +167,7 @@ fn percentiles_are_of_the_values_whose_time_stands_beside_them() {
     let bench = Bench::new();
     directory(&bench, "d", 1..=20);
     fs::write(bench.path("d/000001"), vec![7; 2_000_000]).unwrap();
-    let run = bench.run(&[
-        "kvtest", "run", "d", "--count", "1", "--rounds", "1", "--json",
-    ]);
-    run.exits(0);
-    let document = json(&run);
+    let document = bench.run("kvtest run d --count 1 --rounds 1 --json").json();
     let blocks = document["measurements"].as_array().unwrap();
     assert_eq!(blocks.len(), 2);
     for block in blocks {
@@ -225,34 +179,20 @@ fn percentiles_are_of_the_values_whose_time_stands_beside_them() {
 fn each_operation_is_a_transaction_with_multitrans_whatever_the_interface() {
     let bench = Bench::new();
     database(&bench, "x.db");
-    for api in [&[][..], &["--blob-api"]] {
-        let arguments = [
-            "kvtest",
-            "run",
-            "x.db",
-            "--update",
-            "--overwrite-my-data",
-            "--count",
-            "20",
-            "--rounds",
-            "1",
-            "--json",
-        ];
-        let syncs = |more: &[&str]| {
-            let run = bench.run(&[&arguments[..], api, more].concat());
-            run.exits(0);
-            let document = json(&run);
-            let block = &document["measurements"][0];
-            let syncs = block["syncs"]["fsync"].as_u64().unwrap()
-                + block["syncs"]["fdatasync"].as_u64().unwrap();
-            (block["commits"].as_u64().unwrap(), syncs)
+    for api in ["", "--blob-api"] {
+        let syncs = |more: &str| {
+            let line = format!("kvtest run x.db {UPDATE} --count 20 --json {api} {more}");
+            let block = bench.run(&line).json()["measurements"][0].clone();
+            let number = |value: &Value| value.as_u64().unwrap();
+            let syncs = number(&block["syncs"]["fsync"]) + number(&block["syncs"]["fdatasync"]);
+            (number(&block["commits"]), syncs)
         };
-        let (commits, together) = syncs(&[]);
+        let (commits, together) = syncs("");
         assert_eq!(commits, 1);
-        let (commits, each) = syncs(&["--multitrans"]);
+        let (commits, each) = syncs("--multitrans");
         assert_eq!(commits, 20);
         assert!(each >= 20 && each > 3 * together, "{each} {together}");
-        assert_eq!(syncs(&["--multitrans", "--nosync"]).1, 0);
+        assert_eq!(syncs("--multitrans --nosync").1, 0);
     }
 }
 
@@ -260,22 +200,8 @@ fn each_operation_is_a_transaction_with_multitrans_whatever_the_interface() {
 fn each_file_is_synced_after_it_was_written_if_that_is_asked() {
     let bench = Bench::new();
     directory(&bench, "d", 1..=50);
-    let arguments = [
-        "kvtest",
-        "run",
-        "d",
-        "--update",
-        "--overwrite-my-data",
-        "--count",
-        "50",
-        "--fsync",
-        "--rounds",
-        "1",
-        "--json",
-    ];
-    let run = bench.run(&arguments);
-    run.exits(0);
-    assert_eq!(json(&run)["measurements"][0]["syncs"]["fsync"], 50);
+    let run = bench.run(&format!("kvtest run d {UPDATE} --count 50 --fsync --json"));
+    assert_eq!(run.json()["measurements"][0]["syncs"]["fsync"], 50);
     let written = fs::read(bench.path("d").join("000050")).unwrap();
     assert!(written.len() == 1_000 && written != [7; 1_000]);
 }
@@ -284,35 +210,24 @@ fn each_file_is_synced_after_it_was_written_if_that_is_asked() {
 fn the_journal_mode_is_that_of_the_run_only() {
     let bench = Bench::new();
     database(&bench, "x.db");
-    let arguments = [
-        "kvtest",
-        "run",
-        "x.db",
-        "--jmode",
-        "WAL",
-        "--update",
-        "--overwrite-my-data",
-        "--count",
-        "50",
-        "--rounds",
-        "2",
-    ];
-    bench.run(&arguments).exits(0).prints("--jmode wal");
-    assert_eq!(pragma(&bench, "x.db", "journal_mode"), "delete");
-    bench
-        .run(&[&arguments[..], &["--as-kvtest"]].concat())
-        .exits(0);
-    assert_eq!(pragma(&bench, "x.db", "journal_mode"), "wal");
-    bench
-        .run(&[
-            "kvtest", "run", "x.db", "--jmode", "delete", "--rounds", "1",
-        ])
-        .exits(0);
-    assert_eq!(pragma(&bench, "x.db", "journal_mode"), "wal");
-    bench
-        .run(&["kvtest", "run", "x.db", "--rounds", "1"])
-        .exits(0)
-        .prints("--jmode wal");
+    for (options, said, mode) in [
+        (
+            "--jmode WAL --update --overwrite-my-data --count 50",
+            "--jmode wal",
+            "delete",
+        ),
+        (
+            "--jmode WAL --update --overwrite-my-data --count 50 --as-kvtest",
+            "--jmode wal",
+            "wal",
+        ),
+        ("--jmode delete", "Microseconds per BLOB read", "wal"),
+        ("", "--jmode wal", "wal"),
+    ] {
+        let run = bench.run(&format!("kvtest run x.db --rounds 2 {options}"));
+        run.exits(0).prints(said);
+        assert_eq!(pragma(&bench, "x.db", "journal_mode"), mode, "{options}");
+    }
 }
 
 #[test]
@@ -320,11 +235,9 @@ fn what_is_missing_or_empty_is_told_and_not_counted_as_fast() {
     let bench = Bench::new();
     directory(&bench, "d", (1..=100).filter(|key| key % 10 != 3));
     fs::write(bench.path("d").join("000003"), "").unwrap();
-    let run = bench.run(&[
-        "kvtest", "run", "d", "--count", "1k", "--rounds", "1", "--json",
-    ]);
-    run.exits(0);
-    let document = json(&run);
+    let document = bench
+        .run("kvtest run d --count 1k --rounds 1 --json")
+        .json();
     let survey = &document["survey"];
     assert_eq!(survey["visited"], 90);
     assert_eq!(
@@ -346,53 +259,45 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     bench.write("text", "This is no database at all.");
     fs::create_dir(bench.path("empty")).unwrap();
     directory(&bench, "high", 2_001..=2_003);
-    let refused: [(&[&str], &str); 16] = [
-        (&["kvtest", "run", "nowhere.db"], "nowhere.db"),
-        (&["kvtest", "run", "text"], "not an SQLite database"),
-        (&["kvtest", "run", "empty"], "no files named like 000001"),
+    directory(&bench, "d", (1..=3).chain([1_500]));
+    for (words, said) in [
+        ("nowhere.db", "nowhere.db"),
+        ("text", "not an SQLite database"),
+        ("empty", "no files named like 000001"),
+        ("x.db --max-id 301", "its largest key is 300"),
+        ("x.db --start 301", "beyond the largest key to visit, 300"),
+        ("x.db --count 0", "at least 1"),
         (
-            &["kvtest", "run", "x.db", "--max-id", "301"],
-            "its largest key is 300",
-        ),
-        (
-            &["kvtest", "run", "x.db", "--start", "301"],
-            "beyond the largest key to visit, 300",
-        ),
-        (&["kvtest", "run", "x.db", "--count", "0"], "at least 1"),
-        (
-            &["kvtest", "run", "x.db", "--count", "18446744073709551615"],
+            "x.db --count 18446744073709551615",
             "--count 18446744073709551615 is too large",
         ),
         (
-            &["kvtest", "run", "x.db", "--count", "0x1000000000000"],
+            "x.db --count 0x1000000000000",
             "is too large: the list of the visits takes 4.50 PB",
         ),
         (
-            &["kvtest", "run", "high", "--max-id", "2k"],
+            "high --max-id 2k",
             "no value to visit up to --max-id 2000: its smallest key is 2001",
         ),
         (
-            &["kvtest", "run", "high", "--as-kvtest"],
+            "high --as-kvtest",
             "the smallest is 2001), and --as-kvtest reads no others",
         ),
         (
-            &["kvtest", "run", "x.db", "--count", "1potato"],
-            "unknown suffix 'potato'",
+            "d --as-kvtest --start 1200",
+            "beyond the largest key to visit, 1000",
         ),
+        ("x.db --count 1potato", "unknown suffix 'potato'"),
         (
-            &["kvtest", "run", "x.db", "--mmap", "99999999999GiB"],
+            "x.db --mmap 99999999999GiB",
             "not a whole number below 2^64",
         ),
-        (&["kvtest", "run", "x.db", "--jmode", "wall"], "wal"),
-        (&["kvtest", "run", "x.db", "-blob-apy"], "--blob-api"),
-        (
-            &["kvtest", "run", "x.db", "--cache-size", "9999GiB"],
-            "cache",
-        ),
-        (&["kvtest", "run", "x.db", "--rounds", "0"], "rounds"),
-    ];
-    for (arguments, text) in refused {
-        bench.run(arguments).refuses(text);
+        ("x.db --jmode wall", "wal"),
+        ("x.db -blob-apy", "--blob-api"),
+        ("x.db --cache-size 9999GiB", "cache"),
+        ("x.db --rounds 0", "rounds"),
+    ] {
+        bench.run(&format!("kvtest run {words}")).refuses(said);
     }
 }
 
@@ -400,7 +305,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
 fn sizes_beyond_32_bits_are_accepted_whole() {
     let bench = Bench::new();
     database(&bench, "x.db");
-    let run = bench.run(&["kvtest", "run", "x.db", "--mmap", "4GiB", "--rounds", "1"]);
+    let run = bench.run("kvtest run x.db --mmap 4GiB --rounds 1");
     run.exits(0)
         .prints("--mmap 4294967296")
         .prints("SQLite maps 2147418112 bytes instead of");
@@ -415,7 +320,7 @@ fn a_damaged_database_ends_with_one_line() {
     let length = bytes.len();
     bytes[4096..length].fill(0x5a);
     fs::write(&path, bytes).unwrap();
-    let run = bench.run(&["kvtest", "run", "x.db", "--rounds", "1"]);
+    let run = bench.run("kvtest run x.db --rounds 1");
     run.refuses("malformed");
 }
 
@@ -424,36 +329,19 @@ fn integrity_and_counters_are_shown_when_asked() {
     let bench = Bench::new();
     database(&bench, "x.db");
     bench
-        .run(&[
-            "kvtest",
-            "run",
-            "x.db",
-            "--integrity-check",
-            "--stats",
-            "--rounds",
-            "1",
-        ])
+        .run("kvtest run x.db --integrity-check --stats --rounds 1")
         .exits(0)
         .prints("integrity-check: ok")
         .prints("Page cache hits: ")
         .prints("Read() system calls: ");
-    let brief = bench.run(&["kvtest", "run", "x.db", "--stats", "-q", "--rounds", "1"]);
+    let brief = bench.run("kvtest run x.db --stats -q --rounds 1");
     brief.exits(0).prints("Page cache hits: ");
     assert!(!brief.stdout().contains("Around it"), "kvtest's lines only");
     directory(&bench, "d", 1..=9);
     bench
-        .run(&["kvtest", "run", "d", "--stats", "--rounds", "1"])
+        .run("kvtest run d --stats --rounds 1")
         .exits(0)
         .prints("Read() system calls: ");
-}
-
-#[test]
-fn as_kvtest_a_start_beyond_the_keys_it_reads_is_refused() {
-    let bench = Bench::new();
-    directory(&bench, "d", (1..=3).chain([1_500]));
-    bench
-        .run(&["kvtest", "run", "d", "--as-kvtest", "--start", "1200"])
-        .refuses("beyond the largest key to visit, 1000");
 }
 
 #[test]
@@ -463,15 +351,7 @@ fn a_link_to_a_database_is_run_as_the_database() {
     fs::create_dir(bench.path("links")).unwrap();
     std::os::unix::fs::symlink("../x.db", bench.path("links/y.db")).unwrap();
     bench
-        .run(&[
-            "kvtest",
-            "run",
-            "links/y.db",
-            "--update",
-            "--overwrite-my-data",
-            "--rounds",
-            "1",
-        ])
+        .run("kvtest run links/y.db --update --overwrite-my-data --rounds 1")
         .exits(0);
 }
 
@@ -484,21 +364,10 @@ fn a_reader_of_the_log_does_not_fail_a_run_that_writes() {
     for sql in sql.split(';') {
         let _ = reader.prepare(sql).unwrap().query([]).unwrap().next();
     }
-    for more in [&[][..], &["--nocheckpoint"]] {
-        let arguments = [
-            &[
-                "kvtest",
-                "run",
-                "x.db",
-                "--update",
-                "--overwrite-my-data",
-                "--rounds",
-                "1",
-            ][..],
-            more,
-        ]
-        .concat();
-        bench.run(&arguments).exits(0);
+    for more in ["", "--nocheckpoint"] {
+        bench
+            .run(&format!("kvtest run x.db {UPDATE} {more}"))
+            .exits(0);
     }
 }
 
@@ -506,36 +375,18 @@ fn a_reader_of_the_log_does_not_fail_a_run_that_writes() {
 fn what_an_update_leaves_out_or_only_clocks_is_said_in_the_row() {
     let bench = Bench::on_disk();
     database(&bench, "x.db");
-    let update = [
-        "kvtest",
-        "run",
-        "x.db",
-        "--update",
-        "--overwrite-my-data",
-        "--count",
-        "50",
-        "--rounds",
-        "1",
-    ];
-    let text = |more: &[&str]| {
-        let run = bench.run(&[&update[..], more].concat());
-        run.exits(0);
-        let stdout = run.stdout();
-        // Rows are wrapped.
-        stdout.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
+    let told = |more: &str| bench.run(&format!("kvtest run x.db {UPDATE} --count 50 {more}"));
     // Where it syncs, or waits for the disk as it may at any time, all of it is wall time.
-    let together = text(&["--nosync"]);
+    let together = told("--nosync");
+    together.exits(0).says("(without the commit and closing)");
+    let together = together.flat();
     let is_corrected = together.contains("less waiting for a CPU");
     let says_closing = together.contains("CPU (closing: plain wall time)");
     assert_eq!(is_corrected, says_closing, "{together}");
-    assert!(
-        together.contains("(without the commit and closing)"),
-        "{together}"
-    );
-    let each = text(&["--multitrans", "--nocheckpoint"]);
-    assert!(each.contains("(without closing)"), "{each}");
-    assert!(!each.contains("plain wall time"), "closing is out: {each}");
+    let each = told("--multitrans --nocheckpoint");
+    each.exits(0).says("(without closing)");
+    let plain = each.flat().contains("plain wall time");
+    assert!(!plain, "closing is out: {}", each.flat());
 }
 
 #[test]
@@ -543,24 +394,12 @@ fn without_a_journal_on_the_disk_an_update_warns_before_it_starts() {
     let bench = Bench::new();
     database(&bench, "x.db");
     for mode in ["off", "memory", "delete"] {
-        let update = [
-            "kvtest",
-            "run",
-            "x.db",
-            "--update",
-            "--overwrite-my-data",
-            "--rounds",
-            "1",
-            "-q",
-            "--jmode",
-            mode,
-        ];
-        let run = bench.run(&update);
+        let run = bench.run(&format!("kvtest run x.db {UPDATE} -q --jmode {mode}"));
         run.exits(0);
         let warned = run.stderr().contains("nothing can undo");
         assert_eq!(warned, mode != "delete", "{}", run.stderr());
     }
-    let reads = bench.run(&["kvtest", "run", "x.db", "--rounds", "1", "--jmode", "off"]);
+    let reads = bench.run("kvtest run x.db --rounds 1 --jmode off");
     assert!(!reads.stderr().contains("undo"), "{}", reads.stderr());
 }
 
@@ -579,21 +418,9 @@ fn what_an_interrupted_write_left_is_undone_before_an_update() {
         fs::copy(from, bench.path(&format!("y.db{suffix}"))).unwrap();
     }
     drop(writer);
-    bench.run(&["stat", "y.db"]).refuses("interrupted");
-    let update = |place| {
-        [
-            "kvtest",
-            "run",
-            place,
-            "--update",
-            "--overwrite-my-data",
-            "--count",
-            "1",
-            "--rounds",
-            "1",
-        ]
-    };
-    bench.run(&update("y.db")).exits(0);
+    bench.run("stat y.db").refuses("interrupted");
+    let update = |place| bench.run(&format!("kvtest run {place} {UPDATE} --count 1"));
+    update("y.db").exits(0);
     assert!(!bench.path("y.db-journal").exists());
     let after = contents(&bench, "y.db");
     assert!(
@@ -603,23 +430,16 @@ fn what_an_interrupted_write_left_is_undone_before_an_update() {
     // A file of that name beside a directory is nobody's journal.
     directory(&bench, "d", 1..=3);
     bench.write("d-journal", "Dear diary");
-    bench.run(&update("d")).exits(0);
+    update("d").exits(0);
 }
 
 /// Starts a run, ends it by Ctrl-C as soon as `begun` says so, and returns its exit code and what
 /// it said on stderr.
-fn interrupted(bench: &Bench, arguments: &[&str], begun: impl Fn() -> bool) -> (i32, String) {
-    let child = bench
-        .command(arguments)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let until = Instant::now() + Duration::from_secs(30);
-    while !begun() {
-        assert!(Instant::now() < until, "nothing began");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+fn interrupted(bench: &Bench, line: &str, begun: impl Fn() -> bool) -> (i32, String) {
+    let mut command = bench.command(line);
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    until(|| begun().then_some(()));
     signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -632,22 +452,11 @@ fn ctrl_c_in_an_update_leaves_a_database_that_anyone_can_read() {
     database(&bench, "x.db");
     let journal = bench.path("x.db-journal");
     // So small a cache that pages are written, and with them the journal, before the commit.
-    let update = [
-        "kvtest",
-        "run",
-        "x.db",
-        "--update",
-        "--overwrite-my-data",
-        "--count",
-        "300k",
-        "--cache-size",
-        "10",
-        "--rounds",
-        "1",
-    ];
+    let update =
+        "kvtest run x.db --update --overwrite-my-data --count 300k --cache-size 10 --rounds 1";
     let before = contents(&bench, "x.db");
     let spilled = || journal.metadata().is_ok_and(|data| data.len() > 100_000);
-    let (code, stderr) = interrupted(&bench, &update, spilled);
+    let (code, stderr) = interrupted(&bench, update, spilled);
     assert_eq!(code, 130, "{stderr}");
     assert!(
         stderr.contains("interrupted before a round was complete"),
@@ -655,7 +464,7 @@ fn ctrl_c_in_an_update_leaves_a_database_that_anyone_can_read() {
     );
     assert!(!stderr.contains("saved"), "nothing is saved: {stderr}");
     assert!(!journal.exists(), "it is rolled back");
-    bench.run(&["stat", "x.db"]).exits(0);
+    bench.run("stat x.db").exits(0);
     assert!(contents(&bench, "x.db") == before);
 }
 
@@ -664,23 +473,9 @@ fn ctrl_c_and_errors_put_the_journal_mode_back_too() {
     let bench = Bench::new();
     database(&bench, "x.db");
     let log = bench.path("x.db-wal");
-    let update = [
-        "kvtest",
-        "run",
-        "x.db",
-        "--update",
-        "--overwrite-my-data",
-        "--count",
-        "300k",
-        "--rounds",
-        "1",
-        "--jmode",
-        "wal",
-        "--cache-size",
-        "10",
-    ];
+    let update = "kvtest run x.db --update --overwrite-my-data --count 300k --rounds 1 --jmode wal --cache-size 10";
     let begun = || log.metadata().is_ok_and(|data| data.len() > 100_000);
-    let (code, stderr) = interrupted(&bench, &update, begun);
+    let (code, stderr) = interrupted(&bench, update, begun);
     assert_eq!(code, 130, "{stderr}");
     assert_eq!(pragma(&bench, "x.db", "journal_mode"), "delete");
     assert_eq!(pragma(&bench, "x.db", "integrity_check"), "ok");
@@ -691,19 +486,9 @@ fn ctrl_c_and_errors_put_the_journal_mode_back_too() {
             "CREATE TRIGGER t BEFORE UPDATE ON kv BEGIN SELECT raise(ABORT,'never'); END",
         )
         .unwrap();
-    let run = bench.run(&[
-        "kvtest",
-        "run",
-        "x.db",
-        "--update",
-        "--overwrite-my-data",
-        "--jmode",
-        "wal",
-        "--rounds",
-        "1",
-    ]);
+    let run = bench.run("kvtest run x.db --update --overwrite-my-data --jmode wal --rounds 1");
     run.exits(1);
-    assert!(run.stderr().contains("never"), "{}", run.stderr());
+    run.warns("never");
     assert_eq!(pragma(&bench, "x.db", "journal_mode"), "delete");
 }
 
@@ -711,15 +496,11 @@ fn ctrl_c_and_errors_put_the_journal_mode_back_too() {
 /// said.
 fn interrupted_after(bench: &Bench, pause: Duration) -> (String, String) {
     let temporary = bench.path("tmp");
-    let mut command =
-        bench.command(&["kvtest", "run", "x.db", "--count", "50k", "--rounds", "200"]);
+    let mut command = bench.command("kvtest run x.db --count 50k --rounds 200");
     command.env("TMPDIR", &temporary);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    wait_for(&temporary);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    until(|| fs::read_dir(&temporary).unwrap().next().map(drop));
     std::thread::sleep(pause);
     signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
@@ -748,12 +529,4 @@ fn ctrl_c_keeps_the_rounds_before_it_and_leaves_nothing() {
         "{stdout}{stderr}"
     );
     assert!(stdout.contains("It was interrupted"), "{stdout}{stderr}");
-}
-
-fn wait_for(directory: &Path) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while fs::read_dir(directory).unwrap().next().is_none() {
-        assert!(Instant::now() < until, "nothing began");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }

@@ -1,7 +1,6 @@
 //! A cost taken apart from measuring to the page: a store with known added costs.
 
 use crate::bench::Bench;
-use serde_json::Value;
 
 /// A read that lasts 2 µs, 10 µs more, and then with two and with four pairs of open and close. How
 /// close the costs come is judged on simulated rounds (analysis, tests/procedure/ladder.rs), for here
@@ -48,8 +47,7 @@ of = "four"
 fn known_added_costs_are_found_from_measuring_to_every_report() {
     let bench = Bench::new();
     bench.write("known.toml", KNOWN);
-    let run = bench.run(&["study", "known.toml", "--output", "out", "--json"]);
-    let document: Value = serde_json::from_str(&run.exits(0).stdout()).unwrap();
+    let document = bench.run("study known.toml --output out --json").json();
     let ladder = &document["ladders"][0];
     let cost = |step: usize| ladder["steps"][step]["cost"]["estimate"].as_f64().unwrap();
     for step in [2, 3] {
@@ -89,7 +87,7 @@ fn known_added_costs_are_found_from_measuring_to_every_report() {
     };
     assert_eq!(claim["verdict"], expected, "{claim:#}");
 
-    let text = bench.run(&["report", "out", "--verbose"]).exits(0).stdout();
+    let shown = bench.run("report out --verbose");
     for words in [
         "What the article says",
         "Why: costs taken apart",
@@ -99,16 +97,9 @@ fn known_added_costs_are_found_from_measuring_to_every_report() {
         "remainder",
         "the whole",
     ] {
-        assert!(text.contains(words), "{words}: {text}");
+        shown.fits().prints(words);
     }
-    let long = |line: &&str| line.chars().count() > 80 && !line.starts_with("The report");
-    let long: Vec<&str> = text.lines().filter(long).collect();
-    assert!(long.is_empty(), "{long:#?}");
-    for (file, words) in [
-        ("summary.md", "#### Known steps"),
-        ("report.html", "id=\"ladder-read\""),
-    ] {
-        let file = std::fs::read_to_string(bench.path("out").join(file)).unwrap();
-        assert!(file.contains(words), "{words}");
-    }
+    let (summary, page) = (bench.text("out/summary.md"), bench.text("out/report.html"));
+    assert!(summary.contains("#### Known steps"), "{summary}");
+    assert!(page.contains("id=\"ladder-read\""));
 }

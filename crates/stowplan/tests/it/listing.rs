@@ -2,21 +2,10 @@
 
 use crate::bench::{Bench, Finished};
 
-/// The lines that are longer than 80 columns.
-fn too_long(text: &str) -> Vec<&str> {
-    let long = |line: &&str| line.chars().count() > 80;
-    text.lines().filter(long).collect()
-}
-
 /// Runs what must succeed within 80 columns, and returns what it prints.
 #[track_caller]
-fn fits(arguments: &[&str]) -> String {
-    let finished = Bench::new().run(arguments);
-    finished.exits(0);
-    let text = finished.stdout();
-    let long = too_long(&text);
-    assert!(long.is_empty(), "{arguments:?}: {long:#?}");
-    text
+fn fits(line: &str) -> String {
+    Bench::new().run(line).exits(0).fits().stdout()
 }
 
 /// The first word of each line that is not indented, except the last: that is a hint.
@@ -30,26 +19,26 @@ fn names(text: &str) -> Vec<String> {
 }
 
 fn describe(spec: &str) -> Finished {
-    Bench::new().run(&["list", "stores", spec])
+    Bench::new().run(&format!("list stores {spec}"))
 }
 
 #[test]
 fn studies_and_their_dry_runs_fit_80_columns() {
-    let studies = names(&fits(&["list", "studies"]));
+    let studies = names(&fits("list studies"));
     assert!(studies.len() >= 7, "{studies:?}");
     for study in &studies {
-        let text = fits(&["study", study, "--dry-run"]);
+        let text = fits(&format!("study {study} --dry-run"));
         assert!(text.contains("\nneeds about "), "{text}");
     }
 }
 
 #[test]
 fn stores_and_their_descriptions_fit_80_columns_and_give_sizes_in_one_form() {
-    let list = fits(&["list", "stores"]);
+    let list = fits("list stores");
     let stores = names(&list);
     assert!(stores.len() >= 8, "{stores:?}");
     for store in &stores {
-        let text = fits(&["list", "stores", store]);
+        let text = fits(&format!("list stores {store}"));
         assert!(text.contains("\nWith these values:\n"), "{text}");
         for setting in ["cache=", "memtable=", "block_size=", "page_size="] {
             let start = format!("  {setting}");
@@ -80,7 +69,7 @@ fn a_store_spec_with_a_mistake_is_answered_as_in_a_study() {
 
 #[test]
 fn a_dry_run_says_once_what_all_cells_of_a_comparison_share() {
-    let text = fits(&["study", "dbench", "--dry-run"]);
+    let text = fits("study dbench --dry-run");
     let once = "\n  all cells: one transaction per operation where a store has any;";
     let comparisons = text.matches(" (baseline) ").count();
     assert_eq!(text.matches(once).count(), comparisons, "{text}");
@@ -89,7 +78,7 @@ fn a_dry_run_says_once_what_all_cells_of_a_comparison_share() {
 
 #[test]
 fn a_cell_that_many_comparisons_have_is_refused_with_how_it_is_called_and_a_short_list() {
-    let finished = Bench::new().run(&["study", "crud", "--only", "files", "--dry-run"]);
+    let finished = Bench::new().run("study crud --only files --dry-run");
     finished
         .refuses("a cell is called COMPARISON/files, such as '")
         .refuses(" more; --dry-run without --only lists them");

@@ -1,6 +1,6 @@
 //! Drivers in another language that are killed in a block, hang in one, or lie: their cells fail, with what
 //! contradicts them, and all others are measured.
-use crate::bench::Bench;
+use crate::bench::{Bench, PROGRAM};
 use crate::faults::{Told, options, rounds};
 use std::process::Command;
 use std::rc::Rc;
@@ -59,9 +59,9 @@ fn drivers(bench: &Bench) -> std::io::Result<Drivers> {
     let path = bench.path("liar.py");
     let mut command = WorkerCommand::new(python.trim(), &["-IS", path.to_str().unwrap()]);
     // Long for one that does something on a machine that does other things, too.
-    command.patience.silence = Duration::from_secs(2);
+    command.patience.silence = Duration::from_secs(5);
     command.patience.operation = Duration::from_millis(50);
-    let program = WorkerCommand::new(env!("CARGO_BIN_EXE_stowplan"), &["worker"]);
+    let program = WorkerCommand::new(PROGRAM, &["worker"]);
     let mut drivers = Drivers::new(program, Interrupt::never());
     drivers.add("liar", command);
     Ok(drivers)

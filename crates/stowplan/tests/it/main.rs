@@ -1,10 +1,8 @@
 //! Drives the real binary.
 //!
-//! `bench` makes a directory with a small study and runs the program in it; `input` holds what is
-//! refused before measuring, `run` what a run leaves behind, `ending` how runs end early, `resume`
-//! how they go on, `report` how a result is shown again, `damage` when it is not what it was,
-//! `faults` what a run does when workers or the system fail it, `drivers` how programs that host other
-//! stores are found and named, `archive` what becomes of a user's own files.
+//! `bench` makes a directory with a small study and runs the program in it, from a command line that is one text. What
+//! several tests look at is measured once. Each file holds what one verb or one promise is about; what takes root,
+//! strace, a browser or minutes is in the scripts of `.ci`.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
@@ -26,7 +24,6 @@ mod faults;
 mod fleet;
 mod forms;
 mod help;
-mod hostile;
 mod input;
 mod kvtest;
 mod kvtest_run;

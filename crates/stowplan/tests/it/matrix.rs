@@ -2,7 +2,6 @@
 
 use crate::bench::{Bench, entries};
 use std::collections::BTreeSet;
-use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 use stowplan_model::Record;
@@ -47,14 +46,12 @@ fn bench() -> Bench {
     bench
 }
 
-const RUN: [&str; 4] = ["study", "places.toml", "--output", "out"];
+const RUN: &str = "study places.toml --output out";
 
 #[test]
 fn a_matrix_is_measured_and_analysed_cell_by_cell() {
     let bench = bench();
-    let run = bench.run(&[&RUN[..], &["--json"]].concat());
-    run.exits(0);
-    let document: serde_json::Value = serde_json::from_str(&run.stdout()).unwrap();
+    let document = bench.run(&format!("{RUN} --json")).exits(0).json();
     let matrices = document["matrices"].as_array().unwrap();
     assert_eq!(matrices.len(), 2);
     let read = &matrices[0];
@@ -75,42 +72,9 @@ fn a_matrix_is_measured_and_analysed_cell_by_cell() {
     assert_eq!(read["rules"].as_array().unwrap().len(), 2);
 }
 
-#[test]
-fn a_size_is_built_once_for_all_matrices_and_everything_is_gone_at_the_end() {
-    let bench = bench();
-    bench.run(&RUN).exits(0);
-    assert_eq!(
-        entries(&bench.path("out")),
-        ["report.html", "result.jsonl", "summary.md"]
-    );
-    let records = bench.records("out");
-    let built: Vec<String> = records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Preparation(made) => Some(made.what.clone()),
-            _ => None,
-        })
-        .collect();
-    let distinct: BTreeSet<&String> = built.iter().collect();
-    assert_eq!(built.len(), distinct.len(), "{built:?}");
-    // Three sizes, each with its dataset, and two builds of two databases, and of files; and stores of
-    // their own for the two cells that write.
-    assert_eq!(built.len(), 3 * 7 + 2, "{built:?}");
-    let weighed = records.iter().filter_map(|record| match record {
-        Record::Footprint(f) if !f.after_workloads => Some(f.instance.clone()),
-        _ => None,
-    });
-    assert_eq!(weighed.collect::<BTreeSet<_>>().len(), 3 * 3);
-}
-
 /// The sizes of which something lies in the work directory, each time that it is looked at.
-fn sizes_seen(bench: &Bench, arguments: &[&str]) -> BTreeSet<Vec<&'static str>> {
-    let mut run = bench
-        .command(arguments)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+fn sizes_seen(bench: &Bench, line: &str) -> BTreeSet<Vec<&'static str>> {
+    let mut run = bench.silently(line);
     let work = bench.path("out/work");
     let mut seen = BTreeSet::new();
     while run.try_wait().unwrap().is_none() {
@@ -130,19 +94,41 @@ fn sizes_seen(bench: &Bench, arguments: &[&str]) -> BTreeSet<Vec<&'static str>> 
 }
 
 #[test]
-fn the_disk_never_holds_more_than_one_size() {
+fn the_disk_never_holds_more_than_one_size_each_is_built_once_and_everything_is_gone_at_the_end() {
     let bench = bench();
-    let seen = sizes_seen(&bench, &RUN);
+    let seen = sizes_seen(&bench, &format!("{RUN} --rounds 2"));
     for size in ["400x1k", "200x2k", "100x4k"] {
         assert!(seen.contains(&vec![size]), "{size} in {seen:?}");
     }
     assert!(seen.iter().all(|sizes| sizes.len() <= 1), "{seen:?}");
+    assert_eq!(
+        entries(&bench.path("out")),
+        ["report.html", "result.jsonl", "summary.md"]
+    );
+    let records = bench.records("out");
+    let built: Vec<&str> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Preparation(made) => Some(made.what.as_str()),
+            _ => None,
+        })
+        .collect();
+    let distinct: BTreeSet<&&str> = built.iter().collect();
+    assert_eq!(built.len(), distinct.len(), "{built:?}");
+    // Three sizes, each with its dataset, and two builds of two databases, and of files; and stores of
+    // their own for the two cells that write.
+    assert_eq!(built.len(), 3 * 7 + 2, "{built:?}");
+    let weighed = records.iter().filter_map(|record| match record {
+        Record::Footprint(f) if !f.after_workloads => Some(&f.instance),
+        _ => None,
+    });
+    assert_eq!(weighed.collect::<BTreeSet<_>>().len(), 3 * 3);
 }
 
 #[test]
 fn with_keep_every_size_stays() {
     let bench = bench();
-    let seen = sizes_seen(&bench, &[&RUN[..], &["--keep"]].concat());
+    let seen = sizes_seen(&bench, &format!("{RUN} --rounds 2 --keep"));
     assert!(
         seen.contains(&vec!["400x1k", "200x2k", "100x4k"]),
         "{seen:?}"
@@ -156,44 +142,42 @@ fn with_keep_every_size_stays() {
 #[test]
 fn a_dry_run_tells_the_room_of_one_size_and_with_keep_of_all() {
     let bench = Bench::new();
-    let room = |more: &[&str]| {
-        let run = bench.run(
-            &[
-                &["study", "intern-v-extern", "--scale", "full", "--dry-run"],
-                more,
-            ]
-            .concat(),
-        );
-        run.exits(0).prints("read-10k").prints("overwrite-1m");
-        let text = run.stdout();
-        let line = text.lines().find(|line| line.starts_with("needs about"));
-        line.unwrap().split(" of disk").next().unwrap().to_owned()
-    };
-    assert_eq!(room(&[]), "needs about 2.59 GB");
-    assert_eq!(room(&["--keep"]), "needs about 19.1 GB");
+    let dry = "study intern-v-extern --scale full --dry-run";
+    bench
+        .run(dry)
+        .exits(0)
+        .prints("read-10k")
+        .prints("overwrite-1m")
+        .prints("\nneeds about 2.59 GB of disk");
+    bench
+        .run(&format!("{dry} --keep"))
+        .prints("\nneeds about 19.1 GB of disk");
 }
 
 #[test]
 fn a_mistake_in_a_matrix_is_refused_where_it_stands() {
     let bench = bench();
-    bench.write(
-        "bad.toml",
-        &MATRIX.replace("[1_024, 4_096]", "[4_096, 1_024]"),
-    );
-    bench
-        .run(&["study", "bad.toml"])
-        .refuses("bad.toml:14:8: matrix 'read', rows: give each once, by rising number");
-    bench.write("bad.toml", &MATRIX.replace("[1_024, 4_096]", "[1_024]"));
-    bench
-        .run(&["study", "bad.toml"])
-        .refuses("matrix 'read', published: there is no row '4096'");
-    bench.write(
-        "bad.toml",
-        &MATRIX.replace("rows = [1_024]\n", "rows = [1_000]\n"),
-    );
-    bench
-        .run(&["study", "bad.toml"])
-        .refuses("bad.toml:30:9: matrix 'write', rows: store spec");
+    let (of_read, of_write) = ("rows = [1_024, 4_096]", "rows = [1_024]\n");
+    for (right, wrong, said) in [
+        (
+            of_read,
+            "rows = [4_096, 1_024]",
+            "bad.toml:14:8: matrix 'read', rows: give each once, by rising number",
+        ),
+        (
+            of_read,
+            "rows = [1_024]",
+            "matrix 'read', published: there is no row '4096'",
+        ),
+        (
+            of_write,
+            "rows = [1_000]\n",
+            "bad.toml:30:9: matrix 'write', rows: store spec",
+        ),
+    ] {
+        bench.write("bad.toml", &MATRIX.replace(right, wrong));
+        bench.run("study bad.toml").refuses(said);
+    }
 }
 
 #[test]
@@ -212,7 +196,7 @@ fn each_mistake_of_the_stores_of_a_matrix_is_told_once_where_it_stands() {
             1,
         );
     bench.write("bad.toml", &wrong);
-    let run = bench.run(&["study", "bad.toml"]);
+    let run = bench.run("study bad.toml");
     let told = run.exits(2).stderr();
     let told: Vec<&str> = told.lines().collect();
     for begins in [

@@ -56,12 +56,11 @@ fn any_directory_and_any_column_is_surveyed() {
     let bench = with_place();
     std::os::unix::fs::symlink("/etc", bench.path("place/out")).unwrap();
     bench
-        .run(&["stat", "place"])
+        .run("stat place")
         .prints("100 files in 3 directories, 1 symbolic link")
         .prints("1 links out of the tree")
         .prints("size = { like = \"place\" }");
-    let json = bench.run(&["stat", "place", "--json"]).exits(0).stdout();
-    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let document = bench.run("stat place --json").json();
     assert_eq!(document["document"], "survey");
     assert_eq!(document["values"], 100);
     let database = rusqlite::Connection::open(bench.path("x.db")).unwrap();
@@ -70,28 +69,21 @@ fn any_directory_and_any_column_is_surveyed() {
             "CREATE TABLE t(n TEXT, a BLOB, b BLOB); INSERT INTO t VALUES('x',x'01','bb')",
         )
         .unwrap();
-    bench.run(&["stat", "x.db"]).refuses("--table t --column a");
-    bench
-        .run(&["stat", "x.db", "--column", "b"])
-        .prints("1 in t.b");
-    bench
-        .run(&["stat", "place", "--key", "n"])
-        .refuses("leave them out");
+    bench.run("stat x.db").refuses("--table t --column a");
+    bench.run("stat x.db --column b").prints("1 in t.b");
+    bench.run("stat place --key n").refuses("leave them out");
 }
 
 #[test]
 fn a_study_measures_the_users_values_and_its_result_holds_none_of_them() {
     let bench = with_place();
     bench.write("mine.toml", STUDY);
-    bench
-        .run(&["study", "mine.toml", "--output", "out", "--quiet"])
-        .exits(0);
+    bench.run("study mine.toml --output out --quiet").exits(0);
     let records = bench.records("out");
-    let header = records.iter().find_map(|record| match record {
-        Record::Run(header) => Some(header),
-        _ => None,
-    });
-    let datasets = &header.unwrap().plan.datasets;
+    let Record::Run(header) = &records[0] else {
+        panic!("a result begins with its run");
+    };
+    let datasets = &header.plan.datasets;
     assert_eq!(datasets["mine"].count, 40);
     assert!(datasets["mine"].size.largest() > 2_000);
     let alike = &datasets["alike"].size;
@@ -113,7 +105,7 @@ fn a_study_measures_the_users_values_and_its_result_holds_none_of_them() {
     assert_eq!(left, 50, "the place is only read");
     bench.write("gone.toml", &STUDY.replace("\"place\"", "\"no place\""));
     bench
-        .run(&["study", "gone.toml", "--output", "gone"])
+        .run("study gone.toml --output gone")
         .refuses("no place");
 }
 
@@ -152,9 +144,8 @@ workload = { age = 300 }
 cells = { sql = { store = "sqlite:journal=off,synchronous=off" } }
 "#,
     );
-    let run = ["study", "back.toml", "--output", "out", "--quiet"];
     bench
-        .run(&[&run[..], &["--budget", "20s"]].concat())
+        .run("study back.toml --output out --quiet --budget 20s")
         .exits(0);
     // Had its dataset gone, the run would have ended with an error; on a slow machine there may be no time to go back.
     let records = bench.records("out");

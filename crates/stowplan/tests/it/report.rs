@@ -7,33 +7,20 @@ use serde_json::Value;
 
 const MINE: &str = "# My notes\n\nYears of work.\n";
 
-/// A directory with a small run in `out`.
-fn measured() -> Bench {
-    let bench = Bench::new();
-    let arguments = "study small.toml --output out --rounds 10 --only read --quiet";
-    let arguments: Vec<&str> = arguments.split(' ').collect();
-    bench.run(&arguments).exits(0);
-    bench
-}
-
-fn text(bench: &Bench, name: &str) -> String {
-    std::fs::read_to_string(bench.path(name)).unwrap()
-}
-
 #[test]
 fn a_file_that_stowplan_did_not_write_is_left_alone_and_named() {
-    let bench = measured();
-    let page = text(&bench, "out/report.html");
+    let bench = Bench::measured();
+    let page = bench.text("out/report.html");
     bench.write("out/report.html", &format!("{page}and more"));
     bench.write("out/summary.md", MINE);
-    let again = bench.run(&["report", "out"]);
+    let again = bench.run("report out");
     again.exits(0).prints("report.html");
     let stderr = again.stderr();
     let about: Vec<&str> = stderr.lines().collect();
     assert_eq!(about.len(), 1, "{stderr}");
     assert!(about[0].contains("out/summary.md is left as it is"));
-    assert_eq!(text(&bench, "out/summary.md"), MINE);
-    assert_eq!(text(&bench, "out/report.html"), page, "its own is replaced");
+    assert_eq!(bench.text("out/summary.md"), MINE);
+    assert_eq!(bench.text("out/report.html"), page, "its own is replaced");
     assert_eq!(
         entries(&bench.path("out")),
         ["report.html", "result.jsonl", "summary.md"]
@@ -42,7 +29,7 @@ fn a_file_that_stowplan_did_not_write_is_left_alone_and_named() {
 
 #[test]
 fn nothing_is_written_through_a_link() {
-    let bench = measured();
+    let bench = Bench::measured();
     bench.write("mine", MINE);
     for name in ["summary.tmp", "report.tmp"] {
         std::os::unix::fs::symlink("../mine", bench.path("out").join(name)).unwrap();
@@ -50,44 +37,23 @@ fn nothing_is_written_through_a_link() {
     // Even a link to a report of another run.
     std::fs::rename(bench.path("out/summary.md"), bench.path("other.md")).unwrap();
     std::os::unix::fs::symlink("../other.md", bench.path("out/summary.md")).unwrap();
-    bench.write("other.md", &text(&bench, "other.md").replace("Reads", "R"));
-    let other = text(&bench, "other.md");
-    let again = bench.run(&["report", "out/result.jsonl"]);
-    again.exits(0);
-    assert!(again.stderr().contains("out/summary.md is left as it is"));
-    assert_eq!(text(&bench, "mine"), MINE);
-    assert_eq!(text(&bench, "other.md"), other);
-}
-
-#[test]
-fn a_damaged_line_is_left_out_and_the_rest_is_shown() {
-    let bench = measured();
-    let path = bench.path("out/result.jsonl");
-    let mut bytes = std::fs::read(&path).unwrap();
-    bytes.extend(b"{\"type\":\"\xff\n");
-    std::fs::write(&path, bytes).unwrap();
-    let again = bench.run(&["report", "out"]);
-    again.exits(0).prints("SQLite");
-    assert!(
-        again.stderr().contains("the line is left out"),
-        "{}",
-        again.stderr()
-    );
+    bench.write("other.md", &bench.text("other.md").replace("Reads", "R"));
+    let other = bench.text("other.md");
+    let again = bench.run("report out/result.jsonl");
+    again.exits(0).warns("out/summary.md is left as it is");
+    assert_eq!(bench.text("mine"), MINE);
+    assert_eq!(bench.text("other.md"), other);
 }
 
 #[test]
 fn where_nothing_can_be_written_the_analysis_is_still_printed() {
-    let bench = measured();
+    let bench = Bench::measured();
     // Its directory refuses root too, unlike one without write permission.
     let result = std::fs::File::open(bench.path("out/result.jsonl")).unwrap();
-    let mut command = bench.command(&["report", "/proc/self/fd/0"]);
-    let output = command.stdin(result).output().unwrap();
-    let (stdout, stderr) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(stdout.contains("SQLite"), "{stdout}");
+    let mut command = bench.command("report /proc/self/fd/0");
+    let shown = Finished::of(command.stdin(result));
+    let (stdout, stderr) = (shown.stdout(), shown.stderr());
+    shown.exits(0).prints("A small study");
     assert!(!stdout.contains("report.html"), "{stdout}");
     let warnings: Vec<&str> = stderr.lines().collect();
     assert_eq!(warnings.len(), 2, "{stderr}");
@@ -97,7 +63,7 @@ fn where_nothing_can_be_written_the_analysis_is_still_printed() {
 
 /// The same result as another machine would have made it.
 fn as_if_from(bench: &Bench, host: &str) {
-    let raw = text(bench, "out/result.jsonl");
+    let raw = bench.text("out/result.jsonl");
     let (header, rest) = raw.split_once('\n').unwrap();
     let mut header: Value = serde_json::from_str(header).unwrap();
     header["environment"]["host"] = host.into();
@@ -108,10 +74,10 @@ fn as_if_from(bench: &Bench, host: &str) {
     );
 }
 
+/// The document of a run that has nothing to warn of.
 fn json(finished: &Finished) -> Value {
-    finished.exits(0);
-    assert_eq!(finished.stderr(), "");
-    serde_json::from_str(&finished.stdout()).unwrap()
+    assert_eq!(finished.exits(0).stderr(), "");
+    finished.json()
 }
 
 /// Rows of fields; a quoted one may hold commas, quotes and line feeds.
@@ -140,18 +106,18 @@ fn csv(text: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn every_format_parses_whatever_else_is_asked_for() {
-    let bench = measured();
+    let bench = Bench::measured();
     std::fs::remove_file(bench.path("out/report.html")).unwrap();
     std::fs::remove_file(bench.path("out/summary.md")).unwrap();
-    for option in ["--quiet", "--verbose", "--color=always", "--baseline=sql"] {
-        let format = |name: &str| bench.run(&["report", "out", "--format", name, option]);
+    for option in ["--quiet", "--verbose --color=always", "--baseline=sql"] {
+        let format = |name: &str| bench.run(&format!("report out --format {name} {option}"));
         let document = json(&format("json"));
         assert_eq!(
             (&document["tool"], &document["schema"]),
             (&"stowplan".into(), &1.into())
         );
         assert_eq!(
-            json(&bench.run(&["report", "out", "--json", option])),
+            json(&bench.run(&format!("report out --json {option}"))),
             document
         );
         let entries = json(&format("github-action-benchmark"));
@@ -186,35 +152,35 @@ fn every_format_parses_whatever_else_is_asked_for() {
 
 #[test]
 fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
-    let bench = measured();
+    let bench = Bench::measured();
     for name in ["a.html", "a.md", "a.csv", "a.json"] {
         for _ in 0..2 {
-            let written = bench.run(&["report", "out", "--to", name]);
+            let written = bench.run(&format!("report out --to {name}"));
             written.exits(0);
             assert_eq!((written.stdout(), written.stderr()), Default::default());
         }
-        assert!(text(&bench, name).contains("SQLite"), "{name}");
+        assert!(bench.text(name).contains("SQLite"), "{name}");
         bench.write(name, MINE);
-        let refused = bench.run(&["report", "out", "--to", name]);
+        let refused = bench.run(&format!("report out --to {name}"));
         refused.refuses(&format!("{name} exists, and stowplan did not write it"));
-        assert_eq!(text(&bench, name), MINE);
+        assert_eq!(bench.text(name), MINE);
     }
     let for_action = "--format=github-action-benchmark";
-    let write = || bench.run(&["report", "out", "--to", "b.json", for_action]);
+    let write = || bench.run(&format!("report out --to b.json {for_action}"));
     write().exits(0);
     write().refuses("remove it first, or redirect stdout to it");
-    let unclear = bench.run(&["report", "out", "--to", "report.txt"]);
+    let unclear = bench.run("report out --to report.txt");
     unclear.refuses("its name does not say which format");
-    let directory = bench.run(&["report", "out", "--to", "out", "--format", "md"]);
+    let directory = bench.run("report out --to out --format md");
     directory.refuses("--to out is a directory");
-    let both = bench.run(&["report", "out", "--json", "--format", "csv"]);
+    let both = bench.run("report out --json --format csv");
     both.exits(2);
     for [format, name] in [
         ["--json", "q.csv"],
         ["--format=md", "q.html"],
         [for_action, "q.md"],
     ] {
-        let contradicts = bench.run(&["report", "out", format, "--to", name]);
+        let contradicts = bench.run(&format!("report out {format} --to {name}"));
         contradicts.refuses(&format!("--to {name} says {}", &name[2..]));
         assert!(!bench.path(name).exists());
     }
@@ -222,10 +188,10 @@ fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
 
 #[test]
 fn any_cell_can_be_the_baseline_and_the_files_beside_the_result_keep_theirs() {
-    let bench = measured();
-    let before = text(&bench, "out/report.html");
-    let planned = json(&bench.run(&["report", "out", "--json"]));
-    let other = json(&bench.run(&["report", "out", "--json", "--baseline", "sql"]));
+    let bench = Bench::measured();
+    let before = bench.text("out/report.html");
+    let planned = json(&bench.run("report out --json"));
+    let other = json(&bench.run("report out --json --baseline sql"));
     let ratio = |document: &Value, cell: &str| {
         let contrasts = document["comparisons"][0]["contrasts"].as_array().unwrap();
         let mut contrasts = contrasts.iter();
@@ -243,79 +209,75 @@ fn any_cell_can_be_the_baseline_and_the_files_beside_the_result_keep_theirs() {
         )
     };
     assert_eq!(control(&planned), control(&other));
-    let shown = bench.run(&["report", "out", "--baseline", "read/sql"]);
+    let shown = bench.run("report out --baseline read/sql");
     shown
         .exits(0)
         .prints("The baseline was chosen after the run: read/sql instead of dir");
-    assert!(
-        shown.stderr().contains("keeps the planned baseline"),
-        "{}",
-        shown.stderr()
-    );
-    assert_eq!(text(&bench, "out/report.html"), before);
-    let page = bench.run(&["report", "out", "--baseline", "sql", "--to", "sql.html"]);
+    shown.warns("keeps the planned baseline");
+    assert_eq!(bench.text("out/report.html"), before);
+    let page = bench.run("report out --baseline sql --to sql.html");
     page.exits(0);
-    assert!(text(&bench, "sql.html").contains("instead of dir"));
-    let slip = bench.run(&["report", "out", "--baseline", "sqll"]);
+    assert!(bench.text("sql.html").contains("instead of dir"));
+    let slip = bench.run("report out --baseline sqll");
     slip.refuses("no cell is called 'sqll' (there are dir, floor, sql); did you mean 'sql'?");
-    let floor = bench.run(&["report", "out", "--baseline", "floor"]);
+    let floor = bench.run("report out --baseline floor");
     floor.refuses("'floor' is a floor");
 }
 
 #[test]
 fn several_results_are_set_side_by_side_in_every_format() {
-    let bench = measured();
+    let bench = Bench::measured();
     bench.write(
         "out/result.jsonl",
-        &edited(&text(&bench, "out/result.jsonl"), calm),
+        &edited(&bench.text("out/result.jsonl"), calm),
     );
     as_if_from(&bench, "attic");
     as_if_from(&bench, "lab");
-    let three = ["report", "out", "attic", "lab/result.jsonl"];
-    let run = |more: &[&str]| bench.run(&[&three, more].concat());
-    let shown = run(&[]);
+    let run = |more: &str| bench.run(&format!("report out attic lab/result.jsonl {more}"));
+    let shown = run("");
     shown.exits(0).prints("3 machines, scale standard");
-    run(&["--verbose"])
+    run("--verbose")
         .exits(0)
         .prints("SQLite: faster on all 3 machines");
-    shown.prints("The report: stowplan-results/machines-small.html");
+    shown
+        .fits()
+        .prints("The report: stowplan-results/machines-small.html");
     assert_eq!(shown.stderr(), "");
-    for line in shown.stdout().lines() {
-        assert!(line.chars().count() <= 80, "{line}");
-    }
-    let page = text(&bench, "stowplan-results/machines-small.html");
+    let page = bench.text("stowplan-results/machines-small.html");
     assert_eq!(page.matches("-result.jsonl.gz\" href=\"data:").count(), 3);
-    let document = json(&run(&["--json"]));
+    let document = json(&run("--json"));
     assert_eq!(document["document"], "machines");
     assert_eq!(document["machines"].as_array().unwrap().len(), 3);
-    let rows = csv(&run(&["--format", "csv"]).stdout());
+    let rows = csv(&run("--format csv").stdout());
     assert_eq!(rows.len(), 1 + 3 * 4);
     assert_eq!(rows[0].last().unwrap(), "machine");
     assert_eq!(rows.last().unwrap().last().unwrap(), "lab");
-    run(&["--format", "md"])
-        .exits(0)
-        .prints("| machine | CPU |");
-    run(&["--to", "all.html"]).exits(0);
-    assert!(text(&bench, "all.html").contains("<!-- stowplan report -->"));
-    let before = text(&bench, "stowplan-results/machines-small.html");
-    let rebased = run(&["--verbose", "--baseline", "sql"]);
+    run("--format md").exits(0).prints("| machine | CPU |");
+    run("--to all.html").exits(0);
+    assert!(bench.text("all.html").contains("<!-- stowplan report -->"));
+    let before = bench.text("stowplan-results/machines-small.html");
+    let rebased = run("--verbose --baseline sql");
     rebased.exits(0).prints("files: slower on all 3 machines");
     rebased.prints("The baseline was chosen after the run: sql instead of dir");
-    assert!(rebased.stderr().contains("keeps the planned baseline"));
-    run(&["--baseline", "sql", "--format", "html"]).refuses("keeps the planned baseline");
-    assert_eq!(text(&bench, "stowplan-results/machines-small.html"), before);
-    run(&["--baseline", "sql", "--to", "sql.html"]).exits(0);
-    assert!(text(&bench, "sql.html").contains("chosen after the run: sql instead of dir"));
-    run(&["--format", "github-action-benchmark"]).refuses("call it once for each of the 3 results");
+    rebased.warns("keeps the planned baseline");
+    run("--baseline sql --format html").refuses("keeps the planned baseline");
+    assert_eq!(bench.text("stowplan-results/machines-small.html"), before);
+    run("--baseline sql --to sql.html").exits(0);
+    assert!(
+        bench
+            .text("sql.html")
+            .contains("chosen after the run: sql instead of dir")
+    );
+    run("--format github-action-benchmark").refuses("call it once for each of the 3 results");
     assert_eq!(entries(&bench.path("attic")), ["result.jsonl"]);
 }
 
 #[test]
 fn a_page_of_machines_that_cannot_be_written_is_a_warning_and_another_scale_has_its_own() {
-    let bench = measured();
+    let bench = Bench::measured();
     as_if_from(&bench, "attic");
     let quick = |name: &str| {
-        let raw = text(&bench, &format!("{name}/result.jsonl"));
+        let raw = bench.text(&format!("{name}/result.jsonl"));
         let (header, rest) = raw.split_once('\n').unwrap();
         let mut header: Value = serde_json::from_str(header).unwrap();
         header["plan"]["scale"] = "quick".into();
@@ -325,16 +287,16 @@ fn a_page_of_machines_that_cannot_be_written_is_a_warning_and_another_scale_has_
         );
     };
     bench.write("stowplan-results", MINE);
-    let shown = bench.run(&["report", "out", "attic"]);
+    let shown = bench.run("report out attic");
     shown.exits(0).prints("2 machines, scale standard");
-    let said = shown.stderr();
-    assert!(said.contains("create directory stowplan-results"), "{said}");
-    assert!(said.contains("the report is printed only"), "{said}");
+    shown
+        .warns("create directory stowplan-results")
+        .warns("the report is printed only");
     std::fs::remove_file(bench.path("stowplan-results")).unwrap();
     for name in ["out", "attic"] {
         quick(name);
     }
-    let shown = bench.run(&["report", "out", "attic"]);
+    let shown = bench.run("report out attic");
     shown
         .exits(0)
         .prints("The report: stowplan-results/machines-small-quick.html");
@@ -342,16 +304,17 @@ fn a_page_of_machines_that_cannot_be_written_is_a_warning_and_another_scale_has_
 
 #[test]
 fn results_that_do_not_belong_together_are_refused_by_name() {
-    let bench = measured();
+    let bench = Bench::measured();
     bench
-        .run(&["report", "out", "out"])
+        .run("report out out")
         .refuses("are of the same run; give it once");
-    let other = text(&bench, "small.toml").replace("name = \"small\"", "name = \"other\"");
-    bench.write("other.toml", &other);
-    let arguments = "study other.toml --output there --rounds 10 --only read --quiet";
-    let arguments: Vec<&str> = arguments.split(' ').collect();
-    bench.run(&arguments).exits(0);
-    let refused = bench.run(&["report", "out", "there"]);
+    let other = bench
+        .text("out/result.jsonl")
+        .replace("\"name\":\"small\"", "\"name\":\"other\"")
+        .replacen("\"started\":\"20", "\"started\":\"21", 1);
+    std::fs::create_dir(bench.path("there")).unwrap();
+    bench.write("there/result.jsonl", &other);
+    let refused = bench.run("report out there");
     refused.refuses(
         "not of one study at one scale: small at scale standard (out/result.jsonl); other at scale \
          standard (there/result.jsonl)",
@@ -360,18 +323,18 @@ fn results_that_do_not_belong_together_are_refused_by_name() {
 
 #[test]
 fn a_result_that_cannot_be_read_says_why_and_others_are_shown_without_it() {
-    let bench = measured();
-    let raw = text(&bench, "out/result.jsonl");
+    let bench = Bench::measured();
+    let raw = bench.text("out/result.jsonl");
     as_if_from(&bench, "attic");
     std::fs::create_dir_all(bench.path("bad")).unwrap();
     bench
-        .run(&["report", "bad"])
+        .run("report bad")
         .refuses("bad has no result.jsonl; give the directory of a run");
     bench
-        .run(&["report", "."])
+        .run("report .")
         .refuses("2 directories in it have one");
     bench
-        .run(&["report", "nowhere"])
+        .run("report nowhere")
         .refuses("cannot read result nowhere");
     let newer = raw.replacen("\"schema\":1", "\"schema\":99", 1);
     for (damaged, why) in [
@@ -382,15 +345,15 @@ fn a_result_that_cannot_be_read_says_why_and_others_are_shown_without_it() {
         (newer.as_str(), "use a newer stowplan"),
     ] {
         bench.write("bad/result.jsonl", damaged);
-        bench.run(&["report", "bad"]).refuses(why);
-        let together = bench.run(&["report", "out", "bad", "attic", "--quiet"]);
+        bench.run("report bad").refuses(why);
+        let together = bench.run("report out bad attic --quiet");
         together.exits(1).prints("2 machines");
         let said = together.stderr();
         assert!(
             said.contains(why) && said.contains("this result is left out"),
             "{said}"
         );
-        let alone = bench.run(&["report", "out", "bad"]);
+        let alone = bench.run("report out bad");
         alone.refuses("of 2 results only 1 can be read");
     }
 }

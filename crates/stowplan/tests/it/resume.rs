@@ -1,25 +1,17 @@
 //! Runs that are broken off and go on.
-use crate::bench::{Bench, Finished, SMALL, entries};
+use crate::bench::{Bench, SMALL, WHOLE, entries, until};
 use crate::damage::Chance;
 use crate::ending::signal;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use stowplan_model::{BlockKind, Measurement, Record, Role, RunOutcome, read_result};
 
-const STUDY: [&str; 7] = [
-    "study",
-    "small.toml",
-    "--output",
-    "out",
-    "--rounds",
-    "10",
-    "--quiet",
-];
-const RESUME: [&str; 3] = ["resume", "out", "--quiet"];
+const STUDY: &str = "study small.toml --output out --rounds 10 --quiet";
+/// That of the first comparison only, which says what it does.
+const SHORT: &str = "study small.toml --output out --rounds 10 --only read";
+const RESUME: &str = "resume out --quiet";
 
 /// Lines of the result so far.
 fn lines(bench: &Bench) -> usize {
@@ -29,18 +21,11 @@ fn lines(bench: &Bench) -> usize {
 
 /// Runs the program and sends it a signal once its result has so many lines; returns its exit code,
 /// which is none if it was killed, and what it said.
-fn broken_off(bench: &Bench, arguments: &[&str], at: usize, name: &str) -> (Option<i32>, String) {
-    let mut command = bench.command(arguments);
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + Duration::from_secs(120);
-    while lines(bench) < at && child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < deadline, "no {at} lines in two minutes");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+fn broken_off(bench: &Bench, line: &str, at: usize, name: &str) -> (Option<i32>, String) {
+    let mut command = bench.command(line);
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    until(|| (lines(bench) >= at || child.try_wait().unwrap().is_some()).then_some(()));
     if child.try_wait().unwrap().is_none() {
         signal(&child, name);
     }
@@ -88,9 +73,10 @@ fn is_whole(bench: &Bench, whole: &[Record]) {
     for (cell, rounds) in &found {
         assert!(rounds >= &expected[cell], "{cell}: {found:?}");
     }
-    let report = bench.run(&["report", "out", "--json"]);
-    let document: Value = serde_json::from_str(&report.exits(0).stdout()).unwrap();
+    let document = bench.run("report out --json").json();
     for comparison in document["comparisons"].as_array().unwrap() {
+        let control = &comparison["control"]["estimate"];
+        assert!(control.is_object(), "{comparison}");
         for contrast in comparison["contrasts"].as_array().unwrap() {
             let rounds = contrast["estimate"]["rounds"].as_u64();
             assert_eq!(rounds, Some(10), "looks stop where they would: {contrast}");
@@ -103,32 +89,14 @@ fn is_whole(bench: &Bench, whole: &[Record]) {
     assert_eq!(entries(&bench.path("")), ["out", "small.toml"]);
 }
 
-/// The result of a run without a break, as it stands in its file.
-static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let bench = Bench::new();
-    bench.run(&STUDY).exits(0);
-    std::fs::read(bench.path("out/result.jsonl")).unwrap()
-});
-
 /// The record of a run without a break.
 fn whole() -> Vec<Record> {
-    read_result(&WHOLE).0
+    read_result(WHOLE.as_bytes()).0
 }
 
-#[test]
-fn whenever_a_run_is_broken_off_it_goes_on_to_the_same_cells() {
-    let mut chance = Chance::new();
-    let whole = whole();
-    for name in ["-INT", "-KILL", "-KILL"] {
-        let bench = Bench::new();
-        let first = 2 + chance.below(whole.len() - 2);
-        broken_off(&bench, &STUDY, first, name);
-        let second = lines(&bench) + 2 + chance.below(30);
-        broken_off(&bench, &RESUME, second, name);
-        println!("{name} at line {first}, again at line {second}");
-        bench.run(&RESUME).exits(0);
-        is_whole(&bench, &whole);
-    }
+fn whole_lines() -> Vec<&'static [u8]> {
+    let lines = WHOLE.split_inclusive('\n');
+    lines.map(str::as_bytes).collect()
 }
 
 #[test]
@@ -137,15 +105,15 @@ fn wherever_a_result_is_cut_it_goes_on_and_keeps_what_was_whole() {
     let (bench, whole) = (Bench::new(), whole());
     std::fs::create_dir(bench.path("out")).unwrap();
     let result = bench.path("out/result.jsonl");
-    let bytes = &*WHOLE;
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let bytes = WHOLE.as_bytes();
+    let lines = whole_lines();
     let begun = lines[0].len() + lines[1].len();
     let mut cuts = vec![0, lines[0].len() - 1, begun - 3, begun - 1];
-    cuts.extend((0..3).map(|_| begun + chance.below(bytes.len() - begun)));
+    cuts.extend((0..2).map(|_| begun + chance.below(bytes.len() - begun)));
     for cut in cuts {
         println!("cut at byte {cut} of {}", bytes.len());
         std::fs::write(&result, &bytes[..cut]).unwrap();
-        let resumed = bench.run(&RESUME);
+        let resumed = bench.run(RESUME);
         if cut < begun - 1 {
             resumed.refuses("run the study again");
             assert_eq!(std::fs::read(&result).unwrap(), &bytes[..cut]);
@@ -178,32 +146,18 @@ fn last_of_control(line: &[u8]) -> bool {
 /// The control of the first comparison.
 fn control() -> String {
     let records = whole();
-    let header = records.iter().find_map(|record| match record {
-        Record::Run(header) => Some(header),
-        _ => None,
-    });
-    let control = header.unwrap().plan.comparisons[0].with_role(Role::Control);
+    let Record::Run(header) = &records[0] else {
+        panic!("a result begins with its run");
+    };
+    let control = header.plan.comparisons[0].with_role(Role::Control);
     control.unwrap().id.0.clone()
-}
-
-/// Whether every comparison of `out` has a control with an interval.
-#[track_caller]
-fn controls_are_known(bench: &Bench) {
-    let report = bench.run(&["report", "out", "--json"]);
-    let document: Value = serde_json::from_str(&report.exits(0).stdout()).unwrap();
-    for comparison in document["comparisons"].as_array().unwrap() {
-        assert!(
-            comparison["control"]["estimate"].is_object(),
-            "{comparison}"
-        );
-    }
 }
 
 #[test]
 fn a_run_broken_off_just_before_a_block_of_the_control_measures_it_in_another_round() {
     let (bench, whole) = (Bench::new(), whole());
     std::fs::create_dir(bench.path("out")).unwrap();
-    let lines: Vec<&[u8]> = WHOLE.split_inclusive(|byte| *byte == b'\n').collect();
+    let lines = whole_lines();
     let at = lines.iter().position(|line| last_of_control(line)).unwrap();
     let last_round = lines[at..].iter().take_while(|line| {
         let of_round = |block: &Measurement| {
@@ -215,9 +169,8 @@ fn a_run_broken_off_just_before_a_block_of_the_control_measures_it_in_another_ro
     let end = at + last_round.count();
     let cut = [&lines[..at], &lines[at + 1..end]].concat().concat();
     std::fs::write(bench.path("out/result.jsonl"), &cut).unwrap();
-    bench.run(&RESUME).exits(0);
+    bench.run(RESUME).exits(0);
     is_whole(&bench, &whole);
-    controls_are_known(&bench);
 }
 
 #[test]
@@ -225,34 +178,29 @@ fn a_complete_result_that_lost_a_line_is_mended_and_otherwise_left_as_it_is() {
     let (bench, whole) = (Bench::new(), whole());
     std::fs::create_dir(bench.path("out")).unwrap();
     let result = bench.path("out/result.jsonl");
-    std::fs::write(&result, &*WHOLE).unwrap();
-    let dry = [&RESUME[..], &["--dry-run"]].concat();
-    let said = bench.run(&dry).exits(0).stdout();
-    assert!(said.contains("nothing to go on with"), "{said}");
+    std::fs::write(&result, WHOLE.as_bytes()).unwrap();
+    let dry = format!("{RESUME} --dry-run");
+    bench.run(&dry).exits(0).prints("nothing to go on with");
     assert_eq!(entries(&bench.path("out")), ["result.jsonl"]);
 
-    let lines: Vec<&[u8]> = WHOLE.split_inclusive(|byte| *byte == b'\n').collect();
+    let lines = whole_lines();
     let at = lines.iter().position(|line| last_of_control(line)).unwrap();
     let lost = [&lines[..at], &lines[at + 1..]].concat().concat();
     std::fs::write(&result, lost).unwrap();
-    bench.run(&RESUME).exits(0);
+    bench.run(RESUME).exits(0);
     is_whole(&bench, &whole);
-    controls_are_known(&bench);
 
-    std::fs::write(&result, &*WHOLE).unwrap();
+    std::fs::write(&result, WHOLE.as_bytes()).unwrap();
     change_line(&bench, at, |block| block["round"] = u32::MAX.into());
-    let resumed = bench.run(&RESUME);
-    let said = resumed.exits(0).stderr();
-    assert!(said.contains("has a round 4294967295"), "{said}");
+    let resumed = bench.run(RESUME);
+    resumed.exits(0).warns("has a round 4294967295");
     is_whole(&bench, &whole);
-    controls_are_known(&bench);
 }
 
 #[test]
 fn an_interrupted_run_says_what_to_type() {
     let bench = Bench::new();
-    let loud: Vec<&str> = STUDY.into_iter().filter(|a| *a != "--quiet").collect();
-    let (code, said) = broken_off(&bench, &loud, 20, "-INT");
+    let (code, said) = broken_off(&bench, SHORT, 12, "-INT");
     assert_eq!(code, Some(130), "{said}");
     let (_, typed) = said.split_once("to go on where it stands: ").unwrap();
     let typed = Command::new("sh")
@@ -265,9 +213,11 @@ fn an_interrupted_run_says_what_to_type() {
     assert!(stderr.contains("going on with small: "), "{stderr}");
     // Nothing is left, so it is shown again and not touched.
     let before = std::fs::read(bench.path("out/result.jsonl")).unwrap();
-    let again = bench.run(&["resume", "out/result.jsonl"]);
-    again.exits(0).prints("SQLite");
-    assert!(again.stderr().contains("this run is complete"));
+    let again = bench.run("resume out/result.jsonl");
+    again
+        .exits(0)
+        .prints("A small study")
+        .warns("this run is complete");
     let after = std::fs::read(bench.path("out/result.jsonl")).unwrap();
     assert_eq!(before, after);
 }
@@ -278,14 +228,12 @@ fn a_run_that_ran_out_of_time_names_what_it_did_not_answer_and_goes_on_with_more
     // Its two cells of the first comparison wait for more than the budget, on any machine.
     let slow = SMALL.replacen("files:layout=dir", "spin:base=300000", 1);
     bench.write("small.toml", &slow);
-    let arguments = [&STUDY[..6], &["--budget", "1s"]].concat();
-    let run = bench.run(&arguments);
-    run.exits(0);
-    assert!(run.stderr().contains("resume out"), "{}", run.stderr());
-    let result = std::fs::read_to_string(bench.path("out/result.jsonl")).unwrap();
+    let run = bench.run("study small.toml --output out --rounds 10 --budget 1s");
+    run.exits(0).warns("resume out");
+    let result = bench.text("out/result.jsonl");
     let named = "The time was over before these comparisons had an answer";
     assert!(result.contains(named), "{result}");
-    bench.run(&RESUME).exits(0);
+    bench.run(RESUME).exits(0);
     is_whole(&bench, &whole());
 }
 
@@ -293,48 +241,31 @@ fn a_run_that_ran_out_of_time_names_what_it_did_not_answer_and_goes_on_with_more
 fn a_finished_run_is_extended_by_more_rounds() {
     let bench = Bench::new();
     // Fewer than 10 rounds decide nothing.
-    let few = [
-        "study",
-        "small.toml",
-        "--output",
-        "out",
-        "--rounds",
-        "5",
-        "--quiet",
-    ];
-    bench.run(&few).exits(0);
+    bench
+        .run("study small.toml --output out --rounds 5 --quiet")
+        .exits(0);
     for (rounds, told) in [("5", "up to 5 rounds already"), ("41", "ends at 40")] {
-        let refused = [&RESUME[..], &["--rounds", rounds]].concat();
-        bench.run(&refused).refuses(told);
+        let refused = bench.run(&format!("{RESUME} --rounds {rounds}"));
+        refused.refuses(told);
     }
-    let more = [&RESUME[..], &["--rounds", "10"]].concat();
-    bench.run(&more).exits(0);
+    bench.run(&format!("{RESUME} --rounds 10")).exits(0);
     is_whole(&bench, &whole());
-    let again = bench.run(&["resume", "out"]);
-    again.exits(0);
-    assert!(again.stderr().contains("this run is complete"));
+    let again = bench.run("resume out");
+    again.exits(0).warns("this run is complete");
 }
 
 #[test]
 fn a_run_whose_last_round_outlasted_its_budget_was_not_cut_short() {
     let bench = Bench::new();
-    let text = String::from_utf8(WHOLE.clone()).unwrap();
-    let over = text.replace("\"outcome\":\"complete\"", "\"outcome\":\"budget\"");
-    assert_ne!(over, text);
+    let over = WHOLE.replace("\"outcome\":\"complete\"", "\"outcome\":\"budget\"");
+    assert_ne!(over, *WHOLE);
     std::fs::create_dir(bench.path("out")).unwrap();
     bench.write("out/result.jsonl", &over);
     let before = lines(&bench);
-    let mut command = bench.command(&["resume", "out", "--budget", "1s"]);
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while lines(&bench) == before && child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < deadline, "it does not begin");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let mut command = bench.command("resume out --budget 1s");
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    until(|| (lines(&bench) > before || child.try_wait().unwrap().is_some()).then_some(()));
     // It has begun, and has nothing to measure; so its time must pass before it has looked.
     signal(&child, "-STOP");
     std::thread::sleep(Duration::from_millis(1100));
@@ -350,46 +281,36 @@ fn a_run_whose_last_round_outlasted_its_budget_was_not_cut_short() {
 fn the_place_of_the_data_is_remembered_and_cleared() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("disk")).unwrap();
-    let arguments = [&STUDY[..], &["--work", "disk"]].concat();
-    broken_off(&bench, &arguments, 20, "-KILL");
+    broken_off(&bench, &format!("{SHORT} --work disk"), 10, "-KILL");
     assert_eq!(entries(&bench.path("disk")).len(), 1);
-    broken_off(&bench, &RESUME, lines(&bench) + 15, "-KILL");
+    broken_off(&bench, RESUME, lines(&bench) + 5, "-KILL");
     let left = entries(&bench.path("disk"));
     assert_eq!(left.len(), 1, "it works where the data lay: {left:?}");
-    bench.run(&RESUME).exits(0);
+    bench.run(RESUME).exits(0);
     assert!(entries(&bench.path("disk")).is_empty());
-    std::fs::remove_dir(bench.path("disk")).unwrap();
-    is_whole(&bench, &whole());
+    let rounds = rounds(&bench.records("out"));
+    assert!(rounds.values().all(|of_cell| *of_cell >= 10), "{rounds:?}");
 }
 
 #[test]
 fn what_no_run_made_is_left_alone() {
     let bench = Bench::new();
-    broken_off(&bench, &STUDY, 20, "-KILL");
+    broken_off(&bench, STUDY, 20, "-KILL");
     let place = bench.path("out/work");
     std::fs::remove_dir_all(&place).unwrap();
     std::fs::create_dir(&place).unwrap();
     let letter = place.join("letter");
     std::fs::write(&letter, "dear").unwrap();
-    bench.run(&RESUME).refuses("left alone");
+    bench.run(RESUME).refuses("left alone");
     assert!(letter.exists());
 }
 
 #[test]
 fn a_run_that_still_goes_on_is_not_joined() {
     let bench = Bench::new();
-    let mut child = bench
-        .command(&STUDY)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while lines(&bench) < 5 {
-        assert!(Instant::now() < deadline, "no five lines in a minute");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    bench.run(&RESUME).refuses("still goes on");
+    let mut child = bench.silently(STUDY);
+    until(|| (lines(&bench) >= 5).then_some(()));
+    bench.run(RESUME).refuses("still goes on");
     signal(&child, "-INT");
     child.wait().unwrap();
 }
@@ -397,23 +318,15 @@ fn a_run_that_still_goes_on_is_not_joined() {
 #[test]
 fn what_would_change_the_measurement_is_refused() {
     let bench = Bench::new();
-    for option in [
-        "small.toml",
-        "--seed=2",
-        "--scale=quick",
-        "--only=read",
-        "--precision=2%",
-        "--equivalence=3%",
-        "--cache-state=cold",
-        "--durability=durable",
-        "--output=other",
-    ] {
+    let options = "small.toml --seed=2 --scale=quick --only=read --precision=2% --equivalence=3% \
+                   --cache-state=cold --durability=durable --output=other";
+    for option in options.split_whitespace() {
         let run = bench.run(&["resume", "out", option]);
         let name = option.split('=').next().unwrap();
         run.refuses(name).refuses("'stowplan help resume'");
     }
     bench
-        .run(&["resume", "nowhere"])
+        .run("resume nowhere")
         .refuses("there is no result.jsonl in it");
 }
 
@@ -431,14 +344,17 @@ fn change_line(bench: &Bench, number: usize, change: impl FnOnce(&mut Value)) ->
 }
 
 #[test]
-fn a_run_of_another_machine_or_version_is_refused_and_left_as_it_is() {
+fn a_run_of_another_machine_or_version_is_refused_and_left_as_it_is_and_another_kernel_is_told() {
     let bench = Bench::new();
-    broken_off(&bench, &STUDY, 20, "-INT");
+    std::fs::create_dir(bench.path("out")).unwrap();
+    let lines = whole_lines();
+    let broken_off = lines[..lines.len() - 20].concat();
+    std::fs::write(bench.path("out/result.jsonl"), broken_off).unwrap();
     let result = bench.path("out/result.jsonl");
     let before = std::fs::read(&result).unwrap();
     let refused = |number, change: fn(&mut Value), text: &str| {
         let changed = change_line(&bench, number, change);
-        bench.run(&RESUME).refuses(text);
+        bench.run(RESUME).refuses(text);
         assert_eq!(std::fs::read(&result).unwrap(), changed);
         std::fs::write(&result, &before).unwrap();
     };
@@ -463,40 +379,30 @@ fn a_run_of_another_machine_or_version_is_refused_and_left_as_it_is() {
         |session| session["protocol"] = 1.into(),
         "version 1 of the worker protocol",
     );
-    bench.run(&RESUME).exits(0);
-}
-
-#[test]
-fn another_kernel_and_other_times_are_told() {
-    let bench = Bench::new();
-    broken_off(&bench, &STUDY, 40, "-INT");
     change_line(&bench, 0, |header| {
         header["environment"]["kernel"] = "1.0".into();
     });
-    bench.run(&RESUME).exits(0);
-    let report = bench.run(&["report", "out", "--json"]);
-    let text = report.exits(0).stdout();
-    assert!(text.contains("the kernel was 1.0 and is "), "{text}");
+    bench.run(RESUME).exits(0);
+    let report = bench.run("report out --json");
+    report.exits(0).prints("the kernel was 1.0 and is ");
 }
 
 #[test]
 fn a_crossover_goes_on_with_the_sizes_that_it_added() {
     let bench = Bench::new();
-    let sweep = "crossover spin:base=1000,per_kib=2048 spin:base=33000 --from 4KiB --to 64KiB \
-                 --bytes 2MB --rounds 10 --output out --quiet";
-    let sweep: Vec<&str> = sweep.split_whitespace().collect();
+    let sweep = "crossover spin:base=1000,per_kib=2048 spin:base=33000 --from 8KiB --to 32KiB \
+                 --bytes 1MB --rounds 10 --output out --quiet";
     let mut chance = Chance::new();
     let mut at = 10;
-    let mut arguments = &sweep[..];
-    let resume = ["resume", "out", "--quiet"];
-    for _ in 0..4 {
-        at += chance.below(150);
+    let mut line = sweep;
+    for _ in 0..2 {
+        at += chance.below(100);
         println!("broken off at line {at}");
-        broken_off(&bench, arguments, at, "-KILL");
+        broken_off(&bench, line, at, "-KILL");
         at = lines(&bench);
-        arguments = &resume;
+        line = RESUME;
     }
-    bench.run(&resume).exits(0);
+    bench.run(RESUME).exits(0);
     let records = bench.records("out");
     let extensions = records.iter().filter_map(|record| match record {
         Record::Extension(more) => Some(more),
@@ -508,29 +414,18 @@ fn a_crossover_goes_on_with_the_sizes_that_it_added() {
         .collect();
     let distinct: BTreeSet<&&str> = added.iter().collect();
     assert_eq!(distinct.len(), added.len(), "added twice: {added:?}");
-    let found = finding(&bench.run(&["report", "out", "--json"]));
-    let claimed: Vec<&Value> = found["runs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|run| run["claimed"] == true)
-        .collect();
+    let found = bench.run("report out --json").json();
+    let found = &found["sweeps"][0]["finding"];
+    let runs = found["runs"].as_array().unwrap();
     let won = |side: &'static str| {
-        claimed
-            .iter()
-            .filter(move |run| run["standing"]["wins"] == side)
+        runs.iter()
+            .filter(move |run| run["claimed"] == true && run["standing"]["wins"] == side)
     };
     let low = won("a").filter_map(|run| run["to"].as_u64()).max();
     let high = won("b").filter_map(|run| run["from"].as_u64()).min();
-    // How narrow it is depends on the machine's noise, and not on breaks; where a size at an end stays undecided,
-    // it has one bound.
-    assert!(low.or(high).is_some(), "{found}");
+    // How narrow it is, and which size stays open, depends on the machine's noise, and not on breaks.
+    assert!(!runs.is_empty(), "{found}");
     assert!(low.is_none_or(|low| low < 16_000), "{found}");
     assert!(high.is_none_or(|high| 16_000 < high), "{found}");
-    assert!(!Path::new(&bench.path("out/work")).exists());
-}
-
-fn finding(report: &Finished) -> Value {
-    let document: Value = serde_json::from_str(&report.exits(0).stdout()).unwrap();
-    document["sweeps"][0]["finding"].clone()
+    assert!(!bench.path("out/work").exists());
 }

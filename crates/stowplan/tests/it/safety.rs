@@ -1,12 +1,13 @@
 //! Links lead nowhere, and names are no more than text. (That no verb touches what lies around: `.ci/safety-check`.)
 
-use crate::bench::{Bench, Finished, entries};
+use crate::bench::{Bench, Finished, Line, PATIENCE, entries, silently};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use stowplan_report::steers;
 
@@ -90,16 +91,26 @@ impl Guarded {
         self.bench.path("here").join(name)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.bench.command(arguments);
+    /// With the result of a run of one round in `here/out`.
+    fn measured() -> Self {
+        static OUT: LazyLock<[(&str, String); 3]> = LazyLock::new(|| {
+            let guarded = Guarded::new();
+            guarded.run("study tiny.toml -o out --rounds 1").exits(0);
+            let names = ["report.html", "result.jsonl", "summary.md"];
+            names.map(|name| (name, guarded.bench.text(&format!("here/out/{name}"))))
+        });
+        let guarded = Self::new();
+        fs::create_dir(guarded.here("out")).unwrap();
+        for (name, text) in &*OUT {
+            fs::write(guarded.here("out").join(name), text).unwrap();
+        }
+        guarded
+    }
+
+    fn command(&self, line: &(impl Line + ?Sized)) -> Command {
+        let mut command = self.bench.command(line);
         command.current_dir(self.bench.path("here"));
-        for variable in [
-            "HOME",
-            "TMPDIR",
-            "XDG_CONFIG_HOME",
-            "XDG_CACHE_HOME",
-            "XDG_DATA_HOME",
-        ] {
+        for variable in "HOME TMPDIR XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME".words() {
             command.env(variable, self.bench.path("home"));
         }
         command
@@ -107,93 +118,67 @@ impl Guarded {
 
     /// Runs the program; whatever comes of it, nothing around it may change.
     #[track_caller]
-    fn run(&self, arguments: &[&str]) -> Finished {
+    fn run(&self, line: &(impl Line + ?Sized)) -> Finished {
         let around = |bench: &Bench| ["home", "precious"].map(|name| state(&bench.path(name)));
         let before = around(&self.bench);
-        let finished = Finished::of(&mut self.command(arguments), arguments);
+        let finished = Finished::of(&mut self.command(line));
         let after = around(&self.bench);
         // A temporary directory that came and went changes the time of the one it was in.
-        let gone = |all: &[BTreeMap<PathBuf, _>; 2]| all[0].len();
-        assert_eq!(
-            gone(&before),
-            gone(&after),
-            "{arguments:?}: something was left in HOME or TMPDIR"
-        );
-        assert!(
-            before[1] == after[1],
-            "{arguments:?} changed what is precious"
-        );
+        let same = before[0].len() == after[0].len();
+        assert!(same, "{:?} left something in HOME or TMPDIR", line.words());
+        let same = before[1] == after[1];
+        assert!(same, "{:?} changed what is precious", line.words());
         finished
+    }
+
+    /// Puts a link to nothing, one to a file, a directory and a pipe in a place, each until it was looked at.
+    fn obstructed(&self, place: &str, look: impl Fn(&Self)) {
+        let place = self.here(place);
+        let link = |to: &str| symlink(to, &place).unwrap();
+        let obstacles: [&dyn Fn(); 4] = [
+            &|| link("../../precious/new"),
+            &|| link("../../precious/letter"),
+            &|| fs::create_dir(&place).unwrap(),
+            &|| {
+                assert!(
+                    Command::new("mkfifo")
+                        .arg(&place)
+                        .status()
+                        .unwrap()
+                        .success()
+                )
+            },
+        ];
+        for put in obstacles {
+            let _ = fs::remove_file(&place);
+            put();
+            look(self);
+            let _ = fs::remove_dir(&place);
+        }
+        let _ = fs::remove_file(&place);
     }
 }
 
 #[test]
 fn what_stands_in_the_place_of_a_manual_page_is_neither_followed_nor_waited_for() {
     let guarded = Guarded::new();
-    let page = guarded.here("pages/stowplan.1");
     fs::create_dir(guarded.here("pages")).unwrap();
-    let refused = |guarded: &Guarded| {
-        guarded
-            .run(&["man", "--to", "pages"])
-            .refuses("was not made by");
-        let _ = fs::remove_file(&page);
-        let _ = fs::remove_dir(&page);
-    };
-    symlink("../../precious/new", &page).unwrap();
-    refused(&guarded);
-    symlink("../../precious/letter", &page).unwrap();
-    refused(&guarded);
-    fs::create_dir(&page).unwrap();
-    refused(&guarded);
-    assert!(
-        Command::new("mkfifo")
-            .arg(&page)
-            .status()
-            .unwrap()
-            .success()
-    );
-    refused(&guarded);
-    guarded.run(&["man", "--to", "pages"]).exits(0);
-    let copy = guarded.here("copy");
+    guarded.obstructed("pages/stowplan.1", |guarded| {
+        guarded.run("man --to pages").refuses("was not made by");
+    });
+    let (page, copy) = (guarded.here("pages/stowplan.1"), guarded.here("copy"));
+    guarded.run("man --to pages").exits(0);
     fs::hard_link(&page, &copy).unwrap();
     fs::write(&page, fs::read_to_string(&page).unwrap() + "of mine\n").unwrap();
-    guarded.run(&["man", "--to", "pages"]).exits(0);
+    guarded.run("man --to pages").exits(0);
     assert!(fs::read_to_string(&copy).unwrap().ends_with("of mine\n"));
 }
 
 #[test]
 fn what_stands_in_the_place_of_a_report_is_neither_followed_nor_waited_for() {
-    let guarded = Guarded::new();
-    guarded
-        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
-        .exits(0);
-    let page = guarded.here("out/report.html");
-    let stays = |guarded: &Guarded| {
-        let finished = guarded.run(&["report", "out"]);
-        finished.exits(0);
-        assert!(
-            finished.stderr().contains("left as it is"),
-            "{}",
-            finished.stderr()
-        );
-        let _ = fs::remove_file(&page);
-        let _ = fs::remove_dir(&page);
-    };
-    fs::remove_file(&page).unwrap();
-    symlink("../../precious/new", &page).unwrap();
-    stays(&guarded);
-    symlink("../../precious/letter", &page).unwrap();
-    stays(&guarded);
-    fs::create_dir(&page).unwrap();
-    stays(&guarded);
-    assert!(
-        Command::new("mkfifo")
-            .arg(&page)
-            .status()
-            .unwrap()
-            .success()
-    );
-    stays(&guarded);
+    Guarded::measured().obstructed("out/report.html", |guarded| {
+        guarded.run("report out").exits(0).warns("left as it is");
+    });
 }
 
 #[test]
@@ -204,24 +189,10 @@ fn links_that_are_put_in_the_place_of_stores_during_a_run_lead_nowhere() {
         fs::write(precious.join(format!("{key:06}")), "dear".repeat(25)).unwrap();
     }
     let before = state(&precious);
-    let arguments = [
-        "study",
-        "tiny.toml",
-        "-o",
-        "out",
-        "--only",
-        "write",
-        "--rounds",
-        "10",
-    ];
-    let mut child = guarded
-        .command(&arguments)
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let study = "study tiny.toml -o out --only write --rounds 10";
+    let mut child = silently(&mut guarded.command(study));
     let aside = guarded.here("aside");
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + PATIENCE;
     let mut swapped = 0;
     while child.try_wait().unwrap().is_none() {
         assert!(Instant::now() < until, "the run hangs");
@@ -256,21 +227,15 @@ fn stores(work: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_work_directory_that_is_a_link_by_now_is_left_alone_by_a_run_that_goes_on() {
-    let guarded = Guarded::new();
-    guarded
-        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
-        .exits(0);
+    let guarded = Guarded::measured();
     cut(&guarded.here("out/result.jsonl"), |line| line);
     symlink("../../precious", guarded.here("out/work")).unwrap();
-    guarded.run(&["resume", "out"]).refuses("left alone");
+    guarded.run("resume out").refuses("left alone");
 }
 
 #[test]
 fn names_in_a_result_never_become_paths() {
-    let guarded = Guarded::new();
-    guarded
-        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
-        .exits(0);
+    let guarded = Guarded::measured();
     let result = guarded.here("out/result.jsonl");
     let whole = fs::read(&result).unwrap();
     let escapes = [
@@ -289,9 +254,7 @@ fn names_in_a_result_never_become_paths() {
             format!("{before}{escape}{rest}")
         });
         assert!(replaced);
-        guarded
-            .run(&["resume", "out"])
-            .refuses("which no study can give");
+        guarded.run("resume out").refuses("which no study can give");
         assert_eq!(
             entries(&guarded.here("out")),
             ["report.html", "result.jsonl", "summary.md"]
@@ -302,7 +265,7 @@ fn names_in_a_result_never_become_paths() {
         cut(&result, |line| {
             line.replace("\"blobs\"", &format!("\"{name}\""))
         });
-        let finished = guarded.run(&["resume", "out"]);
+        let finished = guarded.run("resume out");
         // Two dots are no path behind another word.
         if name == ".." {
             continue;
@@ -343,25 +306,9 @@ fn hostile(result: &str) -> String {
 }
 
 fn poison(value: &mut Value, key: &str) {
-    const CHOSEN: [&str; 17] = [
-        "title",
-        "label",
-        "question",
-        "source",
-        "host",
-        "os",
-        "kernel",
-        "cpu",
-        "virtualisation",
-        "kind",
-        "mount_point",
-        "options",
-        "model",
-        "scheduler",
-        "published_label",
-        "a",
-        "b",
-    ];
+    const CHOSEN: &str = "title label question source host os kernel cpu virtualisation kind mount_point options model \
+                          scheduler published_label a b";
+    let is_chosen = CHOSEN.split_whitespace().any(|chosen| chosen == key);
     match value {
         Value::Object(fields) => {
             // The tag of an enumeration is not chosen.
@@ -371,7 +318,7 @@ fn poison(value: &mut Value, key: &str) {
             }
         }
         Value::Array(values) => values.iter_mut().for_each(|value| poison(value, key)),
-        Value::String(text) if CHOSEN.contains(&key) && !matches!(&**text, "ratio" | "latency") => {
+        Value::String(text) if is_chosen && !matches!(&**text, "ratio" | "latency") => {
             text.push_str(NAME);
         }
         // Names of the study and of a cell: in every place alike.
@@ -414,10 +361,7 @@ fn outside_fences(text: &str) -> String {
 
 #[test]
 fn names_in_a_result_reach_no_report_as_more_than_text() {
-    let guarded = Guarded::new();
-    guarded
-        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
-        .exits(0);
+    let guarded = Guarded::measured();
     let text = fs::read_to_string(guarded.here("out/result.jsonl")).unwrap();
     for (name, started) in [("bad", None), ("worse", Some("2031-01-01T00:00:00+00:00"))] {
         fs::create_dir(guarded.here(name)).unwrap();
@@ -429,114 +373,109 @@ fn names_in_a_result_reach_no_report_as_more_than_text() {
         }
         fs::write(guarded.here(name).join("result.jsonl"), text).unwrap();
     }
-    for arguments in [
-        &["report", "bad", "--color", "always"][..],
-        &["report", "bad", "-v"],
-        &["report", "bad", "--json"],
-        &["report", "bad", "--format", "github-action-benchmark"],
-        &["report", "bad", "worse"],
-        &["report", "bad", "worse", "--json"],
-        &["compare", "bad", "worse", "--threshold", "5%"],
-        &["compare", "bad", "worse"],
-        &["compare", "out", "bad"],
-        &["compare", "bad", "worse", "--by", "ratio", "--json"],
-        &["resume", "bad"],
-        &["resume", "bad", "--dry-run"],
+    for line in [
+        "report bad --color always",
+        "report bad -v",
+        "report bad --json",
+        "report bad --format github-action-benchmark",
+        "report bad worse",
+        "report bad worse --json",
+        "compare bad worse --threshold 5%",
+        "compare bad worse",
+        "compare out bad",
+        "compare bad worse --by ratio --json",
+        "resume bad",
+        "resume bad --dry-run",
     ] {
-        let finished = guarded.run(arguments);
-        let said = arguments.join(" ");
-        assert_harmless(&said, &without_styles(&finished.stdout()));
-        assert_harmless(&said, &without_styles(&finished.stderr()));
-        assert!(
-            !finished.stderr().contains("panicked"),
-            "{}",
-            finished.stderr()
-        );
+        is_harmless(&guarded, line);
     }
-    for arguments in [
-        &["report", "bad", "--format", "md"][..],
-        &["report", "bad", "worse", "--format", "md"],
-        &[
-            "compare",
-            "bad",
-            "worse",
-            "--format",
-            "md",
-            "--threshold",
-            "5%",
-        ],
+    for line in [
+        "report bad --format md",
+        "report bad worse --format md",
+        "compare bad worse --format md --threshold 5%",
     ] {
-        let text = guarded.run(arguments).stdout();
-        let said = arguments.join(" ");
+        let text = guarded.run(line).stdout();
         assert!(
             text.contains("onerror"),
-            "{said}: the names are there\n{text}"
+            "{line}: the names are there\n{text}"
         );
-        assert_harmless(&said, &text);
+        assert_harmless(line, &text);
         let read = outside_fences(&text);
         for markup in ["<img", "<!-- --", "[l](", "</script", " `c`"] {
-            assert!(!read.contains(markup), "{said}: {markup}\n{text}");
+            assert!(!read.contains(markup), "{line}: {markup}\n{text}");
         }
-        let columns = |line: &&str| line.starts_with('|');
-        for row in text.lines().filter(columns) {
-            assert!(row.ends_with('|'), "{said}: {row}");
+        for row in text.lines().filter(|line| line.starts_with('|')) {
+            assert!(row.ends_with('|'), "{line}: {row}");
         }
     }
-    for (page, arguments) in [
-        ("one.html", &["report", "bad", "--to", "one.html"][..]),
-        (
-            "both.html",
-            &["report", "bad", "worse", "--to", "both.html"],
-        ),
-    ] {
-        guarded.run(arguments).exits(0);
-        let text = fs::read_to_string(guarded.here(page)).unwrap();
-        assert_harmless(page, &text.replace('\t', " "));
-        assert!(!text.contains("<img"), "{page}");
+    for results in ["bad", "bad worse"] {
+        let _ = fs::remove_file(guarded.here("page.html"));
+        guarded
+            .run(&format!("report {results} --to page.html"))
+            .exits(0);
+        let text = fs::read_to_string(guarded.here("page.html")).unwrap();
+        assert_harmless(results, &text.replace('\t', " "));
+        assert!(!text.contains("<img"), "{results}");
         assert!(
             text.contains("&lt;img src=q"),
-            "{page}: the names are there"
+            "{results}: the names are there"
         );
     }
+}
+
+/// Runs a command; nothing that it says steers the terminal, but for colour.
+fn is_harmless(guarded: &Guarded, line: &str) {
+    let finished = guarded.run(line);
+    let (stdout, stderr) = (finished.stdout(), finished.stderr());
+    assert_harmless(line, &without_styles(&stdout));
+    assert_harmless(line, &without_styles(&stderr));
+    assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
 #[test]
 fn names_of_files_reach_no_message_as_more_than_text() {
     let guarded = Guarded::new();
-    let name = "\u{1b}[2J\u{9b}1m\u{202e}.toml";
-    fs::write(
-        guarded.here(name),
-        TINY.replace("Tiny", "\\u001b[2J\\u009b"),
-    )
-    .unwrap();
-    guarded
-        .run(&["kvtest", "init", "k.db", "--count", "5"])
-        .exits(0);
-    fs::rename(guarded.here("k.db"), guarded.here("\u{1b}]0;x\u{7}.db")).unwrap();
-    for arguments in [
-        &["study", name, "--dry-run", "--color", "always"][..],
-        &["study", "\u{1b}[31mno.toml"],
-        &["study", "tiny.toml", "--work", "\u{1b}[31mno"],
-        &["study", "tiny.toml", "--only", "\u{1b}[31mno"],
-        &["\u{1b}[31mno"],
-        &["list", "stores", "\u{1b}[31mno"],
-        &["stat", "\u{1b}]0;x\u{7}.db"],
-        &[
-            "kvtest",
-            "run",
-            "\u{1b}]0;x\u{7}.db",
-            "--count",
-            "2",
-            "--rounds",
-            "1",
-        ],
-        &["kvtest", "export", "\u{1b}]0;x\u{7}.db", "\u{1b}[31mdir"],
-        &["report", "\u{1b}[31mno"],
+    let (name, database) = ("\u{1b}[2J\u{9b}1m\u{202e}.toml", "\u{1b}]0;x\u{7}.db");
+    let study = TINY.replace("Tiny", "\\u001b[2J\\u009b");
+    fs::write(guarded.here(name), study).unwrap();
+    guarded.run("kvtest init k.db --count 5").exits(0);
+    fs::rename(guarded.here("k.db"), guarded.here(database)).unwrap();
+    for line in [
+        &format!("study {name} --dry-run --color always"),
+        "study \u{1b}[31mno.toml",
+        "study tiny.toml --work \u{1b}[31mno",
+        "study tiny.toml --only \u{1b}[31mno",
+        "\u{1b}[31mno",
+        "list stores \u{1b}[31mno",
+        &format!("stat {database}"),
+        &format!("kvtest run {database} --count 2 --rounds 1"),
+        &format!("kvtest export {database} \u{1b}[31mdir"),
+        "report \u{1b}[31mno",
     ] {
-        let finished = guarded.run(arguments);
-        for text in [finished.stdout(), finished.stderr()] {
-            let ours = without_styles(&text);
-            assert_harmless(&format!("{arguments:?}"), &ours);
+        is_harmless(&guarded, line);
+    }
+}
+
+#[test]
+fn a_name_in_a_study_breaks_no_message() {
+    let bench = Bench::new();
+    for (right, wrong) in [
+        ("baseline = \"dir\"", r#"baseline = "\u001b[2J\ndir""#),
+        (
+            "store = \"files\"",
+            r#"store = "files:layout=\u001b]0;x\u0007""#,
+        ),
+        ("store = \"files\"", r#"store = "\u001b[31mfiles""#),
+        ("[datasets.blobs]", r#"[datasets."\u001b[31m\r\n"]"#),
+        ("id = \"read\"", r#"id = "\u009b2J""#),
+    ] {
+        assert!(TINY.contains(right), "{right}");
+        bench.write("hostile.toml", &TINY.replacen(right, wrong, 1));
+        let told = bench.run("study hostile.toml --dry-run").exits(2).stderr();
+        // A name that is refused is missed where it is used, which is a line of its own.
+        for line in told.lines() {
+            assert!(line.starts_with("error: hostile.toml"), "{told:?}");
+            assert_harmless(wrong, line);
         }
     }
 }
@@ -546,20 +485,16 @@ fn the_longest_names_are_cut_or_refused_and_odd_ones_are_only_names() {
     let guarded = Guarded::new();
     let named = |name: String| TINY.replace("\"tiny\"", &format!("\"{name}\""));
     fs::write(guarded.here("long.toml"), named("../n".repeat(16))).unwrap();
-    let refused = guarded.run(&["study", "long.toml", "-q", "--rounds", "1"]);
+    let refused = guarded.run("study long.toml -q --rounds 1");
     refused.refuses("a name must consist of letters");
     fs::write(guarded.here("long.toml"), named("n".repeat(64))).unwrap();
-    guarded
-        .run(&["study", "long.toml", "-q", "--rounds", "1"])
-        .exits(0);
+    guarded.run("study long.toml -q --rounds 1").exits(0);
     let made = entries(&guarded.here("stowplan-results"));
     assert_eq!(made.len(), 1);
     assert!(made[0].len() < 255 && !made[0].contains('/'), "{made:?}");
     let odd = TINY.replace("blobs", &"b".repeat(65));
     fs::write(guarded.here("odd.toml"), odd).unwrap();
-    guarded
-        .run(&["study", "odd.toml", "-o", "no"])
-        .refuses("at most 64");
+    guarded.run("study odd.toml -o no").refuses("at most 64");
     assert!(!guarded.here("no").exists());
     let (fits, too_long) = ("a".repeat(250), "a".repeat(256));
     for name in ["..a", "con", "a b.", "a\nb", &fits] {

@@ -3,7 +3,8 @@
 use crate::bench::Bench;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use stowplan_model::{BlockKind, Measurement, Record, Scanned};
+use std::sync::LazyLock;
+use stowplan_model::{BlockKind, Measurement, Record, Scanned, read_records};
 
 const STUDY: &str = r#"
 name = "scanned"
@@ -27,12 +28,17 @@ sqlite = { store = "sqlite", label = "SQLite", scanned = "read" }
 memory = { store = "sqlite:location=memory", label = "in memory", scanned = "open" }
 "#;
 
-fn run(bench: &Bench) -> Vec<Record> {
+/// The result of a run.
+static RESULT: LazyLock<String> = LazyLock::new(|| {
+    let bench = Bench::new();
     bench.write("scanned.toml", STUDY);
-    let words = ["study", "scanned.toml", "--output", "out", "--quiet"];
-    bench.run(&words).exits(0);
-    bench.records("out")
-}
+    bench
+        .run("study scanned.toml --output out --quiet")
+        .exits(0);
+    let left = scanners(&bench.path(""));
+    assert!(left.is_empty(), "{left:?}");
+    bench.text("out/result.jsonl")
+});
 
 /// Whether this user's runs have scanners; says so where not.
 #[expect(
@@ -72,8 +78,7 @@ fn scanners(place: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_scanner_is_asked_about_each_file_and_reads_what_it_is_to_read() {
-    let bench = Bench::new();
-    let records = run(&bench);
+    let (records, _) = read_records(&RESULT);
     let Some(Record::Run(header)) = records.first() else {
         panic!("a result begins with its run");
     };
@@ -102,18 +107,18 @@ fn a_scanner_is_asked_about_each_file_and_reads_what_it_is_to_read() {
         assert!((1..=4).contains(&did.opens), "{block:?}");
         assert!(did.read_bytes > 300_000, "the database is read: {block:?}");
     }
-    let left = scanners(&bench.path(""));
-    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
 fn a_scanned_cell_is_named_as_one_and_is_no_rival_of_others() {
-    let bench = Bench::new();
-    if !may_scan(&run(&bench)) {
+    if !may_scan(&read_records(&RESULT).0) {
         return;
     }
-    let document = bench.run(&["report", "out", "--json"]).exits(0).stdout();
-    let document: Value = serde_json::from_str(&document).unwrap();
+    let bench = Bench::new();
+    bench
+        .write("scanned.toml", STUDY)
+        .write("result.jsonl", &RESULT);
+    let document = bench.run("report result.jsonl --json").json();
     let cells = document["comparisons"][0]["cells"].as_array().unwrap();
     let scanned = |key: &str| {
         let of_key = |cell: &&Value| cell["cell"]["key"] == key;
@@ -123,6 +128,6 @@ fn a_scanned_cell_is_named_as_one_and_is_no_rival_of_others() {
         (scanned("files"), scanned("asked")),
         (Value::Null, "open".into())
     );
-    let dry = bench.run(&["study", "scanned.toml", "--dry-run"]);
+    let dry = bench.run("study scanned.toml --dry-run");
     dry.exits(0).prints("a scanner that reads");
 }

@@ -1,8 +1,8 @@
 //! Costs taken apart with `--why`: what is added, counted and drawn, and what is said where
 //! something is missing.
-use crate::bench::Bench;
+use crate::bench::{Bench, Finished};
 use std::collections::BTreeMap;
-use stowplan_model::{BlockKind, Measurement, Plan, Record};
+use stowplan_model::{BlockKind, Measurement, Record};
 
 /// Values of 10,000 bytes: two overflow pages each, and the page that the row begins on, which a cache
 /// this small never holds.
@@ -28,14 +28,6 @@ fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("reads.toml", STUDY);
     bench
-}
-
-fn plan(records: &[Record]) -> &Plan {
-    let header = records.iter().find_map(|record| match record {
-        Record::Run(header) => Some(&header.plan),
-        _ => None,
-    });
-    header.unwrap()
 }
 
 /// What was counted of each cell.
@@ -66,11 +58,14 @@ fn calls(block: &Measurement) -> Option<BTreeMap<String, f64>> {
 #[test]
 fn a_file_read_is_open_fstat_read_and_close_and_an_sqlite_read_is_three_preads() {
     let bench = bench();
-    let arguments = "study reads.toml --why --rounds 1 --output out";
-    let words: Vec<&str> = arguments.split(' ').collect();
-    bench.run(&words).exits(0);
+    bench
+        .run("study reads.toml --why --rounds 1 --output out")
+        .exits(0);
     let records = bench.records("out");
-    let study = &plan(&records).study;
+    let Record::Run(header) = &records[0] else {
+        panic!("a result begins with its run");
+    };
+    let study = &header.plan.study;
     assert_eq!(study.ladders.len(), 2);
     let counted = counted(&records);
     let of = |cell: &str| calls(counted[&format!("read/{cell}")]);
@@ -89,24 +84,18 @@ fn a_file_read_is_open_fstat_read_and_close_and_an_sqlite_read_is_three_preads()
         .map(|rung| of(&rung.cell).unwrap().values().sum())
         .collect();
     assert_eq!(all, [1.0, 1.0, 3.0, 4.0], "{steps:?}");
-    bench.run(&["report", "out", "--quiet"]).exits(0);
+    bench.run("report out --quiet").exits(0);
 }
 
 #[test]
 fn without_strace_everything_else_runs_and_says_what_is_missing() {
     let bench = bench();
-    let arguments = "study reads.toml --why --only read/files --rounds 1 --output out";
-    let words: Vec<&str> = arguments.split(' ').collect();
-    let output = bench
-        .command(&words)
-        .env("PATH", bench.path("nothing"))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
+    let mut command =
+        bench.command("study reads.toml --why --only read/files --rounds 1 --output out");
+    let run = Finished::of(command.env("PATH", bench.path("nothing")));
+    run.exits(0).warns("strace: not installed");
     let records = bench.records("out");
     let counted = counted(&records);
     assert!(counted.len() >= 4, "{:?}", counted.keys());
     assert!(counted.values().all(|block| block.system_calls.is_none()));
-    assert!(said.contains("strace: not installed"), "{said}");
 }
