@@ -4,9 +4,9 @@
 use crate::estimate::{Estimate, median};
 use crate::stopping::ALPHA_PER_LOOK;
 use crate::verdict::{bears_out, verdict};
-use crate::{CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict};
+use crate::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict};
 use serde::Serialize;
-use stowplan_model::{AdviseSpec, Cell, CellId, PerTransaction, RunHeader, WholeSet, built_alike};
+use stowplan_model::{AdviseSpec, Cell, CellId, PerTransaction, WholeSet, built_alike};
 
 /// By how much, in its logarithm, a ratio of reads may be another in another program than those that were
 /// measured: of warm reads in several in C and Python over the same values, and of reads after a reboot in those
@@ -118,16 +118,8 @@ pub struct SpaceTaken {
     pub database: u64,
 }
 
-/// What advice is drawn from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    pub(crate) run: &'a RunHeader,
-    pub(crate) comparisons: &'a [ComparisonOutcome],
-    pub(crate) space: &'a [SpaceRow],
-}
-
 /// The advice that a study on the user's own data asks for.
-pub(crate) fn advise(analysis: &Asked<'_>) -> Option<Advice> {
+pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
     let asked = analysis.run.plan.study.advise.as_ref()?;
     let aspects = aspects(analysis, asked, Rival::Database);
     let split = split(analysis, asked);
@@ -152,7 +144,7 @@ pub(crate) fn advise(analysis: &Asked<'_>) -> Option<Advice> {
 
 /// Whether the study asks for reads after a reboot and the plan, which was made by somebody else than root,
 /// has none.
-fn lacks_boot(analysis: &Asked<'_>) -> bool {
+fn lacks_boot(analysis: &Analysis) -> bool {
     let plan = &analysis.run.plan;
     let asked = plan.study.comparisons.iter();
     let mut asked = asked.map(|comparison| comparison.id.as_str());
@@ -161,7 +153,7 @@ fn lacks_boot(analysis: &Asked<'_>) -> bool {
         && !planned.any(|comparison| comparison.id == AdviseSpec::BOOT)
 }
 
-fn of<'a>(analysis: &Asked<'a>, id: &str) -> Option<&'a ComparisonOutcome> {
+fn of<'a>(analysis: &'a Analysis, id: &str) -> Option<&'a ComparisonOutcome> {
     analysis.comparisons.iter().find(|found| found.id == id)
 }
 
@@ -190,7 +182,7 @@ impl Rival {
 }
 
 /// How a store stands against files, in each respect that was to be measured.
-fn aspects(analysis: &Asked<'_>, asked: &AdviseSpec, rival: Rival) -> Vec<Aspect> {
+fn aspects(analysis: &Analysis, asked: &AdviseSpec, rival: Rival) -> Vec<Aspect> {
     let found = [
         (What::Read, AdviseSpec::READ),
         (What::Cold, AdviseSpec::COLD),
@@ -360,7 +352,7 @@ fn weighed_mean(weights: [f64; 2], ratios: [RatioEstimate; 2]) -> RatioEstimate 
 }
 
 /// What was found of values split by size.
-fn split(analysis: &Asked<'_>, asked: &AdviseSpec) -> Option<Split> {
+fn split(analysis: &Analysis, asked: &AdviseSpec) -> Option<Split> {
     let cell = cell(analysis, Rival::Split)?;
     Some(Split {
         inside: cell.settings.number("inline_limit"),
@@ -450,7 +442,7 @@ fn is_settled(verdict: Verdict) -> bool {
 }
 
 /// The cells of the first of the comparisons of the user's values.
-fn cells<'a>(analysis: &Asked<'a>) -> &'a [Cell] {
+fn cells<'a>(analysis: &'a Analysis) -> &'a [Cell] {
     let comparisons = &analysis.run.plan.comparisons;
     let of = |id: &str| comparisons.iter().find(|found| found.id == id);
     let found = of(AdviseSpec::READ).or_else(|| of(AdviseSpec::REPLACE));
@@ -458,17 +450,17 @@ fn cells<'a>(analysis: &Asked<'a>) -> &'a [Cell] {
 }
 
 /// What the store of a cell takes.
-fn row<'a>(analysis: &Asked<'a>, cell: &Cell) -> Option<&'a SpaceRow> {
+fn row<'a>(analysis: &'a Analysis, cell: &Cell) -> Option<&'a SpaceRow> {
     let alike = built_alike(&cell.instance);
     analysis.space.iter().find(|row| row.instance == alike)
 }
 
 /// The cell of a rival of files.
-fn cell<'a>(analysis: &Asked<'a>, rival: Rival) -> Option<&'a Cell> {
+fn cell<'a>(analysis: &'a Analysis, rival: Rival) -> Option<&'a Cell> {
     cells(analysis).iter().find(|cell| rival.is_of(cell))
 }
 
-fn space(analysis: &Asked<'_>) -> Option<SpaceTaken> {
+fn space(analysis: &Analysis) -> Option<SpaceTaken> {
     let taken = |cell: &Cell| Some(row(analysis, cell)?.footprint.allocated_bytes);
     let files = cells(analysis).iter();
     let mut files = files.filter(|cell| cell.settings.get("page_size").is_none());
@@ -479,7 +471,7 @@ fn space(analysis: &Asked<'_>) -> Option<SpaceTaken> {
 }
 
 /// How many of the user's values were measured, and their bytes.
-fn measured(analysis: &Asked<'_>) -> (u64, u64) {
+fn measured(analysis: &Analysis) -> (u64, u64) {
     let Some(cell) = cells(analysis).first() else {
         return (0, 0);
     };

@@ -1,11 +1,11 @@
 //! From the records of a run to its findings.
 
-use crate::advice::{Asked, advise};
+use crate::advice::advise;
 use crate::answers::{MoreSpace, more_space, of_comparison, of_matrix, of_sweep};
 use crate::{
-    Advice, Answer, CellSummary, ClaimOutcome, ColdOutcome, ComparisonOutcome, ContrastOutcome,
-    Finding, Kind, LadderOutcome, MatrixOutcome, PublishedOutcome, Recommendation, RunWarning,
-    SpaceRow, StoppingRule, SweepOutcome,
+    Advice, Answer, CellSummary, ClaimOutcome, ColdOutcome, ComparisonOutcome, Finding, Kind,
+    LadderOutcome, MatrixOutcome, PublishedOutcome, Recommendation, RunWarning, SpaceRow,
+    StoppingRule, SweepOutcome,
     blocks::Blocks,
     cold,
     decide::recommend,
@@ -79,11 +79,7 @@ impl Analysis {
             comparison.recommendation = recommend(comparison, equivalence, &self.failures);
         }
         self.answers = self.answered();
-        self.advice = advise(&Asked {
-            run: &self.run,
-            comparisons: &self.comparisons,
-            space: &self.space,
-        });
+        self.advice = advise(self);
     }
 
     fn answered(&self) -> Vec<Answer> {
@@ -290,12 +286,7 @@ fn outcome(
         .filter_map(|contrast| {
             let cell = comparison.cell(&contrast.cell)?;
             let reference = comparison.cell(&contrast.reference)?;
-            let contrast = judge.contrast(cell, reference);
-            let driver_cost = driver_cost::of_contrast(&contrast, &cells, noise.metric);
-            Some(ContrastOutcome {
-                driver_cost,
-                ..contrast
-            })
+            Some(judge.contrast(cell, reference))
         })
         .collect();
     ComparisonOutcome {

@@ -58,36 +58,12 @@ pub struct MoreSpace {
     pub label: String,
     /// Allocated bytes over those of the one that takes the least.
     pub ratio: f64,
-    /// The same as published.
-    pub published_ratio: Option<f64>,
-    /// Of how many values that is, where ours is of another number.
-    pub published_values: Option<u64>,
-}
-
-impl Answer {
-    /// What to do.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Matrix { kind, .. }
-            | Self::Sweep { kind, .. }
-            | Self::Comparison { kind, .. }
-            | Self::Space { kind, .. } => *kind,
-        }
-    }
 }
 
 pub(crate) fn more_space(row: &SpaceRow, smallest: &SpaceRow) -> Option<MoreSpace> {
-    let published = row.published_ratio.zip(smallest.published_ratio);
     Some(MoreSpace {
         label: row.label.clone(),
         ratio: row.ratio? / smallest.ratio?,
-        published_ratio: published.map(|(row, smallest)| row / smallest),
-        published_values: row
-            .published
-            .as_ref()
-            .filter(|_| !row.published_of_as_many)
-            .and_then(|(_, _, values)| *values),
     })
 }
 

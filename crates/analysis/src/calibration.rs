@@ -8,8 +8,6 @@
 mod proportion;
 mod sessions;
 
-pub use sessions::{Series, Session};
-
 use crate::gathered::Gathered;
 use crate::latency;
 use crate::{Analysis, AnalysisError, CellSummary, ComparisonOutcome, Estimate, Interval};
@@ -36,6 +34,9 @@ pub const FALSE_CLAIMS: f64 = 0.05;
 pub const COVERAGE: f64 = 0.95;
 /// The share of planned sessions that may say nothing before the rest of them shows nothing.
 pub const MOST_UNUSABLE: f64 = 0.10;
+
+/// What the figure of sessions that say nothing is called.
+pub const LEFT_OUT: &str = "unreliable or lost";
 
 /// Intervals of single figures miss with this probability at most.
 const ALPHA: f64 = 0.05;
@@ -191,9 +192,6 @@ pub struct Group {
     pub status: Option<LimitStatus>,
     /// The figures, in reading order.
     pub figures: Vec<Figure>,
-    /// The sessions that they are of, where the whole procedure ran many times.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub series: Vec<Series>,
 }
 
 impl Group {
@@ -206,7 +204,6 @@ impl Group {
             title: title.to_owned(),
             status: figures.iter().filter_map(|figure| figure.status).max(),
             figures,
-            series: Vec::new(),
         }
     }
 }

@@ -26,13 +26,9 @@ impl Claims {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a number of ratios")]
     pub fn of(analysis: &Analysis) -> Self {
-        let superseded = |id: &String| {
-            let mut sweeps = analysis.sweeps.iter();
-            sweeps.any(|sweep| sweep.superseded.contains(id))
-        };
         let mut claims = Self::default();
         let comparisons = analysis.comparisons.iter();
-        for comparison in comparisons.filter(|c| c.reliable && !superseded(&c.id)) {
+        for comparison in comparisons.filter(|c| c.reliable && !analysis.is_superseded(c)) {
             let is_store = |id: &CellId| {
                 let role = comparison.cell(id).map(|cell| cell.cell.role);
                 matches!(role, Some(Role::Baseline | Role::Candidate))

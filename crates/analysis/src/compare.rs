@@ -27,7 +27,7 @@ pub use machine::EnvironmentChange;
 pub use matching::Obstacle;
 use matching::{Matching, Pair, Place, comparable, matching};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{CellId, Role, suggestion};
 use thiserror::Error;
 pub use turns::Turns;
@@ -223,10 +223,6 @@ pub struct Change {
 pub struct FloorShift {
     /// Its name in BASE.
     pub cell: CellId,
-    /// Its comparison in BASE.
-    pub base_comparison: String,
-    /// Its comparison in NEW.
-    pub new_comparison: String,
     /// Time in NEW over time in BASE, widened for the noise only.
     pub time: Change,
     /// The same of its ratio to the baseline, where that is the same in both.
@@ -388,29 +384,20 @@ pub enum PairingError {
 #[must_use]
 pub fn same_run(a: &Analysis, b: &Analysis) -> bool {
     let (ours, theirs) = (&a.run, &b.run);
+    let firsts = |analysis: &Analysis| -> BTreeMap<CellId, (u32, u64)> {
+        let cells = analysis.comparisons.iter().flat_map(|found| &found.cells);
+        let firsts = cells.filter_map(|cell| Some((&cell.cell.id, cell.series.first()?)));
+        firsts
+            .map(|(id, (round, log))| (id.clone(), (*round, log.to_bits())))
+            .collect()
+    };
+    let known = firsts(b);
+    let mut both = firsts(a).into_iter();
+    let differ = both.find_map(|(id, first)| Some(first != *known.get(&id)?));
     ours.started == theirs.started
         && ours.seed == theirs.seed
         && ours.environment == theirs.environment
-        && !differ_at_first(a, b)
-}
-
-/// Whether the first cell that both measured took another time in its first round. Nothing is known
-/// of results without a round.
-fn differ_at_first(a: &Analysis, b: &Analysis) -> bool {
-    let firsts = |analysis: &Analysis| {
-        let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
-        let first = cells.map(|cell| (cell.cell.id.clone(), cell.series.first().copied()));
-        first.collect::<Vec<_>>()
-    };
-    let known = firsts(b);
-    let both = |(id, ours): (CellId, Option<(u32, f64)>)| {
-        let theirs = known.iter().find(|(other, _)| *other == id)?.1?;
-        Some((ours?, theirs))
-    };
-    let mut pairs = firsts(a).into_iter().filter_map(both);
-    pairs
-        .next()
-        .is_some_and(|(ours, theirs)| ours.0 != theirs.0 || ours.1.to_bits() != theirs.1.to_bits())
+        && differ != Some(true)
 }
 
 /// Compares two results cell by cell.

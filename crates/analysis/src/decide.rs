@@ -1,8 +1,8 @@
 //! The decision itself.
 
 use crate::recommendation::{
-    Alternative, Flush, Kind, NoFastest, Open, Over, PreferredAs, PromiseDifference, Promises,
-    Recommendation, Unbeaten, When,
+    Alternative, Flush, Kind, Open, Over, PromiseDifference, Promises, Recommendation, Unbeaten,
+    When,
 };
 use crate::{
     CellSummary, ComparisonOutcome, ContrastOutcome, RatioEstimate, TotalOutcome, Verdict,
@@ -77,19 +77,10 @@ impl<'a> Choosing<'a> {
             difference.is_none_or(|difference| !difference.lacks_something())
         };
         let same = |(cell, _): &&Rated<'_>| keeps(cell) && same_work(cell, self.baseline);
-        let ((cell, ratio), is) = if let Some(found) = faster.iter().find(same) {
-            (*found, PreferredAs::SamePromiseAndWork)
-        } else if let Some(found) = faster.iter().find(|(cell, _)| keeps(cell)) {
-            (*found, PreferredAs::SamePromise)
-        } else {
-            (*faster.first()?, PreferredAs::SmallestRatio)
-        };
+        let keeping = || faster.iter().find(|(cell, _)| keeps(cell));
+        let found = faster.iter().find(same).or_else(keeping);
+        let (cell, ratio) = *found.or_else(|| faster.first())?;
         let mut choice = self.choice(Kind::Prefer, cell, self.over_baseline(cell));
-        choice.preferred_as = Some(match faster.len() {
-            1 => PreferredAs::OnlyFaster,
-            _ => is,
-        });
-        choice.no_fastest = self.no_fastest();
         let safer = faster.iter().find(|(other, _)| promises_more(other, cell));
         let is_weaker = |(other, theirs): &&Rated<'_>| {
             keeps(cell) && !keeps(other) && theirs.high < ratio.low && other.promise().is_some()
@@ -168,7 +159,6 @@ impl<'a> Choosing<'a> {
         match depends {
             true => Recommendation {
                 kind: Kind::Depends,
-                preferred_as: None,
                 ..choice
             },
             false => choice,
@@ -317,30 +307,6 @@ impl<'a> Choosing<'a> {
         .collect()
     }
 
-    /// Why none is called the fastest, if there is a choice of several. A cell that does other work
-    /// than the baseline is not asked.
-    fn no_fastest(&self) -> Option<NoFastest> {
-        let rivals = self.comparison.rivals();
-        let rivals: Vec<_> = rivals
-            .filter(|cell| same_work(cell, self.baseline))
-            .collect();
-        let ours = self.baseline.promise();
-        let faster = self.comparison.with_verdict(Verdict::Faster);
-        if !faster
-            .iter()
-            .any(|(cell, _)| same_work(cell, self.baseline))
-        {
-            Some(NoFastest::OtherWork)
-        } else if rivals.iter().any(|cell| cell.promise() != ours) {
-            Some(NoFastest::Promises)
-        } else if rivals.len() > 2 {
-            Some(NoFastest::NotEachBeaten)
-        } else {
-            let all = self.comparison.rivals().count();
-            (rivals.len() < all).then_some(NoFastest::OtherWork)
-        }
-    }
-
     fn unbeaten(&self, contrast: &ContrastOutcome) -> Unbeaten {
         let low = contrast.estimate.map(|estimate| estimate.low);
         let is_open = matches!(
@@ -350,7 +316,6 @@ impl<'a> Choosing<'a> {
         Unbeaten {
             cell: contrast.cell.clone(),
             verdict: contrast.verdict,
-            possible_gain: low.map(|low| (1.0 / low - 1.0).max(0.0)),
             may_be_faster: is_open && low.is_none_or(|low| low * self.zone < 1.0),
         }
     }

@@ -3,10 +3,10 @@
 //! takes a loop for a store.
 
 use crate::{
-    CellDriverCost, CellSummary, ComparisonOutcome, ContrastDriverCost, ContrastOutcome, Metric,
-    Verdict, blocks::location, gathered::Gathered, judge::Judge,
+    CellDriverCost, CellSummary, ComparisonOutcome, Metric, blocks::location, gathered::Gathered,
+    judge::Judge,
 };
-use stowplan_model::{BlockKind, Cell, CellId, Measurement, Warning, WarningKind, Workload};
+use stowplan_model::{BlockKind, Cell, Measurement, Warning, WarningKind, Workload};
 
 /// What the driver of a cell costs beside its time, where both were measured.
 pub(crate) fn of_cell(
@@ -49,36 +49,6 @@ fn comparable_time(
     let logs: Vec<f64> = logs.into_iter().map(|(_, log)| log).collect();
     let time = location(&logs, metric).filter(|_| cell.workload.threads <= 1)?;
     Some((metric, time.estimate))
-}
-
-/// What the costs of the drivers of two cells may be of the difference of their headline times; nothing
-/// where no difference was shown, where one driver hosts both, and where a cost is not known by the
-/// metric of the headline.
-pub(crate) fn of_contrast(
-    contrast: &ContrastOutcome,
-    cells: &[CellSummary],
-    headline: Metric,
-) -> Option<ContrastDriverCost> {
-    let find = |id: &CellId| cells.iter().find(|summary| summary.cell.id == *id);
-    let (cell, reference) = (find(&contrast.cell)?, find(&contrast.reference)?);
-    let is_shown = matches!(
-        contrast.verdict,
-        Verdict::Faster | Verdict::Slower | Verdict::SmallDifference
-    );
-    if !is_shown || cell.cell.driver == reference.cell.driver {
-        return None;
-    }
-    let known = |cell: &CellSummary| cell.driver_cost.filter(|cost| cost.of == Some(headline));
-    let difference_ns = known(cell)?.ns - known(reference)?.ns;
-    let of_ns = cell.time_ns?.estimate - reference.time_ns?.estimate;
-    // Times are of the rounds that all ratios share, the ratio is of its own: where they point to different sides, neither
-    // cell can be called the slower one.
-    let is_one_side = (of_ns > 0.0) == (contrast.estimate?.ratio > 1.0);
-    (is_one_side && of_ns != 0.0).then(|| ContrastDriverCost {
-        difference_ns,
-        of_ns,
-        share: difference_ns / of_ns,
-    })
 }
 
 /// A warning for each driver whose cost is, in the time of some cell that can be chosen, more than the

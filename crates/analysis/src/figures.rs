@@ -222,6 +222,44 @@ pub(crate) fn ratios(
     })
 }
 
+/// A comparison as a figure of ratios to its baseline, unless it has none.
+pub(crate) fn to_baseline(outcome: &ComparisonOutcome) -> Option<Finding> {
+    let baseline = outcome.baseline()?;
+    let cells = outcome.cells.iter();
+    let others = cells.filter(|summary| {
+        !matches!(
+            summary.cell.role,
+            Role::Control | Role::Part | Role::Baseline
+        )
+    });
+    let rows = others.map(|summary| {
+        let contrast = outcome.to_baseline(summary);
+        let verdict = contrast.map_or(Verdict::NoData, |contrast| contrast.verdict);
+        let ratio = contrast.and_then(|contrast| contrast.estimate);
+        FindingRow {
+            sample: false,
+            ..FindingRow::of(summary, None).with_ratio(ratio, verdict)
+        }
+    });
+    Some(Finding {
+        id: outcome.id.clone(),
+        title: outcome.title.clone(),
+        shown: Shown::Ratios {
+            to: baseline.cell.id.clone(),
+            label: baseline.cell.label.clone(),
+        },
+        x: None,
+        axis: None,
+        groups: vec![FindingGroup {
+            title: outcome.title.clone(),
+            comparison: outcome.id.clone(),
+            rows: rows.collect(),
+            ..FindingGroup::default()
+        }],
+        unreliable: unreliable([outcome].into_iter()),
+    })
+}
+
 /// The titles of those that failed their A/A gate.
 pub(crate) fn unreliable<'a>(outcomes: impl Iterator<Item = &'a ComparisonOutcome>) -> Vec<String> {
     let unreliable = outcomes.filter(|outcome| !outcome.reliable);

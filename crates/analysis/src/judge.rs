@@ -96,7 +96,6 @@ impl<'a> Judge<'a> {
             corrected,
             builds,
             total: self.total(cell, reference),
-            driver_cost: None,
             same_durability: same_durability(cell, reference),
         }
     }

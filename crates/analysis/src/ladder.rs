@@ -137,12 +137,6 @@ impl<'a> Measured<'a> {
         let noise = &self.judge.noise;
         cost::cost(&self.judge.blocks, terms, noise.metric, noise.floor)
     }
-
-    /// The same by the time that stands beside that of the headline, where there is one.
-    pub(crate) fn cost_beside(&self, terms: &Terms<'_>) -> Option<Interval> {
-        let beside = self.judge.noise.beside?;
-        cost::cost(&self.judge.blocks, terms, beside.metric, beside.floor)
-    }
 }
 
 /// A rung with its cell and what is told by it: its own step, and those of the rungs below it that

@@ -6,15 +6,13 @@
 
 mod figure;
 mod held;
-mod larger;
 
 pub use figure::{FigureCell, FigureOutcome};
 pub use held::{Held, hold};
-pub use larger::{CostsOutcome, DifferenceOutcome};
 
 use crate::{ComparisonOutcome, gathered::Gathered, judge::Judge, ladder::Measured};
 use serde::Serialize;
-use stowplan_model::{BestSpec, CellId, ClaimSpec, Deciding, Study, TestSpec};
+use stowplan_model::{CellId, ClaimSpec, Study};
 
 /// What became of a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,8 +31,6 @@ pub struct ClaimOutcome {
     pub verdict: ClaimVerdict,
     /// The figures that decide it, each within its bounds or not.
     pub figures: Vec<FigureOutcome>,
-    /// The costs that decide it, where it says which of two is larger.
-    pub costs: Option<CostsOutcome>,
     /// Cells that it needs and that were not measured.
     pub missing: Vec<MissingCell>,
 }
@@ -142,39 +138,12 @@ pub(crate) fn claims(evidence: Evidence<'_>) -> Vec<ClaimOutcome> {
 fn decide(spec: &ClaimSpec, evidence: &Evidence<'_>) -> ClaimOutcome {
     let study = evidence.study;
     let mut missing = Vec::new();
-    let mut costs = None;
-    let mut figures = Vec::new();
-    let verdict = match spec.deciding() {
-        Some(Deciding::Tests(tests)) => {
-            figures = of_tests(tests, evidence, &mut missing);
-            together(&figures)
-        }
-        Some(Deciding::Order(cells)) => {
-            figures = of_tests(&neighbours(cells), evidence, &mut missing);
-            together(&figures)
-        }
-        Some(Deciding::Best(best)) => {
-            figures = of_best(best, evidence, &mut missing);
-            together(&figures)
-        }
-        Some(Deciding::Larger(comparison, larger, smaller)) => {
-            match evidence.comparison(comparison) {
-                Some(measured) => {
-                    let of = spec.of.as_ref();
-                    let sides = (larger, smaller);
-                    let (found, verdict) = larger::compare(sides, of, &measured, &mut missing);
-                    costs = Some(found);
-                    verdict
-                }
-                None => {
-                    missing.extend(spec.cells(study).iter().map(left_out));
-                    costs = Some(CostsOutcome::unmeasured(larger, smaller));
-                    ClaimVerdict::NoData
-                }
-            }
-        }
-        None => ClaimVerdict::NoData,
-    };
+    let tests = spec.tests();
+    let tests = tests.iter();
+    let figures: Vec<FigureOutcome> = tests
+        .map(|test| figure::either(test, evidence, &mut missing))
+        .collect();
+    let verdicts: Vec<ClaimVerdict> = figures.iter().map(|figure| figure.verdict).collect();
     missing.sort_by(|a, b| a.cell.cmp(&b.cell));
     missing.dedup();
     ClaimOutcome {
@@ -183,159 +152,8 @@ fn decide(spec: &ClaimSpec, evidence: &Evidence<'_>) -> ClaimOutcome {
         place: spec.place.clone(),
         source: spec.source.clone().or_else(|| study.source.clone()),
         note: spec.note.clone(),
-        verdict,
+        verdict: ClaimVerdict::all(&verdicts),
         figures,
-        costs,
         missing,
-    }
-}
-
-fn left_out(cell: &CellId) -> MissingCell {
-    MissingCell {
-        cell: cell.0.clone(),
-        why: figure::LEFT_OUT.to_owned(),
-    }
-}
-
-fn together(figures: &[FigureOutcome]) -> ClaimVerdict {
-    let verdicts: Vec<ClaimVerdict> = figures.iter().map(|figure| figure.verdict).collect();
-    ClaimVerdict::all(&verdicts)
-}
-
-fn of_tests(
-    tests: &[TestSpec],
-    evidence: &Evidence<'_>,
-    missing: &mut Vec<MissingCell>,
-) -> Vec<FigureOutcome> {
-    let tests = tests.iter();
-    tests
-        .map(|test| figure::figure(test, evidence, missing))
-        .collect()
-}
-
-/// Each cell beside the one before it, which is said to take no longer.
-fn neighbours(cells: &[CellId]) -> Vec<TestSpec> {
-    cells
-        .windows(2)
-        .map(|pair| no_faster(&pair[1], &pair[0]))
-        .collect()
-}
-
-/// That a cell takes at least the time of another.
-fn no_faster(cell: &CellId, than: &CellId) -> TestSpec {
-    TestSpec {
-        of: vec![cell.clone()],
-        to: vec![than.clone()],
-        at_least: Some(1.0),
-        ..TestSpec::default()
-    }
-}
-
-/// One figure for each size: of the rows that should not be the best the one that comes nearest to it,
-/// beside the best of those that should. A row is beaten if one of those is faster by verdict; it is
-/// the better one only if it is faster than each of them.
-fn of_best(
-    best: &BestSpec,
-    evidence: &Evidence<'_>,
-    missing: &mut Vec<MissingCell>,
-) -> Vec<FigureOutcome> {
-    let Some(matrix) = evidence.study.matrices.iter().find(|m| m.id == best.matrix) else {
-        return Vec::new();
-    };
-    let others: Vec<u64> = best
-        .among
-        .iter()
-        .filter(|row| !best.rows.contains(row))
-        .copied()
-        .collect();
-    let mut found = Vec::new();
-    for size in &best.sizes {
-        let beaten: Vec<FigureOutcome> = others
-            .iter()
-            .filter_map(|row| {
-                let figures: Vec<FigureOutcome> = best
-                    .rows
-                    .iter()
-                    .map(|wanted| {
-                        let cells = [matrix.cell_id(*row, *size), matrix.cell_id(*wanted, *size)];
-                        figure::figure(&no_faster(&cells[0], &cells[1]), evidence, missing)
-                    })
-                    .collect();
-                nearest_rival(figures)
-            })
-            .collect();
-        found.extend(nearest_to_best(beaten));
-    }
-    found
-}
-
-/// A row beside the best of those that should beat it, with what all of them say of it.
-fn nearest_rival(figures: Vec<FigureOutcome>) -> Option<FigureOutcome> {
-    let any = |wanted| figures.iter().any(|figure| figure.verdict == wanted);
-    let all = |wanted| figures.iter().all(|figure| figure.verdict == wanted);
-    let verdict = match () {
-        () if any(ClaimVerdict::Unreliable) => ClaimVerdict::Unreliable,
-        () if all(ClaimVerdict::NoData) => ClaimVerdict::NoData,
-        () if any(ClaimVerdict::Holds) => ClaimVerdict::Holds,
-        () if all(ClaimVerdict::Fails) => ClaimVerdict::Fails,
-        () => ClaimVerdict::Undecided,
-    };
-    let ratio = |figure: &FigureOutcome| figure.estimate.map_or(f64::NEG_INFINITY, |e| e.estimate);
-    let figure = figures
-        .into_iter()
-        .max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
-    Some(FigureOutcome { verdict, ..figure })
-}
-
-/// Of the rows that decide the one that comes nearest to being the best, with what all of them come to.
-fn nearest_to_best(rows: Vec<FigureOutcome>) -> Option<FigureOutcome> {
-    let verdict = together(&rows);
-    let decide = rows.iter().any(|row| row.verdict == verdict);
-    let ratio = |figure: &FigureOutcome| figure.estimate.map_or(f64::INFINITY, |e| e.estimate);
-    let figure = rows
-        .into_iter()
-        .filter(|row| !decide || row.verdict == verdict)
-        .min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
-    Some(FigureOutcome { verdict, ..figure })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Interval;
-    use stowplan_model::ClaimMeasure;
-
-    fn row(verdict: ClaimVerdict, [estimate, low, high]: [f64; 3]) -> FigureOutcome {
-        FigureOutcome {
-            of: Vec::new(),
-            to: Vec::new(),
-            measure: ClaimMeasure::Time,
-            at_least: Some(1.0),
-            at_most: None,
-            estimate: Some(Interval {
-                estimate,
-                low,
-                high,
-            }),
-            beside: None,
-            rounds: 10,
-            across: false,
-            verdict,
-        }
-    }
-
-    #[test]
-    fn the_row_that_is_shown_is_one_that_decides() {
-        let noisy = row(ClaimVerdict::Undecided, [0.79, 0.66, 1.2]);
-        let faster = row(ClaimVerdict::Fails, [0.85, 0.8, 0.9]);
-        let slower = row(ClaimVerdict::Holds, [1.5, 1.4, 1.6]);
-        let of = |rows: &[&FigureOutcome]| {
-            let rows = rows.iter().map(|row| (*row).clone()).collect();
-            let shown = nearest_to_best(rows).unwrap();
-            (shown.verdict, shown.estimate.unwrap().estimate)
-        };
-        assert_eq!(of(&[&noisy, &faster, &slower]), (ClaimVerdict::Fails, 0.85));
-        assert_eq!(of(&[&slower, &noisy]), (ClaimVerdict::Undecided, 0.79));
-        assert_eq!(of(&[&slower, &slower]), (ClaimVerdict::Holds, 1.5));
     }
 }

@@ -73,26 +73,24 @@ pub use interval::{Interval, RatioEstimate};
 pub use ladder::{LadderOutcome, MissingRung, Step};
 pub use latency::LatencySummary;
 pub use ledger::{
-    ClaimOutcome, ClaimVerdict, CostsOutcome, DifferenceOutcome, FigureCell, FigureOutcome, Held,
-    MissingCell, hold, untested,
+    ClaimOutcome, ClaimVerdict, FigureCell, FigureOutcome, Held, MissingCell, hold, untested,
 };
 pub use machines::{
-    CellAcross, ClaimAcross, ComparisonAcross, Ledger, Machine, MachinesError, MachinesOutcome,
-    MeasuredOtherwise, OnMachine, ledger, machines,
+    ClaimAcross, FindingAcross, Ledger, Machine, MachinesError, MachinesOutcome, MeasuredOtherwise,
+    ledger, machines,
 };
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
-    Basis, CellDriverCost, CellSummary, ComparisonOutcome, ContrastDriverCost, ContrastOutcome,
-    ControlOutcome, CorrectedRatio, ServerCost, SpaceRow, TotalOutcome, same_work,
-    work_differences,
+    Basis, CellDriverCost, CellSummary, ComparisonOutcome, ContrastOutcome, ControlOutcome,
+    CorrectedRatio, ServerCost, SpaceRow, TotalOutcome, same_work, work_differences,
 };
 pub use percentiles::PercentileInterval;
 pub use published::{PublishedOutcome, PublishedTime};
 pub use quantity::Quantity;
 pub use rebase::{RebaseError, rebase};
 pub use recommendation::{
-    Alternative, Flush, Kind, NoFastest, Open, Over, PreferredAs, PromiseDifference, Promises,
-    Recommendation, Unbeaten, When,
+    Alternative, Flush, Kind, Open, Over, PromiseDifference, Promises, Recommendation, Unbeaten,
+    When,
 };
 pub use repeated::{Repeated, repeated};
 pub use run_warning::RunWarning;

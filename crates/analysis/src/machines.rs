@@ -6,12 +6,12 @@ mod across;
 pub use across::{ClaimAcross, Ledger, ledger};
 
 use crate::{
-    Analysis, CellSummary, ComparisonOutcome, Interval, RatioEstimate, Verdict, WorkDifference,
-    cell_differences, compare::same_run, work_differences,
+    Analysis, CellSummary, Finding, FindingGroup, FindingRow, Shown, Source, Verdict,
+    cell_differences, compare::same_run, figures,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
-use stowplan_model::{CellId, DurabilityClaim, Environment, Role, RunEnd};
+use stowplan_model::{CellId, Environment, RunEnd};
 use thiserror::Error;
 
 /// Why results cannot be set side by side.
@@ -49,12 +49,14 @@ pub struct MachinesOutcome {
     pub source: Option<String>,
     /// The scale at which all were run.
     pub scale: String,
-    /// One per result, in the order given. Every list `on` below is in this order.
+    /// One per result, in the order given. Every list below that is of machines is in this order.
     pub machines: Vec<Machine>,
     /// How many different machines these are: two results of one machine count once.
     pub distinct: usize,
-    /// One per comparison that any of them has, in running order.
-    pub comparisons: Vec<ComparisonAcross>,
+    /// The study's figures of ratios, as far as any of them has data.
+    pub figures: Vec<FindingAcross>,
+    /// The comparisons that any of them has, in running order: ratios to the baseline.
+    pub comparisons: Vec<FindingAcross>,
     /// One per claim of the study, in reading order.
     pub claims: Vec<ClaimAcross>,
     /// What was left out because it is not the same on all machines.
@@ -82,78 +84,32 @@ pub struct Machine {
     pub failures: usize,
 }
 
-/// One comparison on all machines.
+/// Ratios to a cell on all machines.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ComparisonAcross {
-    /// Its name in the study file.
-    pub id: String,
-    /// Its name for people.
-    pub title: String,
-    /// The cell that the others are compared with.
-    pub baseline: CellId,
-    /// Its label.
-    pub baseline_label: String,
-    /// Whether it is a part of a matrix or of a sweep.
+pub struct FindingAcross {
+    /// A group for each cell and in it a row for each machine; then what was published.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// Whether its comparison is a part of a matrix or of a sweep.
     pub part: bool,
     /// Of each machine: whether the A/A gate was passed; nothing where it was not measured.
     pub reliable: Vec<Option<bool>>,
-    /// Of each machine: whether it has every rival and each is what the first that has it
+    /// Of each machine: whether it has every cell but floors, and each is what the first that has it
     /// measured.
     pub complete: Vec<bool>,
-    /// Its cells, the baseline first, without the control.
-    pub cells: Vec<CellAcross>,
+    /// The machines whose ratios are to another cell, and left out.
+    pub to_another: Vec<usize>,
 }
 
-/// One cell on all machines.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CellAcross {
-    /// The cell.
-    pub cell: CellId,
-    /// Its name within the comparison.
-    pub key: String,
-    /// Its label.
-    pub label: String,
-    /// What part it plays.
-    pub role: Role,
-    /// What it promises for what it writes; nothing for reads and floors.
-    pub durability: Option<DurabilityClaim>,
-    /// Whether that is what the baseline promises.
-    pub same_durability: bool,
-    /// In what its work is another one than the baseline's; nothing of floors, which nobody could
-    /// choose.
-    pub work: Vec<WorkDifference>,
-    /// Of each machine: what was found.
-    pub on: Vec<OnMachine>,
-}
-
-impl CellAcross {
-    /// The machines on which it has this verdict against the baseline, by their places.
+impl FindingGroup {
+    /// The machines on which its cell has this verdict, by their places.
     #[must_use]
     pub fn with(&self, verdict: Verdict) -> Vec<usize> {
-        let on = self.on.iter().enumerate();
-        on.filter(|(_, found)| found.verdict == verdict)
+        let rows = self.rows.iter().enumerate();
+        rows.filter(|(_, row)| row.verdict == Some(verdict))
             .map(|(place, _)| place)
             .collect()
     }
-}
-
-/// What was found of one cell on one machine.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct OnMachine {
-    /// Time of the cell over time of the baseline there.
-    pub estimate: Option<RatioEstimate>,
-    /// The verdict of that machine's analysis; of the baseline itself, `Equivalent`.
-    pub verdict: Verdict,
-    /// Headline time per operation, nanoseconds.
-    pub time_ns: Option<Interval>,
-}
-
-impl OnMachine {
-    const NOTHING: Self = Self {
-        estimate: None,
-        verdict: Verdict::NoData,
-        time_ns: None,
-    };
 }
 
 /// A cell that one machine measured otherwise than the first that has it.
@@ -180,18 +136,15 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
     let study = &first.run.plan.study;
     let machines = list(analyses);
     let numbers: BTreeSet<usize> = machines.iter().map(|machine| machine.machine).collect();
-    let differences = measured_otherwise(analyses);
-    let left_out = |place: usize, cell: &CellId| {
-        let mut differences = differences.iter();
-        differences.any(|found| found.machine == place && found.cell == *cell)
+    let side_by_side = SideBySide {
+        analyses,
+        labels: machines.iter().map(|machine| &*machine.label).collect(),
+        differences: &measured_otherwise(analyses),
     };
-    let comparisons = analyses.iter().flat_map(|analysis| &analysis.comparisons);
-    let mut ids: Vec<&String> = Vec::new();
-    for comparison in comparisons {
-        if !ids.contains(&&comparison.id) {
-            ids.push(&comparison.id);
-        }
-    }
+    let comparisons = |analysis: &Analysis| -> Vec<Finding> {
+        let comparisons = analysis.comparisons.iter();
+        comparisons.filter_map(figures::to_baseline).collect()
+    };
     Ok(MachinesOutcome {
         study: study.name.clone(),
         title: study.title.clone(),
@@ -199,14 +152,12 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
         source: study.source.clone(),
         scale: first.run.plan.scale.clone(),
         distinct: numbers.len(),
-        comparisons: ids
-            .into_iter()
-            .filter_map(|id| comparison(id, analyses, &left_out))
-            .collect(),
+        figures: side_by_side.findings(|analysis| analysis.figures.clone()),
+        comparisons: side_by_side.findings(comparisons),
         // Of one study each result has a column of its own.
         claims: ledger(analyses, &[]).claims,
+        differences: side_by_side.differences.to_vec(),
         machines,
-        differences,
     })
 }
 
@@ -351,108 +302,131 @@ fn difference(
     }
 }
 
-fn comparison(
-    id: &str,
-    analyses: &[&Analysis],
-    left_out: &dyn Fn(usize, &CellId) -> bool,
-) -> Option<ComparisonAcross> {
-    let outcomes: Vec<Option<&ComparisonOutcome>> = analyses
-        .iter()
-        .map(|analysis| analysis.comparisons.iter().find(|c| c.id == id))
-        .collect();
-    let (place, first) = first_of(&outcomes)?;
-    let baseline = first.baseline()?;
-    // Ratios to another baseline, or to one that does something else, say nothing here.
-    let outcomes: Vec<Option<&ComparisonOutcome>> = outcomes
-        .into_iter()
-        .enumerate()
-        .map(|(place, outcome)| {
-            let same = outcome?.baseline()?.cell.id == baseline.cell.id;
-            outcome.filter(|_| same && !left_out(place, &baseline.cell.id))
+/// Results and what they are called.
+struct SideBySide<'a> {
+    analyses: &'a [&'a Analysis],
+    labels: Vec<&'a str>,
+    differences: &'a [MeasuredOtherwise],
+}
+
+impl SideBySide<'_> {
+    fn left_out(&self, place: usize, cell: &CellId) -> bool {
+        let mut differences = self.differences.iter();
+        differences.any(|found| found.machine == place && found.cell == *cell)
+    }
+
+    /// What findings of one name are together, by their first appearance.
+    fn findings(&self, of: impl Fn(&Analysis) -> Vec<Finding>) -> Vec<FindingAcross> {
+        let mut known: Vec<Vec<(usize, Finding)>> = Vec::new();
+        for (place, analysis) in self.analyses.iter().enumerate() {
+            for finding in of(analysis) {
+                let mut all = known.iter_mut();
+                match all.find(|on| on[0].1.id == finding.id) {
+                    Some(on) => on.push((place, finding)),
+                    None => known.push(vec![(place, finding)]),
+                }
+            }
+        }
+        let known = known.into_iter();
+        known.filter_map(|on| self.together(on)).collect()
+    }
+
+    /// One finding on the machines that have it; nothing where it is not of ratios, or none has one. Ratios to
+    /// another cell, or to one that does something else, say nothing here.
+    fn together(&self, on: Vec<(usize, Finding)>) -> Option<FindingAcross> {
+        let Shown::Ratios { to, label } = on.first()?.1.shown.clone() else {
+            return None;
+        };
+        let is_other =
+            |found: &Finding| !matches!(&found.shown, Shown::Ratios { to: its, .. } if *its == to);
+        let (other, mut same): (Vec<_>, Vec<_>) = on.into_iter().partition(|(_, f)| is_other(f));
+        same.retain(|(place, _)| !self.left_out(*place, &to));
+        let first = same.first()?.1.clone();
+        let ours = |found: &Finding| -> Vec<FindingRow> {
+            let rows = found.rows().cloned();
+            rows.filter(|row| matches!(row.source, Source::Here | Source::Floor))
+                .collect()
+        };
+        let rows: Vec<(usize, FindingRow)> = same
+            .iter()
+            .flat_map(|(place, found)| ours(found).into_iter().map(move |row| (*place, row)))
+            .filter(|(place, row)| {
+                row.cell
+                    .as_ref()
+                    .is_some_and(|id| !self.left_out(*place, id))
+            })
+            .collect();
+        let places = 0..self.analyses.len();
+        let mut cells: Vec<&FindingRow> = Vec::new();
+        for (_, row) in &rows {
+            if !cells.iter().any(|known| known.cell == row.cell) {
+                cells.push(row);
+            }
+        }
+        let row_on = |place: usize, cell: &FindingRow| {
+            let mut rows = rows.iter();
+            rows.find(|(at, row)| *at == place && row.cell == cell.cell)
+                .map(|(_, row)| row)
+        };
+        let is_there = |place: usize| same.iter().any(|(at, _)| *at == place);
+        let rivals = cells.iter().filter(|cell| cell.source != Source::Floor);
+        let complete = places.clone().map(|place| {
+            is_there(place) && rivals.clone().all(|cell| row_on(place, cell).is_some())
+        });
+        let comparison = &first.groups.first()?.comparison;
+        let reliable = places.clone().map(|place| {
+            let mut outcomes = self.analyses[place].comparisons.iter();
+            let outcome = outcomes.find(|outcome| outcome.id == *comparison)?;
+            (is_there(place) && outcome.was_measured()).then_some(outcome.reliable)
+        });
+        let mut groups: Vec<FindingGroup> = cells
+            .iter()
+            .map(|cell| FindingGroup {
+                title: titled(cell, &label),
+                comparison: comparison.clone(),
+                rows: places
+                    .clone()
+                    .map(|place| self.on_machine(place, cell, row_on(place, cell)))
+                    .collect(),
+                ..FindingGroup::default()
+            })
+            .filter(|group| group.rows.iter().any(|row| row.rounds.is_some()))
+            .collect();
+        if groups.is_empty() {
+            return None;
+        }
+        groups.extend(first.groups.iter().cloned().map(|mut group| {
+            group.rows.retain(|row| row.source == Source::Published);
+            group
+        }));
+        groups.retain(|group| !group.rows.is_empty());
+        Some(FindingAcross {
+            part: self.analyses[same[0].0].constituents().contains(comparison),
+            reliable: reliable.collect(),
+            complete: complete.collect(),
+            to_another: other.iter().map(|(place, _)| *place).collect(),
+            finding: Finding {
+                groups,
+                unreliable: Vec::new(),
+                ..first
+            },
         })
-        .collect();
-    let mut cells: Vec<&CellSummary> = Vec::new();
-    for summary in outcomes.iter().flatten().flat_map(|outcome| &outcome.cells) {
-        let known = cells.iter().any(|cell| cell.cell.id == summary.cell.id);
-        let compared = !matches!(summary.cell.role, Role::Control | Role::Part);
-        if !known && compared {
-            cells.push(summary);
+    }
+
+    /// The row of a cell on one machine, which may not have it.
+    fn on_machine(&self, place: usize, cell: &FindingRow, row: Option<&FindingRow>) -> FindingRow {
+        let without = || cell.clone().with_ratio(None, Verdict::NoData);
+        FindingRow {
+            label: self.labels[place].to_owned(),
+            durability: None,
+            ..row.cloned().unwrap_or_else(without)
         }
     }
-    let rivals = cells.iter().map(|cell| &cell.cell);
-    let rivals: Vec<_> = rivals.filter(|cell| cell.role != Role::Floor).collect();
-    let places = outcomes.iter().enumerate();
-    let complete: Vec<bool> = places
-        .map(|(place, outcome)| {
-            let has = |id| outcome.is_some_and(|o| o.cell(id).is_some()) && !left_out(place, id);
-            rivals.iter().all(|rival| has(&rival.id))
-        })
-        .collect();
-    Some(ComparisonAcross {
-        id: id.to_owned(),
-        title: first.title.clone(),
-        baseline: baseline.cell.id.clone(),
-        baseline_label: baseline.cell.label.clone(),
-        part: analyses[place].constituents().contains(id),
-        reliable: outcomes
-            .iter()
-            .map(|outcome| outcome.filter(|o| o.was_measured()).map(|o| o.reliable))
-            .collect(),
-        complete,
-        cells: cells
-            .into_iter()
-            .map(|summary| cell(summary, baseline, &outcomes, left_out))
-            .collect(),
-    })
 }
 
-fn first_of<'a, T>(outcomes: &[Option<&'a T>]) -> Option<(usize, &'a T)> {
-    let places = outcomes.iter().enumerate();
-    let mut found = places.filter_map(|(place, outcome)| Some((place, (*outcome)?)));
-    found.next()
-}
-
-fn cell(
-    summary: &CellSummary,
-    baseline: &CellSummary,
-    outcomes: &[Option<&ComparisonOutcome>],
-    left_out: &dyn Fn(usize, &CellId) -> bool,
-) -> CellAcross {
-    let cell = &summary.cell;
-    let durability = summary.promise();
-    let on = outcomes.iter().enumerate().map(|(place, outcome)| {
-        outcome
-            .filter(|_| !left_out(place, &cell.id))
-            .map_or(OnMachine::NOTHING, |outcome| on_machine(&cell.id, outcome))
-    });
-    CellAcross {
-        cell: cell.id.clone(),
-        key: cell.key.clone(),
-        label: cell.label.clone(),
-        role: cell.role,
-        same_durability: cell.role == Role::Floor || durability == baseline.promise(),
-        durability,
-        work: match cell.role {
-            Role::Floor => Vec::new(),
-            _ => work_differences(summary, baseline),
-        },
-        on: on.collect(),
-    }
-}
-
-fn on_machine(cell: &CellId, outcome: &ComparisonOutcome) -> OnMachine {
-    let Some(summary) = outcome.cell(cell) else {
-        return OnMachine::NOTHING;
-    };
-    let contrast = outcome.to_baseline(summary);
-    let is_measured_baseline = summary.cell.role == Role::Baseline && summary.rounds > 0;
-    let verdict = match is_measured_baseline {
-        true => Verdict::Equivalent,
-        false => contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
-    };
-    OnMachine {
-        estimate: contrast.and_then(|contrast| contrast.estimate),
-        verdict,
-        time_ns: summary.time_ns,
-    }
+/// `separate files / SQLite (durability: none)`
+fn titled(cell: &FindingRow, reference: &str) -> String {
+    let promise = cell.durability;
+    let promise = promise.map_or_else(String::new, |d| format!(" (durability: {d})"));
+    format!("{} / {reference}{promise}", cell.label)
 }

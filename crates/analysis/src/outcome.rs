@@ -168,9 +168,6 @@ pub struct ContrastOutcome {
     pub builds: Option<Builds>,
     /// The same with the final flush to disk in both times, where both cells write.
     pub total: Option<TotalOutcome>,
-    /// What the loops of both drivers may be of the difference; nothing where one driver hosts both,
-    /// or what one costs is not known.
-    pub driver_cost: Option<ContrastDriverCost>,
     /// Whether both keep the same durability promise; a difference must be shown beside the
     /// ratio (reads: always true).
     pub same_durability: bool,
@@ -221,7 +218,6 @@ impl ContrastOutcome {
             }),
             builds: self.builds,
             total: self.total.map(|total| total.inverse()),
-            driver_cost: self.driver_cost.map(|cost| cost.inverse()),
             same_durability: self.same_durability,
         }
     }
@@ -457,30 +453,6 @@ pub struct CellDriverCost {
     /// Which time both are: corrected time where that of the cell is known, also where the headline of
     /// its comparison is wall time; nothing without a share.
     pub of: Option<Metric>,
-}
-
-/// What the costs of two drivers may be of the difference between two cells of theirs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ContrastDriverCost {
-    /// Driver cost of the cell less that of the reference, nanoseconds per operation.
-    pub difference_ns: f64,
-    /// Headline time of the cell less that of the reference, nanoseconds per operation.
-    pub of_ns: f64,
-    /// The first over the second: the part of the difference that may be the drivers'. Below 0 the
-    /// slower cell has the cheaper driver.
-    pub share: f64,
-}
-
-impl ContrastDriverCost {
-    /// The same with numerator and denominator swapped.
-    #[must_use]
-    pub fn inverse(&self) -> Self {
-        Self {
-            difference_ns: -self.difference_ns,
-            of_ns: -self.of_ns,
-            share: self.share,
-        }
-    }
 }
 
 impl ComparisonOutcome {

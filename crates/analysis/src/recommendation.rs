@@ -53,11 +53,6 @@ pub struct Recommendation {
     pub flush: Option<Flush>,
     /// What else to choose, for those who ask for more or for less.
     pub alternatives: Vec<Alternative>,
-    /// By what the choice was preferred to the others that are faster than the baseline, where something
-    /// is to be preferred.
-    pub preferred_as: Option<PreferredAs>,
-    /// Why none is called the fastest, where something is faster than the baseline.
-    pub no_fastest: Option<NoFastest>,
     /// What the baseline was not shown to beat, where it is kept, and where nothing was decided.
     pub unbeaten: Vec<Unbeaten>,
     /// Why nothing can be said.
@@ -121,34 +116,6 @@ pub enum When {
     OtherWorkWillDo,
 }
 
-/// What the choice is among the cells that are faster than the baseline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PreferredAs {
-    /// The only one.
-    OnlyFaster,
-    /// The one with the smallest ratio of those that keep at least the promise of the baseline and do
-    /// the same work.
-    SamePromiseAndWork,
-    /// The one with the smallest ratio of those that keep at least the promise of the baseline, none of
-    /// which does the same work.
-    SamePromise,
-    /// The one with the smallest ratio of all, none of which keeps the promise of the baseline.
-    SmallestRatio,
-}
-
-/// Why none is called the fastest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoFastest {
-    /// They do not all promise the same.
-    Promises,
-    /// None was shown to beat each of the others.
-    NotEachBeaten,
-    /// They do not all do the same work.
-    OtherWork,
-}
-
 /// A cell that the baseline was not shown to beat.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unbeaten {
@@ -156,11 +123,6 @@ pub struct Unbeaten {
     pub cell: CellId,
     /// The verdict on its time over that of the baseline.
     pub verdict: Verdict,
-    /// Whether the interval leaves room for a gain that matters, so that speed may yet be a reason
-    /// to choose it: how much faster it may be, as a share; 0.12 is
-    /// 1.12 times as fast. Nothing without an
-    /// interval.
-    pub possible_gain: Option<f64>,
     /// Whether a gain that matters is not ruled out.
     pub may_be_faster: bool,
 }

@@ -31,8 +31,22 @@ impl WorkDifference {
     pub const SAMPLE: &str = "sample";
     const PER_BLOCK: &str = "operations per block";
     const PER_TRANSACTION: &str = "transactions";
-    /// That one has more threads.
-    pub const THREADS: &str = "threads";
+    const THREADS: &str = "threads";
+    const AGE: &str = "storage age";
+    const AFTER: &str = "on the same connection before";
+    const OMITTED: &str = "last keys left out";
+    const FIRST_TOUCH: &str = "first touch of mapped pages";
+    const BESIDE: &str = "beside";
+    const RATE: &str = "operations begun per second";
+    /// What few workloads have.
+    pub const RARE: [&str; 6] = [
+        Self::AGE,
+        Self::AFTER,
+        Self::OMITTED,
+        Self::FIRST_TOUCH,
+        Self::BESIDE,
+        Self::RATE,
+    ];
 
     /// `one thread against 4 threads`
     #[must_use]
@@ -184,12 +198,12 @@ fn facts(workload: &Workload) -> [Fact; 17] {
         Fact::of("rows per scan", asked(scan_rows)),
         Fact::clear("rows per statement", rows),
         sample(sample_of),
-        Fact::of("storage age", age),
-        Fact::of("on the same connection before", after),
-        Fact::of("last keys left out", omit_last),
-        Fact::of("first touch of mapped pages", first_touch),
-        Fact::of("beside", beside),
-        Fact::of("operations begun per second", rate),
+        Fact::of(WorkDifference::AGE, age),
+        Fact::of(WorkDifference::AFTER, after),
+        Fact::of(WorkDifference::OMITTED, omit_last),
+        Fact::of(WorkDifference::FIRST_TOUCH, first_touch),
+        Fact::of(WorkDifference::BESIDE, beside),
+        Fact::of(WorkDifference::RATE, rate),
     ]
 }
 

@@ -11,9 +11,9 @@ mod published;
 mod read;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
-pub use claim::{BestSpec, ClaimMeasure, ClaimSpec, Deciding, TestSpec};
+pub use claim::{ClaimMeasure, ClaimSpec, TestSpec};
 pub use file::{Reading, StudyError, StudyFile};
-pub use ladder::{DifferenceSpec, LadderSpec, RungSpec};
+pub use ladder::{LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 pub use published::{PublishedRow, PublishedSpec};
 
@@ -69,8 +69,8 @@ data! {
         /// Costs taken apart, in reading order.
         #[serde(rename = "ladder")]
         pub ladders: Vec<LadderSpec> = default,
-        /// What the published study claims, in reading order; called `hypothesis` in older files.
-        #[serde(rename = "claim", alias = "hypothesis")]
+        /// What the published study claims, in reading order.
+        #[serde(rename = "claim")]
         pub claims: Vec<ClaimSpec> = default,
         /// Times that others published, in reading order.
         pub published: Vec<PublishedSpec> = default,

@@ -1,14 +1,17 @@
 //! What the analysis recommends, in words. Nothing is decided here.
 
-use crate::value;
-use crate::value::NO_BREAK;
+use crate::cells::grouped;
+use crate::value::{self, NO_BREAK};
 use crate::wording::{self, list, quoted};
+use crate::words::note;
 use stowplan_analysis::{
-    Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, NoFastest, Open,
-    PromiseDifference, Promises, RatioEstimate, Recommendation, Unbeaten, Verdict, When,
-    WorkDifference, same_work, work_differences,
+    Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, Open, PromiseDifference, Promises,
+    RatioEstimate, Recommendation, Unbeaten, Verdict, When,
 };
 use stowplan_model::{Cell, CellId, Statistic};
+
+/// Why nothing can be said, by what it is because of: in a few words, and what would help.
+const WORDS: &str = include_str!("words/open.txt");
 
 /// A comparison and what is recommended there.
 pub(crate) struct Advice<'a> {
@@ -32,11 +35,6 @@ fn circumstance(cell: &Cell) -> Option<String> {
     beside.or(scanned).or(on)
 }
 
-/// `2.10 times as fast`, for a ratio of times below 1 (and, inverted, for any other).
-pub(crate) fn times_as_fast(ratio: &RatioEstimate) -> String {
-    format!("{} times as fast", value::ratio(1.0 / ratio.ratio))
-}
-
 /// `5.01× [3.78, 5.95]`
 fn told(factor: &RatioEstimate) -> String {
     let ends = value::interval(factor.low, factor.high);
@@ -49,7 +47,7 @@ pub(crate) fn ends(factor: &RatioEstimate) -> String {
     format!("({low}{NO_BREAK}to{NO_BREAK}{high})")
 }
 
-/// The labels, or the first of them and how many there are besides.
+/// The names of cells, or the first of them and how many there are besides.
 fn some(labels: &[String]) -> String {
     const SHOWN: usize = 4;
     match labels {
@@ -92,23 +90,7 @@ impl<'a> Advice<'a> {
         let (base, choice) = (label(self.baseline), label(self.chosen()));
         let may_change = self.found.may_change();
         if let Some(open) = &self.found.open {
-            return match open {
-                Open::NoBaseline | Open::Failed => "failed".to_owned(),
-                Open::Unreliable | Open::ControlTooShort => "not decided: too noisy".to_owned(),
-                Open::TooFewRounds { rounds: 0, .. } => "not measured".to_owned(),
-                Open::TooFewRounds { rounds, needed } => {
-                    format!("not decided: {rounds} of {needed} rounds")
-                }
-                Open::NoRatio | Open::Alone => "not decided".to_owned(),
-                Open::Undecided => match self.bound() {
-                    Some(bound) => format!("no difference above {bound}"),
-                    None => "not decided".to_owned(),
-                },
-                Open::NoChoice => match self.dearest() {
-                    Some((_, circumstance)) => format!("dearest {circumstance}"),
-                    None => "no difference shown".to_owned(),
-                },
-            };
+            return self.open(open).0;
         }
         let less = match self.found.condition() {
             Some(_) => ", promising less",
@@ -136,24 +118,6 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// What the circumstances cost that cost most, of those that are shown to cost anything.
-    fn cost_of_circumstances(&self) -> String {
-        let of = match self.comparison.measure {
-            Statistic::Time => "an operation".to_owned(),
-            measure => format!("the {}", measure.in_words()),
-        };
-        self.dearest().map_or_else(
-            || format!("what its cells differ in was not shown to make {of} slower"),
-            |(ratio, circumstance)| {
-                format!(
-                    "{circumstance}, {of} takes {} times as long {}",
-                    value::ratio(ratio.ratio),
-                    ends(&ratio)
-                )
-            },
-        )
-    }
-
     /// The circumstance that costs most, of those that are shown to cost anything.
     fn dearest(&self) -> Option<(RatioEstimate, String)> {
         let all = self.comparison.stores().filter_map(|cell| {
@@ -166,41 +130,22 @@ impl<'a> Advice<'a> {
         all.max_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio))
     }
 
-    /// Why what is chosen is not called the fastest.
+    /// Why what is preferred is not called the fastest.
     fn not_the_fastest(&self) -> Option<String> {
-        let because = match self.found.no_fastest? {
-            NoFastest::Promises => "not all promise the same",
-            NoFastest::NotEachBeaten => {
-                return Some("it is not clearly ahead of each other one".to_owned());
-            }
-            NoFastest::OtherWork if self.chosen().is_some_and(|c| self.does_other_work(c)) => {
-                "it does other work"
-            }
-            NoFastest::OtherWork => "not all do the same work",
-        };
-        Some(format!("it is not called the fastest, because {because}"))
-    }
-
-    /// Whether a cell does other work than the baseline.
-    fn does_other_work(&self, cell: &CellSummary) -> bool {
-        self.baseline
-            .is_some_and(|baseline| !same_work(cell, baseline))
+        let over = self.found.over.as_ref();
+        let over = over.filter(|_| self.found.kind == Kind::Prefer)?;
+        Some(match over.work.as_slice() {
+            [] => "it was not shown to beat each other one at equal promises and work".to_owned(),
+            work => format!("it does other work ({})", wording::other_work(work)),
+        })
     }
 
     /// What that means for the user, in a sentence.
     pub(crate) fn in_a_sentence(&self) -> String {
-        let claim_nothing = "Claim nothing from this comparison;";
-        match &self.found.open {
-            Some(Open::NoBaseline) => return "See the failures.".to_owned(),
-            Some(Open::Unreliable) => {
-                return format!("{claim_nothing} run it again on a quieter machine.");
-            }
-            Some(Open::ControlTooShort) => {
-                return format!(
-                    "{claim_nothing} its control has too few rounds: go on with it, or run it again."
-                );
-            }
-            _ => {}
+        if let Some(open @ (Open::NoBaseline | Open::Unreliable | Open::ControlTooShort)) =
+            &self.found.open
+        {
+            return self.open(open).1;
         }
         let work = self
             .baseline
@@ -216,7 +161,7 @@ impl<'a> Advice<'a> {
     /// What to do, what qualifies that, and what else to choose.
     fn clauses(&self) -> Vec<String> {
         let mut clauses = match (&self.found.open, self.found.kind) {
-            (Some(open), _) => vec![self.left_open(open)],
+            (Some(open), _) => vec![self.open(open).1],
             (None, Kind::Use | Kind::Stay | Kind::Prefer | Kind::Depends) => {
                 let more = [self.not_the_fastest(), self.flush()];
                 let more = more.into_iter().flatten();
@@ -228,25 +173,52 @@ impl<'a> Advice<'a> {
         clauses
     }
 
-    /// That nothing can be said, and why or what would help.
-    fn left_open(&self, open: &Open) -> String {
-        let why = match (open, self.bound()) {
-            (Open::NoChoice, _) => return self.cost_of_circumstances(),
-            (Open::Undecided, Some(bound)) => {
-                return format!(
-                    "no difference above {bound} was found; smaller ones take a quieter machine"
-                );
-            }
-            (Open::Undecided | Open::NoRatio, _) => {
-                "measure again, with more rounds or on a quieter machine"
-            }
-            (Open::Alone, _) => "there is nothing to compare it with",
-            (Open::TooFewRounds { rounds, needed }, _) => {
-                &format!("too few rounds ({rounds} of {needed}) to compare; go on with it")
-            }
-            _ => "what was to be compared failed",
+    /// That nothing can be said, in a few words; and why, or what would help.
+    fn open(&self, open: &Open) -> (String, String) {
+        let of = match self.comparison.measure {
+            Statistic::Time => "an operation".to_owned(),
+            measure => format!("the {}", measure.in_words()),
         };
-        format!("nothing was decided: {why}")
+        let mut filled = vec![("of", of)];
+        let title = match open {
+            Open::TooFewRounds { rounds, needed } => {
+                filled.extend([
+                    ("rounds", rounds.to_string()),
+                    ("needed", needed.to_string()),
+                ]);
+                if *rounds == 0 {
+                    "no rounds"
+                } else {
+                    "few rounds"
+                }
+                .to_owned()
+            }
+            Open::Undecided => match self.bound() {
+                Some(bound) => {
+                    filled.push(("bound", bound));
+                    "Undecided".to_owned()
+                }
+                None => "NoRatio".to_owned(),
+            },
+            Open::NoChoice => match self.dearest() {
+                Some((ratio, circumstance)) => {
+                    let (ends, ratio) = (ends(&ratio), value::ratio(ratio.ratio));
+                    filled.extend([
+                        ("ratio", ratio),
+                        ("ends", ends),
+                        ("circumstance", circumstance),
+                    ]);
+                    "NoChoice".to_owned()
+                }
+                None => "no cost".to_owned(),
+            },
+            other => format!("{other:?}"),
+        };
+        let text = note(WORDS, &title, &filled).unwrap_or_default();
+        let parts = text.split_once(" / ");
+        parts.map_or_else(Default::default, |(short, long)| {
+            (short.to_owned(), long.to_owned())
+        })
     }
 
     /// Where nothing was decided after the most rounds that there are: above which size a difference
@@ -284,27 +256,10 @@ impl<'a> Advice<'a> {
     /// Nothing is shown to be faster: whether it may yet turn out to be.
     fn kept(&self) -> String {
         let base = &self.base;
-        if !self.found.may_change() {
-            return format!("speed is no reason to leave {base}");
+        match self.found.may_change() {
+            true => format!("nothing measured so far is a reason to leave {base}"),
+            false => format!("speed is no reason to leave {base}"),
         }
-        let may_be = self.found.unbeaten.iter().filter(|cell| cell.may_be_faster);
-        let (small, rest): (Vec<&Unbeaten>, Vec<&Unbeaten>) =
-            may_be.partition(|cell| cell.verdict == Verdict::SmallDifference);
-        let gains = small
-            .iter()
-            .filter_map(|cell| Some((cell, cell.possible_gain?)));
-        let gain = gains
-            .max_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(cell, gain)| {
-                let (gain, label) = (value::percent(gain), self.label(&cell.cell));
-                format!("a gain of up to {gain} by {label} is not ruled out")
-            });
-        let rest = (!rest.is_empty()).then(|| "some cells have no verdict yet".to_owned());
-        let why: Vec<String> = gain.into_iter().chain(rest).collect();
-        format!(
-            "nothing measured so far is a reason to leave {base}; {}",
-            list(&why)
-        )
     }
 
     /// `A answers sooner, B is done sooner`, where it depends on that.
@@ -314,62 +269,30 @@ impl<'a> Advice<'a> {
         format!("{} answers sooner, {sooner} is done sooner", self.choice)
     }
 
-    /// What else to choose, and when.
+    /// What else to choose, and when: with its promise where that is the reason, else by how much it is ahead.
     fn alternatives(&self) -> Vec<String> {
-        let all = self.found.alternatives.iter();
-        let of = |when: When| all.clone().filter(move |other| other.when == when);
-        let other_work = of(When::OtherWorkWillDo).filter_map(|other| {
-            let factor = told(&other.ratio?.inverse());
-            let label = self.label(&other.cell);
-            Some(format!("{}: {label}, {factor}", other_work(&other.work)))
+        let told = self.found.alternatives.iter().filter_map(|other| {
+            let when = match other.when {
+                When::OtherWorkWillDo => "doing other work".to_owned(),
+                When::MoreMustSurvive => "where more must survive a crash".to_owned(),
+                When::LessIsEnough => {
+                    let (ours, theirs) = (other.promise?, self.baseline?.promise()?);
+                    let lacks = PromiseDifference::between(ours, theirs)?;
+                    format!("where {} is enough", lacking(&lacks))
+                }
+            };
+            let why = match other.when {
+                When::MoreMustSurvive => other.promise?.to_string(),
+                _ => told(&other.ratio?.inverse()),
+            };
+            let work = wording::other_work(&other.work);
+            let facts = [why, work].into_iter().filter(|fact| !fact.is_empty());
+            let facts = facts.collect::<Vec<_>>().join("; ");
+            Some((when, format!("{} ({facts})", self.label(&other.cell))))
         });
-        let safer = of(When::MoreMustSurvive).filter_map(|other| {
-            let facts = [Some(other.promise?.to_string()), self.work_of(other)];
-            let facts: Vec<String> = facts.into_iter().flatten().collect();
-            Some(format!(
-                "{} ({})",
-                self.label(&other.cell),
-                facts.join("; ")
-            ))
-        });
-        let safer: Vec<String> = safer.collect();
-        let safer = (!safer.is_empty())
-            .then(|| format!("where more must survive a crash, {}", some(&safer)));
-        let weaker = of(When::LessIsEnough).filter_map(|other| {
-            let lacks = PromiseDifference::between(other.promise?, self.baseline?.promise()?)?;
-            let faster = format!("{} as {}", times_as_fast(&other.ratio?), self.base);
-            let facts = [
-                Some(self.label(&other.cell)),
-                Some(faster),
-                self.work_of(other),
-            ];
-            let facts: Vec<String> = facts.into_iter().flatten().collect();
-            Some(format!(
-                "where {} is enough, {}",
-                lacking(&lacks),
-                facts.join(", ")
-            ))
-        });
-        other_work.chain(safer).chain(weaker).collect()
-    }
-
-    /// `doing other work than B: 4 threads against one thread`: that an alternative does not do what
-    /// the baseline or the choice does.
-    fn work_of(&self, other: &Alternative) -> Option<String> {
-        let (than, work) = self.other_work(other)?;
-        let work = wording::other_work(&work);
-        Some(format!("doing other work than {}: {work}", name(than)))
-    }
-
-    /// What an alternative does otherwise than the baseline, or else than the choice.
-    fn other_work(&self, other: &Alternative) -> Option<(&'a CellSummary, Vec<WorkDifference>)> {
-        let cell = self.comparison.cell(&other.cell)?;
-        let beside = [self.baseline, self.chosen()];
-        let mut beside = beside.into_iter().flatten();
-        beside.find_map(|than| {
-            let work = work_differences(cell, than);
-            (!work.is_empty()).then_some((than, work))
-        })
+        let told = grouped(told).into_iter();
+        told.map(|(when, cells)| format!("{when}, {}", some(&cells)))
+            .collect()
     }
 
     /// What the baseline does not beat, by verdict.
@@ -436,18 +359,4 @@ fn lacking(lacks: &PromiseDifference) -> String {
         Promises::More | Promises::SomethingElse => "different",
     };
     format!("{kind} durability ({})", lacks.ours)
-}
-
-/// `with more per transaction and more threads`
-fn other_work(differences: &[WorkDifference]) -> String {
-    let more = differences.iter().filter(|difference| difference.more);
-    let more = more.map(|difference| match difference.what {
-        WorkDifference::THREADS => "more threads",
-        _ => "more per transaction",
-    });
-    let more: Vec<String> = more.map(str::to_owned).collect();
-    if more.is_empty() {
-        return "doing other work".to_owned();
-    }
-    format!("with {}", list(&more))
 }

@@ -1,6 +1,5 @@
 //! What `stowplan calibrate` prints: a verdict, then each figure beside its limit.
 
-mod sessions;
 mod words;
 
 pub use words::{advice, verdict};
@@ -34,7 +33,6 @@ pub fn document(
     let figures = calibration.groups.iter().map(figures).collect();
     let section = Section::new("Does it measure truly?", figures).named("overview");
     blocks.push(section.in_contents("Figures").into());
-    blocks.extend(sessions::section(calibration, analysis.run.equivalence));
     blocks.extend(more.into_iter().map(|block| block.at(Detail::Full)));
     blocks.push(run::raw(raw));
     Document {

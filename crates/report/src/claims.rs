@@ -3,21 +3,18 @@
 
 mod across;
 
-pub(crate) use across::articles;
 pub use across::{CSV_START, Claims};
 
 use crate::cells::grouped;
-use crate::document::{
-    Block, Detail, Item, Section, Text, Tone, Value, faint, listed, plain, strong,
-};
+use crate::document::{Block, Detail, Item, Section, Text, Tone, faint, listed, plain, strong};
 use crate::{value, wording};
 use stowplan_analysis::{
-    ClaimOutcome, ClaimVerdict, DifferenceOutcome, FigureCell, FigureOutcome, Interval, MissingCell,
+    ClaimAcross, ClaimOutcome, ClaimVerdict, FigureCell, FigureOutcome, Interval, MissingCell,
 };
 use stowplan_model::ClaimMeasure;
 
 /// The colour of a verdict, which repeats its word.
-pub(crate) fn tone(verdict: ClaimVerdict) -> Tone {
+fn tone(verdict: ClaimVerdict) -> Tone {
     match verdict {
         ClaimVerdict::Holds => Tone::Good,
         ClaimVerdict::Fails => Tone::Bad,
@@ -26,18 +23,64 @@ pub(crate) fn tone(verdict: ClaimVerdict) -> Tone {
     }
 }
 
-/// A claim, its verdict, and what decides it.
-pub(crate) fn item(claim: &ClaimOutcome) -> Item {
-    let note = strong(evidence(claim)).then(faint(reading(claim.note.as_deref())));
-    Item {
-        note,
-        ..Item::of(quoted(&claim.quote, claim.place.as_deref()))
+/// A claim, what decides it on each machine, and the verdict, if they agree; untested where there is no machine.
+fn item(claim: &ClaimAcross, machines: &[&str]) -> Item {
+    let stated = &claim.stated;
+    let note = match machines {
+        [] => plain(evidence(&unmeasured(stated, Vec::new()))),
+        [_] => strong(evidence(&alone(claim))),
+        _ => strong(of_each(claim, machines)),
+    };
+    let item = Item {
+        note: note.then(faint(reading(stated.note.as_deref()))),
+        ..Item::of(quoted(&stated.quote, stated.place.as_deref()))
+    };
+    match verdict(claim) {
+        _ if machines.is_empty() => item,
+        Some(verdict) => item.with_badge(verdict.in_words(), tone(verdict)),
+        None => item.with_badge("differs", Tone::Warning),
     }
-    .with_badge(claim.verdict.in_words(), tone(claim.verdict))
+}
+
+/// What machines say of a claim; nothing where they differ.
+fn verdict(claim: &ClaimAcross) -> Option<ClaimVerdict> {
+    match claim.verdicts().as_slice() {
+        [] => Some(ClaimVerdict::NoData),
+        [first, others @ ..] => others.iter().all(|other| other == first).then_some(*first),
+    }
+}
+
+/// What the only machine says of a claim. A run knows no labels of cells that its scale leaves out.
+fn alone(claim: &ClaimAcross) -> ClaimOutcome {
+    let outcome = claim.on.iter().flatten().next();
+    match outcome {
+        Some(tested) if tested.verdict != ClaimVerdict::NoData => tested.clone(),
+        untested => {
+            let missing = untested.map(|known| known.missing.clone());
+            unmeasured(&claim.stated, missing.unwrap_or_default())
+        }
+    }
+}
+
+fn unmeasured(stated: &ClaimOutcome, missing: Vec<MissingCell>) -> ClaimOutcome {
+    ClaimOutcome {
+        missing,
+        ..stated.clone()
+    }
+}
+
+fn of_each(claim: &ClaimAcross, machines: &[&str]) -> String {
+    let on = machines.iter().zip(&claim.on);
+    let said = on.filter_map(|(machine, outcome)| {
+        let outcome = outcome.as_ref()?;
+        let verdict = outcome.verdict.in_words();
+        Some(format!("{machine}: {verdict}. {}", evidence(outcome)))
+    });
+    said.collect::<Vec<_>>().join(" ")
 }
 
 /// The words of the article, and where they stand in it.
-pub(crate) fn quoted(quote: &str, place: Option<&str>) -> Text {
+fn quoted(quote: &str, place: Option<&str>) -> Text {
     let place = place.and_then(self::place).map(|place| parted(place).1);
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     plain(format!("“{}”", quote.trim())).then(faint(place))
@@ -66,27 +109,28 @@ pub(crate) fn is_published(claim: &ClaimOutcome) -> bool {
         .any(|ours| place.starts_with(ours))
 }
 
-/// Claims by their articles, each folded below what became of them.
-pub(crate) fn by_article<'a, T: 'a>(
-    claims: impl Iterator<Item = &'a T>,
-    stated: fn(&T) -> &ClaimOutcome,
-    verdict: impl Fn(&T) -> ClaimVerdict,
-    item: impl Fn(&'a T) -> Item,
+/// The published claims by their articles, each folded below what became of them on these machines.
+pub(crate) fn articles<'a>(
+    claims: impl Iterator<Item = &'a ClaimAcross>,
+    machines: &[&str],
 ) -> Vec<Block> {
-    let published = claims.filter(|claim| is_published(stated(claim)));
+    let published = claims.filter(|claim| is_published(&claim.stated));
     let articles = grouped(published.map(|claim| {
-        let place = stated(claim).place.as_deref().and_then(place);
+        let place = claim.stated.place.as_deref().and_then(place);
         let article = place.map_or(THE_ARTICLE, |place| parted(place).0);
-        (article.to_owned(), claim)
+        (article, claim)
     }));
     let articles = articles.into_iter().map(|(article, claims)| {
-        let verdicts: Vec<ClaimVerdict> = claims.iter().map(|claim| verdict(claim)).collect();
+        let verdicts = claims.iter().map(|claim| verdict(claim));
+        let verdicts: Vec<ClaimVerdict> = verdicts
+            .map(|found| found.unwrap_or(ClaimVerdict::Undecided))
+            .collect();
         let found = match verdicts.iter().all(|v| *v == ClaimVerdict::NoData) {
             true => value::counted(verdicts.len(), "claim"),
             false => summary(&verdicts),
         };
-        let items = claims.into_iter().map(&item).collect();
-        let list = listed(items).map(|list| list.at(Detail::Full));
+        let items = claims.into_iter().map(|claim| item(claim, machines));
+        let list = listed(items.collect()).map(|list| list.at(Detail::Full));
         let fold = Section {
             found: plain(found),
             ..Section::fold(article, list.into_iter().collect())
@@ -97,18 +141,15 @@ pub(crate) fn by_article<'a, T: 'a>(
 }
 
 /// How its words were read, where they leave a choice.
-pub(crate) fn reading(note: Option<&str>) -> String {
+fn reading(note: Option<&str>) -> String {
     note.map_or_else(String::new, |note| {
         format!(" {}.", note.trim_end_matches('.'))
     })
 }
 
 /// The figures that decide a claim, in sentences.
-pub(crate) fn evidence(claim: &ClaimOutcome) -> String {
+fn evidence(claim: &ClaimOutcome) -> String {
     let mut sentences = Vec::new();
-    if claim.costs.is_some() {
-        sentences.push(costs(claim));
-    }
     let comparisons = claim.figures.iter().flat_map(|f| f.of.iter().chain(&f.to));
     let mut comparisons = comparisons.filter_map(comparison_of);
     let first = comparisons.next();
@@ -119,9 +160,7 @@ pub(crate) fn evidence(claim: &ClaimOutcome) -> String {
         !decided || figure.verdict == ClaimVerdict::Fails
     });
     sentences.extend(shown.map(|figure| self::figure(figure, several)));
-    if claim.costs.is_none() {
-        sentences.extend(missing(&claim.missing));
-    }
+    sentences.extend(missing(&claim.missing));
     if claim.verdict == ClaimVerdict::Unreliable {
         sentences.push("nothing is claimed, because the session is unreliable".to_owned());
     }
@@ -226,48 +265,6 @@ fn bounds(figure: &FigureOutcome) -> String {
     }
 }
 
-/// The two costs of a claim that one is larger, and by how much it is.
-fn costs(claim: &ClaimOutcome) -> String {
-    let Some(costs) = &claim.costs else {
-        return String::new();
-    };
-    let difference = costs.difference.as_ref();
-    let difference = difference.map(|cost| Value::from(cost).whole());
-    let with = |before: &str, after: &str| {
-        let text = difference.as_ref();
-        text.map_or_else(String::new, |text| format!("{before}{text}{after}"))
-    };
-    let judgement = match claim.verdict {
-        ClaimVerdict::Holds => format!("the first is larger{}", with(" by ", "")),
-        ClaimVerdict::Fails => format!(
-            "the first is not larger: the difference is {}",
-            with("", "")
-        ),
-        ClaimVerdict::Undecided => format!("the difference{} may be 0", with(", ", ",")),
-        ClaimVerdict::Unreliable | ClaimVerdict::NoData => String::new(),
-    };
-    let whole = costs.of.as_ref();
-    let whole = whole.map(|(_, whole)| format!(" of {}", value::time(whole.estimate)));
-    let larger = side(&costs.larger, &whole.unwrap_or_default());
-    let sides = [larger, side(&costs.smaller, "")].into_iter();
-    let untested = (claim.verdict == ClaimVerdict::NoData).then(|| {
-        let why = missing(&claim.missing);
-        why.unwrap_or_else(|| "not tested, because its cells share too few rounds".to_owned())
-    });
-    let judgement = Some(judgement).filter(|text| !text.is_empty());
-    let sentences: Vec<String> = sides.chain(judgement).chain(untested).collect();
-    sentences.join("; ")
-}
-
-/// `open and close: 2.67 µs [2.61, 2.72] of 5.97 µs`
-fn side(difference: &DifferenceOutcome, of: &str) -> String {
-    let label = &difference.label;
-    match &difference.cost {
-        Some(cost) => format!("{label}: {}{of}", Value::from(cost).whole()),
-        None => label.clone(),
-    }
-}
-
 /// `not measured: “kept” (it was left out of this run)`, by reason.
 fn missing(cells: &[MissingCell]) -> Option<String> {
     const NAMED: usize = 4;
@@ -288,31 +285,29 @@ fn missing(cells: &[MissingCell]) -> Option<String> {
 
 /// `Of 31 claims, 18 hold here, 6 fail and 4 are undecided; 3 were not measured.`
 pub(crate) fn summary(verdicts: &[ClaimVerdict]) -> String {
-    let count = |wanted: &[ClaimVerdict]| verdicts.iter().filter(|v| wanted.contains(v)).count();
-    let tested = verdicts.len() - count(&[ClaimVerdict::NoData]);
-    let are = |count: usize, one: &str, many: &str| {
+    let told = |(wanted, one, many): (ClaimVerdict, &str, &str)| {
+        let count = verdicts.iter().filter(|found| **found == wanted).count();
         let word = if count == 1 { one } else { many };
         (count > 0).then(|| format!("{count} {word}"))
     };
     let parts = [
-        are(count(&[ClaimVerdict::Holds]), "holds here", "hold here"),
-        are(count(&[ClaimVerdict::Fails]), "fails", "fail"),
-        are(
-            count(&[ClaimVerdict::Undecided]),
-            "is undecided",
-            "are undecided",
-        ),
-        are(
-            count(&[ClaimVerdict::Unreliable]),
+        (ClaimVerdict::Holds, "holds here", "hold here"),
+        (ClaimVerdict::Fails, "fails", "fail"),
+        (ClaimVerdict::Undecided, "is undecided", "are undecided"),
+        (
+            ClaimVerdict::Unreliable,
             "is of an unreliable session",
             "are of unreliable sessions",
         ),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let unmeasured = verdicts.len() - tested;
-    let unmeasured = are(unmeasured, "was not measured", "were not measured");
+    let parts: Vec<String> = parts.into_iter().filter_map(told).collect();
+    let rest = told((
+        ClaimVerdict::NoData,
+        "was not measured",
+        "were not measured",
+    ));
     let claims = value::counted(verdicts.len(), "claim");
-    match (parts.is_empty(), unmeasured) {
+    match (parts.is_empty(), rest) {
         (true, _) => format!("Of {claims}, none was measured."),
         (false, None) => format!("Of {claims}, {}.", wording::list(&parts)),
         (false, Some(rest)) => format!("Of {claims}, {}; {rest}.", wording::list(&parts)),

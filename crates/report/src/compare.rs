@@ -116,17 +116,15 @@ fn about(base: &Side<'_>, new: &Side<'_>, changes: &Changes) -> Vec<Block> {
     blocks.extend(turns::warning(changes));
     blocks.extend(changed(changes));
     blocks.extend(tables::decisive(changes));
-    blocks.extend(tables::undecisive(changes));
-    blocks.extend(resources::all_fold(changes));
     blocks.extend(obstacles::fold(changes));
     blocks.extend(other_settings(changes));
-    blocks.extend(resources::told_fold(changes));
+    blocks.extend(resources::fold(changes));
     blocks.extend(method::surroundings(changes));
     blocks.extend(method::fold(base, new, changes));
     blocks
 }
 
-/// A sentence for each cell that changed, and beyond a few only by how much; nothing if none did.
+/// A sentence for each cell that changed, and beyond a few how many more; nothing if none did.
 fn changed(changes: &Changes) -> Vec<Block> {
     let decides = changes.decides;
     let cells = changes.cells.iter();
@@ -139,13 +137,7 @@ fn changed(changes: &Changes) -> Vec<Block> {
         Item::of(sentences::statement(cell, decides)).with_badge(verdict, tone)
     });
     let list = listed(items.collect());
-    let more = more.iter().filter_map(|cell| {
-        let (change, _) = cell.decisive(decides)?;
-        let (name, percent) = (sentences::name(cell), sentences::percent(&change));
-        Some(format!("{name} {percent}"))
-    });
-    let more: Vec<String> = more.collect();
-    let text = format!("{} more changed: {}.", more.len(), more.join(", "));
+    let text = format!("{} more changed: see the table.", more.len());
     let rest = (!more.is_empty()).then(|| paragraph(text));
     let blocks = list.into_iter().chain(rest);
     blocks.map(|block| block.at(Detail::Answer)).collect()

@@ -58,7 +58,6 @@ fn row(
         "total": contrast.and_then(|contrast| contrast.total),
         "builds": contrast.and_then(|contrast| contrast.builds),
         "driver": summary.cell.driver,
-        "driver_cost": contrast.and_then(|contrast| contrast.driver_cost),
         "ops_per_s": summary.time_ns.map(|time| 1e9 / time.estimate),
         "conflicts": (summary.rounds > 0).then_some(summary.conflicts),
         "other_work": other_work(comparison, summary),
@@ -102,17 +101,23 @@ pub(crate) fn of_machines<'a>(results: impl Iterator<Item = (&'a str, &'a Analys
     table(&columns, rows)
 }
 
+/// The columns of a table, a line each: a name, and where its field stands.
+pub(crate) fn columns_of(table: &str) -> Vec<(String, String)> {
+    let columns = table.lines().filter_map(|line| line.split_once(' '));
+    columns
+        .map(|(name, place)| (name.to_owned(), place.trim().to_owned()))
+        .collect()
+}
+
 /// The columns of every cell, then those of each action of a mix.
 fn columns() -> Vec<(String, String)> {
-    let fixed = COLUMNS.lines().filter_map(|line| line.split_once(' '));
-    let fixed = fixed.map(|(name, place)| (name.to_owned(), place.trim().to_owned()));
     let of_actions = Action::ALL.into_iter().flat_map(|action| {
         OF_ACTION.map(|name| {
             let place = format!("/cell/latencies/{action}/{name}");
             (format!("{action}_{name}"), place)
         })
     });
-    fixed.chain(of_actions).collect()
+    columns_of(COLUMNS).into_iter().chain(of_actions).collect()
 }
 
 /// Every cell of every comparison.
@@ -126,13 +131,10 @@ fn rows(machine: Option<&str>, analysis: &Analysis) -> impl Iterator<Item = Valu
 
 /// A table as CSV: `columns` have a name, and say where in a row that is written as JSON their field
 /// stands, as a JSON pointer (RFC 6901).
-pub(crate) fn table<T: AsRef<str>>(
-    columns: &[(T, T)],
-    rows: impl Iterator<Item = Value>,
-) -> String {
-    let mut text = line(columns.iter().map(|(name, _)| name.as_ref().to_owned()));
+pub(crate) fn table(columns: &[(String, String)], rows: impl Iterator<Item = Value>) -> String {
+    let mut text = line(columns.iter().map(|(name, _)| name.clone()));
     for row in rows {
-        let fields = columns.iter().map(|(_, place)| row.pointer(place.as_ref()));
+        let fields = columns.iter().map(|(_, place)| row.pointer(place));
         text.push_str(&line(
             fields.map(|field| field.map_or_else(String::new, shown)),
         ));

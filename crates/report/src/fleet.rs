@@ -1,26 +1,26 @@
 //! Several results of one study, from several machines: what each recommends, on how many of them a
-//! verdict holds, what the machines are, and the study's charts with a bar per machine.
+//! verdict holds, what the machines are, and ratios with a row per machine.
 //!
 //! No ratio here is of more than one machine ([`stowplan_analysis::machines`]); where a range of
 //! ratios is given it says so.
 
-mod charts;
 mod machines;
 mod notes;
 
 use crate::advice::Advice;
 use crate::cells::grouped;
 use crate::document::{
-    Block, Cell, Content, Detail, Document, File, Item, Look, Section, Table, Text, Tone, Value,
-    anchor, bullets, chapter, faint, listed, number, paragraph, plain, remark, strong, text_column,
-    toned,
+    Block, Content, Detail, Document, File, Item, Look, Section, Text, Tone, anchor, chapter,
+    faint, folded, listed, paragraph, plain, remark, strong,
 };
+use crate::figure;
 use crate::run::answers;
+use crate::run::figures::Drawn;
 use crate::{claims, constituents, csv, json, noise, value, wording};
 use std::cmp::Reverse;
 use stowplan_analysis::{
-    Analysis, CellAcross, ComparisonAcross, Kind, Machine, MachinesError, MachinesOutcome,
-    OnMachine, PromiseDifference, TWICE_DIFFERED, Verdict,
+    Analysis, CellSummary, FindingAcross, FindingGroup, Kind, Machine, MachinesError,
+    MachinesOutcome, PromiseDifference, Shown, Verdict, work_differences,
 };
 use stowplan_model::{CellId, Role};
 
@@ -31,6 +31,12 @@ pub struct Fleet<'a> {
     /// The analysis of each result, in the order of the machines.
     analyses: Vec<&'a Analysis>,
 }
+
+/// Where the page has the details of a question, and its title.
+type Question = (String, String);
+
+/// Whether an answer is a choice, and its words.
+type Answer = (bool, String);
 
 impl<'a> Fleet<'a> {
     /// Sets several analyses side by side.
@@ -61,10 +67,9 @@ impl<'a> Fleet<'a> {
     #[must_use]
     pub fn document(&self, raw: &[&str]) -> Document {
         let mut blocks: Vec<Block> = notes::notices(self).collect();
-        blocks.push(self.findings(usize::MAX));
-        blocks.extend(self.answers());
-        blocks.extend(charts::section(self));
-        blocks.extend(machines::section(self));
+        blocks.push(self.answers(usize::MAX));
+        blocks.extend(self.charts());
+        blocks.push(machines::section(self));
         blocks.extend(self.each_comparison());
         blocks.extend(self.claims());
         blocks.extend(method());
@@ -85,11 +90,10 @@ impl<'a> Fleet<'a> {
         let mut blocks = vec![remark(count).at(Detail::Answer)];
         blocks.extend(notes::notices(self));
         // An answer takes about three lines.
-        let answered = (rows / 3).min(self.singles().count());
-        blocks.push(self.findings(answered));
-        blocks.extend(self.answers());
+        let answered = (rows / 3).min(self.questions().len());
+        blocks.push(self.answers(answered));
         let left = rows - answered * 3;
-        blocks.extend((left > 3).then(|| charts::picture(self, left)).flatten());
+        blocks.extend((left > 3).then(|| self.picture(left)).flatten());
         blocks.push(remark("Everything: --verbose, and the page."));
         Document {
             title: self.outcome.title.clone(),
@@ -118,12 +122,6 @@ impl<'a> Fleet<'a> {
         &self.outcome.machines
     }
 
-    /// The comparisons that stand for themselves.
-    fn singles(&self) -> impl Iterator<Item = &ComparisonAcross> {
-        let comparisons = self.outcome.comparisons.iter();
-        comparisons.filter(|comparison| !comparison.part)
-    }
-
     fn byline(&self) -> Vec<Text> {
         let machines = self.machines().iter();
         let mut parts: Vec<Text> = machines.map(|machine| plain(&machine.label)).collect();
@@ -133,112 +131,107 @@ impl<'a> Fleet<'a> {
         parts
     }
 
-    /// What is recommended of each comparison, so many at most.
-    fn findings(&self, most: usize) -> Block {
-        let items = self.singles().take(most).map(|found| self.finding(found));
+    /// What the machines answer, to so many questions at most.
+    fn answers(&self, most: usize) -> Block {
+        let questions = self.questions();
+        let shown = questions.iter().take(most);
+        let items = shown.map(|(question, said)| self.answer(question, said));
         let answers = Content::List(items.collect());
         let mut blocks = vec![Block::from(answers).at(Detail::Answer)];
-        let more = self.singles().skip(most).count();
-        let said = format!("and {}", value::counted(more, "more comparison"));
+        let more = questions.len().saturating_sub(most);
+        let said = format!("and {}", value::counted(more, "more question"));
         blocks.extend((more > 0).then(|| remark(said)));
         let title = format!("On how many {}s each finding holds", self.noun());
         let section = Section::new(title, blocks).named("overview");
         Block::from(section.in_contents("Findings")).at(Detail::Answer)
     }
 
-    /// What the report of each machine recommends, that of most machines first.
-    fn finding(&self, comparison: &ComparisonAcross) -> Item {
-        let is_choice = |kind| !matches!(kind, Kind::Open | Kind::Keep | Kind::Equivalent);
-        let mut said = grouped(self.measured(comparison).map(|(place, analysis)| {
-            let mut comparisons = analysis.comparisons.iter();
-            let found = comparisons.find(|found| found.id == comparison.id);
-            let complete = found.filter(|_| comparison.complete[place]);
-            let said = complete.map_or_else(
-                || (false, "not the same stores".to_owned()),
-                |found| {
-                    let kind = found.recommendation.kind;
-                    (is_choice(kind), Advice::of(analysis, found).phrase())
-                },
-            );
-            (said, place)
-        }));
+    /// Every question of the study, with the answers and the machines that give them: disk space last.
+    fn questions(&self) -> Vec<(Question, Vec<(Answer, Vec<usize>)>)> {
+        let places = 0..self.analyses.len();
+        let said = places.flat_map(|place| {
+            let said = self.said(place).into_iter();
+            said.map(move |(question, answer)| (question, (answer, place)))
+        });
+        let mut questions = grouped(said);
+        questions.sort_by_key(|((target, _), _)| target == "space");
+        let questions = questions.into_iter();
+        questions
+            .map(|(question, said)| (question, grouped(said.into_iter())))
+            .collect()
+    }
+
+    /// What one machine answers: of comparisons that stand for themselves, by size, and of disk space.
+    fn said(&self, place: usize) -> Vec<(Question, Answer)> {
+        let analysis = self.analyses[place];
+        let singles = self.outcome.comparisons.iter().filter(|found| !found.part);
+        let singles = singles.filter(|found| found.reliable[place].is_some());
+        let recommended = singles.map(|across| {
+            let target = anchor("finding", &across.finding.id);
+            let title = across.finding.title.clone();
+            ((target, title), self.recommended(across, place))
+        });
+        let rows = answers::by_size(analysis).into_iter();
+        let rows = rows.chain(answers::space(analysis)).map(|row| {
+            let said = match self.measured_otherwise(place, &row.target) {
+                true => (
+                    false,
+                    "left out, because not the same was measured there".to_owned(),
+                ),
+                false => (true, row.answer),
+            };
+            ((row.target, row.title), said)
+        });
+        recommended.chain(rows).collect()
+    }
+
+    /// What the report of a machine recommends.
+    fn recommended(&self, across: &FindingAcross, place: usize) -> Answer {
+        let analysis = self.analyses[place];
+        let mut comparisons = analysis.comparisons.iter();
+        let found = comparisons.find(|found| found.id == across.finding.id);
+        let Some(found) = found.filter(|_| across.complete[place]) else {
+            return (false, "not the same stores".to_owned());
+        };
+        let kind = found.recommendation.kind;
+        let is_open = matches!(kind, Kind::Open | Kind::Keep | Kind::Equivalent);
+        (!is_open, Advice::of(analysis, found).phrase())
+    }
+
+    /// What the machines say, that of most of them first.
+    fn answer(&self, (target, title): &Question, said: &[(Answer, Vec<usize>)]) -> Item {
+        let mut said: Vec<_> = said.iter().collect();
         said.sort_by_key(|((is_choice, _), places)| Reverse((*is_choice, places.len())));
+        let all = self.machines().len();
         let texts = said.iter().map(|((_, phrase), places)| match said.len() {
-            1 if places.len() == self.machines().len() => phrase.clone(),
+            1 if places.len() == all => phrase.clone(),
             _ => format!("{}: {phrase}", self.on(places)),
         });
         let texts: Vec<String> = texts.collect();
         let holds = said.first().filter(|((is_choice, _), _)| *is_choice);
-        let (holds, all) = (holds.map(|(_, places)| places.len()), self.machines().len());
-        let holds = holds.map(|holds| format!(" {holds} of {all} {}s.", self.noun()));
+        let holds =
+            holds.map(|(_, places)| format!(" {} of {all} {}s.", places.len(), self.noun()));
+        let mut comparisons = self.outcome.comparisons.iter();
+        let across = comparisons.find(|found| anchor("finding", &found.finding.id) == *target);
         Item {
-            title: plain(&comparison.title)
-                .linked(&format!("#{}", anchor("finding", &comparison.id))),
-            text: strong(match texts.is_empty() {
-                true => format!("Not measured on any {}.", self.noun()),
-                false => value::capital(&texts.join("; ")) + ".",
-            })
-            .then(faint(holds.unwrap_or_default())),
-            note: faint(self.noise(comparison)),
+            title: plain(title).linked(&format!("#{target}")),
+            text: strong(value::capital(&texts.join("; ")) + ".")
+                .then(faint(holds.unwrap_or_default())),
+            note: faint(across.map_or_else(String::new, |across| self.noise(across))),
             ..Item::default()
         }
     }
 
-    /// The machines on which a comparison was measured and not left out.
-    fn measured(
-        &self,
-        comparison: &'a ComparisonAcross,
-    ) -> impl Iterator<Item = (usize, &'a Analysis)> {
-        let machines = self.analyses.iter().copied().enumerate();
-        machines.filter(|(place, _)| comparison.reliable[*place].is_some())
-    }
-
-    fn noise(&self, comparison: &ComparisonAcross) -> String {
-        let counted = self.analyses.iter().zip(&comparison.reliable);
+    fn noise(&self, across: &FindingAcross) -> String {
+        let counted = self.analyses.iter().zip(&across.reliable);
         let counted = counted.filter(|(_, reliable)| reliable.is_some());
         let outcomes = counted.flat_map(|(analysis, _)| &analysis.comparisons);
-        let outcomes: Vec<_> = outcomes.filter(|o| o.id == comparison.id).collect();
-        let differed = noise::noise(&outcomes).map_or_else(
-            || "Noise is unknown: no control has rounds enough".to_owned(),
-            |noise| format!("{} by {noise}", value::capital(TWICE_DIFFERED)),
-        );
-        let places = 0..self.machines().len();
-        let unreliable = places.filter(|place| comparison.reliable[*place] == Some(false));
-        match unreliable.collect::<Vec<usize>>().as_slice() {
-            [] => format!("{differed}."),
-            places => format!("{differed}; nothing is claimed {}.", self.on(places)),
+        let outcomes: Vec<_> = outcomes.filter(|o| o.id == across.finding.id).collect();
+        let noise = noise::sentence(&outcomes);
+        match unreliable(across).as_slice() {
+            [] => noise,
+            places => format!("{noise} Nothing is claimed {}.", self.on(places)),
         }
-    }
-
-    /// What each machine answers where that is no verdict: by size, and of disk space.
-    fn answers(&self) -> Option<Block> {
-        let places = 0..self.machines().len();
-        let said = places.flat_map(|place| {
-            let rows = answers::by_size(self.analyses[place]).into_iter();
-            let rows = rows.chain(answers::space(self.analyses[place]));
-            rows.map(move |row| ((row.target, row.title), (place, row.answer)))
-        });
-        let mut questions = grouped(said);
-        questions.sort_by_key(|((target, _), _)| target == "space");
-        let sections = questions.into_iter().map(|((target, title), said)| {
-            let said = said.into_iter().map(|(place, answer)| {
-                let answer = match self.measured_otherwise(place, &target) {
-                    true => "left out, because not the same was measured there".to_owned(),
-                    false => answer,
-                };
-                (answer, place)
-            });
-            let lines = grouped(said).into_iter().map(|(answer, places)| {
-                let who = value::capital(&self.on(&places));
-                strong(who).then(plain(format!(": {answer}")))
-            });
-            let lines = bullets(lines).map(|list| list.at(Detail::Answer));
-            Block::from(Section::new(title, lines.into_iter().collect())).at(Detail::Answer)
-        });
-        let sections: Vec<Block> = sections.collect();
-        let title = format!("What each {} answers", self.noun());
-        let chapter = chapter("answers", title, sections);
-        chapter.map(|block| block.at(Detail::Answer))
     }
 
     /// Whether a machine measured something else where it answers this.
@@ -258,9 +251,49 @@ impl<'a> Fleet<'a> {
         differences.any(|found| found.machine == place && cells.contains(&&found.cell))
     }
 
+    /// The figures of the study.
+    fn charts(&self) -> Option<Block> {
+        let figures = self.outcome.figures.iter();
+        let figures = figures.map(|found| self.drawn(found).block(self.reservations(found)));
+        chapter("charts", "Charts", figures.collect())
+    }
+
+    /// The first cell of the first figure, so many rows at most.
+    fn picture(&self, rows: usize) -> Option<Block> {
+        let mut found = self.outcome.figures.first()?.clone();
+        found.finding.groups.truncate(1);
+        let rows = self.drawn(&found).rows().first(rows);
+        Some(Section::new(&found.finding.title, vec![rows.into()]).into())
+    }
+
+    fn drawn<'f>(&self, found: &'f FindingAcross) -> Drawn<'f> {
+        let zone = self.zone().map_or("the zone".to_owned(), value::percent);
+        Drawn::of_several(&found.finding, zone)
+    }
+
+    /// What must not be overlooked of a figure.
+    fn reservations(&self, found: &FindingAcross) -> Vec<String> {
+        let unreliable = unreliable(found);
+        let other = (!found.to_another.is_empty()).then(|| {
+            let Shown::Ratios { label, .. } = &found.finding.shown else {
+                return String::new();
+            };
+            format!(
+                "Left out {}, where the ratios of this chart are not to {}.",
+                self.on(&found.to_another),
+                wording::quoted(label)
+            )
+        });
+        let unreliable = (!unreliable.is_empty()).then(|| {
+            let on = self.on(&unreliable);
+            format!("Session unreliable {on}: those bars claim nothing.")
+        });
+        other.into_iter().chain(unreliable).collect()
+    }
+
     fn each_comparison(&self) -> Option<Block> {
         let comparisons = self.outcome.comparisons.iter();
-        let (parts, singles): (Vec<_>, Vec<_>) = comparisons.partition(|c| c.part);
+        let (parts, singles): (Vec<_>, Vec<_>) = comparisons.partition(|found| found.part);
         let fold = |comparison| self.fold(comparison);
         let mut blocks: Vec<Block> = singles.into_iter().map(fold).collect();
         if !parts.is_empty() {
@@ -271,97 +304,53 @@ impl<'a> Fleet<'a> {
         chapter("comparisons", "Each comparison", blocks)
     }
 
-    fn fold(&self, comparison: &ComparisonAcross) -> Block {
-        let rivals = comparison.cells.iter();
-        let rivals = rivals.filter(|cell| cell.role == Role::Candidate);
-        let tallies = rivals.map(|cell| self.tally(comparison, cell)).collect();
-        let mut blocks: Vec<Block> = listed(tallies).into_iter().collect();
-        blocks.push(remark(self.noise(comparison)));
-        blocks.push(paragraph(format!(
-            "Time of each cell over that of {}, with its interval; of the baseline, time per \
-             operation.",
-            comparison.baseline_label
-        )));
-        blocks.push(self.table(comparison).into());
+    fn fold(&self, across: &FindingAcross) -> Block {
+        let tallies = across.finding.groups.iter();
+        let tallies = tallies.filter_map(|group| self.tally(group)).collect();
+        let rows = self.drawn(across).rows();
+        let table = folded("All figures", figure::table(&rows));
+        let blocks = listed(tallies).into_iter();
+        let blocks = blocks.chain([remark(self.noise(across)), rows.into(), table]);
         let fold = Section {
-            id: anchor("finding", &comparison.id),
+            id: anchor("finding", &across.finding.id),
             look: Look::Finding,
-            ..Section::new(&comparison.title, blocks)
+            ..Section::new(&across.finding.title, blocks.collect())
         };
         fold.into()
     }
 
-    /// On how many machines each verdict on a cell holds.
-    fn tally(&self, comparison: &ComparisonAcross, cell: &CellAcross) -> Item {
-        let verdicts = ORDER.map(|verdict| (verdict, cell.with(verdict)));
-        let mut verdicts = verdicts.to_vec();
+    /// On how many machines each verdict on a cell holds; nothing of a floor.
+    fn tally(&self, group: &FindingGroup) -> Option<Item> {
+        let (cell, baseline) = self.measured(group)?;
+        let mut verdicts = ORDER.map(|verdict| (verdict, group.with(verdict))).to_vec();
         verdicts.retain(|(_, places)| !places.is_empty());
         let claims = |verdict: &Verdict| ORDER[..3].contains(verdict);
         verdicts.sort_by_key(|(verdict, places)| Reverse((claims(verdict), places.len())));
         let badge = verdicts.first().map_or(Verdict::NoData, |found| found.0);
         let said = verdicts.iter().map(|(verdict, places)| {
             let (word, on) = (wording::verdict(*verdict), self.on(places));
-            format!("{word} {on}{}", factor(cell, *verdict, places))
+            format!("{word} {on}{}", factor(group, *verdict, places))
         });
-        let mut asides = Vec::new();
-        let baseline = comparison.cells.iter();
-        let mut baseline = baseline.filter(|other| other.cell == comparison.baseline);
-        let theirs = baseline.next().and_then(|baseline| baseline.durability);
-        if let Some((ours, theirs)) = cell.durability.zip(theirs)
-            && let Some(found) = PromiseDifference::between(ours, theirs)
-        {
-            asides.push(format!(
-                " It promises {} against {}.",
-                found.ours, found.theirs
-            ));
-        }
-        let work = wording::other_work(&cell.work);
-        if !work.is_empty() {
-            asides.push(format!(" It does other work: {work}."));
-        }
         let said = said.collect::<Vec<_>>().join("; ");
+        let promise = PromiseDifference::of(cell, baseline)
+            .map(|found| format!(" It promises {} against {}.", found.ours, found.theirs));
+        let work = wording::other_work(&work_differences(cell, baseline));
+        let work = (!work.is_empty()).then(|| format!(" It does other work: {work}."));
+        let asides: String = promise.into_iter().chain(work).collect();
         let item = Item {
-            title: plain(&cell.label),
-            ..Item::of(format!("{said}.{}", asides.concat()))
+            title: plain(&cell.cell.label),
+            ..Item::of(format!("{said}.{asides}"))
         };
-        item.with_badge(wording::verdict(badge), Tone::of(badge))
+        Some(item.with_badge(wording::verdict(badge), Tone::of(badge)))
     }
 
-    /// Every ratio of every machine.
-    fn table(&self, comparison: &ComparisonAcross) -> Table {
-        type Line<'a> = (&'a CellAcross, Option<(&'a Machine, &'a OnMachine)>);
-        let lines = comparison.cells.iter().flat_map(|cell| {
-            let on = self.machines().iter().zip(&cell.on).map(Some);
-            [None].into_iter().chain(on).map(move |on| (cell, on))
-        });
-        let lines: Vec<Line<'_>> = lines.collect();
-        let ratio = |line: &Line<'_>| {
-            let estimate = line.1.and_then(|(_, on)| on.estimate);
-            estimate.as_ref().map(Value::from)
-        };
-        let columns = vec![
-            text_column("cell and machine", "", |(cell, on): &Line<'_>| {
-                Cell::text(match on {
-                    Some((machine, _)) => format!("- {}", machine.label),
-                    None => label(comparison, cell),
-                })
-            })
-            .weighing(9),
-            number("time/op", "", |(_, on): &Line<'_>| {
-                let time = on.and_then(|(_, on)| on.time_ns);
-                Cell::maybe(time.map(|time| time.estimate), value::time)
-            })
-            .weighing(5),
-            number("vs baseline", "", move |line| Cell::value(ratio(line))).weighing(8),
-            number("interval", "", move |line| Cell::spread(ratio(line))).weighing(10),
-            text_column("verdict", "", |(cell, on): &Line<'_>| {
-                on.map_or_else(Cell::default, |(_, on)| {
-                    Cell::text(toned(verdict(cell, on), Tone::of(on.verdict)))
-                })
-            })
-            .weighing(7),
-        ];
-        Table::of(&comparison.title, columns, &lines)
+    /// The cell of a group and its baseline, as the first machine that has them measured them.
+    fn measured(&self, group: &FindingGroup) -> Option<(&'a CellSummary, &'a CellSummary)> {
+        let id = group.rows.first()?.cell.as_ref()?;
+        let comparisons = self.analyses.iter().flat_map(|found| &found.comparisons);
+        let mut all = comparisons.filter(|found| found.id == group.comparison);
+        let (cell, baseline) = all.find_map(|found| Some((found.cell(id)?, found.baseline()?)))?;
+        (cell.cell.role == Role::Candidate).then_some((cell, baseline))
     }
 
     fn claims(&self) -> Option<Block> {
@@ -430,6 +419,13 @@ impl<'a> Fleet<'a> {
     }
 }
 
+/// The machines whose session failed its control.
+fn unreliable(across: &FindingAcross) -> Vec<usize> {
+    let reliable = across.reliable.iter().enumerate();
+    let unreliable = reliable.filter(|(_, reliable)| **reliable == Some(false));
+    unreliable.map(|(place, _)| place).collect()
+}
+
 /// What claims most comes first.
 const ORDER: [Verdict; 7] = [
     Verdict::Faster,
@@ -442,38 +438,16 @@ const ORDER: [Verdict; 7] = [
 ];
 
 /// ` (1.50 to 2.10 times as fast)`; nothing where no side is claimed.
-fn factor(cell: &CellAcross, verdict: Verdict, places: &[usize]) -> String {
+fn factor(group: &FindingGroup, verdict: Verdict, places: &[usize]) -> String {
     let (way, of): (&str, fn(f64) -> f64) = match verdict {
         Verdict::Faster => ("fast", |ratio| 1.0 / ratio),
         Verdict::Slower => ("long", |ratio| ratio),
         _ => return String::new(),
     };
     let ratios = places.iter();
-    let ratios = ratios.filter_map(|place| Some(of(cell.on.get(*place)?.estimate?.ratio)));
+    let ratios = ratios.filter_map(|place| Some(of(group.rows.get(*place)?.ratio()?.ratio)));
     let span = value::span(ratios, value::ratio);
     span.map_or_else(String::new, |span| format!(" ({span} times as {way})"))
-}
-
-fn verdict(cell: &CellAcross, on: &OnMachine) -> &'static str {
-    match (cell.role, on.verdict) {
-        (Role::Baseline, _) if on.time_ns.is_some() => "baseline",
-        (Role::Floor, verdict) if verdict != Verdict::NoData => "",
-        (_, verdict) => wording::verdict(verdict),
-    }
-}
-
-/// A cell with its part in the comparison, and its promise where promises differ.
-fn label(comparison: &ComparisonAcross, cell: &CellAcross) -> String {
-    let differ = comparison.cells.iter().any(|cell| !cell.same_durability);
-    let promise = cell.durability.as_ref().filter(|_| differ);
-    let promise = promise.map_or_else(String::new, |p| format!("; {}", wording::class(p)));
-    let says_floor = cell.label.to_lowercase().contains("floor");
-    let part = match cell.role {
-        Role::Baseline => " (baseline)",
-        Role::Floor if !says_floor => " (floor)",
-        _ => "",
-    };
-    format!("{}{part}{promise}", cell.label)
 }
 
 fn method() -> Option<Block> {
@@ -481,7 +455,6 @@ fn method() -> Option<Block> {
                 same rounds, with the interval and the verdict of that machine's own analysis, \
                 widened by that machine's own noise. Nothing is averaged or pooled over machines. \
                 Where several machines agree, the range given is from the least to the most of \
-                their own estimates. Times per operation are not comparable between machines as \
-                ratios are; they stand here for orientation.";
+                their own estimates.";
     chapter("method", "Method", vec![remark(text)])
 }

@@ -31,6 +31,7 @@ pub mod stat;
 pub mod survey;
 mod value;
 pub mod wording;
+mod words;
 
 pub use sanitise::steers;
 pub use value::{count, time};

@@ -4,7 +4,7 @@ use crate::cells::grouped;
 use crate::value;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
-    work_differences as differences,
+    work_differences as differences, workload_differences,
 };
 use stowplan_model::{
     Action, CacheState, DurabilityClaim, Mix, Operation, PerTransaction, Role, RunOutcome, Workload,
@@ -194,51 +194,9 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
 
 /// What few workloads have: busy neighbours, what was done before, keys that are left out, first touches.
 pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String> {
-    let beside = workload.beside.map(|beside| format!("beside {beside}"));
-    let age = match workload.age {
-        0 => None,
-        1 => Some("after every value was replaced once".to_owned()),
-        age => Some(format!("after every value was replaced {age} times")),
-    };
-    let after = (!workload.after.is_none()).then(|| {
-        let made = workload.after.has(Operation::CreateTable);
-        let made = made.then(|| "the table was made".to_owned());
-        let done: Vec<String> = workload.after.operations().filter_map(phase).collect();
-        let done = (!done.is_empty()).then(|| format!("every value was {}", list(&done)));
-        let all: Vec<String> = made.into_iter().chain(done).collect();
-        format!("after {} on the same connection", list(&all))
-    });
-    let omitted = match workload.omit_last {
-        0 => None,
-        1 => Some("but for the last key".to_owned()),
-        number => Some(format!(
-            "but for the last {} keys",
-            value::count(number.into())
-        )),
-    };
-    let touch = workload
-        .first_touch
-        .then(|| "with the first touch of each mapped page".to_owned());
-    let rate = workload.rate.map(|rate| {
-        let rate = value::count(rate.into());
-        format!("with latencies at {rate} operations per second (open loop)")
-    });
-    [beside, age, after, omitted, touch, rate]
-        .into_iter()
-        .flatten()
-}
-
-/// What was done to a value before.
-fn phase(operation: Operation) -> Option<String> {
-    let words = match operation {
-        Operation::CreateTable => return None,
-        Operation::Insert => "inserted",
-        Operation::Overwrite => "replaced",
-        Operation::Read => "read",
-        Operation::Delete => "removed",
-        other => return Some(other.to_string()),
-    };
-    Some(words.to_owned())
+    let unlike_most = workload_differences(workload, &Workload::default()).into_iter();
+    let rare = unlike_most.filter(|difference| WorkDifference::RARE.contains(&difference.what));
+    rare.map(|difference| format!("{}: {}", difference.what, difference.ours))
 }
 
 /// ` (90 reads to 10 overwrites)`: the parts of a mix.
@@ -305,7 +263,7 @@ pub(crate) fn work_difference(cell: &CellSummary, reference: &CellSummary) -> St
     words.chain(sample).collect::<Vec<_>>().join("; ")
 }
 
-/// `one thread against 4 threads; random order against ascending`
+/// `one thread against 4 threads; random order against ascending order`
 pub(crate) fn other_work(differences: &[WorkDifference]) -> String {
     let words = differences.iter().map(WorkDifference::in_words);
     words.collect::<Vec<_>>().join("; ")
@@ -385,7 +343,7 @@ mod tests {
     #[test]
     fn what_few_workloads_have_is_said_of_those() {
         let workload = Workload {
-            after: vec![Operation::Overwrite, Operation::Read]
+            after: vec![Operation::CreateTable, Operation::Insert]
                 .try_into()
                 .unwrap(),
             omit_last: 100,
@@ -395,31 +353,12 @@ mod tests {
         let text = task(&workload, "");
         assert!(
             text.ends_with(
-                " order, after every value was replaced and read on the same connection, but for the last \
-                 100 keys, with the first touch of each mapped page"
+                " order, on the same connection before: create-table, insert, last keys left out: 100, \
+                 first touch of mapped pages: timed"
             ),
             "{text}"
         );
         assert_eq!(circumstances(&Workload::default()).count(), 0);
-    }
-
-    #[test]
-    fn a_table_is_made_and_values_are_inserted() {
-        let after = |phases: &[Operation]| {
-            let workload = Workload {
-                after: phases.to_vec().try_into().unwrap(),
-                ..Workload::default()
-            };
-            circumstances(&workload).next().unwrap()
-        };
-        assert_eq!(
-            after(&[Operation::CreateTable, Operation::Insert]),
-            "after the table was made and every value was inserted on the same connection"
-        );
-        assert_eq!(
-            after(&[Operation::CreateTable]),
-            "after the table was made on the same connection"
-        );
     }
 
     #[test]

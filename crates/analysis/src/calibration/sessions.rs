@@ -7,32 +7,31 @@
 
 use super::proportion::share;
 use super::{
-    COVERAGE, FALSE_CLAIMS, Figure, FigureUnit, Group, LimitStatus, MOST_UNUSABLE, Run, Subject,
-    candidates, exactly, setting,
+    COVERAGE, FALSE_CLAIMS, Figure, FigureUnit, Group, LEFT_OUT, LimitStatus, MOST_UNUSABLE, Run,
+    Subject, candidates, exactly, setting,
 };
 use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict, estimate::median};
-use serde::Serialize;
 
 /// Sessions of cells whose ratio is known.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Series {
+#[derive(Default)]
+struct Series {
     /// What was compared.
-    pub label: String,
+    label: String,
     /// The cost of the cell over that of the baseline, as both are known.
-    pub truth: f64,
+    truth: f64,
     /// What each session found that came to a verdict, in their order.
-    pub sessions: Vec<Session>,
+    sessions: Vec<Session>,
     /// How many did not: too few rounds, or a cell failed.
-    pub lost: usize,
+    lost: usize,
 }
 
 /// What a session found about one cell.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Session {
+#[derive(Clone, Copy)]
+struct Session {
     /// How it ended.
-    pub verdict: Verdict,
+    verdict: Verdict,
     /// The ratio with its interval.
-    pub interval: RatioEstimate,
+    interval: RatioEstimate,
 }
 
 impl Session {
@@ -51,12 +50,6 @@ impl Series {
         sessions.filter(|session| session.verdict != Verdict::Unreliable)
     }
 
-    /// How many say nothing: their control failed, so that they may claim nothing, or they were lost.
-    #[must_use]
-    pub fn unusable(&self) -> usize {
-        self.sessions.len() + self.lost - self.heard().count()
-    }
-
     fn ratios(&self) -> impl Iterator<Item = f64> {
         self.heard().map(|session| session.interval.ratio)
     }
@@ -72,7 +65,7 @@ impl Series {
     /// tool that refuses to say anything makes no mistakes.
     fn left_out(&self, name: impl Into<String>) -> Option<Figure> {
         let planned = self.sessions.len() + self.lost;
-        let unusable = self.unusable();
+        let unusable = planned - self.heard().count();
         let found = share(unusable as u64, planned as u64);
         let figure = Figure::new(name, FigureUnit::ShareOfSessions, found).of(Some(planned as u64));
         let figure = by_estimate(figure).at_most(MOST_UNUSABLE);
@@ -120,15 +113,12 @@ pub(super) fn identical(run: &Run<'_>) -> Group {
             .iter()
             .map(|part| part.share(&part.label, Session::claims)),
     );
-    figures.extend(all.left_out("unreliable or lost"));
+    figures.extend(all.left_out(LEFT_OUT));
     let farthest = all
         .ratios()
         .max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
     figures.push(off("farthest from 1", farthest));
-    Group {
-        series: vec![all],
-        ..Group::of(Subject::Identical, "Identical cells", figures)
-    }
+    Group::of(Subject::Identical, "Identical cells", figures)
 }
 
 /// Cells that differ by a known share, by rising share. Power has no limit: it is what the machine's noise
@@ -146,11 +136,10 @@ pub(super) fn different(run: &Run<'_>) -> Group {
             by_estimate(held).at_least(COVERAGE),
             by_estimate(reversed).at_most(FALSE_CLAIMS),
         ];
-        let left_out = series.left_out(name("unreliable or lost"));
+        let left_out = series.left_out(name(LEFT_OUT));
         found.into_iter().chain(left_out)
     });
-    let group = Group::of(Subject::Different, "Known differences", figures.collect());
-    Group { series, ..group }
+    Group::of(Subject::Different, "Known differences", figures.collect())
 }
 
 /// The cells that were compared many times, in comparisons that are called like this, by what they cost.

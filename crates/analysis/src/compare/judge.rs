@@ -180,12 +180,10 @@ impl<'a> Shifted<'a> {
 
     /// As a floor, widened for the noise within the sessions only.
     pub(super) fn floor(&self, unit: Unit) -> FloorShift {
-        let (base, new) = self.pair.firsts();
+        let (base, _) = self.pair.firsts();
         let change = |shift: Shift| shift.change(self.noise(unit), Drift::default(), 0.0);
         FloorShift {
             cell: base.id().clone(),
-            base_comparison: base.comparison.id.clone(),
-            new_comparison: new.comparison.id.clone(),
             time: change(self.time),
             ratio: self.ratio.map(change),
         }

@@ -20,15 +20,6 @@ impl<'a> Terms<'a> {
         terms
     }
 
-    /// These less others. A cell that both have cancels: it is measured once a round, so its noise
-    /// is in neither.
-    pub(crate) fn minus(mut self, others: &Self) -> Self {
-        for (cell, often) in &others.of {
-            self.add(cell, -often);
-        }
-        self
-    }
-
     fn add(&mut self, cell: &'a CellId, often: f64) {
         *self.of.entry(cell).or_default() += often;
         self.of.retain(|_, often| *often != 0.0);

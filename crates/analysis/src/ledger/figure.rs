@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{CellId, ClaimMeasure, Measurement, TestSpec, built_alike};
 
 /// Why a cell of a comparison that did not run is missing.
-pub(super) const LEFT_OUT: &str = "it was left out of this run";
+const LEFT_OUT: &str = "it was left out of this run";
 
 /// A figure and its bounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,8 +60,40 @@ pub struct FigureCell {
     pub label: String,
 }
 
+/// Estimates a figure, or either of the two that a test has, and judges it: one within its bounds is
+/// enough, and shown.
+pub(super) fn either(
+    test: &TestSpec,
+    evidence: &Evidence<'_>,
+    missing: &mut Vec<MissingCell>,
+) -> FigureOutcome {
+    let found = figure(test, evidence, missing);
+    if test.or_to.is_empty() {
+        return found;
+    }
+    let other = TestSpec {
+        to: test.or_to.clone(),
+        ..test.clone()
+    };
+    let other = figure(&other, evidence, missing);
+    let verdicts = [found.verdict, other.verdict];
+    let any = |wanted: &ClaimVerdict| verdicts.contains(wanted);
+    let decides = [ClaimVerdict::Unreliable, ClaimVerdict::Holds];
+    let verdict = match decides.into_iter().find(any) {
+        Some(decides) => decides,
+        None if verdicts[0] == verdicts[1] => verdicts[0],
+        None => ClaimVerdict::Undecided,
+    };
+    let shown = if found.verdict == verdict {
+        found
+    } else {
+        other
+    };
+    FigureOutcome { verdict, ..shown }
+}
+
 /// Estimates a figure and judges it.
-pub(super) fn figure(
+fn figure(
     test: &TestSpec,
     evidence: &Evidence<'_>,
     missing: &mut Vec<MissingCell>,
@@ -247,23 +279,17 @@ fn located(
     let [_, back] = scale(measure);
     let (groups, beside) = (of.by_comparison(), to.by_comparison());
     match (&groups[..], &beside[..]) {
-        ([parts], []) => {
-            let values = summed(parts, measure, metric);
-            alone(&values, measure, floor(parts))
-        }
-        ([parts], [others]) if same_comparison(parts, others) => {
-            let (above, below) = (
-                summed(parts, measure, metric),
-                summed(others, measure, metric),
-            );
-            let (estimate, rounds) = paired(&above, &below, measure)?;
+        ([parts], others) if others.iter().all(|others| same_comparison(parts, others)) => {
+            let above = summed(parts, measure, metric);
+            let below = others.first().map(|others| summed(others, measure, metric));
+            let (estimate, rounds) = per_round(&above, below.as_ref(), measure)?;
             Some((estimate.widened(floor(parts)).by(back), rounds))
         }
         (groups, others) => {
             let side = |groups: &[Vec<&Part<'_>>]| {
                 let each = groups.iter().map(|parts| {
                     let values = summed(parts, measure, metric);
-                    location(&values, measure)
+                    per_round(&values, None, measure)
                 });
                 let each: Vec<(Interval, usize)> = each.collect::<Option<_>>()?;
                 let rounds = each.iter().map(|(_, rounds)| *rounds).min()?;
@@ -290,17 +316,6 @@ fn located(
 fn same_comparison(a: &[&Part<'_>], b: &[&Part<'_>]) -> bool {
     let id = |parts: &[&Part<'_>]| parts.first().map(|part| part.measured.outcome.id.clone());
     id(a) == id(b)
-}
-
-/// A measure as such: on the logarithmic scale if it is a time, else as it is.
-fn alone(values: &Values, measure: ClaimMeasure, floor: f64) -> Option<(Interval, usize)> {
-    if is_of_time(measure) {
-        let (log, rounds) = location(values, measure)?;
-        return Some((log.widened(floor).by(f64::exp), rounds));
-    }
-    let values: Vec<f64> = values.values().map(|(value, _)| *value).collect();
-    let found = Estimate::median(&values, ALPHA_PER_LOOK)?;
-    Some((found.into(), found.n))
 }
 
 /// By round: a value, and the builds that it was measured on, as far as they are known.
@@ -386,30 +401,23 @@ fn scale(measure: ClaimMeasure) -> [fn(f64) -> f64; 2] {
     }
 }
 
-/// The quotient over the rounds that both have, on the scale of the measure.
-fn paired(above: &Values, below: &Values, measure: ClaimMeasure) -> Option<(Interval, usize)> {
+/// A value over its rounds, or its quotient with another one over the rounds that both have, on the scale of the
+/// measure.
+fn per_round(
+    values: &Values,
+    over: Option<&Values>,
+    measure: ClaimMeasure,
+) -> Option<(Interval, usize)> {
     let [scaled, _] = scale(measure);
-    let known = [numbered(above), numbered(below)];
-    let rounds = above.iter().filter_map(|(round, (value, _))| {
-        let (other, _) = below.get(round)?;
+    let known = [Some(values), over].map(|side| side.map(numbered).unwrap_or_default());
+    let rounds = values.iter().filter_map(|(round, (value, _))| {
+        let other = over.map_or(Some(1.0), |over| Some(over.get(round)?.0))?;
         let build = |side: usize| known[side].get(round).copied();
         Some(Paired {
             round: *round,
             difference: scaled(value / other),
             builds: [build(0), build(1)],
         })
-    });
-    estimated(&rounds.collect::<Vec<_>>(), measure)
-}
-
-/// A value over its rounds, on the scale of the measure.
-fn location(values: &Values, measure: ClaimMeasure) -> Option<(Interval, usize)> {
-    let [scaled, _] = scale(measure);
-    let builds = numbered(values);
-    let rounds = values.iter().map(|(round, (value, _))| Paired {
-        round: *round,
-        difference: scaled(*value),
-        builds: [builds.get(round).copied(), None],
     });
     estimated(&rounds.collect::<Vec<_>>(), measure)
 }

@@ -26,7 +26,7 @@ pub fn hold(plan: &mut Plan, study: &Study) -> Option<Held> {
 fn judging(study: &Study, plan: &Plan) -> (Vec<ClaimSpec>, Vec<String>) {
     let expanded = study.clone().expanded();
     let is_alike = |claim: &ClaimSpec| {
-        let needed = claim.cells(study);
+        let needed = claim.cells();
         let mut measured = plan.cells().filter(|cell| needed.contains(&cell.id));
         measured.all(|cell| alike(plan, cell, &expanded).unwrap_or(false))
     };

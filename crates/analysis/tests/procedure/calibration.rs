@@ -1,10 +1,10 @@
 //! What is made of calibrations whose answer is known: a tool that errs must not pass.
 
 use crate::support::{Random, block, cell, header};
+use stowplan_analysis::analyse;
 use stowplan_analysis::calibration::{
     Calibration, Figure, Group, LimitStatus, Subject, calibration,
 };
-use stowplan_analysis::{Verdict, analyse};
 use stowplan_model::{
     BlockKind, Cell, CellId, Comparison, Contrast, Measurement, Record, Residency, Role, Value,
 };
@@ -261,7 +261,6 @@ fn a_tool_that_measures_truly_passes_with_the_figures_that_were_put_in() {
     assert_eq!(figure(&identical, "false claims"), (0.0, Some(4)));
     let different = TRUE.group(Subject::Different);
     near(Subject::Different, "the plus10, found as", 0.1, 0.01);
-    assert!((different.series[0].truth - 1.1).abs() < 1e-12);
     for (what, share) in [
         ("claimed", 1.0),
         ("truth held", 1.0),
@@ -321,9 +320,6 @@ fn a_difference_within_the_zone_is_a_false_claim_where_the_interval_excludes_1()
         ..TRUE
     };
     let identical = made.group(Subject::Identical);
-    let sessions = &identical.series[0].sessions;
-    assert_eq!(sessions.len(), 20);
-    assert!(sessions.iter().all(|s| s.verdict == Verdict::Equivalent));
     assert_eq!(figure(&identical, "false claims"), (0.2, Some(20)));
     assert_eq!(made.failing(), [Subject::Identical]);
 }
@@ -332,11 +328,6 @@ fn a_difference_within_the_zone_is_a_false_claim_where_the_interval_excludes_1()
 #[track_caller]
 fn unusable(made: Made, [unreliable, lost]: [usize; 2], status: LimitStatus) {
     let identical = made.group(Subject::Identical);
-    let series = &identical.series[0];
-    assert_eq!(
-        (series.unusable() - series.lost, series.lost),
-        (unreliable, lost)
-    );
     let [planned, unusable] = [made.sessions[0] as usize, unreliable + lost];
     let share = unusable as f64 / planned as f64;
     let told = figure(&identical, "unreliable or lost");
@@ -394,14 +385,11 @@ fn known_differences_of_which_no_session_says_anything_do_not_pass() {
         ..TRUE
     };
     assert_eq!(unreliable.failing(), [Subject::Different]);
-    let ten = &unreliable.group(Subject::Different).series[0];
-    assert_eq!((ten.sessions.len(), ten.lost, ten.unusable()), (1, 0, 1));
     let lost = Made {
         lost: different,
         ..TRUE
     };
     assert_eq!(lost.failing(), [Subject::Different]);
-    assert_eq!(lost.group(Subject::Different).series[0].lost, 1);
 }
 
 #[test]

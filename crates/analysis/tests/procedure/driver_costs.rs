@@ -1,7 +1,7 @@
 //! What the loops of drivers cost, beside times and ratios that contain it.
 
 use crate::support::{block, comparison, id, outcome, records, rounds};
-use stowplan_analysis::{Analysis, ContrastOutcome, Metric, Verdict, analyse};
+use stowplan_analysis::{Analysis, ContrastOutcome, Metric, analyse};
 use stowplan_model::{
     BlockKind, Comparison, DriverCost, HarnessCost, Measurement, Operation, PerTransaction, Record,
     Role, Workload,
@@ -77,50 +77,11 @@ fn the_cost_of_its_driver_stands_beside_a_cells_time_and_is_subtracted_from_noth
         (ours.estimate, ours.verdict),
         (theirs.estimate, theirs.verdict)
     );
-    assert_eq!(theirs.driver_cost, None);
     assert_eq!(
         with.warnings, without.warnings,
         "4% is less than what counts"
     );
     assert_eq!(with.driver_costs[0].driver, "python");
-}
-
-#[test]
-fn of_a_ratio_between_two_drivers_it_is_said_what_part_may_be_theirs() {
-    let analysis = found(
-        &two_drivers(),
-        &taking(4_000.0, 6_000.0),
-        &costs(40.0, 240.0),
-    );
-    let cost = contrast(&analysis).driver_cost.unwrap();
-    assert!((cost.difference_ns - 200.0).abs() < 1e-9, "{cost:?}");
-    assert!((cost.of_ns - 2_000.0).abs() < 40.0, "{cost:?}");
-    assert!((cost.share - 0.1).abs() < 0.01, "{cost:?}");
-    let inverse = contrast(&analysis).inverse().driver_cost.unwrap();
-    assert!((inverse.of_ns + cost.of_ns).abs() < 1e-9 && inverse.share == cost.share);
-}
-
-#[test]
-fn between_cells_of_one_driver_nothing_is_said_of_their_difference() {
-    let mut both = two_drivers();
-    for cell in &mut both.cells {
-        cell.store = "python/sqlite".parse().unwrap();
-        "python".clone_into(&mut cell.driver);
-    }
-    let analysis = found(&both, &taking(4_000.0, 6_000.0), &costs(40.0, 240.0));
-    assert_eq!(contrast(&analysis).driver_cost, None);
-    assert!(analysis.comparisons[0].cells[0].driver_cost.is_some());
-}
-
-#[test]
-fn where_no_difference_was_shown_none_is_said_to_be_the_drivers() {
-    let analysis = found(
-        &two_drivers(),
-        &taking(4_000.0, 4_080.0),
-        &costs(40.0, 240.0),
-    );
-    assert_eq!(contrast(&analysis).verdict, Verdict::Equivalent);
-    assert_eq!(contrast(&analysis).driver_cost, None);
 }
 
 fn messages(analysis: &Analysis) -> String {
@@ -199,11 +160,6 @@ fn costs_and_the_times_beside_them_are_of_one_metric() {
     let cost = outcome.cells[2].driver_cost.unwrap();
     assert!(is_near(cost.share, 0.04), "{cost:?}");
     assert_eq!(cost.of, Some(Metric::Corrected));
-    assert_eq!(
-        contrast(&analysis).driver_cost,
-        None,
-        "costs are corrected, and headline times are not"
-    );
     let share = |blocks: &[Measurement]| {
         let analysis = found(&two_drivers(), blocks, &costs(40.0, 240.0));
         analysis.comparisons[0].cells[2].driver_cost.unwrap().share
@@ -212,9 +168,6 @@ fn costs_and_the_times_beside_them_are_of_one_metric() {
         block.run_delay_ns = None;
     }
     assert!(is_near(share(&blocks), 0.02), "{:?}", share(&blocks));
-    let wall = found(&two_drivers(), &blocks, &costs(40.0, 240.0));
-    let of_wall = contrast(&wall).driver_cost.unwrap();
-    assert!(is_near(Some(of_wall.share), 0.05), "{of_wall:?}");
     for block in blocks.iter_mut().filter(|block| block.round == 3) {
         block.run_delay_ns = Some(0);
     }
@@ -238,7 +191,6 @@ fn of_other_work_than_that_of_the_measured_loop_the_cost_is_the_least() {
     let threads = with(|work| work.threads = 4);
     assert_eq!((cost(&threads).ns, cost(&threads).at_least), (240.0, true));
     assert_eq!(cost(&threads).share, None, "they loop side by side");
-    assert_eq!(contrast(&threads).driver_cost, None);
 }
 
 /// The share of the kernel in blocks of so much CPU time, three quarters of it in the kernel, which was

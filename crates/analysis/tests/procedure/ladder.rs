@@ -3,12 +3,10 @@
 use crate::support::{Random, analysis, block, cell, comparison, header, id};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use stowplan_analysis::{
-    Analysis, ClaimOutcome, ClaimVerdict, CostsOutcome, Interval, LadderOutcome, analyse,
-};
+use stowplan_analysis::{Analysis, Interval, LadderOutcome, analyse};
 use stowplan_model::{
-    BlockKind, CellFailure, ClaimSpec, Comparison, DifferenceSpec, LadderSpec, Measurement, Record,
-    Role, RungSpec, SystemCalls,
+    BlockKind, CellFailure, ClaimSpec, Comparison, LadderSpec, Measurement, Record, Role, RungSpec,
+    SystemCalls, TestSpec,
 };
 
 /// A run of cells that only explain others, beside a baseline, its control and one store.
@@ -36,14 +34,6 @@ fn ladder(rungs: Vec<RungSpec>) -> LadderSpec {
         title: "Why".to_owned(),
         comparison: "c".to_owned(),
         rungs,
-    }
-}
-
-fn difference(label: &str, cell: &str, without: &str) -> DifferenceSpec {
-    DifferenceSpec {
-        label: label.to_owned(),
-        cell: cell.to_owned(),
-        without: without.to_owned(),
     }
 }
 
@@ -310,97 +300,6 @@ fn wall_times_are_taken_apart_where_the_comparison_is_of_wall_time() {
     assert_near(found.steps[1].cost.estimate, 10_000.0, 20.0);
 }
 
-/// The claim of the article: opening and closing costs more than what a database does besides.
-fn claim() -> ClaimSpec {
-    ClaimSpec {
-        id: "open".to_owned(),
-        quote: "Opening and closing a file costs more than the work of a database".to_owned(),
-        comparison: Some("c".to_owned()),
-        larger: Some(difference("open and close", "opens", "kept")),
-        smaller: Some(difference("the database's own work", "slow", "kept")),
-        of: Some("opens".to_owned()),
-        ..ClaimSpec::default()
-    }
-}
-
-fn tested(times: Times<'_>) -> ClaimOutcome {
-    let comparison = explained(&["opens", "kept"]);
-    let measured = blocks(&comparison, 20, times);
-    let records = measured.into_iter().map(Record::Measurement);
-    run(&comparison, (&[], &[claim()]), records)
-        .claims
-        .remove(0)
-}
-
-fn costs(found: &ClaimOutcome) -> &CostsOutcome {
-    found.costs.as_ref().unwrap()
-}
-
-#[test]
-fn a_claim_holds_or_does_not_by_the_difference_of_its_differences() {
-    let with = |database: f64| {
-        tested(&move |key: &str, round| {
-            let cost = match key {
-                "opens" => 5_600.0,
-                "slow" => 2_900.0 + database,
-                _ => 2_900.0,
-            };
-            cost + jitter(key, round)
-        })
-    };
-    let holds = with(1_160.0);
-    assert_eq!(holds.verdict, ClaimVerdict::Holds);
-    assert_near(costs(&holds).larger.cost.unwrap().estimate, 2_700.0, 20.0);
-    assert_near(costs(&holds).smaller.cost.unwrap().estimate, 1_160.0, 20.0);
-    assert_near(costs(&holds).difference.unwrap().estimate, 1_540.0, 20.0);
-    let Some((of, whole)) = costs(&holds).of.clone() else {
-        panic!("the whole is named");
-    };
-    assert_eq!(of, id("opens"));
-    assert_near(whole.estimate, 5_600.0, 20.0);
-    assert_eq!(with(3_900.0).verdict, ClaimVerdict::Fails);
-    assert_eq!(with(2_700.0).verdict, ClaimVerdict::Undecided);
-}
-
-#[test]
-fn what_both_costs_are_measured_above_cancels() {
-    // The cell below both jumps about by 2 µs; the difference does not depend on it.
-    let found = tested(&|key: &str, round| match key {
-        "opens" => 5_600.0 + jitter(key, round),
-        "slow" => 4_100.0 + jitter(key, round),
-        "kept" => 2_900.0 + 100.0 * jitter(key, round),
-        _ => 2_900.0,
-    });
-    let larger = costs(&found).larger.cost.unwrap();
-    assert!(larger.high - larger.low > 500.0, "{larger:?}");
-    let difference = costs(&found).difference.unwrap();
-    assert_near(difference.estimate, 1_500.0, 20.0);
-    assert!(
-        difference.high - difference.low < 60.0 + 0.02 * 5_600.0,
-        "{difference:?}"
-    );
-    assert_eq!(found.verdict, ClaimVerdict::Holds);
-}
-
-#[test]
-fn nothing_is_claimed_in_a_session_that_failed_its_control_or_without_a_cell() {
-    let times = |key: &str, _| match key {
-        "again" => 4_000.0,
-        "opens" => 5_600.0,
-        _ => 2_900.0,
-    };
-    assert_eq!(tested(&times).verdict, ClaimVerdict::Unreliable);
-    let comparison = explained(&["opens"]);
-    let measured = blocks(&comparison, 20, &|_, _| 1_000.0);
-    let records = measured.into_iter().map(Record::Measurement);
-    let found = run(&comparison, (&[], &[claim()]), records)
-        .claims
-        .remove(0);
-    assert_eq!(found.verdict, ClaimVerdict::NoData);
-    assert_eq!(found.missing[0].cell, "kept");
-    assert_eq!(found.missing[0].why, "it was left out of this run");
-}
-
 /// The study calls the cell `gone` "cannot do it", by which the plan lists what does not apply.
 #[test]
 fn a_rung_and_a_claim_without_a_cell_say_why_it_does_not_apply() {
@@ -410,8 +309,15 @@ fn a_rung_and_a_claim_without_a_cell_say_why_it_does_not_apply() {
         .not_applicable
         .insert("cannot do it".to_owned(), why);
     let rungs = ["base", "gone", "spin"].map(|key| rung(key, "a step", &[]));
-    let mut claim = claim();
-    claim.larger = Some(difference("gone", "gone", "base"));
+    let claim = ClaimSpec {
+        test: vec![TestSpec {
+            of: vec![id("gone")],
+            to: vec![id("base")],
+            at_least: Some(1.0),
+            ..TestSpec::default()
+        }],
+        ..ClaimSpec::default()
+    };
     let records = blocks(&comparison, 20, &known).into_iter();
     let records = records.map(Record::Measurement);
     let specs = (&[ladder(rungs.to_vec())][..], &[claim][..]);

@@ -1,14 +1,14 @@
 //! Claims whose truth is known: figures within bounds, on them and outside, in one comparison and in two.
 
 use crate::findings::histogram;
-use crate::support::{Random, block, cell, comparison, header};
+use crate::support::{Random, block, comparison, header};
 use proptest::prelude::*;
 use stowplan_analysis::{
     Analysis, ClaimOutcome, ClaimVerdict, Interval, analyse, ledger, untested,
 };
 use stowplan_model::{
-    BlockKind, CellId, ClaimMeasure, ClaimSpec, Comparison, Footprint, FootprintRecord, MatrixSpec,
-    Measurement, Record, Role, Statistic, SyncCalls, TestSpec,
+    BlockKind, CellId, ClaimMeasure, ClaimSpec, Comparison, Footprint, FootprintRecord,
+    Measurement, Record, Statistic, SyncCalls, TestSpec,
 };
 
 /// The comparison `c` with these cells beside `base`, and `d`, which is the same by other rounds.
@@ -41,9 +41,9 @@ fn test(of: &[&str], to: &[&str], bounds: [Option<f64>; 2]) -> TestSpec {
     TestSpec {
         of: cells(of),
         to: cells(to),
-        measure: ClaimMeasure::Time,
         at_least: bounds[0],
         at_most: bounds[1],
+        ..TestSpec::default()
     }
 }
 
@@ -453,69 +453,37 @@ fn corrected_time_is_widened_by_its_own_noise() {
     assert!(width(corrected) < 0.06 && width(wall) > 0.1, "{figure:#?}");
 }
 
-/// A matrix of three rows at one size, as comparison `m-10k` with a cell for each row.
-fn crossed(times: [f64; 3], measured: usize) -> ClaimOutcome {
-    let spec: MatrixSpec = serde_json::from_str(
-        r#"{"id": "m", "title": "M", "sizes": [10000], "bytes": 1000, "row_setting": "page_size",
-            "rows": [1, 2, 3], "internal": {"store": "sqlite"}, "external": {"store": "files"}}"#,
-    )
-    .unwrap();
-    let mut column = comparison(&[]);
-    column.id = "m-10k".to_owned();
-    for cell in &mut column.cells {
-        cell.id = CellId(cell.id.0.replacen("c/", "m-10k/", 1));
-    }
-    for row in &["1", "2", "3"][..measured] {
-        let mut cell = cell(row, Role::Candidate);
-        cell.id = CellId(format!("m-10k/{row}"));
-        column.cells.push(cell);
-    }
-    let times = |cell: &str| {
-        let row = cell.rsplit('/').next().unwrap();
-        row.parse::<usize>().map_or(50.0, |row| times[row - 1])
-    };
-    let blocks = blocks(std::slice::from_ref(&column), &times);
-    let claim = ClaimSpec {
-        best: Some(stowplan_model::BestSpec {
-            matrix: "m".to_owned(),
-            rows: vec![2, 3],
-            among: vec![1, 2, 3],
-            sizes: vec![10_000],
-        }),
-        ..claim(Vec::new())
-    };
-    let Record::Run(mut run) = header(&column) else {
-        unreachable!("a header is a run");
-    };
-    run.plan.study.matrices = vec![spec];
-    run.plan.study.claims = vec![claim];
-    let records = [Record::Run(run)].into_iter();
-    let records: Vec<Record> = records
-        .chain(blocks.into_iter().map(Record::Measurement))
-        .collect();
-    analyse(&records, None).unwrap().claims.remove(0)
-}
-
 #[test]
-fn the_best_row_is_one_of_those_named_if_one_of_them_beats_each_other_row() {
-    for (times, verdict) in [
-        // Row 2 beats row 1, whatever row 3 does.
-        ([20.0, 10.0, 30.0], ClaimVerdict::Holds),
-        // Row 1 is faster than both.
-        ([10.0, 20.0, 30.0], ClaimVerdict::Fails),
-        // Row 1 is faster than one of them, and no slower than the other.
-        ([10.0, 10.0, 30.0], ClaimVerdict::Undecided),
+fn to_one_of_two_cells_is_enough_where_either_will_do() {
+    for ([other, one, two], keys, verdict) in [
+        ([20.0, 10.0, 30.0], 3, ClaimVerdict::Holds),
+        ([20.0, 30.0, 10.0], 3, ClaimVerdict::Holds),
+        // It is faster than both.
+        ([10.0, 20.0, 30.0], 3, ClaimVerdict::Fails),
+        // It is faster than one of them, and no slower than the other.
+        ([10.0, 10.0, 30.0], 3, ClaimVerdict::Undecided),
+        // One is missing, and may be faster.
+        ([10.0, 20.0, 0.0], 2, ClaimVerdict::Undecided),
+        ([20.0, 10.0, 0.0], 2, ClaimVerdict::Holds),
     ] {
-        let found = crossed(times, 3);
-        assert_eq!(found.verdict, verdict, "{times:?} {found:#?}");
+        let comparisons = [comparison(&["other", "one", "two"][..keys])];
+        let times = |cell: &str| match cell {
+            "c/other" => other,
+            "c/one" => one,
+            "c/two" => two,
+            _ => 50.0,
+        };
+        let records = blocks(&comparisons, &times).into_iter();
+        let spec = TestSpec {
+            or_to: cells(&["c/two"]),
+            ..test(&["c/other"], &["c/one"], [Some(1.0), None])
+        };
+        let records = records.map(Record::Measurement).collect();
+        let found = run(&comparisons, &[claim(vec![spec])], records);
+        let found = &found.claims[0];
+        assert_eq!(found.verdict, verdict, "{other} {one} {two} {found:#?}");
         assert_eq!(found.figures.len(), 1);
     }
-    // Row 3 is missing: row 1 may be beaten by it.
-    assert_eq!(
-        crossed([10.0, 20.0, 0.0], 2).verdict,
-        ClaimVerdict::Undecided
-    );
-    assert_eq!(crossed([20.0, 10.0, 0.0], 2).verdict, ClaimVerdict::Holds);
 }
 
 #[test]

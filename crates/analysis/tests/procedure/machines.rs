@@ -1,10 +1,25 @@
 //! Results of one study from several machines.
 
-use crate::support::{cell, comparison, contrast, id, records, rounds};
-use stowplan_analysis::{Analysis, MachinesError, Verdict, WorkDifference, analyse, machines};
-use stowplan_model::{
-    Comparison, Durability, Operation, Record, Role, RunHeader, SizeDistribution, Sweep, Value,
+use crate::support::{comparison, contrast, id, records, rounds};
+use stowplan_analysis::{
+    Analysis, FindingAcross, FindingGroup, MachinesError, Shown, Verdict, analyse, machines,
 };
+use stowplan_model::{CellId, Comparison, Record, Role, RunHeader, SizeDistribution, Sweep, Value};
+
+/// The rows of a cell.
+fn group<'a>(found: &'a FindingAcross, key: &str) -> &'a FindingGroup {
+    let mut groups = found.finding.groups.iter();
+    let group = groups.find(|group| group.rows[0].cell == Some(id(key)));
+    group.unwrap()
+}
+
+/// The cell that ratios are to.
+fn reference(found: &FindingAcross) -> &CellId {
+    let Shown::Ratios { to, .. } = &found.finding.shown else {
+        panic!("{found:?}");
+    };
+    to
+}
 
 fn planned() -> Comparison {
     let mut comparison = comparison(&["slow", "fast"]);
@@ -45,18 +60,17 @@ fn verdicts_are_counted_and_no_ratio_is_of_two_machines() {
     let found = machines(&all).unwrap();
     assert_eq!((found.machines.len(), found.distinct), (3, 3));
     let comparison = &found.comparisons[0];
-    assert_eq!(comparison.baseline, id("base"));
-    let keys: Vec<&str> = comparison.cells.iter().map(|c| c.key.as_str()).collect();
-    assert_eq!(keys, ["base", "slow", "fast"], "no control");
-    let slow = &comparison.cells[1];
+    assert_eq!(reference(comparison), &id("base"));
+    assert_eq!(comparison.finding.groups.len(), 2, "no control");
+    let slow = group(comparison, "slow");
     assert_eq!(slow.with(Verdict::Slower), [0, 1]);
     assert_eq!(slow.with(Verdict::Equivalent), [2]);
-    for (run, on) in runs.iter().zip(&slow.on) {
+    for (run, row) in runs.iter().zip(&slow.rows) {
         let contrasts = &run.comparisons[0].contrasts;
         let contrast = contrasts.iter().find(|c| c.cell == id("slow")).unwrap();
         assert_eq!(
-            (on.estimate, on.verdict),
-            (contrast.estimate, contrast.verdict)
+            (row.ratio(), row.verdict),
+            (contrast.estimate, Some(contrast.verdict))
         );
     }
 }
@@ -137,9 +151,8 @@ fn what_is_not_the_same_everywhere_is_left_out_and_named() {
         (difference.cell.clone(), difference.machine, difference.what),
         (id("slow"), 1, "workload")
     );
-    let slow = &found.comparisons[0].cells[1];
-    assert_eq!(slow.on[1].estimate, None);
-    assert_eq!(slow.on[1].verdict, Verdict::NoData);
+    let slow = &group(&found.comparisons[0], "slow").rows[1];
+    assert_eq!((slow.ratio(), slow.verdict), (None, Some(Verdict::NoData)));
     // Nothing beats what was left out: only the first machine says that one beats all.
     assert_eq!(found.comparisons[0].complete, [true, false]);
     let data = changed("b", 20_000.0, |run| {
@@ -147,8 +160,8 @@ fn what_is_not_the_same_everywhere_is_left_out_and_named() {
         dataset.size = SizeDistribution::Fixed { bytes: 77 };
     });
     let found = machines(&[&first, &data]).unwrap();
-    let nothing = |cell: &stowplan_analysis::CellAcross| cell.on[1].verdict == Verdict::NoData;
-    assert!(found.comparisons[0].cells.iter().all(nothing));
+    let nothing = |group: &FindingGroup| group.rows[1].verdict == Some(Verdict::NoData);
+    assert!(found.comparisons[0].finding.groups.iter().all(nothing));
 }
 
 #[test]
@@ -215,10 +228,11 @@ fn ratios_to_another_baseline_are_none_of_this_comparison() {
     });
     let found = machines(&[&run_on("a", 20_000.0), &rebased]).unwrap();
     let comparison = &found.comparisons[0];
-    assert_eq!(comparison.baseline, id("base"));
-    for cell in &comparison.cells {
-        assert_eq!(cell.on[1].verdict, Verdict::NoData, "{cell:?}");
-        assert_eq!(cell.on[1].estimate, None);
+    assert_eq!(reference(comparison), &id("base"));
+    assert_eq!(comparison.to_another, [1]);
+    for group in &comparison.finding.groups {
+        let row = &group.rows[1];
+        assert_eq!((row.ratio(), row.verdict), (None, Some(Verdict::NoData)));
     }
     assert_eq!(comparison.reliable, [Some(true), None]);
 }
@@ -231,8 +245,8 @@ fn of_several_ratios_of_a_cell_the_one_to_the_baseline_counts() {
         contrasts.insert(0, contrast("fast", "slow"));
     });
     let found = machines(&[&run_on("a", 20_000.0), &with_more]).unwrap();
-    for on in &found.comparisons[0].cells[1].on {
-        assert!((on.estimate.unwrap().ratio - 2.0).abs() < 0.05, "{on:?}");
+    for row in &group(&found.comparisons[0], "slow").rows {
+        assert!((row.ratio().unwrap().ratio - 2.0).abs() < 0.05, "{row:?}");
     }
 }
 
@@ -247,69 +261,9 @@ fn a_machine_that_measured_nothing_has_no_verdicts() {
     let found = machines(&[&run_on("a", 20_000.0), &idle]).unwrap();
     let comparison = &found.comparisons[0];
     assert_eq!(comparison.reliable, [Some(true), None]);
-    let base = &comparison.cells[0];
-    let verdicts = [base.on[0].verdict, base.on[1].verdict];
-    assert_eq!(verdicts, [Verdict::Equivalent, Verdict::NoData]);
-}
-
-#[test]
-fn a_promise_is_held_against_that_of_the_baseline_unless_it_is_a_floors() {
-    let writing = |host: &str| {
-        let mut plan = planned();
-        plan.cells.push(cell("floor", Role::Floor));
-        for cell in &mut plan.cells {
-            cell.workload.operation = Operation::Overwrite;
-        }
-        plan.cells[2].capabilities.durability.class = Durability::None;
-        let times = [("base", 10_000.0), ("again", 10_000.0), ("slow", 20_000.0)];
-        let more = [("fast", 5_000.0), ("floor", 1_000.0)];
-        let blocks = rounds(&[&times[..], &more].concat(), 0..10);
-        let mut records = records(&plan, &blocks);
-        if let Some(Record::Run(run)) = records.first_mut() {
-            run.environment.host = host.to_owned();
-            run.plan.study.charts[0].bars.push("floor".to_owned());
-        }
-        analyse(&records, None).unwrap()
-    };
-    let found = machines(&[&writing("a"), &writing("b")]).unwrap();
-    let cells = &found.comparisons[0].cells;
-    let same: Vec<(&str, bool)> = cells
-        .iter()
-        .map(|cell| (cell.key.as_str(), cell.same_durability))
-        .collect();
-    assert_eq!(
-        same,
-        [
-            ("base", true),
-            ("slow", false),
-            ("fast", true),
-            ("floor", true)
-        ]
-    );
-    assert_eq!(found.comparisons[0].complete, [true, true]);
-}
-
-#[test]
-fn a_cell_says_in_what_its_work_is_another_one_than_the_baselines() {
-    let run = |host: &str| {
-        changed(host, 20_000.0, |run| {
-            let mut cells = run.plan.comparisons[0].cells.iter_mut();
-            cells
-                .find(|cell| cell.key == "slow")
-                .unwrap()
-                .workload
-                .threads = 4;
-        })
-    };
-    let found = machines(&[&run("a"), &run("b")]).unwrap();
-    for cell in &found.comparisons[0].cells {
-        let expected: &[&str] = match cell.key.as_str() {
-            "slow" => &["4 threads against one thread"],
-            _ => &[],
-        };
-        let found: Vec<String> = cell.work.iter().map(WorkDifference::in_words).collect();
-        assert_eq!(found, expected, "{}", cell.key);
-    }
+    let slow = group(comparison, "slow");
+    assert_eq!(slow.with(Verdict::Slower), [0]);
+    assert_eq!(slow.with(Verdict::NoData), [1]);
 }
 
 #[test]

@@ -106,12 +106,10 @@ impl Runner<'_> {
     }
 }
 
-/// Whether a ladder of the study or a claim about costs is about this comparison, or it reads from
+/// Whether a ladder of the study is about this comparison, or it reads from
 /// storage.
 fn is_explained(study: &Study, comparison: &Comparison) -> bool {
-    let ladders = study.ladders.iter().map(|ladder| &ladder.comparison);
-    let claims = study.claims.iter();
-    let claims = claims.filter_map(|claim| claim.comparison.as_ref());
+    let mut ladders = study.ladders.iter().map(|ladder| &ladder.comparison);
     let cold = |cell: &Cell| cell.workload.cache.is_cold();
-    ladders.chain(claims).any(|id| *id == comparison.id) || comparison.cells.iter().any(cold)
+    ladders.any(|id| *id == comparison.id) || comparison.cells.iter().any(cold)
 }

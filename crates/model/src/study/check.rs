@@ -1,12 +1,11 @@
 //! What can be wrong with a study whose file has the shape of one: a rule a line, each said of its place in
 //! the file.
 
-use super::claim::Deciding;
 use super::file::StudyFile;
 use super::matrix::EXTERNAL;
 use super::{
-    Across, BarsSpec, BestSpec, CellSpec, ClaimSpec, ComparisonSpec, MOST_ROUNDS, MatrixSpec,
-    Measure, PublishedMatrix, PublishedRow, Study, TestSpec,
+    Across, BarsSpec, CellSpec, ClaimSpec, ComparisonSpec, MOST_ROUNDS, MatrixSpec, Measure,
+    PublishedMatrix, PublishedRow, Study, TestSpec,
 };
 use crate::{CellId, SizeDistribution, suggestion};
 use std::cell::RefCell;
@@ -476,44 +475,14 @@ impl<'s> Check<'s> {
     }
 
     fn claim(&self, at: &At<'_>, claim: &ClaimSpec, known: &BTreeSet<String>) {
-        match claim.deciding() {
-            None => at.on("id").wrong(
-                "say what decides it: one of 'test', 'order', 'best', and 'larger' with \
-                 'smaller' and 'comparison'",
-            ),
-            Some(Deciding::Tests(tests)) => {
-                let at = at.on("test");
-                tests.iter().for_each(|test| test.check(&at, known));
-            }
-            Some(Deciding::Order(cells)) => {
-                rules! { at.on("order"), cells.len() > 1 => "an order has two cells at least"; }
-                at.on("order").refers_to_cells(cells, known);
-            }
-            Some(Deciding::Best(best)) => self.best(&at.on("best"), best),
-            Some(Deciding::Larger(comparison, larger, smaller)) => {
-                let cells = larger.cells().into_iter().chain(smaller.cells());
-                self.of_comparison(at, comparison, cells.chain(&claim.of));
-            }
-        }
-    }
-
-    fn best(&self, at: &At<'_>, best: &BestSpec) {
-        let mut matrices = self.study.matrices.iter();
-        let Some(matrix) = matrices.find(|matrix| matrix.id == best.matrix) else {
-            let ids = self.study.matrices.iter().map(|matrix| &matrix.id);
-            at.refers("matrix", &best.matrix, ids);
-            return;
-        };
-        let within = |numbers: &[u64], all: &[u64]| {
-            !numbers.is_empty() && numbers.iter().all(|number| all.contains(number))
-        };
+        let orders = !claim.order.is_empty();
         rules! {
-            at, within(&best.rows, &matrix.rows) && within(&best.among, &matrix.rows)
-                => "'rows' and 'among' must be rows of the matrix";
-            at, !best.among.iter().all(|row| best.rows.contains(row))
-                => "'among' must have rows that are not the best";
-            at, within(&best.sizes, &matrix.sizes) => "'sizes' must be sizes of the matrix";
+            at.on("id"), orders != !claim.test.is_empty() => "say what decides it: 'test' or 'order'";
+            at.on("order"), !orders || claim.order.len() > 1 => "an order has two cells at least";
         }
+        at.on("order").refers_to_cells(&claim.order, known);
+        let at = at.on("test");
+        claim.test.iter().for_each(|test| test.check(&at, known));
     }
 
     /// Published times are of cells that there are, and of something.
@@ -643,6 +612,7 @@ impl TestSpec {
         rules! {
             at, !self.of.is_empty() => "'of' needs a cell";
             at, !alone || self.measure.stands_alone() => "give 'to', the cells that it is compared with";
+            at, !alone || self.or_to.is_empty() => "'or_to' stands in the place of 'to', which is missing";
             at, !alone || self.of.len() <= 1 => "without 'to' it is of one cell";
             at, least.into_iter().chain(most).all(|bound| bound >= 0.0) => "a bound is a number, 0 or more";
             at, least.is_some() || most.is_some() => "give 'at_least', 'at_most' or both";

@@ -16,9 +16,6 @@ pub(super) type Entry<'t> = Spanned<DeValue<'t>>;
 /// More mistakes are not told at once.
 pub(super) const MOST_TOLD: usize = 100;
 
-/// Keys that have another name in older files, which is read as well: the types say so to serde.
-const RENAMED: [(&str, &str); 2] = [("claim", "hypothesis"), ("quote", "claim")];
-
 /// The mistakes of a study file, a line each; at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", .0.join("\n"))]
@@ -121,7 +118,7 @@ impl<'t> StudyFile<'t> {
         for key in keys {
             let inner = match found.get_ref() {
                 DeValue::Array(entries) => key.parse().ok().and_then(|at: usize| entries.get(at)),
-                DeValue::Table(table) => under(table, key),
+                DeValue::Table(table) => table.get(key.as_str()),
                 _ => None,
             };
             match inner {
@@ -140,12 +137,7 @@ impl<'t> StudyFile<'t> {
     /// A mistake at a byte of the text.
     fn mistake_at(&self, offset: usize, message: &str) -> String {
         let message = message.trim().replace('\n', "; ");
-        // Of a key that stands there under both of its names only the whole table is told.
-        let older = renamed_twice(&message).and_then(|(_, older)| {
-            let header = format!("[[{older}]]");
-            self.text.find(&header)
-        });
-        let offset = older.unwrap_or(offset).min(self.text.len());
+        let offset = offset.min(self.text.len());
         let (line, column) = self.line_and_column(offset);
         let said = in_words(&message, &self.text[offset..]);
         let near = suggestion_for(&said);
@@ -163,20 +155,6 @@ impl<'t> StudyFile<'t> {
     }
 }
 
-/// What stands under a key, or under the name that the key has in older files.
-fn under<'d, 't>(table: &'d DeTable<'t>, key: &str) -> Option<&'d Entry<'t>> {
-    let renamed = RENAMED.iter().find(|(name, _)| *name == key);
-    let older = || renamed.and_then(|(_, older)| table.get(*older));
-    table.get(key).or_else(older)
-}
-
-/// The key that stands somewhere under both of its names: otherwise TOML refuses one that is there twice.
-fn renamed_twice(message: &str) -> Option<&'static (&'static str, &'static str)> {
-    let name = message.strip_prefix("duplicate field `")?;
-    let name = name.split('`').next()?;
-    RENAMED.iter().find(|(known, _)| *known == name)
-}
-
 /// What the parser says, for people who do not program in its language. `at` is the text from the
 /// mistake on.
 fn in_words(message: &str, at: &str) -> String {
@@ -186,11 +164,6 @@ fn in_words(message: &str, at: &str) -> String {
         return format!(
             "'{value}' is no number; a size with a unit stands in quotes (\"{value}\"), other numbers \
              are written out"
-        );
-    }
-    if let Some((name, older)) = renamed_twice(message) {
-        return format!(
-            "'{name}' and '{older}' are one key, which older files call '{older}': write '{name}' throughout"
         );
     }
     let types = ["u64", "u32", "u16", "u8", "usize"];

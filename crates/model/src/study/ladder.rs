@@ -29,21 +29,4 @@ data! {
         /// operation needs each (less than 0: what it saves).
         pub isolated: BTreeMap<String, f64> = default,
     }
-
-    /// A cost as the difference of two cells.
-    #[derive(Eq)]
-    pub struct DifferenceSpec {
-        /// What it is, in words that begin a sentence: `open and close`.
-        pub label: String,
-        /// The cell that has it.
-        pub cell: String,
-        /// The cell that has everything but this.
-        pub without: String,
-    }
-}
-
-impl DifferenceSpec {
-    pub(super) fn cells(&self) -> [&String; 2] {
-        [&self.cell, &self.without]
-    }
 }

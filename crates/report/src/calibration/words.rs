@@ -1,39 +1,17 @@
 //! What a calibration comes to, and what to do about what is off.
 
 use crate::document::Unit;
+use crate::words::note;
 use stowplan_analysis::calibration::{
-    Calibration, FigureUnit, Group, LimitStatus, Series, Subject,
+    Calibration, Figure, FigureUnit, Group, LEFT_OUT, LimitStatus, Subject,
 };
 
+/// What subjects are, by their names, and what to do about those that are off.
+const WORDS: &str = include_str!("../words/calibration.txt");
+
 /// What the figures about something are, in a sentence.
-pub(super) fn about(subject: Subject) -> &'static str {
-    match subject {
-        Subject::Clock => {
-            "Ratio blocks read it at their two ends, latency blocks once per operation."
-        }
-        Subject::Harness => {
-            "Each operation of the store that does nothing, through plan, runner and worker \
-             process; every measured time contains it."
-        }
-        Subject::Known | Subject::Busy => {
-            "By how much a store that lasts a set time is off, less the store that does nothing, in the \
-             same rounds."
-        }
-        Subject::Identical => {
-            "The whole procedure (rounds, looks, noise floor, gate, verdict) on a store and \
-             itself, each session with a baseline of its own."
-        }
-        Subject::Different => {
-            "The same on stores of known cost. Claimed: the interval lies above 1; held: it holds \
-             the truth; other way round: it lies below 1. How often a difference is claimed \
-             (power) has no limit: that is what noise leaves of it."
-        }
-        Subject::Cold => {
-            "Pages of the files that a block reads, as cachestat or mincore found them in the \
-             page cache."
-        }
-        Subject::Warm => "Blocks that count read nothing from storage.",
-    }
+pub(super) fn about(subject: Subject) -> String {
+    note(WORDS, &format!("{subject:?}"), &[]).unwrap_or_default()
 }
 
 /// The worst of how its subjects stand.
@@ -104,78 +82,34 @@ fn errors(group: &Group) -> Option<String> {
 /// `0 of 80 identical pairs called different (at most 4.51%)`
 fn false_claims(group: &Group) -> Option<String> {
     let figure = group.figures.first()?;
-    let (found, of) = figure.found.zip(figure.of)?;
-    let claims = found.estimate * crate::value::float(of);
-    let unusable: usize = group.series.iter().map(Series::unusable).sum();
-    let unusable = match unusable {
-        0 => String::new(),
-        some => format!("; {some} unreliable or lost"),
-    };
+    let count = |figure: &Figure| Some(figure.found?.estimate * crate::value::float(figure.of?));
+    let mut others = group.figures.iter();
+    let left_out = others.find(|figure| figure.name == LEFT_OUT);
+    let left_out = left_out.and_then(count);
+    let left_out = left_out.map_or_else(String::new, |some| format!("; {some:.0} {LEFT_OUT}"));
     Some(format!(
-        "{claims:.0} of {of} identical pairs called different (at most {}{unusable})",
-        Unit::Percent.text(found.high)
+        "{:.0} of {} identical pairs called different (at most {}{left_out})",
+        count(figure)?,
+        figure.of?,
+        Unit::Percent.text(figure.found?.high)
     ))
 }
 
 /// What to do about what is off, in sentences.
 #[must_use]
-pub fn advice(calibration: &Calibration) -> Vec<&'static str> {
+pub fn advice(calibration: &Calibration) -> Vec<String> {
     let groups = calibration.groups.iter();
-    let mut advice: Vec<&str> = groups
-        .filter_map(|group| Some((group.subject, group.status?)))
-        .filter(|(_, status)| !status.passes())
-        .map(|(subject, status)| mend(subject, status))
+    let off = groups.filter_map(|group| Some((group.subject, group.status?)));
+    let off = off.filter(|(_, status)| !status.passes());
+    let mut advice: Vec<String> = off
+        .filter_map(|(subject, status)| {
+            let of_subject = note(WORDS, &format!("{subject:?} {status:?}"), &[]);
+            of_subject.or_else(|| note(WORDS, &format!("{status:?}"), &[]))
+        })
         .collect();
     advice.dedup();
     if advice.is_empty() && worst(calibration) == LimitStatus::Unsure {
-        advice.push(
-            "Stop other work and run it again, or give it more --sessions, for narrower intervals.",
-        );
+        advice.extend(note(WORDS, "Unsure", &[]));
     }
     advice
-}
-
-fn mend(subject: Subject, status: LimitStatus) -> &'static str {
-    match (subject, status) {
-        (Subject::Cold, LimitStatus::Unknown) => {
-            "Cold could not be produced or proved there: have the data on a disk (--work DIR), or \
-             measure warm only."
-        }
-        (Subject::Busy, LimitStatus::Missed) => {
-            "Beside other work this machine adds time that no correction sees: measure on it only \
-             while it is quiet."
-        }
-        (Subject::Identical | Subject::Different, LimitStatus::Unknown) => {
-            "Too many sessions say nothing, for their control failed or they were not measured: \
-             stop other work, and run it again without --budget."
-        }
-        (_, LimitStatus::Unknown) => {
-            "Too little was measured to say: run it again, without --budget and with more --sessions."
-        }
-        (Subject::Harness, _) => {
-            "The harness costs more than it may: use a build with optimisation, and see what a \
-             reading of the clock takes ('stowplan doctor' knows slow clocks)."
-        }
-        (Subject::Known, _) => {
-            "Known costs are not recovered: stop other work, have the CPU run at one frequency \
-             ('stowplan doctor'), and distrust absolute times until they are."
-        }
-        (Subject::Identical, _) => {
-            "Differences are claimed between identical cells: stop other work, and believe only \
-             what a second run repeats ('stowplan compare')."
-        }
-        (Subject::Different, _) => {
-            "Intervals miss known differences: stop other work, and take a ratio for rougher than \
-             its interval says."
-        }
-        (Subject::Cold, _) => {
-            "Files stayed in the page cache though they were evicted, or blocks read nothing: do \
-             not use cold figures of this machine."
-        }
-        (Subject::Warm, _) => {
-            "Warm blocks read from storage: something empties the page cache; free memory, and see \
-             'stowplan doctor'."
-        }
-        (Subject::Busy | Subject::Clock, _) => "",
-    }
 }

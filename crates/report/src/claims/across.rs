@@ -1,13 +1,11 @@
 //! The ledger of several studies and machines: what `stowplan claims` prints.
 
-use super::{by_article, evidence, is_published, item, quoted, reading, summary, tone};
-use crate::document::{
-    Block, Detail, Document, Item, Section, Tone, faint, paragraph, plain, remark, strong,
-};
+use super::{articles, is_published, summary};
+use crate::document::{Block, Detail, Document, Section, paragraph, plain, remark};
 use crate::{csv, json as documents, value};
 use serde::Serialize;
 use serde_json::{Value, json};
-use stowplan_analysis::{ClaimAcross, ClaimOutcome, ClaimVerdict, FigureCell, Ledger};
+use stowplan_analysis::{ClaimOutcome, ClaimVerdict, FigureCell, Ledger};
 
 /// A ledger, ready to be written.
 #[derive(Debug, Serialize)]
@@ -118,7 +116,7 @@ impl Claims {
             let outcomes = outcomes.into_iter();
             outcomes.flat_map(|(machine, outcome)| rows(&claim.study, machine, outcome))
         });
-        csv::table(&COLUMNS, rows)
+        csv::table(&csv::columns_of(COLUMNS), rows)
     }
 
     /// The ledger as one JSON document.
@@ -133,40 +131,16 @@ impl Claims {
 /// How the table begins: by it one of ours is told from a file that someone else wrote.
 pub const CSV_START: &str = "study,claim,place,quote,";
 
-/// Columns and where their fields stand in a row, see [`csv::table`].
-const COLUMNS: [(&str, &str); 15] = [
-    ("study", "/study"),
-    ("claim", "/claim/id"),
-    ("place", "/claim/place"),
-    ("quote", "/claim/quote"),
-    ("machine", "/machine"),
-    ("verdict", "/claim/verdict"),
-    ("measure", "/figure/measure"),
-    ("of", "/of"),
-    ("to", "/to"),
-    ("figure", "/figure/estimate/estimate"),
-    ("low", "/figure/estimate/low"),
-    ("high", "/figure/estimate/high"),
-    ("at_least", "/figure/at_least"),
-    ("at_most", "/figure/at_most"),
-    ("figure_verdict", "/figure/verdict"),
-];
+/// Columns and where their fields stand in a row, see [`csv::columns_of`].
+const COLUMNS: &str = include_str!("../tables/claims.txt");
 
-/// A row for each figure of a claim; of two costs, one for their difference in nanoseconds.
+/// A row for each figure of a claim.
 fn rows(study: &str, machine: &str, claim: &ClaimOutcome) -> Vec<Value> {
     let row = |figure: Value, of: String, to: String| {
         json!({
             "study": study, "machine": machine, "claim": claim, "figure": figure, "of": of, "to": to,
         })
     };
-    if let Some(costs) = &claim.costs {
-        let figure = json!({
-            "measure": "difference-ns", "estimate": costs.difference, "at_least": 0, "verdict": claim.verdict,
-        });
-        let labels = [&costs.larger, &costs.smaller].map(|side| side.label.clone());
-        let [larger, smaller] = labels;
-        return vec![row(figure, larger, smaller)];
-    }
     let figures = claim.figures.iter().map(|figure| {
         let names = |cells: &[FigureCell]| {
             let names: Vec<&str> = cells.iter().map(|cell| cell.cell.0.as_str()).collect();
@@ -175,78 +149,4 @@ fn rows(study: &str, machine: &str, claim: &ClaimOutcome) -> Vec<Value> {
         row(json!(figure), names(&figure.of), names(&figure.to))
     });
     figures.collect()
-}
-
-/// The claims of several results by their articles, each with what every machine says of it.
-pub(crate) fn articles<'a>(
-    claims: impl Iterator<Item = &'a ClaimAcross>,
-    machines: &[&str],
-) -> Vec<Block> {
-    let verdict = |claim: &ClaimAcross| match claim.verdicts().as_slice() {
-        [] => ClaimVerdict::NoData,
-        [first, others @ ..] if others.iter().all(|other| other == first) => *first,
-        _ => ClaimVerdict::Undecided,
-    };
-    by_article(
-        claims,
-        |claim| &claim.stated,
-        verdict,
-        |claim| item_of(claim, machines),
-    )
-}
-
-fn item_of(claim: &ClaimAcross, machines: &[&str]) -> Item {
-    match (machines, claim.on.as_slice()) {
-        ([], _) => stated(&claim.stated),
-        ([_], [Some(outcome)]) if outcome.verdict != ClaimVerdict::NoData => item(outcome),
-        // A run knows no labels of cells that its scale leaves out.
-        ([_], [outcome]) => item(&ClaimOutcome {
-            missing: outcome
-                .iter()
-                .flat_map(|known| known.missing.clone())
-                .collect(),
-            ..claim.stated.clone()
-        }),
-        _ => on_each(claim, machines),
-    }
-}
-
-/// A claim that nobody has tested.
-fn stated(claim: &ClaimOutcome) -> Item {
-    let without = ClaimOutcome {
-        missing: Vec::new(),
-        ..claim.clone()
-    };
-    let note = plain(evidence(&without)).then(faint(reading(claim.note.as_deref())));
-    Item {
-        note,
-        ..Item::of(quoted(&claim.quote, claim.place.as_deref()))
-    }
-}
-
-/// A claim and each machine's answer.
-fn on_each(claim: &ClaimAcross, machines: &[&str]) -> Item {
-    let verdicts = claim.verdicts();
-    let (word, tone) = match verdicts.as_slice() {
-        [] => (ClaimVerdict::NoData.in_words(), Tone::Faint),
-        [first, others @ ..] if others.iter().all(|other| other == first) => {
-            (first.in_words(), tone(*first))
-        }
-        _ => ("differs", Tone::Warning),
-    };
-    let answers = machines
-        .iter()
-        .zip(&claim.on)
-        .filter_map(|(machine, outcome)| {
-            let outcome = outcome.as_ref()?;
-            let verdict = outcome.verdict.in_words();
-            Some(format!("{machine}: {verdict}. {}", evidence(outcome)))
-        });
-    let answers = answers.collect::<Vec<_>>().join(" ");
-    let stated = &claim.stated;
-    Item {
-        note: strong(answers).then(faint(reading(stated.note.as_deref()))),
-        ..Item::of(quoted(&stated.quote, stated.place.as_deref()))
-    }
-    .with_badge(word, tone)
 }

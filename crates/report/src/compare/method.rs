@@ -3,8 +3,12 @@
 use super::Side;
 use super::sentences::{difference, interval, percent};
 use crate::document::{Block, bullets, folded};
+use crate::words::note;
 use crate::{noise, value};
-use stowplan_analysis::compare::{Changes, Decides, Turns, Unit};
+use stowplan_analysis::compare::{CellChange, Changes, Decides, Turns, Unit};
+
+/// What there is to say of each way to compare.
+const WORDS: &str = include_str!("../words/compare.txt");
 
 /// A commit is named by so many digits.
 const COMMIT: usize = 7;
@@ -13,17 +17,10 @@ const COMMIT: usize = 7;
 pub(super) fn fold(base: &Side<'_>, new: &Side<'_>, changes: &Changes) -> Option<Block> {
     let sides = [("BASE", base), ("NEW", new)];
     let sources = sides.map(|(name, side)| format!("{name} is {}", described(side)));
-    let notes = [
-        Some(decider(changes)),
-        widening(changes),
-        floors(changes),
-        by_chance(changes),
-        order(changes),
-    ];
-    let notes = notes
-        .into_iter()
-        .flatten()
-        .filter(|_| !changes.cells.is_empty());
+    let notes = match changes.cells.is_empty() {
+        true => Vec::new(),
+        false => notes(changes),
+    };
     let list = bullets(sources.into_iter().chain(notes))?;
     Some(folded("What was compared, and how", list))
 }
@@ -75,58 +72,57 @@ fn minute(started: &str) -> String {
     start.replacen('T', " ", 1)
 }
 
-/// On which machines the runs were, what decided, and what a regression is.
-fn decider(changes: &Changes) -> String {
+/// What intervals rest on, what decides and what is a regression.
+fn notes(changes: &Changes) -> Vec<String> {
+    let cells = changes.cells.iter();
+    let drift = |cell: &CellChange| cell.time.drift_slower.max(cell.time.drift_faster).exp_m1();
+    let drifts = || cells.clone().map(drift);
+    let noise = cells.clone().map(|cell| cell.time.noise_floor.exp_m1());
     let limit = changes.threshold.unwrap_or(0.0);
     let sign = if limit > 0.0 { "+" } else { "" };
-    let regression = format!(
-        "A regression is a cell whose whole interval lies above {sign}{}.",
-        value::percent(limit)
-    );
-    let machines = if changes.same_machine {
-        match changes.unit {
-            Unit::Round => "Both ran on the same machine",
-            Unit::Session => "All ran on the same machine",
-        }
-    } else {
-        "The machines differ"
+    let expected = format!("{:.2}", changes.expected_false());
+    let expected = expected.trim_end_matches('0').trim_end_matches('.');
+    let machines = match (changes.same_machine, changes.unit) {
+        (false, _) => "The machines differ",
+        (true, Unit::Round) => "Both ran on the same machine",
+        (true, Unit::Session) => "All ran on the same machine",
     };
-    match changes.decides {
-        Decides::Time => format!("{machines}; the time per operation decides. {regression}"),
-        Decides::Ratio => format!("{machines}; the ratio to the baseline decides. {regression}"),
-        Decides::Nothing => format!(
-            "{machines}, so that nothing is called a regression: give --threshold to have the time \
-             decide all the same, or --by ratio to have the ratio to the baseline decide."
-        ),
-    }
-}
-
-/// `Intervals are 95%, unpaired, and widened by 2% to 2.4% for the noise within both runs …`
-fn widening(changes: &Changes) -> Option<String> {
-    if changes.unit == Unit::Session {
-        return Some(by_sessions(changes));
-    }
-    let cells = changes.cells.iter();
-    let noise = noise::span(cells.clone().map(|cell| cell.time.noise_floor.exp_m1()))?;
-    let drift = cells.map(|cell| cell.time.drift_slower.max(cell.time.drift_faster).exp_m1());
-    let drift = if changes.drift_assumed {
-        format!(
-            ", and by {} for how much the machine itself may have changed between the runs: no floor \
-             was the same in both that would tell, and it is more where most of the other cells of a \
-             comparison moved.",
-            noise::span(drift)?
-        )
-    } else {
-        format!(
-            ", and on one side by how much the machine itself changed between the runs (times: up to \
-             {}).",
-            value::percent(drift.reduce(f64::max)?)
-        )
+    let judged = changes.judged().count();
+    let filled = [
+        ("machines", machines.to_owned()),
+        ("limit", format!("{sign}{}", value::percent(limit))),
+        ("noise", noise::span(noise).unwrap_or_default()),
+        ("drift", noise::span(drifts()).unwrap_or_default()),
+        ("most", value::percent(drifts().fold(0.0, f64::max))),
+        ("base", changes.base_sessions.to_string()),
+        ("new", changes.new_sessions.to_string()),
+        ("cells", value::counted(judged, "cell")),
+        ("expected", expected.to_owned()),
+        ("family", changes.family.to_string()),
+    ];
+    let decides = match changes.decides {
+        Decides::Time => "time decides",
+        Decides::Ratio => "ratio decides",
+        Decides::Nothing => "nothing decides",
     };
-    Some(format!(
-        "Intervals are 95%, unpaired, longer by what builds within each run differ by, and widened by \
-         {noise} for the noise within both{drift}"
-    ))
+    let widened = match (changes.unit, changes.turns, changes.drift_assumed) {
+        (Unit::Session, Turns::Taken, _) => "sessions in turns",
+        (Unit::Session, _, false) => "sessions, drift seen",
+        (Unit::Session, _, true) => "sessions, drift assumed",
+        (Unit::Round, _, false) => "rounds, drift seen",
+        (Unit::Round, _, true) => "rounds, drift assumed",
+    };
+    let note = |title: &str| note(WORDS, title, &filled);
+    let by_chance = || note("by chance").filter(|_| judged > 0);
+    let single = || note("single sessions").filter(|_| changes.unit == Unit::Round);
+    let notes = [
+        note(decides),
+        note(widened),
+        floors(changes),
+        by_chance(),
+        single(),
+    ];
+    notes.into_iter().flatten().collect()
 }
 
 /// `The floors, the same trivial code in both: read/floor +0.4% [−1.8%, +2.7%].`
@@ -138,66 +134,4 @@ fn floors(changes: &Changes) -> Option<String> {
     let floors = floors.collect::<Vec<_>>().join(", ");
     let text = format!("The floors, the same trivial code in both: {floors}.");
     (!changes.floors.is_empty()).then_some(text)
-}
-
-/// What intervals of several sessions rest on, and what they are widened by.
-fn by_sessions(changes: &Changes) -> String {
-    let (base, new) = (changes.base_sessions, changes.new_sessions);
-    let cells = changes.cells.iter();
-    let drift = cells.map(|cell| cell.time.drift_slower.max(cell.time.drift_faster));
-    let drift = value::percent(drift.fold(0.0, f64::max).exp_m1());
-    let widened = match (changes.turns, changes.drift_assumed) {
-        (Turns::Taken, _) => String::new(),
-        (_, false) => format!(
-            ", and widened on one side by what the floors shifted between them (times: up to {drift})"
-        ),
-        (_, true) => format!(
-            ", and widened by {drift} for what the machine may have done between them, because no \
-             floor tells"
-        ),
-    };
-    format!(
-        "The unit is the session: {base} of BASE and {new} of NEW. Intervals are 95%, by what \
-         sessions of the same side differ by (Welch){widened}."
-    )
-}
-
-/// What rounds of one session of each side cannot tell (docs/compare.md, "Twenty sessions").
-const BETWEEN_SESSIONS: &str = ", if sessions differ by nothing but their rounds; of pairs of single \
-                                sessions of one program on a quiet machine 6 of 380 found one, \
-                                of fours none";
-
-/// How many false findings are to be expected, and what a regression is held to because of it.
-fn by_chance(changes: &Changes) -> Option<String> {
-    let cells = changes.judged().count();
-    let expected = format!("{:.2}", changes.expected_false());
-    let expected = expected.trim_end_matches('0').trim_end_matches('.');
-    (cells > 0).then(|| {
-        format!(
-            "{} decide. Where nothing changed, up to {expected} of their intervals are to be expected \
-             to miss 0% by chance, half of them above it. So a regression has to stand by Holm's \
-             method among all {}: of comparisons of unchanged cells at most 1 in 20 finds any{}.",
-            value::counted(cells, "cell"),
-            changes.family,
-            match changes.unit {
-                Unit::Round => BETWEEN_SESSIONS,
-                Unit::Session => "",
-            },
-        )
-    })
-}
-
-/// That one session of each tells nothing of the order; nothing of several.
-fn order(changes: &Changes) -> Option<String> {
-    let first = match changes.turns {
-        Turns::BaseFirst => "BASE",
-        Turns::NewFirst => "NEW",
-        Turns::Taken | Turns::Unknown => return None,
-    };
-    (changes.unit == Unit::Round).then(|| {
-        format!(
-            "{first} ran first: only the floors tell what the machine did in between from a change. \
-             Several sessions of each, in turns, measure it (compare --base, --new)."
-        )
-    })
 }

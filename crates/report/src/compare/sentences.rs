@@ -4,7 +4,6 @@
 use super::Side;
 use crate::document::Tone;
 use crate::{value, wording};
-use std::cmp::Ordering;
 use stowplan_analysis::Interval;
 use stowplan_analysis::compare::{
     CellChange, Change, ChangeVerdict, Changes, Decides, Difference, Unit,
@@ -130,7 +129,7 @@ pub(super) fn verdict(cell: &CellChange, decides: Decides) -> (&'static str, Ton
 }
 
 /// A verdict by which nothing regresses.
-pub(super) fn plain_verdict(verdict: ChangeVerdict) -> (&'static str, Tone) {
+fn plain_verdict(verdict: ChangeVerdict) -> (&'static str, Tone) {
     match verdict {
         ChangeVerdict::Slower => ("slower", Tone::Bad),
         ChangeVerdict::Faster => ("faster", Tone::Good),
@@ -142,7 +141,7 @@ pub(super) fn plain_verdict(verdict: ChangeVerdict) -> (&'static str, Tone) {
     }
 }
 
-pub(super) fn time(time: Option<Interval>) -> String {
+fn time(time: Option<Interval>) -> String {
     value::maybe(time, |time| value::time(time.estimate))
 }
 
@@ -229,22 +228,15 @@ fn beside(cell: &CellChange, decides: Decides) -> String {
     let Some((ratio, verdict)) = found.filter(|_| decides != Decides::Ratio) else {
         return String::new();
     };
-    let factor = value::ratio(ratio.ratio);
-    let shown = format!("{factor}, {}", ends(&ratio));
-    let alike = verdict == cell.time_verdict && side(&ratio) == side(&cell.time);
-    match verdict {
-        _ if alike && ratio.ratio < 1.0 => {
-            format!(" Also better relative to the baseline: {factor}× what it was.")
-        }
-        _ if alike => format!(" Also {factor}× worse relative to the baseline."),
+    let doubt = match verdict {
         ChangeVerdict::NoChange | ChangeVerdict::WithinThreshold | ChangeVerdict::Unresolved => {
-            format!(
-                " Its ratio to the baseline does not show that ({shown}): the cause may be something \
-                 that both share, such as the machine."
-            )
+            ", which does not show that: the cause may be something that both share, such as the machine"
         }
-        _ => format!(" Its ratio to the baseline changed by the factor {shown}."),
-    }
+        _ => "",
+    };
+    let factor = value::ratio(ratio.ratio);
+    let ends = ends(&ratio);
+    format!(" Its ratio to the baseline is {factor} times what it was, {ends}{doubt}.")
 }
 
 /// In what cells differ of which no sentence tells, because they are not shown to have changed.
@@ -255,18 +247,6 @@ pub(super) fn other_settings(changes: &Changes) -> Vec<String> {
     untold
         .map(|cell| format!("{}: {}", name(cell), differences(&cell.differences)))
         .collect()
-}
-
-/// On which side of 1 the whole interval lies; nothing if it contains 1. A verdict does not tell: a
-/// small change has no direction.
-fn side(change: &Change) -> Option<Ordering> {
-    if change.low > 1.0 {
-        Some(Ordering::Greater)
-    } else if change.high < 1.0 {
-        Some(Ordering::Less)
-    } else {
-        None
-    }
 }
 
 /// `page_size 4096 → 8192, journal delete → wal`

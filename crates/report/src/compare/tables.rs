@@ -1,9 +1,7 @@
 //! Changes in tables, a row per cell.
 
-use super::sentences::{interval, name, plain_verdict, verdict};
-use crate::document::{
-    Block, Cell, Detail, Table, TableBuilder, folded, number, text_column, toned,
-};
+use super::sentences::{interval, name, verdict};
+use crate::document::{Block, Cell, Table, TableBuilder, number, text_column, toned};
 use crate::value;
 use stowplan_analysis::Interval;
 use stowplan_analysis::compare::{CellChange, Changes, Decides, Unit};
@@ -28,12 +26,18 @@ fn help(by: Decides) -> &'static str {
 pub(super) fn decisive(changes: &Changes) -> Option<Block> {
     let by = changes.decides;
     let (other, other_title) = other(by);
+    let name = |cell: &CellChange| Cell::text(name(cell));
+    let ends = move |cell: &CellChange| {
+        let change = cell.decisive(by).map(|(change, _)| interval(&change));
+        Cell::text(change.unwrap_or_default())
+    };
     let mut columns = vec![
-        named("cell"),
+        text_column("cell", "", name).weighing(11),
         timed("BASE", |cell| cell.base_time_ns).weighing(5),
         timed("NEW", |cell| cell.new_time_ns).weighing(6),
+        changed_by("NEW/BASE", by).weighing(9),
+        text_column("interval", "", ends).weighing(8),
     ];
-    columns.extend(changed(by));
     let verdict = |cell: &CellChange| {
         let (word, tone) = verdict(cell, by);
         Cell::text(toned(word, tone))
@@ -52,51 +56,12 @@ pub(super) fn decisive(changes: &Changes) -> Option<Block> {
     (!changes.cells.is_empty()).then(|| table.into())
 }
 
-/// The change that does not decide, in full, for those who ask; nothing where no cell has it.
-pub(super) fn undecisive(changes: &Changes) -> Option<Block> {
-    let (by, title) = other(changes.decides);
-    let cells = changes.cells.iter();
-    let cells = cells.filter(|cell| cell.decisive(by).is_some());
-    let cells: Vec<CellChange> = cells.cloned().collect();
-    let mut columns = vec![named(title)];
-    columns.extend(changed(by));
-    let verdict = |cell: &CellChange| {
-        let verdict = cell
-            .decisive(by)
-            .map(|(_, verdict)| plain_verdict(verdict).0);
-        Cell::text(verdict.unwrap_or_default())
-    };
-    columns.push(text_column("verdict", "", verdict).weighing(10));
-    let what = match by {
-        Decides::Ratio => "The ratio to the baseline, which did not decide",
-        Decides::Time | Decides::Nothing => "The time, which did not decide",
-    };
-    let table = Table::of(what, columns, &cells);
-    (!cells.is_empty()).then(|| folded(what, table).at(Detail::Full))
-}
-
-pub(super) fn named<'a>(title: &str) -> TableBuilder<'a, CellChange> {
-    text_column(title, "", |cell: &CellChange| Cell::text(name(cell))).weighing(11)
-}
-
 fn timed<'a>(title: &str, of: fn(&CellChange) -> Option<Interval>) -> TableBuilder<'a, CellChange> {
     let cell = move |cell: &CellChange| {
         let time = of(cell).map_or(f64::NAN, |time| time.estimate);
         Cell::number(time, value::time(time))
     };
     number(title, "time per operation", cell).in_unit("ns")
-}
-
-/// The change and its interval.
-fn changed<'a>(by: Decides) -> [TableBuilder<'a, CellChange>; 2] {
-    let ends = move |cell: &CellChange| {
-        let change = cell.decisive(by).map(|(change, _)| interval(&change));
-        Cell::text(change.unwrap_or_default())
-    };
-    [
-        changed_by("NEW/BASE", by).weighing(9),
-        text_column("interval", "", ends).weighing(8),
-    ]
 }
 
 fn changed_by<'a>(title: &str, by: Decides) -> TableBuilder<'a, CellChange> {

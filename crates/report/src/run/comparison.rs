@@ -81,7 +81,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome, advice: &Advice<'
             .into_iter()
             .map(remark),
     );
-    blocks.push(remark(noise::of_comparison(comparison)));
+    blocks.push(remark(noise::sentence(&[comparison])));
     blocks.extend(parts_of(comparison));
     blocks.extend(percentiles::by_operation(comparison));
     blocks.extend(percentiles::figure(comparison));

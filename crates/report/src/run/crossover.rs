@@ -116,14 +116,12 @@ impl Frame<'_> {
         let heading = setting.map_or_else(String::new, |text| format!("With {}", settings(text)));
         let (title, headline) = (title(outcome), headline(analysis, outcome));
         let parts = constituents::of_sweep(analysis, outcome);
-        let rounds = outcome.points.iter().filter_map(|point| point.estimate);
-        let rounds: Vec<usize> = rounds.map(|estimate| estimate.rounds).collect();
         let mut blocks = vec![paragraph(strong(&headline))];
         let notes = notes(outcome, &parts).into_iter();
         blocks.extend(notes.map(notice));
         blocks.push(self.plane(outcome, format!("{title}: {headline}")).into());
         blocks.extend(space(outcome).map(paragraph));
-        blocks.push(remark(noise::evidence(&parts, &rounds)));
+        blocks.push(remark(noise::sentence(&parts)));
         let ratios = ratios_of(outcome);
         blocks.push(ratios::folded(&title, &ratios, &self.sides(), size));
         Section::figure(anchor("sweep", &outcome.sweep.id), heading, blocks)

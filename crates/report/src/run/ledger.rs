@@ -1,8 +1,8 @@
 //! What the article says, and whether it holds here: every claim of the study with its verdict.
 
-use crate::claims::{by_article, is_published, item, summary};
+use crate::claims::{articles, is_published, summary};
 use crate::document::{Block, chapter, paragraph};
-use stowplan_analysis::{Analysis, ClaimVerdict};
+use stowplan_analysis::{Analysis, ClaimAcross, ClaimVerdict};
 
 /// The claims, by their articles.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
@@ -10,14 +10,15 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     if verdicts.iter().all(|v| *v == ClaimVerdict::NoData) {
         return None;
     }
+    let run = &analysis.run;
+    let claims = analysis.claims.iter().map(|claim| ClaimAcross {
+        study: run.plan.study.name.clone(),
+        stated: claim.clone(),
+        on: vec![Some(claim.clone())],
+    });
+    let claims: Vec<ClaimAcross> = claims.collect();
     let mut blocks = vec![paragraph(summary(&verdicts))];
-    let claims = analysis.claims.iter();
-    blocks.extend(by_article(
-        claims,
-        |claim| claim,
-        |claim| claim.verdict,
-        item,
-    ));
+    blocks.extend(articles(claims.iter(), &[&run.environment.host]));
     chapter("claims", "What the article says", blocks)
 }
 

@@ -46,7 +46,7 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     let rules = Section::new(title, rules.into_iter().collect());
     blocks.push(rules.into());
     blocks.extend(outcome.note.as_ref().map(paragraph));
-    blocks.extend(evidence(outcome, &parts));
+    blocks.extend(evidence(&parts));
     let ratios = ratios_of(outcome);
     let title = &outcome.title;
     blocks.push(ratios::folded(title, &ratios, sides, value::size));
@@ -221,12 +221,10 @@ fn legends(outcome: &MatrixOutcome, sides: &Sides<'_>) -> [Block; 2] {
 }
 
 /// What the numbers rest on.
-fn evidence(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> [Block; 2] {
-    let estimates = outcome.cells.iter().flatten().filter_map(|c| c.estimate);
-    let rounds: Vec<usize> = estimates.map(|estimate| estimate.rounds).collect();
+fn evidence(parts: &[&ComparisonOutcome]) -> [Block; 2] {
     let comparisons = value::counted(parts.len(), "comparison");
     let below = format!("Each column is a comparison of its own: {comparisons} below.");
-    [remark(noise::evidence(parts, &rounds)), remark(below)]
+    [remark(noise::sentence(parts)), remark(below)]
 }
 
 fn ratios_of(outcome: &MatrixOutcome) -> Vec<Ratio> {

@@ -2,16 +2,19 @@
 //! to undo it, and how a program reads a value afterwards.
 
 use crate::document::{
-    Block, Content, Detail, Section, facts, paragraph, plain, remark, strong, toned,
+    Block, Cell as TableCell, Content, Detail, Section, Table, Text, Tone, number, paragraph,
+    plain, remark, strong, text_column, toned,
 };
-use crate::document::{Text, Tone};
 use crate::shell::quoted;
+use crate::words::note;
 use crate::{noise, value, wording};
 use stowplan_analysis::{
-    Advice, Analysis, Aspect, Choice, ComparisonOutcome, MIN_ROUNDS, RatioEstimate, Split, Verdict,
-    What, deciding,
+    Advice, Analysis, Aspect, Choice, ComparisonOutcome, MIN_ROUNDS, Split, Verdict, What, deciding,
 };
 use stowplan_model::{AdviseSpec, Cell, Seconds, Took, format_bytes, format_count, format_size};
+
+/// What is said, each under a title of its own.
+const WORDS: &str = include_str!("../words/advise.txt");
 
 /// How to read a value of an archive, in three languages; a test runs them.
 const EXAMPLES: [(&str, &str); 3] = [
@@ -19,9 +22,6 @@ const EXAMPLES: [(&str, &str); 3] = [
     ("C", include_str!("../../snippets/read_value.c")),
     ("Rust", include_str!("../../snippets/read_value.rs")),
 ];
-
-/// A factor that is called little without a doubt.
-const LITTLE: f64 = 1.1;
 
 /// The answer as a part of the report; nothing in a study that does not ask.
 pub(super) fn section(analysis: &Analysis) -> Option<Block> {
@@ -38,8 +38,13 @@ pub(super) fn blocks(analysis: &Analysis) -> Option<Vec<Block>> {
     let mut blocks = vec![
         brief(paragraph(plain(&asked.about))),
         brief(paragraph(strong(what_to_do(asked, advice)))),
-        brief(facts(respects(analysis, advice))),
+        brief(respects(analysis, advice).into()),
     ];
+    let boot = advice.boot_needs_root.then(|| {
+        let unknown = "Reads after a reboot are unknown: only root can have the machine forget what it has read.";
+        brief(paragraph(toned(unknown, Tone::Warning)))
+    });
+    blocks.extend(boot);
     blocks.extend(instead(advice).map(|text| brief(paragraph(plain(text)))));
     let held = Held::of(analysis, asked);
     if !asked.limits.is_empty() {
@@ -111,43 +116,34 @@ fn what_to_do(asked: &AdviseSpec, advice: &Advice) -> String {
 }
 
 fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
-    let pages = pages(advice);
-    let worse = |subject: &str| {
-        of(advice, Verdict::Slower).map_or_else(String::new, |names| {
-            format!(", and {subject} slower for {names}")
-        })
+    let slower = |names| format!(", and was slower for {names}");
+    let worse = of(advice, Verdict::Slower).map_or_else(String::new, slower);
+    let noisy = || "no difference was larger than the noise of this machine".to_owned();
+    let lacking = of(advice, Verdict::NoData)
+        .map_or_else(noisy, |names| format!("not measured to the end: {names}"));
+    let (title, inside) = match (advice.choice, asked.in_database) {
+        (Choice::Database, false) => ("Database", 0),
+        (Choice::Database, true) => ("Database kept", 0),
+        (Choice::Files, false) => ("Files", 0),
+        (Choice::Files, true) => ("Files instead", 0),
+        (Choice::Split { inside }, false) => ("Split", inside),
+        (Choice::Split { inside }, true) => ("Split out", inside),
+        (Choice::Depends, _) => ("Depends", 0),
+        (Choice::Open, _) => ("Open", 0),
     };
-    match advice.choice {
-        Choice::Database if asked.in_database => {
-            "Keep them in the database: files were faster for nothing that decides.".to_owned()
-        }
-        Choice::Database => format!("Put them into one SQLite database{pages}."),
-        Choice::Files if asked.in_database => format!(
-            "Files would be as good or better: the database was faster for nothing that decides{}.",
-            worse("was")
-        ),
-        Choice::Files => format!(
-            "Stay with files: SQLite was faster for nothing that decides{}.",
-            worse("was")
-        ),
-        Choice::Split { inside } => format!(
-            "Split them: up to {} into SQLite{pages}, larger ones {} files.",
-            format_size(inside),
-            if asked.in_database { "into" } else { "stay" }
-        ),
-        Choice::Depends => format!(
-            "It depends. SQLite{pages}, if {}; files, if {}.",
-            sides(advice, Verdict::Faster),
-            sides(advice, Verdict::Slower)
-        ),
-        Choice::Open => format!(
-            "Nothing can be advised yet: {}.",
-            of(advice, Verdict::NoData).map_or_else(
-                || "no difference was larger than the noise of this machine".to_owned(),
-                |names| format!("not measured to the end: {names}")
-            )
-        ),
-    }
+    let filled = [
+        ("pages", pages(advice)),
+        ("worse", worse),
+        ("inside", format_size(inside)),
+        ("faster", sides(advice, Verdict::Faster)),
+        ("slower", sides(advice, Verdict::Slower)),
+        ("lacking", lacking),
+    ];
+    told(title, &filled)
+}
+
+fn told(title: &str, filled: &[(&str, String)]) -> String {
+    note(WORDS, title, filled).unwrap_or_default()
 }
 
 /// The names of the respects that decide and have this verdict.
@@ -215,93 +211,78 @@ fn name(what: What) -> &'static str {
     }
 }
 
+/// A row of the table of respects: what it is, both figures, what they come to, and what was found.
+type Respect = (String, [String; 3], Text);
+
 /// Each respect: the database against files.
-fn respects(analysis: &Analysis, advice: &Advice) -> Vec<(String, Text)> {
+fn respects(analysis: &Analysis, advice: &Advice) -> Table {
     let measured = chosen(advice).iter();
-    let mut facts: Vec<(String, Text)> = measured
-        .map(|aspect| (name(aspect.what).to_owned(), in_words(analysis, aspect)))
-        .collect();
-    if advice.boot_needs_root {
-        let unknown = "unknown: only root can have the machine forget what it has read";
-        facts.push((name(What::Boot).to_owned(), toned(unknown, Tone::Warning)));
-    }
-    if let Some(taken) = advice.space {
+    let mut rows: Vec<Respect> = measured.map(|aspect| respect(analysis, aspect)).collect();
+    rows.extend(advice.space.map(|taken| {
         let ours = advised_split(advice).and_then(|split| split.allocated_bytes);
         let ours = ours.unwrap_or(taken.database);
-        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-        let share = ours as f64 / taken.files.max(1) as f64;
-        let text = format!(
-            "{} instead of {} as files ({})",
-            format_bytes(ours),
-            format_bytes(taken.files),
-            value::difference(share)
-        );
-        facts.push(("space of what was measured".to_owned(), plain(text)));
-    }
-    facts
+        let share = value::float(ours) / value::float(taken.files.max(1));
+        let bytes = [taken.files, ours].map(format_bytes);
+        let [files, database] = bytes;
+        let name = "space of what was measured".to_owned();
+        (
+            name,
+            [files, database, value::difference(share)],
+            Text::default(),
+        )
+    }));
+    let columns = vec![
+        text_column("", "", |row: &Respect| TableCell::text(&row.0)).weighing(9),
+        number("files", "", |row: &Respect| TableCell::text(&row.1[0])).weighing(4),
+        number("SQLite", "", |row: &Respect| TableCell::text(&row.1[1])).weighing(4),
+        number("times as fast", "", |row: &Respect| {
+            TableCell::text(&row.1[2])
+        })
+        .weighing(8),
+        text_column("", "", |row: &Respect| TableCell::text(row.2.clone())).weighing(9),
+    ];
+    Table::of("", columns, &rows)
 }
 
-fn in_words(analysis: &Analysis, aspect: &Aspect) -> Text {
-    let times = match (aspect.time_ns, aspect.files_ns) {
-        (Some(ours), Some(files)) if aspect.gain.is_some() => {
-            format!(" ({}, files {})", value::time(ours), value::time(files))
-        }
-        _ => String::new(),
-    };
-    let (text, tone) = match aspect.gain {
-        Some(_) => (claim(aspect), Tone::of(aspect.verdict)),
-        None => (lacking(analysis, aspect), Tone::Warning),
-    };
-    toned(text, tone).then(plain(times))
-}
-
-/// `7 of 10 rounds yet`
-fn lacking(analysis: &Analysis, aspect: &Aspect) -> String {
+fn respect(analysis: &Analysis, aspect: &Aspect) -> Respect {
     let mut cells = analysis.comparisons.iter().flat_map(|found| &found.cells);
-    let rounds = cells.find(|cell| cell.cell.id == aspect.cell);
-    match rounds.map_or(0, |cell| cell.rounds) {
-        0 => "not measured yet".to_owned(),
-        rounds => format!("{rounds} of {MIN_ROUNDS} rounds yet"),
-    }
+    let cell = cells.find(|cell| cell.cell.id == aspect.cell);
+    let rounds = cell.map_or(0, |cell| cell.rounds);
+    let found = match aspect.gain {
+        Some(_) => toned(word(aspect), Tone::of(aspect.verdict)),
+        None if rounds == 0 => toned("not measured yet", Tone::Warning),
+        None => toned(
+            format!("{rounds} of {MIN_ROUNDS} rounds yet"),
+            Tone::Warning,
+        ),
+    };
+    let times = [aspect.files_ns, aspect.time_ns].map(|time| value::maybe(time, value::time));
+    let [files, ours] = times;
+    (
+        name(aspect.what).to_owned(),
+        [files, ours, gain(aspect)],
+        found,
+    )
 }
 
-/// `1.62× faster [1.55, 1.70]`, of the store beside files.
-fn claim(aspect: &Aspect) -> String {
-    let Some(gain) = aspect.gain else {
-        return "not measured".to_owned();
-    };
-    let with_ends = |factor: RatioEstimate, how: &str| {
-        let ends = value::interval(factor.low, factor.high);
-        format!("{}× {how} {ends}", value::ratio(factor.ratio))
-    };
+/// `1.62× [1.55, 1.70]`, of the store beside files.
+fn gain(aspect: &Aspect) -> String {
+    value::maybe(aspect.gain, |gain| {
+        let ends = value::interval(gain.low, gain.high);
+        format!("{}× {ends}", value::ratio(gain.ratio))
+    })
+}
+
+/// The verdict, and where an interval that excludes 1 does not say why nothing is claimed, that corrected time
+/// disagrees.
+fn word(aspect: &Aspect) -> &'static str {
+    let is_apart = aspect
+        .gain
+        .is_some_and(|gain| gain.low > 1.0 || gain.high < 1.0);
     match aspect.verdict {
-        Verdict::Slower => with_ends(gain.inverse(), "slower"),
-        Verdict::Faster => with_ends(gain, "faster"),
-        Verdict::Equivalent => format!("about the same {}", value::interval(gain.low, gain.high)),
-        Verdict::SmallDifference => {
-            let (gain, how) = match gain.ratio < 1.0 {
-                true => (gain.inverse(), "slower"),
-                false => (gain, "faster"),
-            };
-            let perhaps = if gain.high > LITTLE { "perhaps " } else { "" };
-            with_ends(gain, &format!("{how}, {perhaps}by little"))
-        }
-        Verdict::Unresolved => undecided(&gain, aspect.corrected.as_ref()),
-        Verdict::Unreliable => "not claimed: two identical copies differed".to_owned(),
-        Verdict::NoData => "not measured often enough".to_owned(),
+        Verdict::Unresolved if is_apart && aspect.corrected.is_some() => "by the clock alone",
+        verdict => wording::verdict(verdict),
     }
-}
-
-/// `not decided [0.97, 1.37]`, and where that does not say why, the time that disagrees.
-fn undecided(gain: &RatioEstimate, corrected: Option<&RatioEstimate>) -> String {
-    let ends = value::interval(gain.low, gain.high);
-    let other = corrected
-        .filter(|other| other.low < 1.0 && gain.low > 1.0 || other.high > 1.0 && gain.high < 1.0);
-    let why = other.map(|other| {
-        let other = value::interval(other.low, other.high);
-        format!(" by the clock; without waiting for a CPU {other}")
-    });
-    format!("not decided {ends}{}", why.unwrap_or_default())
 }
 
 /// What was measured beside what is advised: a split, or beside a split one database.
@@ -314,16 +295,10 @@ fn instead(advice: &Advice) -> Option<String> {
             (what, &split.aspects)
         }
     };
-    let told = aspects
-        .iter()
-        .map(|aspect| format!("{}: {}", name(aspect.what), claim(aspect)));
-    let known = |what: What| aspects.iter().any(|aspect| aspect.what == what);
-    let lacking = advice.aspects.iter().filter(|aspect| !known(aspect.what));
-    let together = |what| matches!(what, What::Together | What::TogetherByPython);
-    let lacking = lacking.filter(|aspect| !together(aspect.what));
-    let lacking = lacking.map(|aspect| format!("{}: not measured", name(aspect.what)));
-    let told: Vec<String> = told.chain(lacking).collect();
-    Some(format!("{what}: {}.", told.join("; ")))
+    let told = aspects.iter();
+    let told =
+        told.map(|aspect| format!("{} {} {}", name(aspect.what), gain(aspect), word(aspect)));
+    Some(format!("{what}: {}.", told.collect::<Vec<_>>().join("; ")))
 }
 
 fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
@@ -334,14 +309,11 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
         Choice::Split { inside } => inside.min(asked.largest),
         _ => held.limit.unwrap_or(asked.largest),
     };
-    let text = format!(
-        "You give up: tools that want paths ('stowplan mount' shows them, read-only); a second \
-         writer at a time; owners other than yours, extended attributes and hard links; backups \
-         file by file; memory for a whole value (here up to {}); space until VACUUM ({}).",
-        format_bytes(inside),
-        vacuum(asked, advice)
-    );
-    Some(paragraph(plain(text)))
+    let filled = [
+        ("largest", format_bytes(inside)),
+        ("vacuum", vacuum(asked, advice)),
+    ];
+    Some(paragraph(plain(told("gives up", &filled))))
 }
 
 fn vacuum(asked: &AdviseSpec, advice: &Advice) -> String {
@@ -367,14 +339,14 @@ fn whole_set(advice: &Advice) -> Option<String> {
     }
     let whole = advice.whole?;
     let took = |took: Took| format!("{}, files {}", time(took.database), time(took.files));
-    Some(format!(
-        "Work on all of them ({} values, {}): list {}; copy {}; delete {}.",
-        format_count(whole.values),
-        format_bytes(whole.bytes),
-        took(whole.list),
-        took(whole.copy),
-        took(whole.delete)
-    ))
+    let filled = [
+        ("values", format_count(whole.values)),
+        ("bytes", format_bytes(whole.bytes)),
+        ("list", took(whole.list)),
+        ("copy", took(whole.copy)),
+        ("delete", took(whole.delete)),
+    ];
+    Some(told("whole", &filled))
 }
 
 /// How to do it, and how to undo it.
@@ -427,7 +399,7 @@ fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
     let cells = || analysis.comparisons.iter().flat_map(|found| &found.cells);
     let rounds: Vec<usize> = cells().map(|cell| cell.rounds).filter(|n| *n > 0).collect();
     let measured: Vec<&ComparisonOutcome> = analysis.comparisons.iter().collect();
-    let noise = noise::noise_at_most(&measured).unwrap_or_else(|| "an unknown part".to_owned());
+    let noise = noise::noise(&measured).unwrap_or_else(|| "an unknown part".to_owned());
     let by_text = cells().any(|cell| cell.cell.settings.word("key") == "text");
     let found = match (asked.in_database, by_text) {
         (false, _) => "Your paths were names of files and keys of rows.",
@@ -444,14 +416,13 @@ fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
         ),
         false => format!("All {} values were measured.", format_count(asked.values)),
     };
-    format!(
-        "Why believe it? {}; two identical copies differed by up to {}. One SELECT, or one open, \
-         read and close; warm and after a reboot, what other programs find is within 15% of what ours did. \
-         {found} {from} \
-         More: --verbose, or the report.",
-        wording::range_of_rounds(&rounds),
-        noise.trim_start_matches("up to ")
-    )
+    let filled = [
+        ("rounds", wording::range_of_rounds(&rounds)),
+        ("noise", noise),
+        ("found", found.to_owned()),
+        ("from", from),
+    ];
+    told("why", &filled)
 }
 
 /// Whether reads are faster, many in one transaction.
@@ -480,7 +451,6 @@ fn examples(together: bool) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stowplan_model::CellId;
 
     fn told(place: &str, choice: Choice, held: &Held) -> Vec<String> {
         let asked = AdviseSpec {
@@ -521,28 +491,6 @@ mod tests {
                 "stowplan unpack ./-x.sqlar ./-x-back"
             ]
         );
-    }
-
-    #[test]
-    fn a_difference_that_may_be_large_is_not_said_to_be_little() {
-        let said = |low, ratio, high| {
-            claim(&Aspect {
-                what: What::Read,
-                cell: CellId("read/sql".to_owned()),
-                gain: Some(RatioEstimate {
-                    ratio,
-                    low,
-                    high,
-                    rounds: 20,
-                }),
-                corrected: None,
-                verdict: Verdict::SmallDifference,
-                files_ns: None,
-                time_ns: None,
-            })
-        };
-        assert!(said(0.63, 0.79, 0.98).contains("1.27× slower, perhaps by little ["));
-        assert!(said(1.02, 1.04, 1.06).contains("1.04× faster, by little ["));
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use crate::fixture;
 use crate::said::{in_text, on_page};
 use crate::support::{PLAIN, VERBOSE, in_brief, words};
+use stowplan_analysis::Interval;
 use stowplan_analysis::calibration::{
-    Calibration, Figure, FigureUnit, Group, LimitStatus, Series, Session, Subject,
+    Calibration, Figure, FigureUnit, Group, LimitStatus, Subject,
 };
-use stowplan_analysis::{Interval, Verdict};
 use stowplan_report::calibration::{advice, document, json, verdict};
-use stowplan_report::document::{Block, Content, Detail, Document, paragraph};
+use stowplan_report::document::{Detail, Document, paragraph};
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::render::{html, markdown, terminal};
 
@@ -67,29 +67,12 @@ fn share(name: &str, count: u64, of: u64, [low, high]: [f64; 2]) -> Figure {
     self::of(share, of)
 }
 
-fn sessions(label: &str, truth: f64, by: f64, endings: &[(Verdict, usize)]) -> Series {
-    let each = endings.iter().flat_map(|(verdict, number)| {
-        let session = Session {
-            verdict: *verdict,
-            interval: fixture::estimate(truth, by),
-        };
-        std::iter::repeat_n(session, *number)
-    });
-    Series {
-        label: label.to_owned(),
-        truth,
-        sessions: each.collect(),
-        lost: 0,
-    }
-}
-
 fn group(subject: Subject, title: &str, figures: Vec<Figure>) -> Group {
     Group {
         subject,
         title: title.to_owned(),
         status: figures.iter().filter_map(|figure| figure.status).max(),
         figures,
-        series: Vec::new(),
     }
 }
 
@@ -103,17 +86,9 @@ fn known(subject: Subject, title: &str, errors: [f64; 3], allowed: f64) -> Group
 }
 
 fn different() -> Group {
-    let all = [
-        (0.02, 18, vec![(Verdict::Equivalent, 20)]),
-        (
-            0.05,
-            20,
-            vec![(Verdict::SmallDifference, 19), (Verdict::Slower, 1)],
-        ),
-        (0.1, 20, vec![(Verdict::Slower, 20)]),
-    ];
-    let (mut figures, mut series) = (Vec::new(), Vec::new());
-    for (share_of, claimed, endings) in all {
+    let all = [(0.02, 18), (0.05, 20), (0.1, 20)];
+    let mut figures = Vec::new();
+    for (share_of, claimed) in all {
         let label = format!("{:.0}% more", share_of * 100.0);
         let name = |what: &str| format!("{label}, {what}");
         figures.extend([
@@ -130,12 +105,8 @@ fn different() -> Group {
                 Some(0.05),
             ),
         ]);
-        series.push(sessions(&label, 1.0 + share_of, 0.015, &endings));
     }
-    Group {
-        series,
-        ..group(Subject::Different, "Known differences", figures)
-    }
+    group(Subject::Different, "Known differences", figures)
 }
 
 pub(crate) fn found() -> Calibration {
@@ -158,7 +129,6 @@ pub(crate) fn found() -> Calibration {
         share("files", 0, 40, [0.0, 0.088]),
         exactly("farthest from 1", ShareOff, -0.019),
     ];
-    let endings = [(Verdict::Equivalent, 78), (Verdict::Unresolved, 2)];
     let pages = |name, count| of(exactly(name, Pages, count), 9_000);
     Calibration {
         passed: true,
@@ -189,10 +159,7 @@ pub(crate) fn found() -> Calibration {
             ),
             known(Subject::Known, "Known costs", [2.5, 0.0025, -0.0011], 0.03),
             busy,
-            Group {
-                series: vec![sessions("Identical cells", 1.0, 0.02, &endings)],
-                ..group(Subject::Identical, "Identical cells", identical)
-            },
+            group(Subject::Identical, "Identical cells", identical),
             different(),
             group(
                 Subject::Cold,
@@ -307,9 +274,6 @@ fn sessions_that_say_nothing_are_told_beside_those_that_do() {
     identical.figures[0] = share("false claims", 0, 75, [0.0, 0.048]);
     let unusable = share("unreliable or lost", 5, 80, [0.0625; 2]);
     identical.figures.push(met(unusable, None, Some(0.1)));
-    let endings = [(Verdict::Equivalent, 75), (Verdict::Unreliable, 3)];
-    let series = sessions("Identical cells", 1.0, 0.02, &endings);
-    identical.series[0] = Series { lost: 2, ..series };
     let said = verdict(&found);
     let expected = "0 of 75 identical pairs called different (at most 4.80%; 5 unreliable or lost)";
     assert!(said.contains(expected), "{said}");
@@ -317,7 +281,6 @@ fn sessions_that_say_nothing_are_told_beside_those_that_do() {
     for words in [
         "0 of 75 sessions (0% \\[0%, 4.80%\\])",
         "5 of 80 sessions (6.25%) | at most 10% |",
-        "75 equivalent, 3 not claimed, 2 lost",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
@@ -357,13 +320,10 @@ fn the_document_for_programs_has_the_verdict_and_every_figure() {
         "status": "missed",
     });
     assert_eq!(known["figures"][0], figure);
-    let session = &document["groups"][3]["series"][0]["sessions"][0];
-    assert_eq!(session["verdict"], "equivalent");
-    assert_eq!(session["interval"]["ratio"], 1.0);
 }
 
 #[test]
-fn the_page_has_a_state_for_each_figure_and_a_point_for_each_session() {
+fn the_page_has_a_state_for_each_figure() {
     let document = document(
         &found(),
         &fixture::analysis(),
@@ -380,7 +340,6 @@ fn the_page_has_a_state_for_each_figure_and_a_point_for_each_session() {
     ] {
         assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
     }
-    assert_eq!(page.matches("<svg class=\"at\"").count(), 80 + 3 * 20);
     assert!(!page.contains("<script>alert"), "labels stay text");
 }
 
@@ -396,35 +355,11 @@ fn the_document_says_what_the_text_did() {
 #[test]
 fn what_is_off_is_said_in_brief_with_what_to_do_about_it() {
     let expected: String = std::iter::once(verdict(&off_limits()))
-        .chain(advice(&off_limits()).into_iter().map(str::to_owned))
+        .chain(advice(&off_limits()))
         .map(|line| line + "\n")
         .collect();
     let text = in_text(&report(&off_limits()), Detail::Answer);
     assert_eq!(text.trim_start(), expected);
-}
-
-#[test]
-fn each_session_is_a_point_of_its_series_and_what_is_true_lies_on_the_plane() {
-    fn planes(blocks: &[Block]) -> Vec<&stowplan_report::document::Rows> {
-        let planes = blocks.iter().flat_map(|block| match &block.content {
-            Content::Section(section) => planes(&section.blocks),
-            Content::Rows(plane) if plane.across.is_some() => vec![plane],
-            _ => Vec::new(),
-        });
-        planes.collect()
-    }
-    let document = report(&found());
-    let drawn = planes(&document.blocks);
-    let points = drawn.iter().map(|plane| plane.groups[0].rows.len());
-    let points: Vec<usize> = points.collect();
-    assert_eq!(points, [80, 20, 20, 20]);
-    for plane in drawn {
-        let inside = |ratio: f64| (0.001..0.999).contains(&plane.axis.scale.position(ratio));
-        assert!(inside(plane.marks[0].at), "{}", plane.summary);
-        let points = &plane.groups[0].rows;
-        let mut ends = points.iter().filter_map(|point| point.value?.ends());
-        assert!(ends.all(|(low, high)| inside(low) && inside(high)));
-    }
 }
 
 #[test]
@@ -433,7 +368,7 @@ fn what_else_there_is_to_know_of_the_run_stands_before_its_raw_result() {
     let document = document(&found(), &fixture::analysis(), "{}", more);
     let page = on_page(&document);
     let place = |what: &str| page.find(what).unwrap_or_else(|| panic!("{what}: {page}"));
-    assert!(place("Sessions") < place("Something else."));
+    assert!(place("Warm blocks") < place("Something else."));
     assert!(place("Something else.") < place("result.jsonl"));
 }
 

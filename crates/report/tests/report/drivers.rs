@@ -3,9 +3,7 @@
 use crate::export::fields;
 use crate::fixture;
 use crate::support::{PLAIN, VERBOSE, between, markdown, terminal, words};
-use stowplan_analysis::{
-    Analysis, CellDriverCost, CellSummary, ContrastDriverCost, Metric, Verdict,
-};
+use stowplan_analysis::{Analysis, CellDriverCost, Metric};
 use stowplan_model::{DriverCost, HarnessCost};
 
 /// The reads, `sql` and `blob` of which the driver `python` hosts, with a loop of this many nanoseconds.
@@ -40,27 +38,6 @@ pub(crate) fn with_python(python_ns: f64) -> Analysis {
             at_least: false,
             share: Some(ns / of_ns),
             of: Some(Metric::Corrected),
-        });
-    }
-    let cells = reads.cells.clone();
-    let cell = |id| -> &CellSummary { cells.iter().find(|c| c.cell.id == id).unwrap() };
-    for contrast in &mut reads.contrasts {
-        let (ours, theirs) = (
-            cell(contrast.cell.clone()),
-            cell(contrast.reference.clone()),
-        );
-        let is_shown = matches!(contrast.verdict, Verdict::Faster | Verdict::Slower);
-        if !is_shown || ours.cell.driver.as_str() == theirs.cell.driver.as_str() {
-            continue;
-        }
-        let cost = |cell: &CellSummary| cell.driver_cost.unwrap().ns;
-        let time = |cell: &CellSummary| cell.time_ns.unwrap().estimate;
-        let difference_ns = cost(ours) - cost(theirs);
-        let of_ns = time(ours) - time(theirs);
-        contrast.driver_cost = Some(ContrastDriverCost {
-            difference_ns,
-            of_ns,
-            share: difference_ns / of_ns,
         });
     }
     analysis
@@ -114,13 +91,10 @@ fn csv_and_json_have_the_fields_of_driver_costs() {
     assert_eq!((of("driver"), of("driver_cost_ns")), ("python", "232"));
     assert!(of("driver_cost_share").starts_with("0.0565"), "{rows:?}");
     assert_eq!(of("driver_cost_metric"), "corrected");
-    assert_eq!(of("driver_cost_difference_ns"), "225.8");
     let json = stowplan_report::json::render(&analysis).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["driver_costs"][0]["tool"], "Python 3.11.7");
     let reads = &json["comparisons"][0];
-    let ratio = &reads["contrasts"][1]["driver_cost"];
-    assert!(ratio["of_ns"].as_f64() < Some(0.0), "{ratio}");
     assert_eq!(reads["cells"][3]["driver_cost"]["ns"], 232.0);
 }
 

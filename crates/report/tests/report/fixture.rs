@@ -374,7 +374,6 @@ pub(crate) fn comparison(
                 let verdict = judge(&estimate);
                 TotalOutcome { estimate, verdict }
             }),
-            driver_cost: None,
             builds: None,
             same_durability: id != "overwrites" || cell.claim == other.claim,
         }

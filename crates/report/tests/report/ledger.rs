@@ -46,7 +46,6 @@ fn claim(id: &str, verdict: ClaimVerdict, figures: Vec<FigureOutcome>) -> ClaimO
         note: Some("About 10: 8 or more".to_owned()),
         verdict,
         figures,
-        costs: None,
         missing: Vec::new(),
     }
 }

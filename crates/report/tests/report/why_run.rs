@@ -4,11 +4,11 @@
 use crate::fixture::{self, Draft, comparison, estimate};
 use std::collections::BTreeMap;
 use stowplan_analysis::{
-    Analysis, CallCounts, ClaimOutcome, ClaimVerdict, ColdCell, ColdOutcome, CostsOutcome,
-    CountSummary, DevicePerOperation, DifferenceOutcome, Interval, LadderOutcome, Metric,
-    MissingCell, MissingRung, Step,
+    Analysis, CallCounts, ClaimOutcome, ClaimVerdict, ColdCell, ColdOutcome, CountSummary,
+    DevicePerOperation, FigureCell, FigureOutcome, Interval, LadderOutcome, Metric, MissingCell,
+    MissingRung, Step,
 };
-use stowplan_model::{CallCounter, CellId, Role};
+use stowplan_model::{CallCounter, CellId, ClaimMeasure, Role};
 
 fn id(key: &str) -> CellId {
     CellId(format!("reads/{key}"))
@@ -60,12 +60,10 @@ fn ladder(name: &str, title: &str, whole: f64, rows: &[Row<'_>]) -> LadderOutcom
     }
 }
 
-fn claim(name: &str, verdict: ClaimVerdict, difference: Option<Interval>) -> ClaimOutcome {
-    let side = |label: &str, ns: f64| DifferenceOutcome {
+fn claim(name: &str, verdict: ClaimVerdict, ratio: Option<Interval>) -> ClaimOutcome {
+    let cell = |key: &str, label: &str| FigureCell {
+        cell: id(key),
         label: label.to_owned(),
-        cell: "dir".to_owned(),
-        without: "open-fd".to_owned(),
-        cost: difference.map(|_| interval(ns, 40.0)),
     };
     ClaimOutcome {
         id: name.to_owned(),
@@ -74,13 +72,18 @@ fn claim(name: &str, verdict: ClaimVerdict, difference: Option<Interval>) -> Cla
         source: None,
         note: None,
         verdict,
-        figures: Vec::new(),
-        costs: Some(CostsOutcome {
-            larger: side("open and close", 2_670.0),
-            smaller: side("SQLite's own work above an open file", 1_160.0),
-            of: Some((id("dir"), interval(5_970.0, 60.0))),
-            difference,
-        }),
+        figures: vec![FigureOutcome {
+            of: vec![cell("open", "open and close")],
+            to: vec![cell("sql", "SQLite, prepared SELECT")],
+            measure: ClaimMeasure::Time,
+            at_least: Some(1.0),
+            at_most: None,
+            estimate: ratio,
+            beside: None,
+            rounds: 20,
+            across: false,
+            verdict,
+        }],
         missing: Vec::new(),
     }
 }
@@ -230,8 +233,8 @@ pub(crate) fn analysis() -> Analysis {
         why: "it was left out of this run".to_owned(),
     });
     analysis.claims = vec![
-        claim("open", ClaimVerdict::Holds, Some(interval(1_510.0, 70.0))),
-        claim("even", ClaimVerdict::Undecided, Some(interval(10.0, 70.0))),
+        claim("open", ClaimVerdict::Holds, Some(interval(1.51, 0.07))),
+        claim("even", ClaimVerdict::Undecided, Some(interval(1.01, 0.07))),
         untested,
     ];
     analysis.cold = vec![ColdOutcome {
