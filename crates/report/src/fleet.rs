@@ -213,8 +213,13 @@ impl<'a> Fleet<'a> {
             holds.map(|(_, places)| format!(" {} of {all} {}s.", places.len(), self.noun()));
         let mut comparisons = self.outcome.comparisons.iter();
         let across = comparisons.find(|found| anchor("finding", &found.finding.id) == *target);
+        // Only comparisons have a part of their own on this page.
+        let title = match across {
+            Some(_) => plain(title).linked(&format!("#{target}")),
+            None => plain(title),
+        };
         Item {
-            title: plain(title).linked(&format!("#{target}")),
+            title,
             text: strong(value::capital(&texts.join("; ")) + ".")
                 .then(faint(holds.unwrap_or_default())),
             note: faint(across.map_or_else(String::new, |across| self.noise(across))),

@@ -228,7 +228,7 @@ fn where_one_transaction_turns_the_answer_that_is_advised_and_the_programs_do_it
         .unwrap()
         .insert(1, aspect(What::Together, 1.3, Verdict::Faster));
     let all = terminal::render(&document(&analysis, ""), &options(Detail::Full));
-    assert!(flowing(&all).contains("1.30× [1.24, 1.38] faster"), "{all}");
+    assert!(flowing(&all).contains("1.30× [1.23, 1.38] faster"), "{all}");
     assert!(
         flowing(&all).contains("Read many values in one transaction"),
         "{all}"
@@ -273,7 +273,7 @@ fn where_reads_and_replacements_are_weighed_they_are_rows_and_no_sides() {
     };
     let files = weighed(Choice::Files);
     assert!(
-        files.contains("slower for reads, contents not cached; both as often as you say. reads"),
+        files.contains("slower for reads, contents not cached; both as often as you say."),
         "nothing that decides is open: {files}"
     );
     assert!(files.contains("1.70× [1.61, 1.80] faster"), "{files}");
