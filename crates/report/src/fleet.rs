@@ -20,7 +20,7 @@ use crate::{claims, constituents, csv, json, noise, value, wording};
 use std::cmp::Reverse;
 use stowplan_analysis::{
     Analysis, CellSummary, FindingAcross, FindingGroup, Kind, Machine, MachinesError,
-    MachinesOutcome, PromiseDifference, Shown, Verdict, work_differences,
+    MachinesOutcome, PromiseDifference, Shown, TWICE_DIFFERED, Verdict, work_differences,
 };
 use stowplan_model::{CellId, Role};
 
@@ -232,10 +232,13 @@ impl<'a> Fleet<'a> {
         let counted = counted.filter(|(_, reliable)| reliable.is_some());
         let outcomes = counted.flat_map(|(analysis, _)| &analysis.comparisons);
         let outcomes: Vec<_> = outcomes.filter(|o| o.id == across.finding.id).collect();
-        let noise = noise::sentence(&outcomes);
+        let differed = noise::noise(&outcomes).map_or_else(
+            || "Noise is unknown: no control has rounds enough".to_owned(),
+            |noise| format!("{} by {noise}", value::capital(TWICE_DIFFERED)),
+        );
         match unreliable(across).as_slice() {
-            [] => noise,
-            places => format!("{noise} Nothing is claimed {}.", self.on(places)),
+            [] => format!("{differed}."),
+            places => format!("{differed}; nothing is claimed {}.", self.on(places)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where cells do not do the same work, whatever is said of one of them says so.
 
 use crate::fixture;
-use crate::support::{Found, findings};
+use crate::support::{Found, findings, words};
 use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
 use stowplan_model::{Durability, DurabilityClaim, Operation};
 

@@ -11,7 +11,10 @@ fn an_unreliable_session_claims_nothing() {
     let findings = findings(&fixture::analysis(), 2);
     assert!(findings.advice.starts_with("Claim nothing"));
     let text = words(&terminal(&fixture::analysis(), &VERBOSE));
-    assert!(text.contains("differed by 4.2%, and may by up to 5.7%: too much for any claim"), "{text}");
+    assert!(
+        text.contains("differed by 4.2%, and may by up to 5.7%: too much for any claim"),
+        "{text}"
+    );
     assert!(!findings.advice.contains("use"), "{}", findings.advice);
 }
 
