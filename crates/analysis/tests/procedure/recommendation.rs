@@ -320,7 +320,9 @@ fn of_those_that_are_faster_one_that_keeps_promise_and_work_is_preferred() {
         }
     };
     assert_eq!(preferred(&both, &only_b(weak)), prefers("a"));
-    assert_eq!(preferred(&both, &only_b(other)), prefers("a"));
+    // Of those that do the same work it beats each.
+    let uses = (Kind::Use, Some("c/a".to_owned()));
+    assert_eq!(preferred(&both, &only_b(other)), uses);
     assert_eq!(preferred(&both, &other), prefers("b"));
     assert_eq!(preferred(&both, &weak), prefers("b"));
     let one = [("a", 20_000.0), ("b", 4_000.0)];
