@@ -87,9 +87,15 @@ fn notes(changes: &Changes) -> Vec<String> {
         (true, Unit::Round) => "Both ran on the same machine",
         (true, Unit::Session) => "All ran on the same machine",
     };
+    let order = match changes.turns {
+        Turns::BaseFirst => " Here BASE ran first.",
+        Turns::NewFirst => " Here NEW ran first.",
+        Turns::Taken | Turns::Unknown => "",
+    };
     let judged = changes.judged().count();
     let filled = [
         ("machines", machines.to_owned()),
+        ("order", order.to_owned()),
         ("limit", format!("{sign}{}", value::percent(limit))),
         ("noise", noise::span(noise).unwrap_or_default()),
         ("drift", noise::span(drifts()).unwrap_or_default()),
