@@ -442,7 +442,7 @@ fn is_settled(verdict: Verdict) -> bool {
 }
 
 /// The cells of the first of the comparisons of the user's values.
-fn cells<'a>(analysis: &'a Analysis) -> &'a [Cell] {
+fn cells(analysis: &Analysis) -> &[Cell] {
     let comparisons = &analysis.run.plan.comparisons;
     let of = |id: &str| comparisons.iter().find(|found| found.id == id);
     let found = of(AdviseSpec::READ).or_else(|| of(AdviseSpec::REPLACE));
@@ -456,7 +456,7 @@ fn row<'a>(analysis: &'a Analysis, cell: &Cell) -> Option<&'a SpaceRow> {
 }
 
 /// The cell of a rival of files.
-fn cell<'a>(analysis: &'a Analysis, rival: Rival) -> Option<&'a Cell> {
+fn cell(analysis: &Analysis, rival: Rival) -> Option<&Cell> {
     cells(analysis).iter().find(|cell| rival.is_of(cell))
 }
 

@@ -38,6 +38,9 @@ type Question = (String, String);
 /// Whether an answer is a choice, and its words.
 type Answer = (bool, String);
 
+/// An answer, and the places of the machines that give it.
+type Said = (Answer, Vec<usize>);
+
 impl<'a> Fleet<'a> {
     /// Sets several analyses side by side.
     ///
@@ -147,7 +150,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// Every question of the study, with the answers and the machines that give them: disk space last.
-    fn questions(&self) -> Vec<(Question, Vec<(Answer, Vec<usize>)>)> {
+    fn questions(&self) -> Vec<(Question, Vec<Said>)> {
         let places = 0..self.analyses.len();
         let said = places.flat_map(|place| {
             let said = self.said(place).into_iter();
@@ -199,7 +202,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// What the machines say, that of most of them first.
-    fn answer(&self, (target, title): &Question, said: &[(Answer, Vec<usize>)]) -> Item {
+    fn answer(&self, (target, title): &Question, said: &[Said]) -> Item {
         let mut said: Vec<_> = said.iter().collect();
         said.sort_by_key(|((is_choice, _), places)| Reverse((*is_choice, places.len())));
         let all = self.machines().len();

@@ -477,7 +477,7 @@ impl<'s> Check<'s> {
     fn claim(&self, at: &At<'_>, claim: &ClaimSpec, known: &BTreeSet<String>) {
         let orders = !claim.order.is_empty();
         rules! {
-            at.on("id"), orders != !claim.test.is_empty() => "say what decides it: 'test' or 'order'";
+            at.on("id"), orders == claim.test.is_empty() => "say what decides it: 'test' or 'order'";
             at.on("order"), !orders || claim.order.len() > 1 => "an order has two cells at least";
         }
         at.on("order").refers_to_cells(&claim.order, known);
