@@ -45,7 +45,7 @@ use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule};
 use stowplan_dataset::room;
 use stowplan_model::{
-    Cell, CellFailure, Comparison, DriverCost, Environment, Extension, FileSystemsRecord,
+    Cell, CellFailure, CellId, Comparison, DriverCost, Environment, Extension, FileSystemsRecord,
     PROTOCOL_VERSION, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
     Warning, WarningKind,
 };
@@ -154,6 +154,8 @@ struct Runner<'a> {
     open: BTreeSet<String>,
     /// How long rounds take, over what was thought of them.
     rounds_pace: f64,
+    /// How long the last ratio block of each cell took in this session, with all that is around it.
+    took: BTreeMap<CellId, Duration>,
     /// Seconds that comparisons without an interval need, once the time is over.
     needs: Option<f64>,
     /// Seconds of a round beyond what is typical, by what pilots took, of each comparison that had some.
@@ -249,6 +251,7 @@ impl<'a> Runner<'a> {
             started: Instant::now(),
             open: BTreeSet::new(),
             rounds_pace: 1.0,
+            took: BTreeMap::new(),
             needs: None,
             beyond: BTreeMap::new(),
             clock: PhaseClock::start(),
@@ -419,7 +422,8 @@ impl<'a> Runner<'a> {
         let left = self.time_left()?;
         let comparisons = self.plan.comparisons.iter().enumerate();
         let fits = |comparison: &Comparison| {
-            self.seconds_of(std::slice::from_ref(comparison), LOOKS[0]) < left
+            let round = self.known_round(&comparison.cells).as_secs_f64();
+            round.max(self.seconds_of(std::slice::from_ref(comparison), LOOKS[0])) < left
         };
         let open = comparisons.filter(|(index, comparison)| {
             !tried.contains(index) && self.open.contains(&comparison.id) && fits(comparison)

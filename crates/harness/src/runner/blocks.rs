@@ -121,7 +121,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The same worker with `strace` around it, which writes what it sees to a file.
+/// Puts `strace` around a worker, which writes what it sees to a file.
 fn under_strace(strace: &Path, written: &Path, command: &WorkerCommand) -> WorkerCommand {
     let path = |path: &Path| path.display().to_string();
     let mark = format!("{STRACE_VARIABLE}=1");

@@ -69,7 +69,7 @@ impl Runner<'_> {
     pub(super) fn time_left(&self) -> Option<f64> {
         /// Of the time of building: assumed, between databases, which go at once, and files one by one.
         const REMOVAL: f64 = 0.4;
-        /// Of the budget: the block that was begun when it ends, and the report.
+        /// Of the budget: by what the last block outlasts the one before it, and the report.
         const END: f64 = 0.03;
         let budget = self.options.budget?.as_secs_f64() * (1.0 - END);
         let removal = self.pool.there_bytes() * self.building_pace() * REMOVAL;

@@ -1,4 +1,4 @@
-//! Counting what an operation does, of cells that a ladder or a claim is about, or that read from storage.
+//! Counting what an operation does, of cells that a ladder is about, or that read from storage.
 
 use super::rounds::Sequences;
 use super::{Event, Runner};

@@ -28,7 +28,7 @@ pub enum Event<'a> {
         /// Comparisons in all.
         total: usize,
     },
-    /// How far the comparison has come, after each round.
+    /// How far the comparison has come, before each step.
     SoFar {
         /// The comparison.
         comparison: &'a Comparison,

@@ -74,7 +74,7 @@ impl ResultLog {
         self.append_together(&[record])
     }
 
-    /// The same of records of which none is of use without the others.
+    /// Appends records of which none is of use without the others.
     fn append_together(&mut self, records: &[&Record]) -> Result<()> {
         let lines: String = records.iter().map(|record| encode(record) + "\n").collect();
         self.file

@@ -155,9 +155,12 @@ impl Recorded {
         let cap = comparison.max_rounds.min(rule.max_rounds);
         let pairs = |contrast: &Contrast| pairs(&measured, contrast).min(cap);
         // Nothing is claimed without the control.
-        let control = contrast_of_control(&going_on).filter(|_| !open.is_empty());
-        let counted = open.iter().chain(&control).map(pairs).min();
-        let mut contrasts = going_on.contrasts.iter();
+        let control = contrast_of_control(&going_on);
+        let counted = match open.is_empty() {
+            true => None,
+            false => open.iter().chain(&control).map(pairs).min(),
+        };
+        let mut contrasts = going_on.contrasts.iter().chain(&control);
         Standing {
             counted: counted.unwrap_or(cap),
             is_answered: contrasts.all(|contrast| pairs(contrast) >= LOOKS[0].min(cap)),
@@ -169,7 +172,7 @@ impl Recorded {
     /// Whether a comparison was broken off after its last round, before what it wrote was checked.
     pub(super) fn lacks_check(&self, comparison: &Comparison) -> bool {
         let written: Vec<&Cell> = writers(comparison)
-            .filter(|cell| !self.failed.contains(&cell.id))
+            .filter(|cell| !self.failed.contains(&cell.id) && self.rounds.contains_key(&cell.id))
             .collect();
         let checked = |cell: &Cell| {
             let same = |other: &&&Cell| {

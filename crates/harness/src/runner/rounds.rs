@@ -33,11 +33,9 @@ pub(super) struct Course {
     most: u32,
     began: Instant,
     deadline: Option<Deadline>,
-    /// How long the last ratio block of each cell took, with all that is around it.
-    took: BTreeMap<CellId, Duration>,
-    /// Whether the last one was not measured to its end, because the time of the session was.
+    /// Whether the last round was not measured to its end, because the time of the session was.
     is_broken_off: bool,
-    /// After how many of them stores were built anew the last time.
+    /// After how many rounds stores were built anew the last time.
     rebuilt: Option<u32>,
     /// Seconds that each was thought to take.
     each_seconds: f64,
@@ -96,7 +94,6 @@ impl Runner<'_> {
             most: lacking.saturating_add(SPARE_ROUNDS),
             deadline: self.deadline(comparison, index),
             began: Instant::now(),
-            took: BTreeMap::new(),
             is_broken_off: false,
             rebuilt: None,
             each_seconds: self.rounds_seconds(std::slice::from_ref(comparison), 1),
@@ -109,7 +106,9 @@ impl Runner<'_> {
         let rebuilt = course.rebuilt == Some(course.done);
         match () {
             () if standing.is_over() || course.done == course.most => Step::End(Ended::Decided),
-            () if course.is_broken_off || self.is_late(comparison, course, standing) => {
+            () if course.is_broken_off => Step::End(Ended::Budget),
+            // What was decided before stores were built stands: their time is not that of a round.
+            () if !rebuilt && self.is_late(comparison, course, standing) => {
                 Step::End(Ended::Budget)
             }
             () if !rebuilt && self.wants_builds(comparison, course.done) => Step::Rebuild,
@@ -126,7 +125,16 @@ impl Runner<'_> {
             _ => one * first_look.saturating_sub(standing.counted).max(1),
         };
         let deadline = course.deadline.as_ref();
-        deadline.is_some_and(|deadline| Instant::now() + needed >= deadline.after(standing.counted))
+        let is_past =
+            |deadline: &Deadline| Instant::now() + needed >= deadline.after(standing.counted);
+        let round = self.known_round(active(comparison, &standing.open));
+        deadline.is_some_and(is_past) || !ends_in_time(self.time_left(), round)
+    }
+
+    /// How long a round of cells takes, as far as they were measured in this session.
+    pub(super) fn known_round<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>) -> Duration {
+        let known = cells.into_iter().filter_map(|cell| self.took.get(&cell.id));
+        known.sum()
     }
 
     /// Where a comparison stands by the record.
@@ -177,7 +185,9 @@ impl Runner<'_> {
         }
         let blocks = each.iter();
         let beyond = blocks.filter_map(|(id, each)| Some(sizes.get(id)?.seconds_beyond(*each)));
-        self.beyond.insert(comparison.id.clone(), beyond.sum());
+        if !each.is_empty() {
+            self.beyond.insert(comparison.id.clone(), beyond.sum());
+        }
         Ok(sizes)
     }
 
@@ -294,8 +304,10 @@ impl Runner<'_> {
                 if slow && kind == BlockKind::Latency && self.cap(comparison) > 1 {
                     continue;
                 }
-                if !ends_in_time(self.time_left(), course.took.get(&cell.id).copied()) {
+                if !ends_in_time(self.time_left(), self.known_round([*cell])) {
                     course.is_broken_off = true;
+                    let cells = u32::try_from(order.len()).unwrap_or(u32::MAX);
+                    self.keep_pace(course, f64::from(position) / f64::from(cells));
                     return Ok(());
                 }
                 let begun = Instant::now();
@@ -319,16 +331,21 @@ impl Runner<'_> {
                     Err(error) => self.cell_failed(cell, error)?,
                 }
                 if kind == BlockKind::Ratio {
-                    course.took.insert(cell.id.clone(), begun.elapsed());
+                    self.took.insert(cell.id.clone(), begun.elapsed());
                 }
             }
         }
         course.done += 1;
-        if course.each_seconds > 0.0 {
-            let thought = course.each_seconds * f64::from(course.done);
+        self.keep_pace(course, 0.0);
+        Ok(())
+    }
+
+    /// Notes how long the rounds of a comparison took over what was thought of them, with a part of one more.
+    fn keep_pace(&mut self, course: &Course, part: f64) {
+        let thought = course.each_seconds * (f64::from(course.done) + part);
+        if thought > 0.0 {
             self.rounds_pace = course.began.elapsed().as_secs_f64() / thought;
         }
-        Ok(())
     }
 
     /// A block of a cell, which begins at a step of its sequence.
@@ -476,9 +493,9 @@ impl Runner<'_> {
     }
 }
 
-/// Whether a block ends within so many seconds, if any are set, that takes as long as the last one of its cell did.
-fn ends_in_time(left: Option<f64>, last: Option<Duration>) -> bool {
-    left.is_none_or(|left| left > last.unwrap_or_default().as_secs_f64())
+/// Whether what took so long the last time ends within so many seconds, if any are set.
+fn ends_in_time(left: Option<f64>, last: Duration) -> bool {
+    left.is_none_or(|left| left > last.as_secs_f64())
 }
 
 /// Whether the operations of a block are slow.
@@ -561,12 +578,15 @@ mod tests {
 
     #[test]
     fn no_block_begins_that_would_end_after_the_time_if_it_took_as_long_as_the_last_one() {
-        let last = Some(Duration::from_secs(30));
+        let last = Duration::from_secs(30);
         assert!(ends_in_time(None, last), "without a budget");
         assert!(ends_in_time(Some(31.0), last));
         assert!(!ends_in_time(Some(30.0), last));
-        assert!(ends_in_time(Some(0.1), None), "nothing is known of it");
-        assert!(!ends_in_time(Some(0.0), None));
+        assert!(
+            ends_in_time(Some(0.1), Duration::ZERO),
+            "nothing is known of it"
+        );
+        assert!(!ends_in_time(Some(0.0), Duration::ZERO));
     }
 
     #[test]
