@@ -390,8 +390,12 @@ impl SideBySide<'_> {
                     .collect(),
                 ..FindingGroup::default()
             })
-            .filter(|group| group.rows.iter().any(|row| row.rounds.is_some()))
             .collect();
+        // What no machine has measured often enough for a ratio says so where nothing else is said.
+        let has_ratio = |group: &FindingGroup| group.rows.iter().any(|row| row.rounds.is_some());
+        if groups.iter().any(has_ratio) || reliable.clone().all(|found| found.is_none()) {
+            groups.retain(has_ratio);
+        }
         if groups.is_empty() {
             return None;
         }

@@ -135,7 +135,7 @@ impl<'a> Advice<'a> {
         let over = self.found.over.as_ref();
         let over = over.filter(|_| self.found.kind == Kind::Prefer)?;
         Some(match over.work.as_slice() {
-            [] => "it was not shown to beat each other one at equal promises and work".to_owned(),
+            [] => "another one promises something else, or was not shown to be slower".to_owned(),
             work => format!("it does other work ({})", wording::other_work(work)),
         })
     }

@@ -201,7 +201,12 @@ fn subject(figure: &FigureOutcome, with_comparison: bool) -> String {
     let of = name(&figure.of);
     match figure.to.as_slice() {
         [] => format!("{measure} of {of}"),
-        to => format!("{measure} of {of} over {}", name(to)),
+        to if figure.or_to.is_empty() => format!("{measure} of {of} over {}", name(to)),
+        to => format!(
+            "{measure} of {of} over {} (or {})",
+            name(to),
+            name(&figure.or_to)
+        ),
     }
 }
 

@@ -27,7 +27,7 @@ use stowplan_analysis::{
 /// replace it.
 pub const MARK: &str = "<!-- stowplan compare -->";
 
-/// So many changes are told in a sentence before the rest is only named.
+/// Changes that are told in a sentence before the rest is only named.
 const FEW: usize = 8;
 
 /// A result, and what the user calls it.

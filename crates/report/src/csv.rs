@@ -93,7 +93,7 @@ pub fn render(analysis: &Analysis) -> String {
     table(&columns(), rows(None, analysis))
 }
 
-/// The same of several results: their rows below one header, with one more column, `machine`.
+/// Writes several results: their rows below one header, with one more column, `machine`.
 pub(crate) fn of_machines<'a>(results: impl Iterator<Item = (&'a str, &'a Analysis)>) -> String {
     let mut columns = columns();
     columns.push(("machine".to_owned(), "/machine".to_owned()));

@@ -38,11 +38,11 @@ pub(crate) fn sentence(comparisons: &[&ComparisonOutcome]) -> String {
     );
     // What was not measured is widened by nothing.
     let measured = comparisons.iter().filter(|c| c.control.is_some());
-    let widened = span(measured.map(|c| c.calibration - 1.0));
+    let widened = span(measured.clone().map(|c| c.calibration - 1.0));
     let Some((noise, widened)) = noise(comparisons).zip(widened) else {
         return format!("Noise is unknown: the control has too few rounds; {rests}.");
     };
-    let unreliable = comparisons.iter().filter(|c| !c.reliable).count();
+    let unreliable = measured.filter(|c| !c.reliable).count();
     let unclaimed = match (unreliable, comparisons.len()) {
         (0, _) => String::new(),
         (_, 1) => ": too much for any claim".to_owned(),

@@ -248,7 +248,7 @@ pub(crate) fn for_studies(survey: &Survey) -> Vec<Block> {
     ]
 }
 
-/// The same values, or made-up ones alike.
+/// A dataset of these values, or of made-up ones alike.
 fn datasets(survey: &Survey) -> String {
     let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
     let Origin {

@@ -53,7 +53,7 @@ pub(crate) fn between(low: &str, high: &str) -> String {
     unbroken(&format!("[{low}, {high}]"))
 }
 
-/// The same text on one line.
+/// Keeps a text on one line.
 pub(crate) fn unbroken(text: &str) -> String {
     text.replace(' ', NO_BREAK.encode_utf8(&mut [0; 4]))
 }
@@ -355,7 +355,7 @@ impl Value {
         }
     }
 
-    /// The same as part of a sentence.
+    /// The value as part of a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let text = self.text();

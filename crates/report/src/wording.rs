@@ -152,7 +152,7 @@ pub(crate) fn work(analysis: &Analysis, cell: &CellSummary) -> String {
     task(&cell.cell.workload, &size.unwrap_or_default())
 }
 
-/// The same of any workload; `size` says how large the values are, with a space before it.
+/// Says what a workload does; `size` says how large the values are, with a space before it.
 pub(crate) fn task(workload: &Workload, size: &str) -> String {
     let verb = match workload.operation {
         Operation::Read => "read values",
@@ -331,7 +331,11 @@ pub fn shortened(text: &str, width: usize) -> String {
         short = format!("{short}{}{word}", if short.is_empty() { "" } else { " " });
     }
     match short.is_empty() {
-        true => text.chars().take(width - 1).chain(['…']).collect(),
+        true => text
+            .chars()
+            .take(width.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
         false => format!("{}…", short.trim_end_matches([',', ':', ';'])),
     }
 }

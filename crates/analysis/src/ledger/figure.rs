@@ -32,6 +32,9 @@ pub struct FigureOutcome {
     pub of: Vec<FigureCell>,
     /// The cells whose sum it is divided by; none where the measure itself is the figure.
     pub to: Vec<FigureCell>,
+    /// Cells whose sum it may as well be divided by: to be within the bounds by either is enough.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub or_to: Vec<FigureCell>,
     /// What is measured of each.
     pub measure: ClaimMeasure,
     /// The least that it is said to be.
@@ -40,7 +43,7 @@ pub struct FigureOutcome {
     pub at_most: Option<f64>,
     /// What it is here, with the interval that decides; nothing where it was not measured.
     pub estimate: Option<Interval>,
-    /// The same by corrected time, where blocks sleep and the headline is wall time; a judgement needs
+    /// What it is by corrected time, where blocks sleep and the headline is wall time; a judgement needs
     /// both.
     pub beside: Option<Interval>,
     /// Rounds that it rests on, of the side that has fewer; of what is counted, stores.
@@ -84,12 +87,22 @@ pub(super) fn either(
         None if verdicts[0] == verdicts[1] => verdicts[0],
         None => ClaimVerdict::Undecided,
     };
-    let shown = if found.verdict == verdict {
-        found
-    } else {
-        other
+    let (shown, besides) = match found.verdict == verdict && !is_nearer(&other, &found) {
+        true => (found, other),
+        false => (other, found),
     };
-    FigureOutcome { verdict, ..shown }
+    FigureOutcome {
+        verdict,
+        or_to: besides.to,
+        ..shown
+    }
+}
+
+/// Whether a figure of the same verdict is nearer to being within its bounds than another.
+fn is_nearer(figure: &FigureOutcome, other: &FigureOutcome) -> bool {
+    let rise = if figure.at_least.is_some() { 1.0 } else { -1.0 };
+    let reach = |figure: &FigureOutcome| figure.estimate.map(|found| rise * found.estimate);
+    figure.verdict == other.verdict && reach(figure) > reach(other)
 }
 
 /// Estimates a figure and judges it.
@@ -123,6 +136,7 @@ fn figure(
     FigureOutcome {
         of: named(&test.of),
         to: named(&test.to),
+        or_to: Vec::new(),
         measure: test.measure,
         at_least: test.at_least,
         at_most: test.at_most,

@@ -10,7 +10,7 @@ use stowplan_analysis::compare::{
 };
 use stowplan_model::Role;
 
-/// So many facts about another machine are told in a sentence.
+/// Facts about another machine that are told in a sentence.
 const FEW_FACTS: usize = 3;
 
 /// What it comes to, in a sentence.

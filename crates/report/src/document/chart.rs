@@ -151,7 +151,7 @@ impl Rows {
         }
     }
 
-    /// The same as a plane, its points joined by lines, with this axis across.
+    /// Makes a plane of it, its points joined by lines, with this axis across.
     #[must_use]
     pub fn across(self, axis: Axis) -> Self {
         let across = Across {

@@ -54,7 +54,7 @@ fn chosen_baselines(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
 
 /// What was not the same on every machine, a sentence per machine and kind of difference.
 fn left_out(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
-    /// So many cells are named.
+    /// Cells that are named.
     const NAMED: usize = 4;
     let mut groups: BTreeMap<(usize, &str), Vec<&CellId>> = BTreeMap::new();
     for found in &fleet.outcome.differences {

@@ -164,7 +164,7 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
         ),
     };
     Some(format!(
-        "{} {verified}{} operations were timed, in random order.",
+        "{} {verified}{} operations were timed, in rounds of random order.",
         noise::sentence(&comparisons),
         value::count(operations)
     ))

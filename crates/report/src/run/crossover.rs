@@ -211,7 +211,7 @@ pub(crate) fn headline(analysis: &Analysis, outcome: &SweepOutcome) -> String {
     worded(analysis, outcome, words::sentence)
 }
 
-/// The same in a few words.
+/// Says in a few words what a sweep found.
 pub(crate) fn in_short(analysis: &Analysis, outcome: &SweepOutcome) -> String {
     worded(analysis, outcome, words::in_short)
 }

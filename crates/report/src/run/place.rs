@@ -225,16 +225,17 @@ fn respects(analysis: &Analysis, advice: &Advice) -> Table {
         let bytes = [taken.files, ours].map(format_bytes);
         let [files, database] = bytes;
         let name = "space of what was measured".to_owned();
-        (
-            name,
-            [files, database, value::difference(share)],
-            Text::default(),
-        )
+        let figures = [files, database, String::new()];
+        (name, figures, plain(value::difference(share)))
     }));
+    let ours = match advised_split(advice) {
+        Some(_) => "split",
+        None => "SQLite",
+    };
     let columns = vec![
         text_column("", "", |row: &Respect| TableCell::text(&row.0)).weighing(9),
         number("files", "", |row: &Respect| TableCell::text(&row.1[0])).weighing(4),
-        number("SQLite", "", |row: &Respect| TableCell::text(&row.1[1])).weighing(4),
+        number(ours, "", |row: &Respect| TableCell::text(&row.1[1])).weighing(4),
         number("times as fast", "", |row: &Respect| {
             TableCell::text(&row.1[2])
         })

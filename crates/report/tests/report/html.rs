@@ -176,7 +176,7 @@ fn the_answer_has_its_factor_and_its_interval_and_the_evidence_is_one_sentence()
         evidence,
         "Noise: measuring the same thing twice differed by 0.1% to 4.2%, and may by up to 5.7%: too much for any \
          claim in 1 of 4 comparisons; intervals are 1% longer for it; 20 rounds. 2,000,000 values were read back \
-         and compared; 4,000,000 operations were timed, in random order."
+         and compared; 4,000,000 operations were timed, in rounds of random order."
     );
 }
 

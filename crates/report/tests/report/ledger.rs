@@ -22,6 +22,7 @@ fn figure(verdict: ClaimVerdict, estimate: Option<[f64; 3]>) -> FigureOutcome {
     FigureOutcome {
         of: vec![cell("overwrite/fsync", "files, fsync")],
         to: vec![cell("overwrite/wal", "SQLite, WAL")],
+        or_to: Vec::new(),
         measure: ClaimMeasure::Time,
         at_least: Some(8.0),
         at_most: None,
@@ -63,6 +64,7 @@ fn claims() -> Vec<ClaimOutcome> {
     };
     let share = FigureOutcome {
         to: Vec::new(),
+        or_to: Vec::new(),
         measure: ClaimMeasure::PageFill,
         at_least: Some(0.4),
         at_most: Some(0.6),

@@ -75,6 +75,7 @@ fn claim(name: &str, verdict: ClaimVerdict, ratio: Option<Interval>) -> ClaimOut
         figures: vec![FigureOutcome {
             of: vec![cell("open", "open and close")],
             to: vec![cell("sql", "SQLite, prepared SELECT")],
+            or_to: Vec::new(),
             measure: ClaimMeasure::Time,
             at_least: Some(1.0),
             at_most: None,

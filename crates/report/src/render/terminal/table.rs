@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 /// The first column keeps at least this width, as long as a column that is not essential can be
 /// left out for it; other columns of text do as long as anything else gives way.
 const TEXT: usize = 24;
-/// The same for essential columns: rather than without them, labels wrap.
+/// The width that is kept for essential columns: rather than without them, labels wrap.
 const NARROWEST: usize = 10;
 /// Titles that are wider than this wrap before a column is left out.
 const TITLE: usize = 8;

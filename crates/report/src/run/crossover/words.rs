@@ -141,7 +141,7 @@ fn otherwise(finding: &Crossover) -> &'static str {
     }
 }
 
-/// The same in a few words, for a list of answers. Names come last: some must not begin with a
+/// Says in a few words what was found, for a list of answers. Names come last: some must not begin with a
 /// capital letter, as answers do.
 pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
     let claims = finding.claims().map(|(side, sizes)| {
