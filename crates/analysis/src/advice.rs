@@ -73,11 +73,11 @@ pub struct Split {
 pub enum What {
     /// Values are read that are in memory, each by itself, by calls from C.
     Read,
-    /// The same by a program in Python.
+    /// Values are read by a program in Python.
     ReadByPython,
     /// As [`What::Read`], many in one transaction, where that has another verdict, and a better one.
     Together,
-    /// The same by a program in Python.
+    /// Many values are read in one transaction by a program in Python.
     TogetherByPython,
     /// Values are read from storage; names are in memory.
     Cold,
@@ -99,7 +99,7 @@ pub struct Aspect {
     pub cell: CellId,
     /// Time of files over its time: above 1 it is faster.
     pub gain: Option<RatioEstimate>,
-    /// The same by corrected time, where that stands beside wall time: what is claimed needs both.
+    /// The gain by corrected time, where that stands beside wall time: what is claimed needs both.
     pub corrected: Option<RatioEstimate>,
     /// The verdict on its time.
     pub verdict: Verdict,
@@ -162,7 +162,7 @@ fn of<'a>(analysis: &'a Analysis, id: &str) -> Option<&'a ComparisonOutcome> {
 enum Rival {
     /// Everything in one database, each operation by itself.
     Database,
-    /// The same, with many operations in one transaction.
+    /// Everything in one database, with many operations in one transaction.
     Together,
     /// Small values in a database, and larger ones in files.
     Split,

@@ -19,7 +19,7 @@ pub struct BlockTime {
     pub standard_error_ns: Option<f64>,
     /// Headline time per operation times the operations; the estimate that verdicts go with.
     pub estimate_ns: f64,
-    /// The same without the one commit that ends the block; nothing where there are several commits
+    /// The estimate without the one commit that ends the block; nothing where there are several commits
     /// or the block is a sample.
     pub before_commit_ns: Option<f64>,
 }

@@ -135,7 +135,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The same blocks, with the final flush in their times.
+    /// The blocks with the final flush in their times.
     pub(crate) fn with_flush(&self) -> Self {
         Self {
             span: Span::WithFlush,
@@ -280,7 +280,7 @@ impl<'a> Blocks<'a> {
         paired.map(|pair| (pair.round, pair.difference)).collect()
     }
 
-    /// The same with the builds that both blocks met.
+    /// The differences of a pair of cells by round, with the builds that both blocks met.
     pub(crate) fn paired(&self, cell: &CellId, reference: &CellId, metric: Metric) -> Vec<Paired> {
         let Some(denominators) = self.by_cell.get(reference) else {
             return Vec::new();

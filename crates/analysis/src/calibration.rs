@@ -26,7 +26,7 @@ pub const LATENCY_BUDGET_NS: f64 = 50.0;
 pub const ALLOWED_NS: f64 = 15.0;
 /// By how much a known cost may be missed, as a share of it: what counts for long ones.
 pub const ALLOWED_SHARE: f64 = 0.03;
-/// The same while other processes keep the CPUs busy.
+/// By how much it may be missed while other processes keep the CPUs busy.
 pub const ALLOWED_SHARE_BUSY: f64 = 0.05;
 /// How often the procedure may claim a difference between two identical cells.
 pub const FALSE_CLAIMS: f64 = 0.05;
@@ -74,7 +74,7 @@ pub enum FigureUnit {
     Ns,
     /// What was found less what is known, nanoseconds.
     NsOff,
-    /// The same as a share of what is known.
+    /// What was found less what is known, as a share of what is known.
     ShareOff,
     /// A share of the wall time.
     ShareOfTime,
@@ -186,7 +186,7 @@ pub enum Subject {
 pub struct Group {
     /// What they are about.
     pub subject: Subject,
-    /// The same in words.
+    /// The subject in words.
     pub title: String,
     /// How the worst of them stands; nothing where none has a limit.
     pub status: Option<LimitStatus>,

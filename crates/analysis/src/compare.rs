@@ -202,7 +202,7 @@ pub struct Change {
     /// By what the lower end is widened besides, as a natural logarithm of at least 0: the machine
     /// may have become slower by this between the sessions.
     pub drift_slower: f64,
-    /// The same of the upper end: it may have become faster by this.
+    /// By what the upper end is widened besides: the machine may have become faster by this.
     pub drift_faster: f64,
     /// The p value that it became slower by more than the threshold: the least `alpha` with which the
     /// widened interval, of `1 − alpha` instead of 95%, would lie above it. So it is two-sided, and at
@@ -225,7 +225,7 @@ pub struct FloorShift {
     pub cell: CellId,
     /// Time in NEW over time in BASE, widened for the noise only.
     pub time: Change,
-    /// The same of its ratio to the baseline, where that is the same in both.
+    /// The change of its ratio to the baseline, where that is the same in both.
     pub ratio: Option<Change>,
 }
 
@@ -347,7 +347,7 @@ impl NotCompared {
 /// Why results cannot be compared as the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PairingError {
-    /// So many sessions make no comparison.
+    /// These numbers of sessions make no comparison.
     #[error(
         "BASE has {base} and NEW {new} of the results: give one each, or at least two each, whose \
          spread tells what sessions of the same program differ by"

@@ -148,7 +148,7 @@ impl FindingRow {
         })
     }
 
-    /// The same row of this ratio.
+    /// Gives the row another ratio.
     #[must_use]
     pub fn with_ratio(mut self, ratio: Option<RatioEstimate>, verdict: Verdict) -> Self {
         self.quantity = ratio.map(|ratio| Quantity::between(ratio.ratio, ratio.low, ratio.high));

@@ -191,7 +191,7 @@ impl<'a> Gathered<'a> {
         self.measurements.get(cell).map_or(&[], Vec::as_slice)
     }
 
-    /// The same by the session that made them.
+    /// The blocks of a cell by the session that made them.
     pub(crate) fn by_session(&self, cell: &CellId) -> BTreeMap<usize, Vec<&'a Measurement>> {
         let mut found: BTreeMap<usize, Vec<&Measurement>> = BTreeMap::new();
         let sessions = self.made_in.get(cell).into_iter().flatten();

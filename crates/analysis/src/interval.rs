@@ -89,7 +89,7 @@ impl Interval {
         )
     }
 
-    /// So many times this one. A factor below 0 turns the ends round.
+    /// Multiplies by a factor; one below 0 turns the ends round.
     pub(crate) fn times(self, factor: f64) -> Self {
         let (a, b) = (self.low * factor, self.high * factor);
         Self::new(self.estimate * factor, a.min(b), a.max(b))

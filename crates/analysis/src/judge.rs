@@ -25,7 +25,7 @@ pub(crate) struct Judge<'a> {
     /// divided, and none contradicts the ratio beside it.
     pub(crate) shared: Blocks<'a>,
     pub(crate) noise: Noise,
-    /// The same blocks and their noise with the final flush in every time; nothing where no cell
+    /// The blocks and their noise with the final flush in every time; nothing where no cell
     /// writes.
     totals: Option<(Blocks<'a>, Noise)>,
     rule: &'a StoppingRule,
@@ -100,7 +100,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The same with the final flush in both times, where both write: by the same estimator, looks
+    /// The outcome with the final flush in both times, where both write: by the same estimator, looks
     /// and rules, and with the noise that two identical cells show by these times.
     fn total(&self, cell: &Cell, reference: &Cell) -> Option<TotalOutcome> {
         let (blocks, noise) = self.totals.as_ref()?;

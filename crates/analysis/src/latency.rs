@@ -46,7 +46,7 @@ pub(crate) fn latency(
     percentiles(texts, problems)
 }
 
-/// The same of each action of a mix.
+/// Summaries of the latency of each action of a mix.
 pub(crate) fn latencies(
     measurements: &[&Measurement],
     problems: &mut Vec<String>,

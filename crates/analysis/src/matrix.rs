@@ -57,7 +57,7 @@ pub struct MatrixCell {
     /// The verdict on the external store's time over the internal one's: `Slower` says that the
     /// internal one is faster.
     pub verdict: Verdict,
-    /// The same ratio as published.
+    /// The published ratio.
     pub published: Option<f64>,
     /// Whether the column passed its A/A gate; true where it was not measured.
     pub reliable: bool,

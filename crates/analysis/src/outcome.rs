@@ -160,13 +160,13 @@ pub struct ContrastOutcome {
     pub estimate: Option<RatioEstimate>,
     /// The verdict.
     pub verdict: Verdict,
-    /// The same by corrected time, where the headline is wall time because blocks sleep.
+    /// Ratio and verdict by corrected time, where the headline is wall time because blocks sleep.
     pub corrected: Option<CorrectedRatio>,
     /// The builds that it was measured on; nothing where each block makes a store of its own, or the
     /// result does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub builds: Option<Builds>,
-    /// The same with the final flush to disk in both times, where both cells write.
+    /// Ratio and verdict with the final flush to disk in both times, where both cells write.
     pub total: Option<TotalOutcome>,
     /// Whether both keep the same durability promise; a difference must be shown beside the
     /// ratio (reads: always true).
@@ -193,7 +193,7 @@ pub struct TotalOutcome {
 }
 
 impl TotalOutcome {
-    /// The same finding with numerator and denominator swapped.
+    /// Swaps numerator and denominator.
     #[must_use]
     pub fn inverse(&self) -> Self {
         Self {
@@ -204,7 +204,7 @@ impl TotalOutcome {
 }
 
 impl ContrastOutcome {
-    /// The same finding with numerator and denominator swapped.
+    /// Swaps numerator and denominator.
     #[must_use]
     pub fn inverse(&self) -> Self {
         Self {
@@ -304,14 +304,14 @@ pub struct CellSummary {
     pub space_per_value_byte: Option<f64>,
     /// Of inserts: share of the bytes of leaf pages that were in use, median of blocks.
     pub page_fill: Option<f64>,
-    /// The same of the indexes beside the table.
+    /// Share of the bytes of leaf pages of the indexes beside the table that were in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index_fill: Option<f64>,
     /// Transactions that were refused because of another one and tried again, all blocks together.
     pub conflicts: u64,
     /// Latency of single operations.
     pub latency: Option<LatencySummary>,
-    /// The same of a mix, by what the operations did.
+    /// Latency of single operations of a mix, by what they did.
     pub latencies: BTreeMap<Action, LatencySummary>,
     /// What it asked of the system, counted in a block of its own.
     pub counts: Option<CountSummary>,
@@ -381,7 +381,7 @@ pub struct SpaceRow {
     pub ratio: Option<f64>,
     /// Published bytes beside it: (what was measured, bytes scaled by nothing, number of values).
     pub published: Option<(String, u64, Option<u64>)>,
-    /// The same ratio of the published bytes.
+    /// The ratio of the published bytes.
     pub published_ratio: Option<f64>,
     /// Whether the published bytes are of as many values as ours; only then can they be set beside
     /// each other, and not only their ratios.

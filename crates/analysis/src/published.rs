@@ -34,7 +34,7 @@ pub struct PublishedTime {
     pub before_commit_seconds: Option<f64>,
     /// Our seconds of as many operations; nothing where the cell was not measured.
     pub ours_seconds: Option<Interval>,
-    /// The same before the last commit, where a block is one transaction.
+    /// Our seconds before the last commit, where a block is one transaction.
     pub ours_before_commit_seconds: Option<f64>,
     /// How many operations a block of ours has, where they are not as many: ours is then scaled.
     pub scaled_from: Option<u64>,

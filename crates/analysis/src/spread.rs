@@ -115,7 +115,7 @@ impl Spread {
         Self::of(&[paired.to_vec()], None)
     }
 
-    /// The same where a control is judged: what it shows itself widens nothing.
+    /// The spread with which a control is judged: what it shows itself widens nothing.
     pub(crate) fn without_control(self) -> Self {
         Self {
             inflation: USUAL,

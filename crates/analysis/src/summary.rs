@@ -268,7 +268,7 @@ impl<'a> Described<'a> {
         )
     }
 
-    /// The same, with 0 for blocks that committed nothing.
+    /// Syncs for each commit, with 0 for blocks that committed nothing.
     fn syncs_per_commit_or_none_made(&self) -> f64 {
         let told = self.blocks.iter().any(|m| m.syncs.is_some());
         let without = if told { 0.0 } else { f64::NAN };

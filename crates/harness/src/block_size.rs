@@ -7,11 +7,11 @@ use stowplan_model::{CacheState, Cell, CellId, Measurement, PerTransaction};
 const BLOCK_NS: f64 = 25e6;
 /// Bounds on the operations of a block (R4).
 const OPERATIONS: (u64, u64) = (1_000, 10_000);
-/// The same where every operation waits for the disk.
+/// Operations of a block where every one waits for the disk.
 const SYNCED_OPERATIONS: u64 = 200;
 /// Operations of the lead-in (R4), where they do not last much longer than a block.
 pub(crate) const LEAD_IN: u64 = 500;
-/// The same of writes: after a switch the first 50 operations cost 23% more, those up to 300 4.6%, which is
+/// Operations of the lead-in of writes: after a switch the first 50 cost 23% more, those up to 300 4.6%, which is
 /// 0.2% of a block of 2,000; and what they write is written for nothing.
 const LEAD_IN_OF_WRITES: u64 = 200;
 /// Operations of a latency block of overwrites: enough for p99.9, and no more of the disk's time.
@@ -117,7 +117,7 @@ impl BlockSize {
         })
     }
 
-    /// The same with no more operations than this.
+    /// Bounds the operations.
     pub(crate) fn at_most(self, operations: u64) -> Self {
         Self {
             operations: self.operations.min(operations),
@@ -156,7 +156,7 @@ pub fn filling(cache_bytes: u64) -> u64 {
     LEAD_IN.max(cache_bytes / 4096 * 5 / 4)
 }
 
-/// The same for each of a cell's threads: each has a cache of its own.
+/// Operations that fill the caches of all threads of a cell: each has one of its own.
 fn filling_all(cell: &Cell, cache_bytes: u64) -> u64 {
     filling(cache_bytes).saturating_mul(u64::from(cell.workload.threads))
 }

@@ -34,7 +34,7 @@ const KEPT: &[u8] = b"It was asked to stay (--keep).\n";
 /// How the names begin of directories that are made below a place.
 const NAME: &str = "stowplan-work-";
 
-/// So many descriptors are kept for the removal, one for each level of a store and one to read it: a run that
+/// Descriptors that are kept for the removal, one for each level of a store and one to read it: a run that
 /// ends because it may open no more files still takes away what it made.
 const SPARE: usize = 6;
 

@@ -69,7 +69,7 @@ impl HarnessError {
         }
     }
 
-    /// The same, as the failure of a store: it came up while one was served.
+    /// Turns an error into the failure of a store: it came up while one was served.
     pub(crate) fn of_a_store(self) -> Self {
         match self {
             Self::Worker { .. } | Self::Interrupted => self,

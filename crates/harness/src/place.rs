@@ -26,7 +26,7 @@ const KEPT_FREE: Duration = Duration::from_secs(90);
 /// Inodes that ext4 allots together by default: 16 groups of 8,192.
 const NEAR: u64 = 16 * 8_192;
 
-/// So many files in a directory are no hindrance when they were deleted.
+/// Files in a directory that are no hindrance when they were deleted.
 const FEW: usize = 50;
 
 /// How often a place is drawn that is not near what was removed; then any will do.

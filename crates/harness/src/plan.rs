@@ -929,7 +929,7 @@ pub fn needs(plan: &Plan, keep: bool) -> Needs {
     needs_with(plan, keep, 2)
 }
 
-/// The same with so many builds of each store at a time.
+/// What a plan needs with `builds` builds of each store at a time.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
     let (mut images, mut everything) = (0, bytes_on(plan, true, builds, ""));

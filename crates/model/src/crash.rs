@@ -99,7 +99,7 @@ data! {
         pub most_lost: u64,
         /// How many operations before the cut the oldest lost one had been acknowledged.
         pub oldest_operations: u64,
-        /// The same in nanoseconds.
+        /// How long before the cut the oldest lost one had been acknowledged, in nanoseconds.
         pub oldest_ns: u64,
         /// Different states besides, of which no judge said anything: it was killed, or did not end.
         pub unjudged: u64 = default,
@@ -134,7 +134,7 @@ data! {
         pub cut: u64,
         /// What is not on the disk: an operation and the piece of it.
         pub lost: Vec<(u64, u64)>,
-        /// The same in words, the first ones.
+        /// What is not on the disk, in words: the first ones.
         pub words: Vec<String>,
         /// States that were judged to find it.
         pub tried: u64,

@@ -99,7 +99,7 @@ fn sent<T: Serialize + for<'de> Deserialize<'de>>(message: &T) -> T {
     decode(&line).expect("what was sent can be read")
 }
 
-/// The same after it was written as JSON.
+/// Returns a value as it is read from its JSON.
 fn again<T: Serialize + for<'de> Deserialize<'de>>(value: &T) -> T {
     let text = serde_json::to_string(value).expect("it can be written");
     serde_json::from_str(&text).expect("it can be read again")

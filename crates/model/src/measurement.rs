@@ -104,7 +104,7 @@ data! {
         pub footprint: Option<Footprint> = default,
         /// Share of the bytes of the engine's leaf pages that were in use after a block of inserts.
         pub page_fill: Option<f64> = default,
-        /// The same of the indexes beside the table.
+        /// Share of the bytes of leaf pages of the indexes beside the table that were in use.
         pub index_fill: Option<f64> = default,
         /// Pages found in the page cache before a cold block.
         pub residency: Option<Residency>,
@@ -119,7 +119,7 @@ data! {
         pub device: Option<DeviceCounters> = default,
         /// Latency of each operation: an HDR histogram (V2, three digits, nanoseconds), base64.
         pub latency: Option<String>,
-        /// The same of a mix, by what the operations did.
+        /// Histograms of latency of a mix, by what the operations did.
         pub latencies: BTreeMap<Action, String> = default,
         /// When the block began, in milliseconds since the Unix epoch.
         pub started_unix_ms: u64,

@@ -378,7 +378,7 @@ data! {
         pub files: Option<Vec<PathBuf>>,
         /// Share of the bytes of leaf pages that are in use, 0 to 1.
         pub page_fill: Option<f64>,
-        /// The same of indexes beside the table.
+        /// Share of the bytes of leaf pages of indexes beside the table that are in use, 0 to 1.
         pub index_fill: Option<f64> = default,
     }
 }

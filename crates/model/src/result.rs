@@ -292,7 +292,7 @@ pub fn is_one_run(records: &[Record]) -> bool {
     first > 0 && first == all && records[..first].iter().all(|header| *header == records[0])
 }
 
-/// The same of bytes as they stand in the file: a damaged line need not even be text.
+/// Reads the bytes of a result file: a damaged line need not even be text.
 pub fn read_result(bytes: &[u8]) -> (Vec<Record>, Vec<String>) {
     let mut records = Vec::new();
     let mut problems = Vec::new();

@@ -81,7 +81,7 @@ impl StoreSpec {
         self.kind.replace('/', "+")
     }
 
-    /// The same store, hosted by a driver.
+    /// Returns the store as one that a driver hosts.
     #[must_use]
     pub fn of_driver(mut self, driver: &str) -> Self {
         if !driver.is_empty() {

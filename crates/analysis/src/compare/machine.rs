@@ -58,7 +58,7 @@ fn version_and_options(text: &str) -> (&str, Option<&str>) {
 /// What the time since the system was last started is called.
 const BOOT: &str = "boot of the system";
 
-/// So many characters of a boot's name tell it from others.
+/// Characters of a boot's name that tell it from others.
 const BOOT_CHARACTERS: usize = 8;
 
 /// Everything that is not the same in the sessions of both sides; in which boots of the system they

@@ -37,7 +37,7 @@ pub fn examine(work: &Path) -> Environment {
     examine_below(&Root::system(), work)
 }
 
-/// The same, with the system's files below a root.
+/// Examines the machine, with the system's files below a root.
 fn examine_below(root: &Root, work: &Path) -> Environment {
     let work = nearest_existing(work);
     let name = rustix::system::uname();

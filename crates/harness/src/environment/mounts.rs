@@ -24,7 +24,7 @@ pub fn mount_of(path: &Path) -> Option<Mount> {
     mount_below(&Root::system(), path)
 }
 
-/// The same, with the system's files below a root.
+/// Finds the mount that holds a path, with the system's files below a root.
 pub(super) fn mount_below(root: &Root, path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
     holding(parse(&root.text("/proc/self/mountinfo")?), &path)

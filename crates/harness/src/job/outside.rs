@@ -159,7 +159,7 @@ fn on_cpu_ns(schedstat: &str) -> Option<u64> {
     (time > 0).then_some(time)
 }
 
-/// The same of all threads of a process.
+/// Nanoseconds that all threads of a process were on a CPU; nothing where the system does not tell.
 fn all_on_cpu_ns(process: u32) -> Option<u64> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let of = |task: std::fs::DirEntry| {

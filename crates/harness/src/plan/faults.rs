@@ -10,7 +10,7 @@ use stowplan_model::{CellSpec, ComparisonSpec, MatrixSpec, Study};
 pub struct StudyFault {
     /// Where it stands in the file: keys from its top; a number picks an entry of a list.
     pub keys: Vec<String>,
-    /// The same for people.
+    /// Where it stands, for people.
     pub place: String,
     /// What is wrong.
     pub message: String,

@@ -18,7 +18,7 @@ use stowplan_model::{ScannerCounts, encode};
 
 /// How often it says that it lives.
 const TICK: Duration = Duration::from_millis(200);
-/// The same, as the system takes it.
+/// [`TICK`] as the system takes it.
 const TICK_OF_POLL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,

@@ -63,7 +63,7 @@ data! {
         Footprint,
         /// Share of the bytes of leaf pages that are in use, 0 to 1.
         PageFill,
-        /// The same of the leaf pages of indexes.
+        /// Share of the bytes of leaf pages of indexes that are in use, 0 to 1.
         IndexFill,
         /// CPU time over the time of the timed operations without the wait for a CPU, 0 to 1 of one thread.
         CpuShare,
