@@ -146,10 +146,11 @@ fn last_of_control(line: &[u8]) -> bool {
 /// The control of the first comparison.
 fn control() -> String {
     let records = whole();
-    let Record::Run(header) = &records[0] else {
-        panic!("a result begins with its run");
-    };
-    let control = header.plan.comparisons[0].with_role(Role::Control);
+    let plan = records.iter().find_map(|record| match record {
+        Record::Run(header) => Some(&header.plan),
+        _ => None,
+    });
+    let control = plan.unwrap().comparisons[0].with_role(Role::Control);
     control.unwrap().id.0.clone()
 }
 

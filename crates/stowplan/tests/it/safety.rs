@@ -140,13 +140,8 @@ impl Guarded {
             &|| link("../../precious/letter"),
             &|| fs::create_dir(&place).unwrap(),
             &|| {
-                assert!(
-                    Command::new("mkfifo")
-                        .arg(&place)
-                        .status()
-                        .unwrap()
-                        .success()
-                )
+                let made = Command::new("mkfifo").arg(&place).status().unwrap();
+                assert!(made.success());
             },
         ];
         for put in obstacles {
