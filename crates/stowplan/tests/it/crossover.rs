@@ -5,8 +5,11 @@ use serde_json::Value;
 
 /// What the one sweep found: its sizes as runs of which the same may be said.
 fn finding(finished: &Finished) -> Value {
-    let document = finished.exits(0).json();
-    document["sweeps"][0]["finding"]["runs"].clone()
+    sweep(finished)["finding"]["runs"].clone()
+}
+
+fn sweep(finished: &Finished) -> Value {
+    finished.exits(0).json()["sweeps"][0].clone()
 }
 
 #[test]
@@ -14,11 +17,12 @@ fn the_zone_holds_the_known_crossing_and_sizes_are_added_next_to_it() {
     let bench = Bench::new();
     // 1,000 ns + 2 ns a byte against 24,200 ns: both take as long for 11,600 bytes. The ends are so far from it that
     // no load of the machine hides who wins there.
-    let found = finding(&bench.run(
+    let sweep = sweep(&bench.run(
         "crossover spin:base=1000,per_kib=2048 spin:base=24200 \
         --from 4KiB --to 32KiB --bytes 1MB --rounds 10 --json \
         --verbose --color always",
     ));
+    let found = &sweep["finding"]["runs"];
     let runs = found.as_array().unwrap();
     let size = |run: &Value, end: &str| run[end].as_u64().unwrap();
     // Of the sizes at the ends one may be open where others keep the machine busy; none has the wrong winner.
@@ -31,13 +35,12 @@ fn the_zone_holds_the_known_crossing_and_sizes_are_added_next_to_it() {
     assert!(low.is_some_and(|low| low < 11_600), "{found}");
     assert!(high.is_some_and(|high| high > 11_600), "{found}");
     // How narrow the zone is depends on the machine's noise, and not how close the sizes in it are.
-    let sizes = runs
-        .iter()
-        .flat_map(|run| [size(run, "from"), size(run, "to")]);
+    let points = sweep["points"].as_array().unwrap();
+    let sizes = points.iter().map(|point| size(point, "size"));
     let (below, above): (Vec<u64>, Vec<u64>) = sizes.partition(|size| *size < 11_600);
     let (below, above) = (below.into_iter().max(), above.into_iter().min());
     let (below, above) = (below.unwrap(), above.unwrap());
-    assert!(2 * above <= 3 * below, "{found}");
+    assert!(2 * above <= 3 * below, "{points:#?}");
 }
 
 #[test]
