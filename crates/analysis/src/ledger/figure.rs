@@ -64,7 +64,7 @@ pub struct FigureCell {
 }
 
 /// Estimates a figure, or either of the two that a test has, and judges it: one within its bounds is
-/// enough, and shown.
+/// enough.
 pub(super) fn either(
     test: &TestSpec,
     evidence: &Evidence<'_>,
@@ -87,22 +87,21 @@ pub(super) fn either(
         None if verdicts[0] == verdicts[1] => verdicts[0],
         None => ClaimVerdict::Undecided,
     };
-    let (shown, besides) = match found.verdict == verdict && !is_nearer(&other, &found) {
-        true => (found, other),
-        false => (other, found),
+    // The one that decides; of two alike, that which is nearer to being within the bounds.
+    let rise = if test.at_least.is_some() { 1.0 } else { -1.0 };
+    let nearness = |figure: &FigureOutcome| {
+        let estimate = figure.estimate.map(|found| rise * found.estimate);
+        (figure.verdict == verdict, estimate)
+    };
+    let (shown, besides) = match nearness(&other) > nearness(&found) {
+        true => (other, found),
+        false => (found, other),
     };
     FigureOutcome {
         verdict,
         or_to: besides.to,
         ..shown
     }
-}
-
-/// Whether a figure of the same verdict is nearer to being within its bounds than another.
-fn is_nearer(figure: &FigureOutcome, other: &FigureOutcome) -> bool {
-    let rise = if figure.at_least.is_some() { 1.0 } else { -1.0 };
-    let reach = |figure: &FigureOutcome| figure.estimate.map(|found| rise * found.estimate);
-    figure.verdict == other.verdict && reach(figure) > reach(other)
 }
 
 /// Estimates a figure and judges it.
