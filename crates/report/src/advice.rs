@@ -3,7 +3,7 @@
 use crate::cells::grouped;
 use crate::value::{self, NO_BREAK};
 use crate::wording::{self, list, quoted};
-use crate::words::note;
+use crate::words::{fill, note};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, Open, PromiseDifference, Promises,
     RatioEstimate, Recommendation, Unbeaten, Verdict, When,
@@ -214,11 +214,9 @@ impl<'a> Advice<'a> {
             },
             other => format!("{other:?}"),
         };
-        let text = note(WORDS, &title, &filled).unwrap_or_default();
-        let parts = text.split_once(" / ");
-        parts.map_or_else(Default::default, |(short, long)| {
-            (short.to_owned(), long.to_owned())
-        })
+        let text = note(WORDS, &title, &[]).unwrap_or_default();
+        let (short, long) = text.split_once(" / ").unwrap_or_default();
+        (fill(short, &filled), fill(long, &filled))
     }
 
     /// Where nothing was decided after the most rounds that there are: above which size a difference
@@ -359,4 +357,29 @@ fn lacking(lacks: &PromiseDifference) -> String {
         Promises::More | Promises::SomethingElse => "different",
     };
     format!("{kind} durability ({})", lacks.ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_keeps_an_answer_open_is_worded() {
+        let plain = [
+            Open::NoBaseline,
+            Open::Alone,
+            Open::Unreliable,
+            Open::ControlTooShort,
+            Open::NoRatio,
+            Open::Failed,
+            Open::Undecided,
+            Open::NoChoice,
+        ];
+        let plain = plain.iter().map(|open| format!("{open:?}"));
+        let others = ["no rounds", "few rounds", "no cost"].map(str::to_owned);
+        for title in plain.chain(others) {
+            let text = note(WORDS, &title, &[]).unwrap_or_default();
+            assert!(text.contains(" / "), "{title}: {text}");
+        }
+    }
 }

@@ -5,10 +5,14 @@ pub(crate) fn note(notes: &str, title: &str, filled: &[(&str, String)]) -> Optio
     let notes = notes.split("\n\n");
     let mut titled = notes.filter_map(|note| note.trim_start_matches("# ").split_once('\n'));
     let (_, text) = titled.find(|(known, _)| *known == title)?;
-    let text = text.trim().replace('\n', " ");
+    Some(fill(&text.trim().replace('\n', " "), filled))
+}
+
+/// A text in which what stands in braces is filled in.
+pub(crate) fn fill(text: &str, filled: &[(&str, String)]) -> String {
     let fill =
         |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
-    Some(filled.iter().fold(text, fill))
+    filled.iter().fold(text.to_owned(), fill)
 }
 
 #[cfg(test)]
