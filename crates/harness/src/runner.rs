@@ -13,6 +13,7 @@ mod log;
 mod machine;
 mod pool;
 mod prepare;
+mod prices;
 mod recorded;
 mod repeat;
 mod resumption;

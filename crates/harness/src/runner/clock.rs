@@ -72,19 +72,17 @@ impl Runner<'_> {
         /// Of the budget: by what the last block outlasts the one before it, and the report.
         const END: f64 = 0.03;
         let budget = self.options.budget?.as_secs_f64() * (1.0 - END);
-        let removal = self.pool.there_bytes() * self.building_pace() * REMOVAL;
+        let removal = self.pool.took().as_secs_f64() * self.building_pace() * REMOVAL;
         Some(budget - self.started.elapsed().as_secs_f64() - removal)
     }
 
-    /// Seconds for a byte of a store, by what building and checking took so far in this session.
-    pub(super) fn building_pace(&self) -> f64 {
-        /// Where nothing is known yet.
-        const TYPICAL: f64 = 1.0 / 250e6;
+    /// What building took with its datasets and checks, against building alone, so far in this session.
+    fn building_pace(&self) -> f64 {
         let spent = self.clock.so_far();
-        let bytes = self.pool.made_bytes;
-        match bytes > 0.0 {
-            true => (spent.datasets + spent.stores + spent.verification) / bytes,
-            false => TYPICAL,
+        let building = self.pool.prices.seconds();
+        match building > 0.0 {
+            true => (spent.datasets + spent.stores + spent.verification) / building,
+            false => 1.0,
         }
     }
 
@@ -109,17 +107,15 @@ impl Runner<'_> {
 
     /// Seconds for building the stores of cells, each once.
     fn seconds_to_build(&self, cells: impl Iterator<Item = Cell>) -> f64 {
-        let stores = cells.map(|cell| (cell.instance.clone(), self.dataset_bytes(&cell)));
-        let stores: BTreeMap<_, _> = stores.collect();
-        stores.values().sum::<f64>() * self.building_pace()
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn dataset_bytes(&self, cell: &Cell) -> f64 {
-        match cell.workload.changes_keys() {
-            true => 0.0,
-            false => self.plan.dataset_bytes(&cell.dataset) as f64,
-        }
+        let built = cells.filter(|cell| !cell.workload.changes_keys());
+        let stores = built.map(|cell| (cell.instance.clone(), cell.dataset));
+        let stores = BTreeMap::from_iter(stores);
+        let seconds = stores.values().map(|dataset| {
+            let values = self.plan.datasets.get(dataset).map_or(0, |spec| spec.count);
+            let bytes = self.plan.dataset_bytes(dataset);
+            self.pool.prices.of(values, bytes)
+        });
+        seconds.sum::<f64>() * self.building_pace()
     }
 
     /// Seconds for so many rounds of comparisons, and for what has to be built for them, by what rounds took so far

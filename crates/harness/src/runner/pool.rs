@@ -3,6 +3,7 @@
 
 use super::blocks::Blocks;
 use super::builds::{first_of, is_second, on_both};
+use super::prices::Prices;
 use crate::dataset::{self, Dataset};
 use crate::file_systems::FileSystems;
 use crate::job::{CellPaths, Extent, Job};
@@ -28,8 +29,8 @@ pub(super) struct Pool<'a> {
     none: Build,
     /// The number of the next build.
     next: u32,
-    /// Bytes of the values of all that was made in this session, datasets included.
-    pub(super) made_bytes: f64,
+    /// What the stores of this session took to be built.
+    pub(super) prices: Prices,
 }
 
 /// A copy of a store.
@@ -40,8 +41,6 @@ pub(super) struct Build {
     pub(super) number: Option<u32>,
     /// How long building it took the last time.
     pub(super) took: Duration,
-    /// Bytes of its values.
-    bytes: f64,
     /// The version that was written to it last.
     version: Option<u32>,
     /// How it was read and compared since it was built, or written to.
@@ -72,7 +71,7 @@ impl<'a> Pool<'a> {
             builds: BTreeMap::new(),
             none: Build::default(),
             next,
-            made_bytes: 0.0,
+            prices: Prices::default(),
         }
     }
 
@@ -102,7 +101,6 @@ impl<'a> Pool<'a> {
     }
 
     /// Writes a dataset unless it is there; returns how long it took.
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn dataset(
         &mut self,
         name: &str,
@@ -129,7 +127,6 @@ impl<'a> Pool<'a> {
             values: dataset.count(),
         };
         self.datasets.insert(name.to_owned(), dataset);
-        self.made_bytes += record.bytes as f64;
         Ok(Some(record))
     }
 
@@ -141,7 +138,6 @@ impl<'a> Pool<'a> {
     }
 
     /// Builds a cell's store unless it is there; what that took.
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn build(
         &mut self,
         cell: &Cell,
@@ -171,21 +167,21 @@ impl<'a> Pool<'a> {
                 return Err(error);
             }
         };
-        self.made_bytes += bytes as f64;
+        let took = began.elapsed();
+        self.prices.note(values, bytes, took);
         let number = Some(self.next);
         self.next = self.next.saturating_add(1);
         let build = self.of_mut(cell);
         *build = Build {
             is_there: true,
             number,
-            took: began.elapsed(),
-            bytes: bytes as f64,
+            took,
             version: build.version,
             ..Build::default()
         };
         Ok(Some(PreparationRecord {
             what: cell.instance.clone(),
-            seconds: began.elapsed().as_secs_f64(),
+            seconds: took.as_secs_f64(),
             bytes,
             values,
         }))
@@ -229,9 +225,10 @@ impl<'a> Pool<'a> {
         build.is_there && !(cell.workload.cache == CacheState::Warm && used)
     }
 
-    /// Bytes of the values of stores that are there.
-    pub(super) fn there_bytes(&self) -> f64 {
-        self.builds.values().map(|build| build.bytes).sum()
+    /// How long building the stores took that are there.
+    pub(super) fn took(&self) -> Duration {
+        let there = self.builds.values().filter(|build| build.is_there);
+        there.map(|build| build.took).sum()
     }
 
     /// Removes the store of a cell and the list of its versions; returns whether there was one. (While others are
