@@ -25,7 +25,6 @@ pub struct BlockTime {
 }
 
 /// The block time of a cell by the metric of its comparison; nothing without blocks.
-#[expect(clippy::cast_precision_loss, reason = "times and counts below 2^53")]
 pub(crate) fn block_time(
     cell: &Cell,
     blocks: &[&Measurement],
@@ -52,12 +51,6 @@ pub(crate) fn block_time(
 
 /// The operations that a block stands for: those that the workload fixes, or else those of the
 /// median block.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a count"
-)]
 fn operations(cell: &Cell, blocks: &[&Measurement]) -> Option<u64> {
     let fixed = cell.workload.operations.map(u64::from);
     let median = || median(blocks.iter().map(|m| m.operations as f64).collect());
@@ -68,13 +61,11 @@ fn operations(cell: &Cell, blocks: &[&Measurement]) -> Option<u64> {
 }
 
 /// The arithmetic mean; nothing of nothing.
-#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The standard error of the mean; nothing of fewer than two values.
-#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
 pub(crate) fn standard_error(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     let n = values.len() as f64;

@@ -322,7 +322,6 @@ fn exactly(value: f64) -> Interval {
     Interval::new(value, value, value)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times and counts below 2^53")]
 fn float(count: u64) -> f64 {
     count as f64
 }

@@ -147,7 +147,6 @@ impl Changes {
     /// How many of the cells that decide would be told apart though nothing changed, if each interval
     /// missed as often as it may. They are widened, so that fewer are.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "at most thousands of cells")]
     pub fn expected_false(&self) -> f64 {
         self.judged().count() as f64 * ALPHA
     }

@@ -123,7 +123,6 @@ impl Winsorised {
     /// Draws in what lies further from the median than three deviations, as the median of distances
     /// tells them. What more than a fifth do is no exception: then nothing is far off, and neither is
     /// anything where more than half are the same.
-    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
     pub(crate) fn of(values: &[f64]) -> Self {
         /// The deviation of a normal distribution over the median of its distances, three times.
         const FAR: f64 = 3.0 * 1.4826;

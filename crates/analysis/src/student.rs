@@ -30,7 +30,6 @@ impl Located {
     }
 
     /// A mean. Nothing of fewer than two values, or where one is not finite.
-    #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
     pub(crate) fn mean(values: &[f64]) -> Option<Self> {
         if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
             return None;

@@ -128,11 +128,6 @@ pub(crate) fn per_operation(value: f64) -> String {
 }
 
 /// A mean number of bytes.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "three digits are shown; a negative mean of bytes does not exist"
-)]
 pub(crate) fn bytes(mean: f64) -> String {
     if !mean.is_finite() {
         return NOTHING.to_owned();
@@ -389,11 +384,6 @@ pub(crate) fn minus(text: &str) -> String {
 }
 
 /// Three significant digits, thousands grouped.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate of operations is positive and far below 2^53"
-)]
 pub(crate) fn rate(value: f64) -> String {
     if !value.is_finite() || value < 999.5 {
         return ratio(value);
@@ -434,7 +424,6 @@ pub(crate) fn short_size(size: u64) -> String {
 }
 
 /// A count as a number to draw or to sort by.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }

@@ -3,8 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
     reason = "helpers of tests may fail loudly"
 )]
 
