@@ -1,7 +1,7 @@
 //! The timed blocks of one comparison, by cell and round, and what they say together: which time
 //! can be trusted, how long blocks waited for a CPU, and the paired differences.
 
-use crate::estimate::{Estimate, median};
+use crate::estimate::{Estimate, mean, median};
 use crate::{interval::Interval, spread::Paired, tails};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -232,7 +232,7 @@ impl<'a> Blocks<'a> {
                 Some(delay as f64 / m.wall_ns.max(1) as f64)
             })
             .collect();
-        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+        (!shares.is_empty()).then(|| mean(&shares))
     }
 
     /// Whether every block knows how long it waited for a CPU.

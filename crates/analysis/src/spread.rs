@@ -1,7 +1,7 @@
 //! What the ratios of one comparison say together of the error of each (METHOD "Widths"): how far rounds
 //! lie apart, how far builds do, and how much more two identical cells differ than their rounds say.
 
-use crate::estimate::{Estimate, MIN_ROUNDS, Winsorised, hodges_lehmann};
+use crate::estimate::{Estimate, MIN_ROUNDS, Winsorised, hodges_lehmann, mean, variance};
 use crate::interval::Interval;
 use crate::student::Located;
 use serde::Serialize;
@@ -145,7 +145,6 @@ impl Spread {
             low,
             high,
             n: paired.len(),
-            alpha,
         };
         Some((estimate, builds))
     }
@@ -428,16 +427,6 @@ fn trigamma(x: f64) -> f64 {
 /// The builds of one side, round by round; nothing unless all are known.
 pub(crate) fn builds_of(paired: &[Paired], side: usize) -> Option<Vec<u32>> {
     paired.iter().map(|pair| pair.builds[side]).collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    squares / (values.len().max(2) - 1) as f64
 }
 
 #[cfg(test)]

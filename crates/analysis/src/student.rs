@@ -1,5 +1,6 @@
 //! What is estimated with few degrees of freedom: intervals and p values by Student's distribution.
 
+use crate::estimate::{mean, variance};
 use crate::interval::Interval;
 
 /// A location as it is estimated, and how far it is known.
@@ -35,9 +36,8 @@ impl Located {
             return None;
         }
         let (n, freedom) = (values.len() as f64, values.len() as f64 - 1.0);
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Some(Self::by(mean, &[(squares / freedom / n, freedom)]))
+        let of_mean = variance(values) / n;
+        Some(Self::by(mean(values), &[(of_mean, freedom)]))
     }
 
     /// How far it lies above another one that is known by other values, each with a variance of its own
