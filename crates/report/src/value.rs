@@ -184,8 +184,6 @@ pub enum Unit {
     Percent,
     /// A whole number.
     Count,
-    /// Three digits and a unit of this name.
-    Named(&'static str),
 }
 
 impl Unit {
@@ -207,7 +205,6 @@ impl Unit {
             Self::Bytes => "B",
             Self::Rate => "1/s",
             Self::Ratio | Self::Thousandths | Self::Percent | Self::Count => "",
-            Self::Named(name) => name,
         }
     }
 
@@ -224,7 +221,6 @@ impl Unit {
             Self::Percent if number == 0.0 => "0%".to_owned(),
             Self::Percent => minus(&format!("{}%", ratio(number * 100.0))),
             Self::Count => format!("{number:.0}"),
-            Self::Named(name) => format!("{} {name}", ratio(number)),
         }
     }
 

@@ -8,6 +8,13 @@ pub(crate) fn note(notes: &str, title: &str, filled: &[(&str, String)]) -> Optio
     Some(fill(&text.trim().replace('\n', " "), filled))
 }
 
+/// What a note says in two ways, parted by ` / `: nothing where there is no such note.
+pub(crate) fn halves(notes: &str, title: &str) -> (String, String) {
+    let text = note(notes, title, &[]).unwrap_or_default();
+    let (first, second) = text.split_once(" / ").unwrap_or_default();
+    (first.to_owned(), second.to_owned())
+}
+
 /// A text in which what stands in braces is filled in.
 pub(crate) fn fill(text: &str, filled: &[(&str, String)]) -> String {
     let fill =
@@ -17,7 +24,9 @@ pub(crate) fn fill(text: &str, filled: &[(&str, String)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::note;
+    use super::{halves, note};
+    use stowplan_analysis::What;
+    use stowplan_model::{ClaimMeasure, Measure, OddityKind};
 
     #[test]
     fn a_note_is_found_by_its_title_and_filled_in() {
@@ -26,5 +35,73 @@ mod tests {
         assert_eq!(note(notes, "a", &filled).unwrap(), "One long line.");
         assert_eq!(note(notes, "b", &[]).unwrap(), "Two.");
         assert_eq!(note(notes, "c", &[]), None);
+    }
+
+    #[test]
+    fn whatever_there_may_be_is_called_something() {
+        use What::{Boot, Cold, Mixed, Read, ReadByPython, Replace, Together, TogetherByPython};
+        let respects = [
+            Read,
+            ReadByPython,
+            Together,
+            TogetherByPython,
+            Cold,
+            Boot,
+            Replace,
+            Mixed,
+        ];
+        let odd = [
+            OddityKind::Unreadable,
+            OddityKind::Vanished,
+            OddityKind::Socket,
+            OddityKind::Fifo,
+            OddityKind::Device,
+            OddityKind::OtherFileSystem,
+            OddityKind::TooLarge,
+            OddityKind::NotUtf8,
+            OddityKind::CaseOnly,
+            OddityKind::LinkOutside,
+            OddityKind::HardLink,
+            OddityKind::Holes,
+            OddityKind::NoBytes,
+        ];
+        let all = [
+            (
+                include_str!("words/measures.txt"),
+                Measure::ALL.map(|it| format!("{it:?}")).to_vec(),
+            ),
+            (
+                include_str!("words/advise.txt"),
+                respects.map(|it| format!("{it:?}")).to_vec(),
+            ),
+            (
+                include_str!("words/odd.txt"),
+                odd.map(|it| format!("{it:?}")).to_vec(),
+            ),
+        ];
+        for (notes, titles) in all {
+            for title in titles {
+                let (first, second) = halves(notes, &title);
+                assert!(!first.is_empty() && !second.is_empty(), "{title}");
+            }
+        }
+        let of_claims = [
+            ClaimMeasure::Time,
+            ClaimMeasure::BlockTime,
+            ClaimMeasure::Cpu,
+            ClaimMeasure::Throughput,
+            ClaimMeasure::Footprint,
+            ClaimMeasure::PageFill,
+            ClaimMeasure::IndexFill,
+            ClaimMeasure::CpuShare,
+            ClaimMeasure::SyncsPerCommit,
+        ];
+        for measure in of_claims {
+            let notes = include_str!("words/claims.txt");
+            assert!(
+                note(notes, &format!("{measure:?}"), &[]).is_some(),
+                "{measure:?}"
+            );
+        }
     }
 }

@@ -23,7 +23,6 @@ mod markdown;
 mod matrix;
 mod measured;
 mod measured_run;
-mod new_kind;
 mod other_work;
 mod place;
 mod render;
