@@ -2,10 +2,15 @@
 
 /// The text of a note, in which what stands in braces is filled in; nothing where there is no such note.
 pub(crate) fn note(notes: &str, title: &str, filled: &[(&str, String)]) -> Option<String> {
+    let (_, text) = titled(notes).find(|(known, _)| *known == title)?;
+    Some(fill(&text, filled))
+}
+
+/// All notes, each with its title, in one line.
+pub(crate) fn titled(notes: &str) -> impl Iterator<Item = (&str, String)> {
     let notes = notes.split("\n\n");
-    let mut titled = notes.filter_map(|note| note.trim_start_matches("# ").split_once('\n'));
-    let (_, text) = titled.find(|(known, _)| *known == title)?;
-    Some(fill(&text.trim().replace('\n', " "), filled))
+    let titled = notes.filter_map(|note| note.trim_start_matches("# ").split_once('\n'));
+    titled.map(|(title, text)| (title, text.trim().replace('\n', " ")))
 }
 
 /// What a note says in two ways, parted by ` / `: nothing where there is no such note.

@@ -41,8 +41,7 @@ pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     });
     let found = ratios.or_else(|| bars.find(|found| found.x.is_none() && !is_of_ratios(found)))?;
     let is_open = |group: &&FindingGroup| {
-        let mut comparisons = analysis.comparisons.iter();
-        let found = comparisons.find(|comparison| comparison.id == group.comparison);
+        let found = analysis.comparison(&group.comparison);
         found.is_none_or(|found| found.recommendation.kind == Kind::Open)
     };
     let group = found.groups.iter().min_by_key(is_open)?;

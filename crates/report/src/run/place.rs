@@ -230,8 +230,7 @@ fn respects(analysis: &Analysis, advice: &Advice) -> Table {
 }
 
 fn respect(analysis: &Analysis, aspect: &Aspect) -> Respect {
-    let mut cells = analysis.comparisons.iter().flat_map(|found| &found.cells);
-    let cell = cells.find(|cell| cell.cell.id == aspect.cell);
+    let cell = analysis.cell(&aspect.cell);
     let rounds = cell.map_or(0, |cell| cell.rounds);
     let found = match aspect.gain {
         Some(_) => toned(word(aspect), Tone::of(aspect.verdict)),
@@ -377,11 +376,12 @@ fn file(name: &str) -> String {
 }
 
 fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
-    let cells = || analysis.comparisons.iter().flat_map(|found| &found.cells);
-    let rounds: Vec<usize> = cells().map(|cell| cell.rounds).filter(|n| *n > 0).collect();
+    let rounds = analysis.cells().map(|cell| cell.rounds);
+    let rounds: Vec<usize> = rounds.filter(|n| *n > 0).collect();
     let measured: Vec<&ComparisonOutcome> = analysis.comparisons.iter().collect();
     let noise = noise::noise(&measured).unwrap_or_else(|| "an unknown part".to_owned());
-    let by_text = cells().any(|cell| cell.cell.settings.word("key") == "text");
+    let mut cells = analysis.cells();
+    let by_text = cells.any(|cell| cell.cell.settings.word("key") == "text");
     let found = match (asked.in_database, by_text) {
         (false, _) => "Your paths were names of files and keys of rows.",
         (true, true) => {
