@@ -1,7 +1,7 @@
 //! What an article says, in every form.
 
 use crate::fixture;
-use crate::support::{PLAIN, VERBOSE, between, element, html, in_brief, markdown, terminal};
+use crate::support::{PLAIN, VERBOSE, between, element, html, in_brief, json, markdown, terminal};
 use stowplan_analysis::ClaimAcross;
 use stowplan_analysis::{
     Analysis, ClaimOutcome, ClaimVerdict, FigureCell, FigureOutcome, Interval, Ledger, MissingCell,
@@ -9,7 +9,7 @@ use stowplan_analysis::{
 };
 use stowplan_model::{CellId, ClaimMeasure};
 use stowplan_report::claims::Claims;
-use stowplan_report::{json, render};
+use stowplan_report::render;
 
 fn cell(id: &str, label: &str) -> FigureCell {
     FigureCell {
@@ -166,8 +166,7 @@ fn every_form_has_every_claim() {
     let page = html(&analysis, "");
     let section = element(&page, "claims");
     assert_eq!(section.matches("class=\"badge").count(), 8, "{section}");
-    let document: serde_json::Value =
-        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    let document = json(&analysis);
     assert_eq!(document["claims"][1]["verdict"], "fails");
     assert_eq!(document["claims"][1]["figures"][1]["estimate"]["low"], 3.0);
     assert_eq!(
