@@ -17,7 +17,7 @@ use stowplan_model::{
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
 
-fn writing(comparison: Comparison) -> Comparison {
+pub(crate) fn writing(comparison: Comparison) -> Comparison {
     doing(Operation::Overwrite, comparison)
 }
 

@@ -100,6 +100,13 @@ pub(crate) fn comparison(candidates: &[&str]) -> Comparison {
     }
 }
 
+/// `base`, its control, `other`, and a floor.
+pub(crate) fn with_floor() -> Comparison {
+    let mut comparison = comparison(&["other"]);
+    comparison.cells.push(cell("floor", Role::Floor));
+    comparison
+}
+
 /// A comparison whose cells all do this.
 pub(crate) fn doing(operation: Operation, mut comparison: Comparison) -> Comparison {
     for cell in &mut comparison.cells {
@@ -178,6 +185,20 @@ pub(crate) fn rounds(cells: &[(&str, f64)], rounds: std::ops::Range<u32>) -> Vec
 pub(crate) fn ten(cells: &[(&str, f64)]) -> Vec<Measurement> {
     let equal = [("base", 10_000.0), ("again", 10_000.0)];
     rounds(&[&equal, cells].concat(), 0..10)
+}
+
+/// Rounds in which each cell takes about its time (nanoseconds per operation), with normal noise of
+/// this part of it from round to round.
+pub(crate) fn noisy(seed: u64, part: f64, times: &[(&str, f64)], rounds: u32) -> Vec<Measurement> {
+    let mut random = Random(seed);
+    let mut blocks = Vec::new();
+    for round in 0..rounds {
+        for (key, nanoseconds) in times {
+            let log = nanoseconds.ln() + random.normal() / part;
+            blocks.push(block_of_log(key, round, log));
+        }
+    }
+    blocks
 }
 
 /// Latencies as the harness stores them.
