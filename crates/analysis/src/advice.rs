@@ -153,10 +153,6 @@ fn lacks_boot(analysis: &Analysis) -> bool {
         && !planned.any(|comparison| comparison.id == AdviseSpec::BOOT)
 }
 
-fn of<'a>(analysis: &'a Analysis, id: &str) -> Option<&'a ComparisonOutcome> {
-    analysis.comparisons.iter().find(|found| found.id == id)
-}
-
 /// What is set against files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rival {
@@ -192,7 +188,7 @@ fn aspects(analysis: &Analysis, asked: &AdviseSpec, rival: Rival) -> Vec<Aspect>
     let zone = analysis.run.equivalence.ln_1p();
     let found = found
         .into_iter()
-        .filter_map(|(what, id)| aspect(what, of(analysis, id)?, rival));
+        .filter_map(|(what, id)| aspect(what, analysis.comparison(id)?, rival));
     let found = found.map(|aspect| as_programs_find(aspect, zone));
     let mut aspects: Vec<Aspect> = found.collect();
     aspects.extend(mixed(&aspects, asked.overwrites, zone));
@@ -203,7 +199,8 @@ fn aspects(analysis: &Analysis, asked: &AdviseSpec, rival: Rival) -> Vec<Aspect>
     else {
         return aspects;
     };
-    let together = of(analysis, AdviseSpec::READ)
+    let together = analysis
+        .comparison(AdviseSpec::READ)
         .filter(|_| rival == Rival::Database)
         .and_then(|read| aspect(What::Together, read, Rival::Together))
         .map(|aspect| as_programs_find(aspect, zone))

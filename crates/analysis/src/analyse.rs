@@ -70,6 +70,23 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// A comparison by its name.
+    #[must_use]
+    pub fn comparison(&self, id: &str) -> Option<&ComparisonOutcome> {
+        self.comparisons.iter().find(|found| found.id == id)
+    }
+
+    /// The cells of all comparisons.
+    pub fn cells(&self) -> impl Iterator<Item = &CellSummary> {
+        self.comparisons.iter().flat_map(|found| &found.cells)
+    }
+
+    /// The summary of a cell.
+    #[must_use]
+    pub fn cell(&self, id: &CellId) -> Option<&CellSummary> {
+        self.cells().find(|summary| summary.cell.id == *id)
+    }
+
     /// Decides what to choose in each comparison and what the study answers, from the verdicts and
     /// intervals that are there. [`crate::analyse`] ends with it; who changes findings by hand calls
     /// it again.

@@ -1,7 +1,7 @@
 //! The timed blocks of one comparison, by cell and round, and what they say together: which time
 //! can be trusted, how long blocks waited for a CPU, and the paired differences.
 
-use crate::estimate::{Estimate, median};
+use crate::estimate::{Estimate, mean, median};
 use crate::{interval::Interval, spread::Paired, tails};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -222,7 +222,6 @@ impl<'a> Blocks<'a> {
 
     /// Mean share of the wall time that blocks waited for a CPU (D/W), 0 to 1; nothing where no
     /// block knows.
-    #[expect(clippy::cast_precision_loss, reason = "a share")]
     pub(crate) fn delay_share(&self) -> Option<f64> {
         let shares: Vec<f64> = self
             .by_cell
@@ -233,7 +232,7 @@ impl<'a> Blocks<'a> {
                 Some(delay as f64 / m.wall_ns.max(1) as f64)
             })
             .collect();
-        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+        (!shares.is_empty()).then(|| mean(&shares))
     }
 
     /// Whether every block knows how long it waited for a CPU.
@@ -257,7 +256,6 @@ impl<'a> Blocks<'a> {
     }
 
     /// The logarithm of what is compared of a block.
-    #[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
     pub(crate) fn log(&self, m: &Measurement, metric: Metric) -> Option<f64> {
         match &self.figure {
             Figure::Time | Figure::WallTime => Some(log_time(m, metric, self.span)),
@@ -359,7 +357,6 @@ pub(crate) fn time_ns(measurement: &Measurement, metric: Metric) -> u64 {
 
 /// Natural logarithm of the nanoseconds per operation. A block that lasted 0 ns by a coarse
 /// clock counts as 1 ns, so that no block is ever discarded on its time (METHOD R9).
-#[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
 pub(crate) fn log_time(measurement: &Measurement, metric: Metric, span: Span) -> f64 {
     let flush = match span {
         Span::Timed => 0,
@@ -375,10 +372,6 @@ pub(crate) fn flush_of_timed(m: &Measurement) -> u64 {
 }
 
 /// The timed operations' share of what the flush brings to rest: what the lead-in wrote as well.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "not above the whole, which fits"
-)]
 pub(crate) fn share_of_timed(m: &Measurement, whole: u64) -> u64 {
     let written = u128::from(m.operations) + u128::from(m.lead_in_operations);
     (u128::from(whole) * u128::from(m.operations) / written.max(1)) as u64

@@ -250,10 +250,6 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn comparison(&self, id: &str) -> Option<&'a ComparisonOutcome> {
-        self.analysis.comparisons.iter().find(|c| c.id == id)
-    }
-
     /// The comparisons of a series: `aa-files-01` and so on.
     fn series(
         &self,
@@ -277,7 +273,7 @@ impl<'a> Run<'a> {
 
     /// The cells whose store does nothing at all, while nothing was to disturb them.
     fn idle_cells(&self) -> impl Iterator<Item = &'a CellId> + use<'a> {
-        let quiet = ["clock", "known"].map(|id| self.comparison(id));
+        let quiet = ["clock", "known"].map(|id| self.analysis.comparison(id));
         let cells = quiet.into_iter().flatten().flat_map(|c| &c.cells);
         let idle = |cell: &&CellSummary| matches!(cell.cell.role, Role::Baseline | Role::Control);
         cells.filter(idle).map(|cell| &cell.cell.id)
@@ -289,15 +285,18 @@ fn found(run: &Run<'_>) -> Calibration {
         cost_of_nothing(run, "ratio blocks", BlockKind::Ratio).at_most(RATIO_BUDGET_NS),
         cost_of_nothing(run, "latency blocks", BlockKind::Latency).at_most(LATENCY_BUDGET_NS),
     ];
-    let known = run.comparison("known").map_or_else(Vec::new, |outcome| {
-        known_costs(outcome, ALLOWED_SHARE).collect()
-    });
+    let known = run
+        .analysis
+        .comparison("known")
+        .map_or_else(Vec::new, |outcome| {
+            known_costs(outcome, ALLOWED_SHARE).collect()
+        });
     let mut groups = vec![
         Group::of(Subject::Clock, "Clock", clock(run)),
         Group::of(Subject::Harness, "Cost of the harness", harness),
         Group::of(Subject::Known, "Known costs", known),
     ];
-    groups.extend(run.comparison("known-busy").map(busy));
+    groups.extend(run.analysis.comparison("known-busy").map(busy));
     groups.extend([
         sessions::identical(run),
         sessions::different(run),
@@ -322,7 +321,6 @@ fn exactly(value: f64) -> Interval {
     Interval::new(value, value, value)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times and counts below 2^53")]
 fn float(count: u64) -> f64 {
     count as f64
 }
@@ -382,7 +380,7 @@ fn busy(outcome: &ComparisonOutcome) -> Group {
 }
 
 fn clock(run: &Run<'_>) -> Vec<Figure> {
-    let outcome = run.comparison("clock");
+    let outcome = run.analysis.comparison("clock");
     let cells =
         outcome.and_then(|outcome| Some((candidates(outcome).next()?, outcome.baseline()?)));
     let reading = cells.and_then(|(readings, nothing)| {
@@ -439,7 +437,7 @@ fn cost_of_nothing(run: &Run<'_>, name: &str, kind: BlockKind) -> Figure {
 
 /// Blocks that were to find nothing in the page cache, store by store.
 fn cold(run: &Run<'_>) -> Vec<Figure> {
-    let outcome = run.comparison("cold").into_iter();
+    let outcome = run.analysis.comparison("cold").into_iter();
     let cells = outcome.flat_map(|outcome| &outcome.cells);
     let figures = cells.flat_map(|cell| {
         let blocks: Vec<&Measurement> = run.blocks(&cell.cell.id, BlockKind::Ratio).collect();

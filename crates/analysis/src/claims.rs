@@ -24,7 +24,6 @@ pub struct Claims {
 impl Claims {
     /// Those of an analysis.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a number of ratios")]
     pub fn of(analysis: &Analysis) -> Self {
         let mut claims = Self::default();
         let comparisons = analysis.comparisons.iter();

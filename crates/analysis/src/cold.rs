@@ -97,10 +97,6 @@ fn explained(cell: &CellSummary, outcome: &ComparisonOutcome, gathered: &Gathere
 }
 
 /// Of the blocks that ratios come from, per operation.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "bytes of a run stay far below 2^53"
-)]
 fn metadata_bytes(blocks: &[&Measurement]) -> Option<f64> {
     let blocks = blocks.iter().filter(|m| m.block == BlockKind::Ratio);
     let (mut bytes, mut operations) = (0, 0);
@@ -158,11 +154,6 @@ pub(crate) fn warnings(outcomes: &[ColdOutcome]) -> Vec<Warning> {
         .collect()
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "bytes, of which three digits are shown"
-)]
 fn warning(read_ahead: Option<u64>, cell: &ColdCell) -> Warning {
     let kib = |bytes: u64| format!("{} KiB", bytes / 1024);
     let read_ahead = read_ahead.map_or_else(String::new, |b| format!(" ({})", kib(b)));

@@ -147,7 +147,6 @@ impl Changes {
     /// How many of the cells that decide would be told apart though nothing changed, if each interval
     /// missed as often as it may. They are widened, so that fewer are.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "at most thousands of cells")]
     pub fn expected_false(&self) -> f64 {
         self.judged().count() as f64 * ALPHA
     }
@@ -385,8 +384,9 @@ pub enum PairingError {
 pub fn same_run(a: &Analysis, b: &Analysis) -> bool {
     let (ours, theirs) = (&a.run, &b.run);
     let firsts = |analysis: &Analysis| -> BTreeMap<CellId, (u32, u64)> {
-        let cells = analysis.comparisons.iter().flat_map(|found| &found.cells);
-        let firsts = cells.filter_map(|cell| Some((&cell.cell.id, cell.series.first()?)));
+        let firsts = analysis
+            .cells()
+            .filter_map(|cell| Some((&cell.cell.id, cell.series.first()?)));
         firsts
             .map(|(id, (round, log))| (id.clone(), (*round, log.to_bits())))
             .collect()

@@ -77,7 +77,6 @@ impl CountSummary {
 }
 
 /// The counts of the last counting block of a cell; nothing if it has none.
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
 pub(crate) fn counts(measurements: &[&Measurement]) -> Option<CountSummary> {
     let counted = |m: &&&Measurement| m.block == BlockKind::Counting && m.operations > 0;
     let block = measurements.iter().rev().find(counted)?;

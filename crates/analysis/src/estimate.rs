@@ -17,8 +17,6 @@ pub struct Estimate {
     pub high: f64,
     /// Number of values it rests on.
     pub n: usize,
-    /// Probability that the interval misses the location, at most.
-    pub alpha: f64,
 }
 
 impl Estimate {
@@ -29,7 +27,7 @@ impl Estimate {
     #[must_use]
     pub fn hodges_lehmann(values: &[f64], alpha: f64) -> Option<Self> {
         let rank = wilcoxon::k(values.len(), alpha)?;
-        Self::from_order_statistics(walsh_averages(values), rank, values, alpha)
+        Self::from_order_statistics(walsh_averages(values), rank, values)
     }
 
     /// The median with the interval that inverts the sign test exactly (Hollander & Wolfe,
@@ -39,14 +37,13 @@ impl Estimate {
     #[must_use]
     pub fn median(values: &[f64], alpha: f64) -> Option<Self> {
         let rank = wilcoxon::sign_k(values.len(), alpha)?;
-        Self::from_order_statistics(values.to_vec(), rank, values, alpha)
+        Self::from_order_statistics(values.to_vec(), rank, values)
     }
 
     fn from_order_statistics(
         mut statistics: Vec<f64>,
         rank: usize,
         values: &[f64],
-        alpha: f64,
     ) -> Option<Self> {
         let n = values.len();
         if n < MIN_ROUNDS || values.iter().any(|value| !value.is_finite()) {
@@ -58,7 +55,6 @@ impl Estimate {
             low: *statistics.get(rank - 1)?,
             high: *statistics.get(statistics.len() - rank)?,
             n,
-            alpha,
         })
     }
 
@@ -123,7 +119,6 @@ impl Winsorised {
     /// Draws in what lies further from the median than three deviations, as the median of distances
     /// tells them. What more than a fifth do is no exception: then nothing is far off, and neither is
     /// anything where more than half are the same.
-    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
     pub(crate) fn of(values: &[f64]) -> Self {
         /// The deviation of a normal distribution over the median of its distances, three times.
         const FAR: f64 = 3.0 * 1.4826;
@@ -146,14 +141,24 @@ impl Winsorised {
             .iter()
             .map(|value| value.clamp(middle - far, middle + far))
             .collect();
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         Self {
-            variance: squares / (n - 1.0) * (n / kept).powi(2),
+            variance: variance(&values) * (n / kept).powi(2),
             freedom: (kept - 1.0).max(3.0),
             values,
         }
     }
+}
+
+/// The arithmetic mean; 0 of nothing.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The variance of what values are a sample of; 0 of a single one.
+pub(crate) fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    squares / (values.len().max(2) - 1) as f64
 }
 
 /// The median; the mean of the middle two of an even number. Nothing of nothing.
@@ -222,7 +227,6 @@ mod tests {
             low: 2.0,
             high: 7.0,
             n: 10,
-            alpha: 0.05,
         };
         assert_eq!(found.half_width(), 2.5);
     }

@@ -257,9 +257,9 @@ fn started(analysis: &Analysis, characters: usize) -> String {
 fn measured_otherwise(analyses: &[&Analysis]) -> Vec<MeasuredOtherwise> {
     let mut found = Vec::new();
     for (place, analysis) in analyses.iter().copied().enumerate() {
-        for summary in analysis.comparisons.iter().flat_map(|c| &c.cells) {
+        for summary in analysis.cells() {
             let id = &summary.cell.id;
-            let first = analyses.iter().find_map(|a| Some((*a, summary_of(a, id)?)));
+            let first = analyses.iter().find_map(|a| Some((*a, a.cell(id)?)));
             let Some((other, other_summary)) = first else {
                 continue;
             };
@@ -273,11 +273,6 @@ fn measured_otherwise(analyses: &[&Analysis]) -> Vec<MeasuredOtherwise> {
         }
     }
     found
-}
-
-fn summary_of<'a>(analysis: &'a Analysis, id: &CellId) -> Option<&'a CellSummary> {
-    let mut comparisons = analysis.comparisons.iter();
-    comparisons.find_map(|comparison| comparison.cell(id))
 }
 
 /// What one machine did otherwise. A setting that only one of them knows came with another version
@@ -375,8 +370,7 @@ impl SideBySide<'_> {
         });
         let comparison = &first.groups.first()?.comparison;
         let reliable = places.clone().map(|place| {
-            let mut outcomes = self.analyses[place].comparisons.iter();
-            let outcome = outcomes.find(|outcome| outcome.id == *comparison)?;
+            let outcome = self.analyses[place].comparison(comparison)?;
             (is_there(place) && outcome.was_measured()).then_some(outcome.reliable)
         });
         let mut groups: Vec<FindingGroup> = cells

@@ -416,12 +416,6 @@ pub struct Basis {
 impl Basis {
     /// That of a cell; nothing where times of all operations are compared, or nothing was measured.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a number of operations"
-    )]
     pub fn of(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<Self> {
         let share = comparison.measure.share()?;
         let rounds = cell.rounds as u64;

@@ -47,7 +47,6 @@ pub(crate) fn intervals(blocks: &[Histogram<u64>], percentiles: &[f64]) -> Vec<P
 }
 
 /// How many operations of each block took a value, by rising value.
-#[expect(clippy::cast_precision_loss, reason = "a number of operations")]
 fn counts_by_value(blocks: &[Histogram<u64>]) -> Vec<(u64, Vec<f64>)> {
     let mut counts: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for (index, block) in blocks.iter().enumerate() {

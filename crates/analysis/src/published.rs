@@ -67,7 +67,6 @@ fn table(
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a number of operations")]
 fn time(row: &PublishedRow, study: &Study, ours: Option<&CellSummary>) -> PublishedTime {
     const NS: f64 = 1e-9;
     let block = ours.and_then(|cell| cell.block_time);

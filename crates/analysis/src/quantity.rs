@@ -37,7 +37,6 @@ impl Quantity {
 }
 
 /// The quantity of a cell; nothing where it is not known. `space` is what built stores take.
-#[expect(clippy::cast_precision_loss, reason = "bytes below 2^53")]
 pub(crate) fn of(cell: &CellSummary, measure: Measure, space: &[SpaceRow]) -> Option<Quantity> {
     match measure {
         Measure::Time => cell

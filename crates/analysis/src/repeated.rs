@@ -35,7 +35,6 @@ pub struct Repeated {
 /// time where METHOD R8 allows it. `besides` is time that belongs to a block and lies outside its
 /// timed window, nanoseconds. Nothing if there is no block timed as a whole.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "times and bytes far below 2^53")]
 pub fn repeated(
     measurements: &[Measurement],
     metric: Option<Metric>,

@@ -4,7 +4,6 @@ use crate::{SpaceRow, gathered::Gathered};
 use stowplan_model::{Cell, FootprintRecord, Plan, PublishedSpace, built_alike};
 
 /// Bytes allocated per byte of the values, of a cell's store as it was built.
-#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
 pub(crate) fn per_value_byte(cell: &Cell, gathered: &Gathered<'_>) -> Option<f64> {
     let mut built = gathered.footprints.iter().rev();
     let record = built.find(|r| !r.after_workloads && is_alike(cell, r))?;
@@ -49,7 +48,6 @@ fn row(record: &FootprintRecord, plan: &Plan) -> SpaceRow {
 }
 
 /// Relates every row to the store that the study names first, or else to the first built.
-#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
 fn relate(rows: &mut [SpaceRow], plan: &Plan) {
     let first_named = plan.study.space.first().map(|named| &named.cell);
     let instance = plan

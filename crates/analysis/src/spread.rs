@@ -1,7 +1,7 @@
 //! What the ratios of one comparison say together of the error of each (METHOD "Widths"): how far rounds
 //! lie apart, how far builds do, and how much more two identical cells differ than their rounds say.
 
-use crate::estimate::{Estimate, MIN_ROUNDS, Winsorised, hodges_lehmann};
+use crate::estimate::{Estimate, MIN_ROUNDS, Winsorised, hodges_lehmann, mean, variance};
 use crate::interval::Interval;
 use crate::student::Located;
 use serde::Serialize;
@@ -145,7 +145,6 @@ impl Spread {
             low,
             high,
             n: paired.len(),
-            alpha,
         };
         Some((estimate, builds))
     }
@@ -181,7 +180,6 @@ impl Spread {
     }
 
     /// The variance of the mean of a ratio's rounds, without what builds are of it.
-    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
     fn of_rounds(&self, sample: &Sample<'_>) -> f64 {
         let whole = self.moderated(sample).value;
         let stores = sample.builds.iter().flatten();
@@ -283,7 +281,6 @@ struct BetweenBuilds {
 
 impl BetweenBuilds {
     /// Nothing where the store has one build, or its rounds on each are all alike.
-    #[expect(clippy::cast_precision_loss, reason = "numbers of rounds and builds")]
     fn of(paired: &[Paired], values: &[f64], side: usize) -> Option<Self> {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (at, pair) in paired.iter().enumerate() {
@@ -367,7 +364,6 @@ fn pooled(all: &[BetweenBuilds]) -> Variance {
 
 /// The variance of a round in a ratio of which nothing else is known, and how many degrees of freedom that
 /// is worth: as many as fit how far the ratios' own variances lie apart (Smyth 2004, section 6.2).
-#[expect(clippy::cast_precision_loss, reason = "a number of ratios")]
 fn typical(samples: &[Sample<'_>]) -> Variance {
     let known = samples.iter().map(|sample| sample.rounds);
     let known: Vec<Variance> = known.filter(|rounds| rounds.value > 0.0).collect();
@@ -431,18 +427,6 @@ fn trigamma(x: f64) -> f64 {
 /// The builds of one side, round by round; nothing unless all are known.
 pub(crate) fn builds_of(paired: &[Paired], side: usize) -> Option<Vec<u32>> {
     paired.iter().map(|pair| pair.builds[side]).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
-fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    squares / (values.len().max(2) - 1) as f64
 }
 
 #[cfg(test)]

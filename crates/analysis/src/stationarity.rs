@@ -78,7 +78,6 @@ impl Stationarity {
         self.lag_1 > LAG_Z / self.root(0)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
     fn root(&self, less: usize) -> f64 {
         (self.rounds.saturating_sub(less).max(1) as f64).sqrt()
     }
@@ -109,7 +108,6 @@ fn residuals(paired: &[Paired]) -> Vec<f64> {
 }
 
 /// Ranks less their mean; equal values share the mean of theirs.
-#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
 pub(crate) fn centred_ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();

@@ -89,7 +89,6 @@ impl StoppingRule {
     }
 
     /// What there is to spend on the looks at a contrast of a comparison.
-    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
     fn spending(&self, comparison: &Comparison) -> Spending {
         let cap = self.cap(comparison) as f64;
         let planned = comparison.judged.planned_rounds.map(f64::from);
@@ -121,7 +120,6 @@ impl Spending {
     /// The `alpha` of the next look. Of what was planned little is spent early (O'Brien & Fleming 1979, as Lan
     /// & DeMets 1983 spend it), the rest by whoever comes to an end before; beyond the plan a part that no
     /// number of looks exhausts. Who looks twice at the same rounds sees the same.
-    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
     fn look(&mut self, (rounds, is_end): (usize, bool)) -> f64 {
         let rounds = rounds as f64;
         if is_end {

@@ -1,5 +1,6 @@
 //! What is estimated with few degrees of freedom: intervals and p values by Student's distribution.
 
+use crate::estimate::{mean, variance};
 use crate::interval::Interval;
 
 /// A location as it is estimated, and how far it is known.
@@ -30,15 +31,13 @@ impl Located {
     }
 
     /// A mean. Nothing of fewer than two values, or where one is not finite.
-    #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
     pub(crate) fn mean(values: &[f64]) -> Option<Self> {
         if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
         let (n, freedom) = (values.len() as f64, values.len() as f64 - 1.0);
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Some(Self::by(mean, &[(squares / freedom / n, freedom)]))
+        let of_mean = variance(values) / n;
+        Some(Self::by(mean(values), &[(of_mean, freedom)]))
     }
 
     /// How far it lies above another one that is known by other values, each with a variance of its own

@@ -146,7 +146,6 @@ pub(crate) struct Described<'a> {
     blocks: Vec<&'a Measurement>,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
 impl<'a> Described<'a> {
     /// The blocks that times are told of, or, of a cell that has none, its latency blocks.
     pub(crate) fn of(cell: &Cell, judge: &Judge<'a>, gathered: &Gathered<'a>) -> Self {

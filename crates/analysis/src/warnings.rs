@@ -120,7 +120,6 @@ fn page_bytes(effective: &Settings, asked: &Settings) -> u64 {
 }
 
 /// Whether two sizes differ by no more than rounding to whole pages explains.
-#[expect(clippy::cast_precision_loss, reason = "a share")]
 fn is_rounding(asked: &Value, got: &Value, page: u64) -> bool {
     let (Value::Number(asked), Value::Number(got)) = (asked, got) else {
         return false;
@@ -130,7 +129,6 @@ fn is_rounding(asked: &Value, got: &Value, page: u64) -> bool {
 }
 
 /// Share of the transactions of a workload that write, 0 to 1: the others have nothing to sync.
-#[expect(clippy::cast_precision_loss, reason = "a share")]
 fn writing_share(workload: &Workload) -> f64 {
     let pattern = workload.pattern();
     let writes = |action: &Action| action.puts() || *action == Action::Delete;

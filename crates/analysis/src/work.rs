@@ -253,12 +253,6 @@ pub(crate) fn measured_too(
 
 /// How many writes shared a transaction in the median block of a cell; nothing where each is one of
 /// its own, the block is a sample, or nothing is written.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a count"
-)]
 pub(crate) fn operations_per_commit<'a>(
     cell: &Cell,
     blocks: impl Iterator<Item = &'a Measurement>,

@@ -4,11 +4,7 @@
 //! `result.jsonl` in front, of that one. After the form (`html`, `markdown`, `csv`, `json`, `brief`,
 //! `verbose`, `colour`; else a terminal) may stand the width of the terminal.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation
-)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 #[path = "../tests/report/fixture.rs"]
 #[allow(dead_code, reason = "some of it is for tests only")]

@@ -3,7 +3,7 @@
 use crate::cells::grouped;
 use crate::value::{self, NO_BREAK};
 use crate::wording::{self, list, quoted};
-use crate::words::{fill, note};
+use crate::words::{fill, halves};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Kind, LOOKS, Open, PromiseDifference, Promises,
     RatioEstimate, Recommendation, Unbeaten, Verdict, When,
@@ -214,9 +214,8 @@ impl<'a> Advice<'a> {
             },
             other => format!("{other:?}"),
         };
-        let text = note(WORDS, &title, &[]).unwrap_or_default();
-        let (short, long) = text.split_once(" / ").unwrap_or_default();
-        (fill(short, &filled), fill(long, &filled))
+        let (short, long) = halves(WORDS, &title);
+        (fill(&short, &filled), fill(&long, &filled))
     }
 
     /// Where nothing was decided after the most rounds that there are: above which size a difference
@@ -378,8 +377,8 @@ mod tests {
         let plain = plain.iter().map(|open| format!("{open:?}"));
         let others = ["no rounds", "few rounds", "no cost"].map(str::to_owned);
         for title in plain.chain(others) {
-            let text = note(WORDS, &title, &[]).unwrap_or_default();
-            assert!(text.contains(" / "), "{title}: {text}");
+            let (short, helps) = halves(WORDS, &title);
+            assert!(!short.is_empty() && !helps.is_empty(), "{title}");
         }
     }
 }

@@ -97,11 +97,6 @@ fn unit(figure: &Figure) -> Unit {
 }
 
 /// What was found, with its interval where it has one.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a count of sessions, blocks or pages"
-)]
 fn found(figure: &Figure) -> String {
     let Some(found) = figure.found else {
         return NOTHING.to_owned();

@@ -7,11 +7,15 @@ pub use across::{CSV_START, Claims};
 
 use crate::cells::grouped;
 use crate::document::{Block, Detail, Item, Section, Text, Tone, faint, listed, plain, strong};
+use crate::words::note;
 use crate::{value, wording};
 use stowplan_analysis::{
     ClaimAcross, ClaimOutcome, ClaimVerdict, FigureCell, FigureOutcome, Interval, MissingCell,
 };
 use stowplan_model::ClaimMeasure;
+
+/// What figures of claims are of, by the names of their measures.
+const MEASURES: &str = include_str!("words/claims.txt");
 
 /// The colour of a verdict, which repeats its word.
 fn tone(verdict: ClaimVerdict) -> Tone {
@@ -197,7 +201,8 @@ fn subject(figure: &FigureOutcome, with_comparison: bool) -> String {
         });
         names.collect::<Vec<_>>().join(" + ")
     };
-    let measure = measure(figure.measure);
+    let measure = format!("{:?}", figure.measure);
+    let measure = note(MEASURES, &measure, &[]).unwrap_or_default();
     let of = name(&figure.of);
     match figure.to.as_slice() {
         [] => format!("{measure} of {of}"),
@@ -207,20 +212,6 @@ fn subject(figure: &FigureOutcome, with_comparison: bool) -> String {
             name(to),
             name(&figure.or_to)
         ),
-    }
-}
-
-fn measure(measure: ClaimMeasure) -> &'static str {
-    match measure {
-        ClaimMeasure::Time => "time",
-        ClaimMeasure::BlockTime => "time of all operations",
-        ClaimMeasure::Cpu => "CPU time",
-        ClaimMeasure::Throughput => "operations per second",
-        ClaimMeasure::Footprint => "bytes on disk",
-        ClaimMeasure::PageFill => "used share of leaf pages",
-        ClaimMeasure::IndexFill => "used share of leaf pages of indexes",
-        ClaimMeasure::CpuShare => "share of the time on the CPU",
-        ClaimMeasure::SyncsPerCommit => "syncs per transaction",
     }
 }
 

@@ -6,10 +6,14 @@ use crate::document::{
     listed, notice, paragraph, plain, remark, strong, text_column, toned,
 };
 use crate::value::{count, counted, float, time, unbroken};
+use crate::words::note;
 use stowplan_model::{
     CrashFinding, CrashModel, CrashRun, CrashSetting, Durability, DurabilityClaim, Fate,
     ModelFound, Tally,
 };
+
+/// What the words of a report mean, each under a title.
+const WORDS: &str = include_str!("words/crash.txt");
 
 /// As one JSON document, ended by a newline.
 ///
@@ -33,13 +37,15 @@ pub fn document(run: &CrashRun) -> Document {
             .map(|block| block.at(Detail::Answer)),
     );
     blocks.extend(controls(run).map(|text| paragraph(text).at(Detail::Answer)));
-    for kind in [Found::Broken, Found::AsPromised, Found::Unclaimed] {
-        blocks.extend(findings(run, kind));
-    }
+    blocks.extend(
+        CHAPTERS
+            .into_iter()
+            .filter_map(|chapter| findings(run, chapter)),
+    );
     blocks.extend(untested(run));
     blocks.extend(by_model(run));
     blocks.extend(programs(run));
-    blocks.extend(meaning(run));
+    blocks.push(meaning(run));
     Document {
         kind: "Stowplan crash".to_owned(),
         title: verdict(run),
@@ -72,9 +78,6 @@ fn judged(run: &CrashRun) -> String {
         run.seed
     )
 }
-
-const LEFT: &str = "What became of what was acknowledged, in how many states under all models: kept, lost (an earlier \
-     state), reordered, torn, corrupt, or it does not open";
 
 /// A line a setting; of many settings those are one line that have an engine, a promise, a verdict and the fates that
 /// they met in common.
@@ -111,18 +114,18 @@ fn matrix(run: &CrashRun) -> Table {
     };
     let columns = [
         text_column("setting", "", setting),
-        text_column("promises", PROMISES, |alike: &Vec<&CrashSetting>| {
-            Cell::text(promise(alike[0]))
-        }),
-        text_column("what was left", LEFT, left),
+        text_column(
+            "promises",
+            said("promises"),
+            |alike: &Vec<&CrashSetting>| Cell::text(promise(alike[0])),
+        ),
+        text_column("what was left", said("left"), left),
         text_column("", "Whether that is as promised", judged),
     ];
     let columns = columns.map(|column| column.weighing(Column::ESSENTIAL));
     Table::of("What was left after power cuts", columns.into(), &rows)
 }
 
-const PROMISES: &str = "D0 to D3: nothing, to survive the end of the process, to stay consistent, to keep what was \
-     acknowledged; A: a value is replaced as a whole; late: the last acknowledged writes may go";
 /// From more settings on those that are alike share a line.
 const MOST_ROWS: usize = 20;
 
@@ -167,14 +170,16 @@ fn by_model(run: &CrashRun) -> Option<Block> {
     let columns = vec![
         text_column("setting", "", |row: &Row<'_>| Cell::text(&row.0.name))
             .weighing(Column::ESSENTIAL),
-        text_column("promises", PROMISES, |row: &Row<'_>| {
+        text_column("promises", said("promises"), |row: &Row<'_>| {
             Cell::text(promise(row.0))
         })
         .weighing(4),
         text_column("model", "", |row: &Row<'_>| Cell::text(row.1.model.name()))
             .weighing(Column::ESSENTIAL),
-        text_column("what was left", LEFT, |row: &Row<'_>| left(row.0, row.1))
-            .weighing(Column::ESSENTIAL),
+        text_column("what was left", said("left"), |row: &Row<'_>| {
+            left(row.0, row.1)
+        })
+        .weighing(Column::ESSENTIAL),
         text_column(
             "with no syncs",
             "The control that has to fail",
@@ -395,48 +400,40 @@ fn named_where(run: &CrashRun, meant: &dyn Fn(&CrashSetting, &ModelFound) -> boo
     named.collect()
 }
 
-/// What a finding says of the setting.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Broken,
-    AsPromised,
-    /// The controls allow no claim.
-    Unclaimed,
-}
+/// A chapter of findings: its name, its title, who wants to read it, and of which findings it is, by whether anything
+/// is claimed of their setting and whether they broke a promise.
+type Chapter = (&'static str, &'static str, Detail, fn(bool, bool) -> bool);
 
-impl Found {
-    fn of(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> Self {
-        match setting.claims(found) {
-            false => Self::Unclaimed,
-            true if finding.broken => Self::Broken,
-            true => Self::AsPromised,
-        }
-    }
+const CHAPTERS: [Chapter; 3] = [
+    (
+        "broken",
+        "Promises that were broken",
+        Detail::Summary,
+        |claims, broken| claims && broken,
+    ),
+    (
+        "within",
+        "What was lost as promised",
+        Detail::Full,
+        |claims, broken| claims && !broken,
+    ),
+    (
+        "unclaimed",
+        "What was found where nothing is claimed",
+        Detail::Full,
+        |claims, _| !claims,
+    ),
+];
 
-    /// The name of its part of the report, its title, and who wants to read it.
-    fn chapter(self) -> (&'static str, &'static str, Detail) {
-        match self {
-            Self::Broken => ("broken", "Promises that were broken", Detail::Summary),
-            Self::AsPromised => ("within", "What was lost as promised", Detail::Full),
-            Self::Unclaimed => (
-                "unclaimed",
-                "What was found where nothing is claimed",
-                Detail::Full,
-            ),
-        }
-    }
-}
-
-fn findings(run: &CrashRun, kind: Found) -> Option<Block> {
+fn findings(run: &CrashRun, (id, title, detail, is_meant): Chapter) -> Option<Block> {
     let mut items = Vec::new();
     for setting in &run.settings {
         for found in &setting.found {
-            let of_kind = |finding: &&CrashFinding| Found::of(setting, found, finding) == kind;
-            let told = found.findings.iter().filter(of_kind);
+            let of_it = |finding: &&CrashFinding| is_meant(setting.claims(found), finding.broken);
+            let told = found.findings.iter().filter(of_it);
             items.extend(told.map(|finding| item(setting, found, finding)));
         }
     }
-    let (id, title, detail) = kind.chapter();
     list_chapter(id, title, items).map(|block| block.at(detail))
 }
 
@@ -445,9 +442,9 @@ fn list_chapter(id: &str, title: &str, items: Vec<Item>) -> Option<Block> {
 }
 
 fn item(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> Item {
-    let tone = match Found::of(setting, found, finding) {
-        Found::Broken => Tone::Bad,
-        Found::AsPromised | Found::Unclaimed => Tone::Plain,
+    let tone = match setting.claims(found) && finding.broken {
+        true => Tone::Bad,
+        false => Tone::Plain,
     };
     let lost = match (finding.judged.lost, finding.judged.note.as_str()) {
         (0, "") => String::new(),
@@ -527,7 +524,7 @@ fn programs(run: &CrashRun) -> Option<Block> {
     list_chapter("programs", "Programs", items.collect()).map(|block| block.at(Detail::Full))
 }
 
-fn meaning(run: &CrashRun) -> Option<Block> {
+fn meaning(run: &CrashRun) -> Block {
     let models = run.models.iter().map(|model| (model.name(), model.about()));
     let clean = |model: CrashModel| -> u64 {
         let clean = run.settings.iter().flat_map(|setting| {
@@ -558,17 +555,14 @@ fn meaning(run: &CrashRun) -> Option<Block> {
     });
     let mut blocks = vec![facts(models)];
     blocks.extend(bounds);
-    blocks.push(remark(
-        "A violation means that the setting needs an order that the model does not promise, not that it \
-         happens on your file system, whose order may be stronger. That none was found says nothing of \
-         this disk, its firmware, or a hypervisor. What a program writes through a mapping of memory is \
-         seen each millisecond; sync(2) and syncfs(2) are not seen.",
-    ));
-    let section: Block = Section::new("What was tried, and what it means", blocks)
-        .named("meaning")
-        .in_contents("Meaning")
-        .into();
-    Some(section.at(Detail::Full))
+    blocks.push(remark(said("meaning")));
+    let section = Section::new("What was tried, and what it means", blocks).named("meaning");
+    Block::from(section.in_contents("Meaning")).at(Detail::Full)
+}
+
+/// What is said of every run, by its title.
+fn said(title: &str) -> String {
+    note(WORDS, title, &[]).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -651,6 +645,15 @@ mod tests {
         }
     }
 
+    fn drawn(document: &Document, width: usize) -> String {
+        let options = terminal::TerminalOptions {
+            width,
+            colour: false,
+            detail: Detail::Summary,
+        };
+        terminal::render(document, &options)
+    }
+
     /// With no syncs.
     fn good() -> Tally {
         tally(1, 19, 19)
@@ -667,12 +670,7 @@ mod tests {
             setting("<mine>", tally(50, 10, 10), good()),
         ]);
         let found = document(&run);
-        let options = terminal::TerminalOptions {
-            width: 80,
-            colour: false,
-            detail: Detail::Summary,
-        };
-        let text = terminal::render(&found, &options);
+        let text = drawn(&found, 80);
         for said in [
             "1 of 2 settings broke what they promise",
             "sqlite wal full",
@@ -741,12 +739,7 @@ mod tests {
             let name = format!("sqlite:journal=wal,synchronous=full,page_size={size}");
             settings.push(setting(&name, tally(60, 0, 0), good()));
         }
-        let options = terminal::TerminalOptions {
-            width: 80,
-            colour: false,
-            detail: Detail::Summary,
-        };
-        let text = terminal::render(&document(&run(settings)), &options);
+        let text = drawn(&document(&run(settings)), 80);
         assert!(text.contains("kept 50, lost 8, corrupt 2"), "{text}");
         assert!(text.contains("sqlite: 30 settings"), "{text}");
         assert!(text.contains("kept 1,800"), "{text}");
@@ -765,12 +758,7 @@ mod tests {
             good(),
         )]));
         for width in 44..100 {
-            let options = terminal::TerminalOptions {
-                width,
-                colour: false,
-                detail: Detail::Summary,
-            };
-            let text = terminal::render(&found, &options);
+            let text = drawn(&found, width);
             for met in ["kept 8,477", "lost 1,950", "torn 1,652", "not judged 2"] {
                 assert!(text.contains(met), "{width}\n{text}");
             }

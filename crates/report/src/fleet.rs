@@ -191,8 +191,7 @@ impl<'a> Fleet<'a> {
     /// What the report of a machine recommends.
     fn recommended(&self, across: &FindingAcross, place: usize) -> Answer {
         let analysis = self.analyses[place];
-        let mut comparisons = analysis.comparisons.iter();
-        let found = comparisons.find(|found| found.id == across.finding.id);
+        let found = analysis.comparison(&across.finding.id);
         let Some(found) = found.filter(|_| across.complete[place]) else {
             return (false, "not the same stores".to_owned());
         };

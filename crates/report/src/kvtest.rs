@@ -111,7 +111,6 @@ impl Run {
 
     fn headline(&self) -> String {
         let each = self.summary.time_ns.estimate;
-        #[expect(clippy::cast_precision_loss, reason = "shown with three decimals")]
         let elapsed = each * self.summary.operations as f64 / 1e9;
         let done = if self.writes() { "write" } else { "read" };
         let mut lines = Vec::new();
@@ -175,7 +174,6 @@ impl Run {
     }
 
     /// Percentiles of single operations, as far as ten operations lie beyond them.
-    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     fn percentiles(&self, latency: &LatencySummary) -> String {
         let points = [
             ("p50", latency.p50_ns),
@@ -209,7 +207,6 @@ impl Run {
 }
 
 impl Around {
-    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     fn describe(&self, writes: bool) -> String {
         let counted = |ns: u64, counts: bool| {
             let not = if counts { "" } else { "not " };

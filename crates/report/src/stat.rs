@@ -173,7 +173,6 @@ fn ours(stat: &Stat) -> Vec<(String, String)> {
 
 /// How many pages of a sort there are, and how full they are.
 fn page_use(sort: &PageUse) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
     let full = sort.used_bytes as f64 / sort.bytes.max(1) as f64;
     format!("{}, {} full", count(sort.pages), percent(full))
 }

@@ -3,8 +3,12 @@
 use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, plain};
 use crate::histogram::{Bin, sizes_figure};
 use crate::value::{count, counted};
+use crate::words::halves;
 use serde::Serialize;
-use stowplan_model::{Oddity, OddityKind, Origin, Survey, format_bytes};
+use stowplan_model::{Oddity, Origin, Survey, format_bytes};
+
+/// What is odd, by its name, and what becomes of it in an archive.
+const ODD: &str = include_str!("words/odd.txt");
 
 /// More rows of a histogram are shown by the doubling.
 const ROWS_MAX: usize = 16;
@@ -188,7 +192,7 @@ pub(crate) fn odd(survey: &Survey) -> Vec<Block> {
         return Vec::new();
     }
     let items = survey.odd.iter().map(|odd| {
-        let (what, becomes) = words(odd.kind);
+        let (what, becomes) = halves(ODD, &format!("{:?}", odd.kind));
         format!(
             "{} {what}: {becomes} (such as {})",
             count(odd.count),
@@ -197,35 +201,6 @@ pub(crate) fn odd(survey: &Survey) -> Vec<Block> {
     });
     let lead = paragraph("Odd, and what becomes of it in an SQLite Archive:");
     [lead].into_iter().chain(bullets(items)).collect()
-}
-
-/// What it is, and what becomes of it in an archive.
-#[must_use]
-pub fn words(kind: OddityKind) -> (&'static str, &'static str) {
-    match kind {
-        OddityKind::Unreadable => ("unreadable", "missing, unless whoever packs may read it"),
-        OddityKind::Vanished => ("gone meanwhile", "missing"),
-        OddityKind::Socket => ("sockets", "missing"),
-        OddityKind::Fifo => ("named pipes", "missing"),
-        OddityKind::Device => ("devices", "missing"),
-        OddityKind::OtherFileSystem => ("other file systems", "not looked into"),
-        OddityKind::TooLarge => ("values above 1 GB", "too large for SQLite; they stay files"),
-        OddityKind::NotUtf8 => ("names not UTF-8", "names there are text"),
-        OddityKind::CaseOnly => (
-            "names alike but for case",
-            "kept; one of them is lost on a disk that ignores case",
-        ),
-        OddityKind::LinkOutside => (
-            "links out of the tree",
-            "kept as links; they may lead nowhere elsewhere",
-        ),
-        OddityKind::HardLink => ("files with several names", "kept once for each name"),
-        OddityKind::Holes => (
-            "files with holes",
-            "holes become zeros (or the file system compresses)",
-        ),
-        OddityKind::NoBytes => ("rows without bytes", "left out: null or a number"),
-    }
 }
 
 fn examples(odd: &Oddity) -> String {
@@ -298,7 +273,7 @@ fn datasets(survey: &Survey) -> String {
 mod tests {
     use super::*;
     use crate::render::terminal::{self, TerminalOptions};
-    use stowplan_model::SizeBin;
+    use stowplan_model::{OddityKind, SizeBin};
 
     fn survey() -> Survey {
         Survey {

@@ -128,11 +128,6 @@ pub(crate) fn per_operation(value: f64) -> String {
 }
 
 /// A mean number of bytes.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "three digits are shown; a negative mean of bytes does not exist"
-)]
 pub(crate) fn bytes(mean: f64) -> String {
     if !mean.is_finite() {
         return NOTHING.to_owned();
@@ -189,8 +184,6 @@ pub enum Unit {
     Percent,
     /// A whole number.
     Count,
-    /// Three digits and a unit of this name.
-    Named(&'static str),
 }
 
 impl Unit {
@@ -212,7 +205,6 @@ impl Unit {
             Self::Bytes => "B",
             Self::Rate => "1/s",
             Self::Ratio | Self::Thousandths | Self::Percent | Self::Count => "",
-            Self::Named(name) => name,
         }
     }
 
@@ -229,7 +221,6 @@ impl Unit {
             Self::Percent if number == 0.0 => "0%".to_owned(),
             Self::Percent => minus(&format!("{}%", ratio(number * 100.0))),
             Self::Count => format!("{number:.0}"),
-            Self::Named(name) => format!("{} {name}", ratio(number)),
         }
     }
 
@@ -389,11 +380,6 @@ pub(crate) fn minus(text: &str) -> String {
 }
 
 /// Three significant digits, thousands grouped.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate of operations is positive and far below 2^53"
-)]
 pub(crate) fn rate(value: f64) -> String {
     if !value.is_finite() || value < 999.5 {
         return ratio(value);
@@ -434,7 +420,6 @@ pub(crate) fn short_size(size: u64) -> String {
 }
 
 /// A count as a number to draw or to sort by.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }

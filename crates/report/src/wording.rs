@@ -270,7 +270,6 @@ pub(crate) fn other_work(differences: &[WorkDifference]) -> String {
 }
 
 /// What all operations would take of which a cell measured some.
-#[expect(clippy::cast_precision_loss, reason = "an extrapolation")]
 fn sample(cell: &CellSummary) -> Option<String> {
     let all = cell.cell.workload.sample_of?;
     let measured = value::count(cell.cell.workload.operations?.into());

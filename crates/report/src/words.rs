@@ -2,10 +2,22 @@
 
 /// The text of a note, in which what stands in braces is filled in; nothing where there is no such note.
 pub(crate) fn note(notes: &str, title: &str, filled: &[(&str, String)]) -> Option<String> {
+    let (_, text) = titled(notes).find(|(known, _)| *known == title)?;
+    Some(fill(&text, filled))
+}
+
+/// All notes, each with its title, in one line.
+pub(crate) fn titled(notes: &str) -> impl Iterator<Item = (&str, String)> {
     let notes = notes.split("\n\n");
-    let mut titled = notes.filter_map(|note| note.trim_start_matches("# ").split_once('\n'));
-    let (_, text) = titled.find(|(known, _)| *known == title)?;
-    Some(fill(&text.trim().replace('\n', " "), filled))
+    let titled = notes.filter_map(|note| note.trim_start_matches("# ").split_once('\n'));
+    titled.map(|(title, text)| (title, text.trim().replace('\n', " ")))
+}
+
+/// What a note says in two ways, parted by ` / `: nothing where there is no such note.
+pub(crate) fn halves(notes: &str, title: &str) -> (String, String) {
+    let text = note(notes, title, &[]).unwrap_or_default();
+    let (first, second) = text.split_once(" / ").unwrap_or_default();
+    (first.to_owned(), second.to_owned())
 }
 
 /// A text in which what stands in braces is filled in.
@@ -17,7 +29,9 @@ pub(crate) fn fill(text: &str, filled: &[(&str, String)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::note;
+    use super::{halves, note};
+    use stowplan_analysis::What;
+    use stowplan_model::{ClaimMeasure, Measure, OddityKind};
 
     #[test]
     fn a_note_is_found_by_its_title_and_filled_in() {
@@ -26,5 +40,73 @@ mod tests {
         assert_eq!(note(notes, "a", &filled).unwrap(), "One long line.");
         assert_eq!(note(notes, "b", &[]).unwrap(), "Two.");
         assert_eq!(note(notes, "c", &[]), None);
+    }
+
+    #[test]
+    fn whatever_there_may_be_is_called_something() {
+        use What::{Boot, Cold, Mixed, Read, ReadByPython, Replace, Together, TogetherByPython};
+        let respects = [
+            Read,
+            ReadByPython,
+            Together,
+            TogetherByPython,
+            Cold,
+            Boot,
+            Replace,
+            Mixed,
+        ];
+        let odd = [
+            OddityKind::Unreadable,
+            OddityKind::Vanished,
+            OddityKind::Socket,
+            OddityKind::Fifo,
+            OddityKind::Device,
+            OddityKind::OtherFileSystem,
+            OddityKind::TooLarge,
+            OddityKind::NotUtf8,
+            OddityKind::CaseOnly,
+            OddityKind::LinkOutside,
+            OddityKind::HardLink,
+            OddityKind::Holes,
+            OddityKind::NoBytes,
+        ];
+        let all = [
+            (
+                include_str!("words/measures.txt"),
+                Measure::ALL.map(|it| format!("{it:?}")).to_vec(),
+            ),
+            (
+                include_str!("words/advise.txt"),
+                respects.map(|it| format!("{it:?}")).to_vec(),
+            ),
+            (
+                include_str!("words/odd.txt"),
+                odd.map(|it| format!("{it:?}")).to_vec(),
+            ),
+        ];
+        for (notes, titles) in all {
+            for title in titles {
+                let (first, second) = halves(notes, &title);
+                assert!(!first.is_empty() && !second.is_empty(), "{title}");
+            }
+        }
+        let of_claims = [
+            ClaimMeasure::Time,
+            ClaimMeasure::BlockTime,
+            ClaimMeasure::Cpu,
+            ClaimMeasure::Throughput,
+            ClaimMeasure::Footprint,
+            ClaimMeasure::PageFill,
+            ClaimMeasure::IndexFill,
+            ClaimMeasure::CpuShare,
+            ClaimMeasure::SyncsPerCommit,
+        ];
+        for measure in of_claims {
+            let notes = include_str!("words/claims.txt");
+            assert!(
+                note(notes, &format!("{measure:?}"), &[]).is_some(),
+                "{measure:?}"
+            );
+        }
     }
 }

@@ -90,7 +90,6 @@ mod tests {
         fn an_interval_holds_its_estimate_and_misses_at_either_end_as_often_as_it_may(
             of in 1u64..200, part in 0.0..=1.0f64,
         ) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test")]
             let count = (float(of) * part) as u64;
             let found = share(count, of).unwrap();
             prop_assert!(found.low <= found.estimate && found.estimate <= found.high);

@@ -36,7 +36,6 @@ fn p_values(changes: &Changes) -> impl Iterator<Item = f64> {
 /// Adjusted p values: that of the i-th smallest of m is the largest of `(m − j + 1)·p_j` for j up to
 /// i, at most 1 (Holm 1979, *Scandinavian Journal of Statistics* 6). At most `alpha` exactly where the
 /// step-down rejects.
-#[expect(clippy::cast_precision_loss, reason = "at most thousands of cells")]
 fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut ranked: Vec<(usize, f64)> = p_values.iter().copied().enumerate().collect();
     ranked.sort_by(|a, b| a.1.total_cmp(&b.1));

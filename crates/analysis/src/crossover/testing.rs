@@ -20,7 +20,6 @@ pub(crate) fn point_between(size: u64, low: f64, high: f64) -> SweepPoint {
         low,
         high,
         n: 10,
-        alpha: 0.05,
     };
     SweepPoint {
         size,

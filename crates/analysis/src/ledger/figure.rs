@@ -387,7 +387,6 @@ fn values(part: &Part<'_>, measure: ClaimMeasure, metric: Metric) -> Values {
 
 const NS_PER_SECOND: f64 = 1e9;
 
-#[expect(clippy::cast_precision_loss, reason = "counts and times below 2^53")]
 fn number(count: u64) -> f64 {
     count as f64
 }

@@ -1,9 +1,9 @@
 //! Where the user's own data belongs: what is advised follows from the figures of just that.
 
-use crate::support::{cell, comparison, header, rounds};
-use stowplan_analysis::{Advice, Choice, Verdict, What, analyse};
+use crate::support::{cell, comparison, elsewhere, named, planned, ten};
+use stowplan_analysis::{Advice, Choice, Verdict, What};
 use stowplan_model::{
-    AdviseSpec, Cell, CellId, Comparison, Measurement, PerTransaction, PythonReads, Record, Role,
+    AdviseSpec, Cell, Comparison, Measurement, PerTransaction, Plan, PythonReads, Record, Role,
     Value,
 };
 
@@ -45,7 +45,7 @@ fn advised_beside(
     of: &[(&str, &[(Store, f64)])],
 ) -> Advice {
     let mut blocks: Vec<Measurement> = Vec::new();
-    let planned = of.iter().map(|(id, stores)| {
+    let comparisons = of.iter().map(|(id, stores)| {
         let keys: Vec<String> = stores.iter().map(|(store, _)| store.key()).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         let mut planned: Comparison = comparison(&keys);
@@ -53,35 +53,17 @@ fn advised_beside(
         planned
             .cells
             .extend(stores.iter().map(|(store, _)| store.cell()));
-        let mut times = vec![("base", 10_000.0), ("again", 10_000.0)];
-        times.extend(
-            keys.iter()
-                .zip(*stores)
-                .map(|(key, (_, time))| (*key, *time))
-                .filter(|(_, time)| time.is_finite()),
-        );
-        let there = |cell: &CellId| CellId(cell.0.replacen("c/", &format!("{id}/"), 1));
-        blocks.extend(rounds(&times, 0..10).into_iter().map(|block| Measurement {
-            cell: there(&block.cell),
+        let times = keys.iter().zip(*stores);
+        let times = times.map(|(key, (_, time))| (*key, *time));
+        let times: Vec<(&str, f64)> = times.filter(|(_, time)| time.is_finite()).collect();
+        blocks.extend(ten(&times).into_iter().map(|block| Measurement {
+            cell: elsewhere(&block.cell, id),
             ..block
         }));
-        planned.id = (*id).to_owned();
-        planned
-            .cells
-            .iter_mut()
-            .for_each(|cell| cell.id = there(&cell.id));
-        for contrast in &mut planned.contrasts {
-            contrast.cell = there(&contrast.cell);
-            contrast.reference = there(&contrast.reference);
-        }
-        planned
+        named(id, planned)
     });
-    let comparisons: Vec<Comparison> = planned.collect();
-    let Record::Run(mut run) = header(&comparisons[0]) else {
-        unreachable!("a header is a run");
-    };
-    run.plan.comparisons = comparisons;
-    run.plan.study.advise = Some(AdviseSpec {
+    let comparisons: Vec<Comparison> = comparisons.collect();
+    let advise = AdviseSpec {
         place: "/pictures".into(),
         in_database: false,
         about: "pictures".to_owned(),
@@ -93,12 +75,14 @@ fn advised_beside(
         limits: Vec::new(),
         whole: None,
         python,
-    });
-    let records: Vec<Record> = [Record::Run(run)]
-        .into_iter()
-        .chain(blocks.into_iter().map(Record::Measurement))
-        .collect();
-    analyse(&records, None).unwrap().advice.unwrap()
+    };
+    let change = |plan: &mut Plan| {
+        plan.comparisons.clone_from(&comparisons);
+        plan.study.advise = Some(advise);
+    };
+    let blocks = blocks.into_iter().map(Record::Measurement);
+    let found = planned(&comparisons[0], change, blocks);
+    found.advice.unwrap()
 }
 
 const PAGES_8: Store = Store(8_192, None, PerTransaction::Operations(1));

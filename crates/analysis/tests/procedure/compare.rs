@@ -1,35 +1,13 @@
 //! Two sessions against each other: on made-up runs whose answer is known.
 
-use crate::support::{Random, analysis, block_of_log, cell, comparison, id};
+use crate::support::{analysis, comparison, id, noisy, with_floor};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{
     CellChange, ChangeVerdict, Changes, Decides, Obstacle, Question, compare,
 };
 use stowplan_model::{
-    CacheState, Cell, CellFailure, CellId, Comparison, Durability, Measurement, Operation, Role,
-    Value,
+    CacheState, Cell, CellFailure, CellId, Comparison, Durability, Operation, Role, Value,
 };
-
-/// `base`, its control, `other`, and a floor.
-fn with_floor() -> Comparison {
-    let mut comparison = comparison(&["other"]);
-    comparison.cells.push(cell("floor", Role::Floor));
-    comparison
-}
-
-/// Rounds in which each cell takes about its time (nanoseconds per operation), with normal noise of
-/// 1% from round to round.
-fn blocks(seed: u64, times: &[(&str, f64)], rounds: u32) -> Vec<Measurement> {
-    let mut random = Random(seed);
-    let mut blocks = Vec::new();
-    for round in 0..rounds {
-        for (key, nanoseconds) in times {
-            let log = nanoseconds.ln() + random.normal() / 100.0;
-            blocks.push(block_of_log(key, round, log));
-        }
-    }
-    blocks
-}
 
 /// A session in which the machine is slower by `drift` and `other` by `slower`.
 fn session(seed: u64, drift: f64, slower: f64) -> Analysis {
@@ -39,14 +17,14 @@ fn session(seed: u64, drift: f64, slower: f64) -> Analysis {
         ("other", 4_000.0 * drift * slower),
         ("floor", 2_000.0 * drift),
     ];
-    analysis(&with_floor(), &blocks(seed, &times, 20))
+    analysis(&with_floor(), &noisy(seed, 100.0, &times, 20))
 }
 
 fn changes(base: &Analysis, new: &Analysis) -> Changes {
     compare(base, new, &Question::default()).unwrap()
 }
 
-fn change<'a>(changes: &'a Changes, key: &str) -> &'a CellChange {
+pub(crate) fn change<'a>(changes: &'a Changes, key: &str) -> &'a CellChange {
     let mut cells = changes.cells.iter();
     cells.find(|cell| cell.base == id(key)).unwrap()
 }
@@ -112,7 +90,7 @@ fn what_slowed_the_floor_cannot_have_made_a_cell_faster() {
 /// A session whose cells take the same time as in any other one.
 fn without_floor(seed: u64, rounds: u32) -> Analysis {
     let times = [("base", 8_000.0), ("again", 8_000.0), ("other", 4_000.0)];
-    analysis(&comparison(&["other"]), &blocks(seed, &times, rounds))
+    analysis(&comparison(&["other"]), &noisy(seed, 100.0, &times, rounds))
 }
 
 #[test]
@@ -396,8 +374,8 @@ fn cells_are_compared_by_name_unless_they_are_paired() {
 /// The changes of a session whose program is the same, on this machine and on another one.
 fn here_and_elsewhere(plan: &Comparison, new: &[(&str, f64)], question: &Question) -> [Changes; 2] {
     let old: Vec<(&str, f64)> = new.iter().map(|(key, _)| (*key, 4_000.0)).collect();
-    let base = analysis(plan, &blocks(1, &old, 20));
-    let mut new = analysis(plan, &blocks(2, new, 20));
+    let base = analysis(plan, &noisy(1, 100.0, &old, 20));
+    let mut new = analysis(plan, &noisy(2, 100.0, new, 20));
     let here = compare(&base, &new, question).unwrap();
     new.run.environment.kernel = "7.0".to_owned();
     [here, compare(&base, &new, question).unwrap()]
@@ -545,7 +523,7 @@ fn slower_cells_stand_before_faster_ones_and_the_larger_of_two_changes_first() {
         let mut times = vec![("base", 8_000.0), ("again", 8_000.0)];
         let others = ["a", "b", "c"].into_iter().zip(factors);
         times.extend(others.map(|(key, factor)| (key, 4_000.0 * factor)));
-        analysis(&plan, &blocks(seed, &times, 20))
+        analysis(&plan, &noisy(seed, 100.0, &times, 20))
     };
     let (base, mut new) = (session(1, [1.0; 3]), session(2, [1.2, 1.5, 0.5]));
     // On another machine none is a regression, and the verdicts alone decide.

@@ -1,5 +1,6 @@
 //! What the loops of drivers cost, beside times and ratios that contain it.
 
+use crate::sessions::messages;
 use crate::support::{block, comparison, id, outcome, records, rounds};
 use stowplan_analysis::{Analysis, ContrastOutcome, Metric, analyse};
 use stowplan_model::{
@@ -82,11 +83,6 @@ fn the_cost_of_its_driver_stands_beside_a_cells_time_and_is_subtracted_from_noth
         "4% is less than what counts"
     );
     assert_eq!(with.driver_costs[0].driver, "python");
-}
-
-fn messages(analysis: &Analysis) -> String {
-    let messages = analysis.warnings.iter().map(|w| w.message.as_str());
-    messages.collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -1,35 +1,24 @@
 //! What the analysis makes of runs whose answer is known.
 
 use crate::support::{
-    RULE, analysis, block, cell, comparison, contrast, header, id, outcome, records, rounds, syncs,
+    RULE, analysis, block, cell, comparison, contrast, doing, footprint, header, histogram, id,
+    outcome, records, rounds, syncs, ten,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use hdrhistogram::{
-    Histogram,
-    serialization::{Serializer, V2Serializer},
-};
 use stowplan_analysis::{
     Analysis, AnalysisError, Claims, Estimate, Metric, RunWarning, Shown, Source, TWICE_DIFFERED,
     Verdict, WorkDifference, analyse, work_differences,
 };
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
-    EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, MetadataReads,
-    Operation, PerTransaction, Record, Role, SCHEMA_VERSION, Value, Warning, WarningKind, Workload,
+    EffectiveSettings, Footprint, IoCounters, Measurement, MetadataReads, Operation,
+    PerTransaction, Record, Role, SCHEMA_VERSION, Value, Warning, WarningKind, Workload,
 };
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
 
-/// Ten rounds of base, control and the cells given, in microseconds per block.
-fn ten(cells: &[(&str, f64)]) -> Vec<Measurement> {
-    rounds(&[&EQUAL, cells].concat(), 0..10)
-}
-
-fn writing(mut comparison: Comparison) -> Comparison {
-    for cell in &mut comparison.cells {
-        cell.workload.operation = Operation::Overwrite;
-    }
-    comparison
+pub(crate) fn writing(comparison: Comparison) -> Comparison {
+    doing(Operation::Overwrite, comparison)
 }
 
 #[test]
@@ -333,16 +322,6 @@ fn records_without_a_header_or_of_a_later_schema_are_refused() {
     run.schema = SCHEMA_VERSION + 1;
     let refused = analyse(&[Record::Run(run)], None).unwrap_err();
     assert!(refused.to_string().contains("newer"), "{refused}");
-}
-
-pub(crate) fn histogram(values: impl Iterator<Item = u64>) -> String {
-    let mut histogram = Histogram::<u64>::new(3).unwrap();
-    values.for_each(|value| histogram.record(value).unwrap());
-    let mut bytes = Vec::new();
-    V2Serializer::new()
-        .serialize(&histogram, &mut bytes)
-        .unwrap();
-    STANDARD.encode(bytes)
 }
 
 fn latency_block(key: &str, round: u32, latency: String) -> Measurement {
@@ -912,19 +891,6 @@ fn charts_compute_a_contrast_that_was_not_planned_and_name_the_promise_of_writes
     let bar = &found.figures[0].groups[0].rows[1];
     assert!((bar.ratio().unwrap().ratio - 0.5).abs() < 0.01);
     assert_eq!(bar.durability.unwrap().to_string(), "durable, atomic");
-}
-
-fn footprint(instance: &str, bytes: u64, after_workloads: bool) -> Record {
-    Record::Footprint(FootprintRecord {
-        instance: instance.to_owned(),
-        footprint: Footprint {
-            apparent_bytes: bytes,
-            allocated_bytes: bytes,
-            ..Footprint::default()
-        },
-        value_bytes: 10_000,
-        after_workloads,
-    })
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Costs taken apart whose parts are known: steps, isolated figures, remainders and claims.
 
-use crate::support::{Random, analysis, block, cell, comparison, header, id};
+use crate::support::{Random, analysis, block, cell, comparison, id, planned};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, Interval, LadderOutcome, analyse};
 use stowplan_model::{
-    BlockKind, CellFailure, ClaimSpec, Comparison, LadderSpec, Measurement, Record, Role, RungSpec,
-    SystemCalls, TestSpec,
+    BlockKind, CellFailure, ClaimSpec, Comparison, LadderSpec, Measurement, Plan, Record, Role,
+    RungSpec, SystemCalls, TestSpec,
 };
 
 /// A run of cells that only explain others, beside a baseline, its control and one store.
@@ -57,13 +57,11 @@ fn run(
     (ladders, claims): (&[LadderSpec], &[ClaimSpec]),
     records: impl IntoIterator<Item = Record>,
 ) -> Analysis {
-    let Record::Run(mut run) = header(comparison) else {
-        unreachable!("a header is a run");
+    let change = |plan: &mut Plan| {
+        plan.study.ladders = ladders.to_vec();
+        plan.study.claims = claims.to_vec();
     };
-    run.plan.study.ladders = ladders.to_vec();
-    run.plan.study.claims = claims.to_vec();
-    let all: Vec<Record> = [Record::Run(run)].into_iter().chain(records).collect();
-    analyse(&all, None).unwrap()
+    planned(comparison, change, records)
 }
 
 fn taken_apart(comparison: &Comparison, spec: LadderSpec, times: Times<'_>) -> LadderOutcome {
@@ -93,6 +91,16 @@ fn known(key: &str, round: u32) -> f64 {
         _ => 3_000.0,
     };
     cost + drift(round) + jitter(key, round)
+}
+
+/// What the ladder of known costs comes to by these blocks.
+fn known_by(
+    comparison: &Comparison,
+    blocks: impl IntoIterator<Item = Measurement>,
+) -> Option<LadderOutcome> {
+    let records = blocks.into_iter().map(Record::Measurement);
+    let found = run(comparison, (&[known_ladder()], &[]), records);
+    found.ladders.into_iter().next()
 }
 
 fn known_ladder() -> LadderSpec {
@@ -217,13 +225,7 @@ fn rungs_without_enough_rounds_at_either_end_are_left_out_and_named() {
         let kept = measured
             .into_iter()
             .filter(move |m| m.cell != id(key) || m.round < 9);
-        run(
-            &comparison,
-            (&[known_ladder()], &[]),
-            kept.map(Record::Measurement),
-        )
-        .ladders
-        .remove(0)
+        known_by(&comparison, kept).unwrap()
     };
     let without_base = few("base");
     let base = &without_base.steps[0];
@@ -251,12 +253,7 @@ fn a_ladder_of_which_one_rung_is_left_has_no_steps() {
     let comparison = explained(&["spin", "opens", "pair"]);
     let measured = blocks(&comparison, 20, &known).into_iter();
     let kept = measured.filter(|m| m.cell != id("spin") && m.cell != id("opens"));
-    let found = run(
-        &comparison,
-        (&[known_ladder()], &[]),
-        kept.map(Record::Measurement),
-    );
-    let found = &found.ladders[0];
+    let found = known_by(&comparison, kept).unwrap();
     assert_eq!(
         (found.steps.len(), found.whole, found.missing.len()),
         (0, None, 2)
@@ -268,17 +265,11 @@ fn a_ladder_of_which_one_rung_is_left_has_no_steps() {
         "c/opens" => m.round >= 20,
         _ => true,
     });
-    let found = run(
-        &comparison,
-        (&[known_ladder()], &[]),
-        apart.map(Record::Measurement),
-    );
-    let found = &found.ladders[0];
+    let found = known_by(&comparison, apart).unwrap();
     assert_eq!(found.steps, []);
     assert_eq!(found.missing[0].cell, "opens");
     // Nothing measured at all: there is no ladder to speak of.
-    let found = run(&comparison, (&[known_ladder()], &[]), []);
-    assert_eq!(found.ladders, []);
+    assert_eq!(known_by(&comparison, []), None);
 }
 
 #[test]
@@ -290,12 +281,7 @@ fn wall_times_are_taken_apart_where_the_comparison_is_of_wall_time() {
             run_delay_ns: None,
             ..m
         });
-    let found = run(
-        &comparison,
-        (&[known_ladder()], &[]),
-        measured.map(Record::Measurement),
-    );
-    let found = &found.ladders[0];
+    let found = known_by(&comparison, measured).unwrap();
     assert_eq!(found.metric, stowplan_analysis::Metric::Wall);
     assert_near(found.steps[1].cost.estimate, 10_000.0, 20.0);
 }

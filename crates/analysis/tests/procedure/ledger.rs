@@ -1,33 +1,18 @@
 //! Claims whose truth is known: figures within bounds, on them and outside, in one comparison and in two.
 
-use crate::findings::histogram;
-use crate::support::{Random, block, comparison, header};
+use crate::support::{Random, block, comparison, footprint, histogram, named, planned};
 use proptest::prelude::*;
-use stowplan_analysis::{
-    Analysis, ClaimOutcome, ClaimVerdict, Interval, analyse, ledger, untested,
-};
+use stowplan_analysis::{Analysis, ClaimOutcome, ClaimVerdict, Interval, ledger, untested};
 use stowplan_model::{
-    BlockKind, CellId, ClaimMeasure, ClaimSpec, Comparison, Footprint, FootprintRecord,
-    Measurement, Record, Statistic, SyncCalls, TestSpec,
+    BlockKind, CellId, ClaimMeasure, ClaimSpec, Comparison, Footprint, Measurement, Plan, Record,
+    Statistic, SyncCalls, TestSpec,
 };
 
 /// The comparison `c` with these cells beside `base`, and `d`, which is the same by other rounds.
 fn two(candidates: &[&str]) -> [Comparison; 2] {
     let first = comparison(candidates);
-    let mut second = first.clone();
-    second.id = "d".to_owned();
-    for cell in &mut second.cells {
-        cell.id = elsewhere(&cell.id);
-    }
-    for contrast in &mut second.contrasts {
-        contrast.cell = elsewhere(&contrast.cell);
-        contrast.reference = elsewhere(&contrast.reference);
-    }
+    let second = named("d", first.clone());
     [first, second]
-}
-
-fn elsewhere(cell: &CellId) -> CellId {
-    CellId(cell.0.replacen("c/", "d/", 1))
 }
 
 fn cells(names: &[&str]) -> Vec<CellId> {
@@ -81,14 +66,23 @@ fn blocks(comparisons: &[Comparison], times: &dyn Fn(&str) -> f64) -> Vec<Measur
     .collect()
 }
 
-fn run(comparisons: &[Comparison], claims: &[ClaimSpec], records: Vec<Record>) -> Analysis {
-    let Record::Run(mut run) = header(&comparisons[0]) else {
-        unreachable!("a header is a run");
+fn run(comparisons: &[Comparison], claims: &[ClaimSpec], blocks: Vec<Measurement>) -> Analysis {
+    run_with(comparisons, claims, blocks, &[])
+}
+
+/// The same where some sizes are known, too.
+fn run_with(
+    comparisons: &[Comparison],
+    claims: &[ClaimSpec],
+    blocks: Vec<Measurement>,
+    sizes: &[Record],
+) -> Analysis {
+    let change = |plan: &mut Plan| {
+        plan.comparisons = comparisons.to_vec();
+        plan.study.claims = claims.to_vec();
     };
-    run.plan.comparisons = comparisons.to_vec();
-    run.plan.study.claims = claims.to_vec();
-    let all: Vec<Record> = [Record::Run(run)].into_iter().chain(records).collect();
-    analyse(&all, None).unwrap()
+    let blocks = blocks.into_iter().map(Record::Measurement);
+    planned(&comparisons[0], change, blocks.chain(sizes.to_vec()))
 }
 
 /// What becomes of a claim where `c/slow` takes 20 µs, `c/base` 10, and of `d` half as much.
@@ -99,9 +93,8 @@ fn decided(spec: ClaimSpec) -> ClaimOutcome {
         "c/base" | "d/slow" => 10_000.0,
         _ => 5_000.0,
     };
-    let records = blocks(&comparisons, &times).into_iter();
-    let records = records.map(Record::Measurement).collect();
-    run(&comparisons, &[spec], records).claims.remove(0)
+    let blocks = blocks(&comparisons, &times);
+    run(&comparisons, &[spec], blocks).claims.remove(0)
 }
 
 #[test]
@@ -133,12 +126,11 @@ fn a_ratio_holds_inside_its_bounds_fails_outside_and_is_undecided_on_them() {
 #[test]
 fn a_figure_of_one_comparison_is_the_ratio_that_its_table_shows() {
     let comparisons = two(&["slow"]);
-    let records = blocks(&comparisons, &|cell| {
+    let blocks = blocks(&comparisons, &|cell| {
         if cell.ends_with("slow") { 3.0 } else { 2.0 }
     });
-    let records = records.into_iter().map(Record::Measurement).collect();
     let spec = claim(vec![test(&["c/slow"], &["c/base"], [Some(1.0), None])]);
-    let found = run(&comparisons, &[spec], records);
+    let found = run(&comparisons, &[spec], blocks);
     let shown = found.comparisons[0].contrasts[0].estimate.unwrap();
     let figure = found.claims[0].figures[0].estimate.unwrap();
     assert_eq!(
@@ -235,22 +227,8 @@ fn nothing_is_claimed_of_a_session_that_failed_its_control_but_bytes_are() {
             block.process_cpu_ns *= 2;
         }
     }
-    let footprint = |key: &str, allocated_bytes| {
-        Record::Footprint(FootprintRecord {
-            instance: format!("store-of-{key}"),
-            footprint: Footprint {
-                apparent_bytes: allocated_bytes,
-                allocated_bytes,
-                files: 1,
-                directories: 1,
-            },
-            value_bytes: 1_000,
-            after_workloads: false,
-        })
-    };
-    let records = measured.into_iter().map(Record::Measurement);
     let space = [("base", 1_000), ("slow", 1_200), ("slow", 1_210)];
-    let space = space.map(|(key, bytes)| footprint(key, bytes));
+    let space = space.map(|(key, bytes)| footprint(&format!("store-of-{key}"), bytes, false));
     let weighed = |bounds| TestSpec {
         measure: ClaimMeasure::Footprint,
         ..test(&["c/slow"], &["c/base"], bounds)
@@ -262,7 +240,7 @@ fn nothing_is_claimed_of_a_session_that_failed_its_control_but_bytes_are() {
         claim(vec![weighed([Some(1.205), None])]),
         claim(vec![weighed([None, Some(1.1)])]),
     ];
-    let found = run(&comparisons, &claims, records.chain(space).collect());
+    let found = run_with(&comparisons, &claims, measured, &space);
     let verdicts: Vec<ClaimVerdict> = found.claims.iter().map(|claim| claim.verdict).collect();
     assert_eq!(
         verdicts,
@@ -310,8 +288,7 @@ fn shares_rates_and_syncs_are_figures_by_themselves() {
         alone(ClaimMeasure::SyncsPerCommit, [None, Some(0.0)]),
         alone(ClaimMeasure::CpuShare, [None, Some(0.3)]),
     ];
-    let records = measured.into_iter().map(Record::Measurement).collect();
-    let found = run(&comparisons, &claims, records);
+    let found = run(&comparisons, &claims, measured);
     let verdicts: Vec<ClaimVerdict> = found.claims.iter().map(|claim| claim.verdict).collect();
     use ClaimVerdict::{Fails, Holds, Undecided};
     assert_eq!(
@@ -341,8 +318,7 @@ fn what_no_block_did_is_nothing_and_no_lack_of_data() {
         }])
     };
     let claims = [fewer("c/base"), fewer("d/slow")];
-    let records = measured.into_iter().map(Record::Measurement).collect();
-    for found in run(&comparisons, &claims, records).claims {
+    for found in run(&comparisons, &claims, measured).claims {
         let figure = &found.figures[0];
         let ends = figure.estimate.map(|e| (e.low, e.estimate, e.high));
         assert_eq!(ends, Some((0.0, 0.0, 0.0)), "{found:#?}");
@@ -378,8 +354,7 @@ fn space_is_that_of_the_blocks_whose_times_are_compared() {
         measure: ClaimMeasure::Footprint,
         ..test(&["c/slow"], &["c/base"], [Some(0.99), Some(1.01)])
     };
-    let records = measured.into_iter().map(Record::Measurement).collect();
-    let found = run(&comparisons, &[claim(vec![spec])], records)
+    let found = run(&comparisons, &[claim(vec![spec])], measured)
         .claims
         .remove(0);
     let figure = &found.figures[0];
@@ -413,8 +388,7 @@ fn figures_of_a_comparison_about_a_percentile_are_all_of_that() {
         )]),
         claim(vec![test(&["c/slow"], &["d/base"], bounds)]),
     ];
-    let records = measured.into_iter().map(Record::Measurement).collect();
-    for found in run(&comparisons, &claims, records).claims {
+    for found in run(&comparisons, &claims, measured).claims {
         let estimate = found.figures[0].estimate.unwrap();
         assert!((estimate.estimate - 3.0).abs() < 0.02, "{found:#?}");
     }
@@ -440,8 +414,7 @@ fn corrected_time_is_widened_by_its_own_noise() {
     }
     // Twice the cell, so that it is no plain ratio.
     let sum = test(&["c/slow", "c/slow"], &["c/base"], [Some(3.0), None]);
-    let records = measured.into_iter().map(Record::Measurement).collect();
-    let found = run(&comparisons, &[claim(vec![sum])], records);
+    let found = run(&comparisons, &[claim(vec![sum])], measured);
     let figure = &found.claims[0].figures[0];
     let width = |interval: Interval| (interval.high / interval.low).ln();
     let (wall, corrected) = (figure.estimate.unwrap(), figure.beside.unwrap());
@@ -473,13 +446,12 @@ fn to_one_of_two_cells_is_enough_where_either_will_do() {
             "c/two" => two,
             _ => 50.0,
         };
-        let records = blocks(&comparisons, &times).into_iter();
         let spec = TestSpec {
             or_to: cells(&["c/two"]),
             ..test(&["c/other"], &["c/one"], [Some(1.0), None])
         };
-        let records = records.map(Record::Measurement).collect();
-        let found = run(&comparisons, &[claim(vec![spec])], records);
+        let blocks = blocks(&comparisons, &times);
+        let found = run(&comparisons, &[claim(vec![spec])], blocks);
         let found = &found.claims[0];
         assert_eq!(found.verdict, verdict, "{other} {one} {two} {found:#?}");
         let [shown] = &found.figures[..] else {
@@ -495,10 +467,9 @@ fn to_one_of_two_cells_is_enough_where_either_will_do() {
 fn the_ledger_has_a_column_for_each_machine_and_each_claim_once() {
     let of = |study: &str, host: &str| {
         let comparisons = two(&["slow"]);
-        let records = blocks(&comparisons, &|_| 10.0);
-        let records = records.into_iter().map(Record::Measurement).collect();
+        let blocks = blocks(&comparisons, &|_| 10.0);
         let spec = claim(vec![test(&["c/slow"], &["c/base"], [None, Some(2.0)])]);
-        let mut found = run(&comparisons, &[spec], records);
+        let mut found = run(&comparisons, &[spec], blocks);
         found.run.plan.study.name = study.to_owned();
         found.run.environment.host = host.to_owned();
         found
@@ -571,12 +542,11 @@ proptest! {
     fn verdict_and_interval_agree(ratio in 0.2..5.0f64, bound in 0.2..5.0f64, across in any::<bool>()) {
         let comparisons = two(&["slow"]);
         let times = |cell: &str| if cell == "c/slow" { 10_000.0 * ratio } else { 10_000.0 };
-        let records: Vec<Record> =
-            blocks(&comparisons, &times).into_iter().map(Record::Measurement).collect();
+        let blocks = blocks(&comparisons, &times);
         let to = if across { "d/base" } else { "c/base" };
         let claims = [[Some(bound), None], [None, Some(bound)]];
         let claims = claims.map(|bounds| claim(vec![test(&["c/slow"], &[to], bounds)]));
-        let found = run(&comparisons, &claims, records).claims;
+        let found = run(&comparisons, &claims, blocks).claims;
         let interval = found[0].figures[0].estimate.unwrap();
         let expected = |inside: bool, outside: bool| match (inside, outside) {
             (true, _) => ClaimVerdict::Holds,

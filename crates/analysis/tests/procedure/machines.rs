@@ -1,6 +1,7 @@
 //! Results of one study from several machines.
 
-use crate::support::{comparison, contrast, id, records, rounds};
+use crate::rebase;
+use crate::support::{contrast, id, records, rounds};
 use stowplan_analysis::{
     Analysis, FindingAcross, FindingGroup, MachinesError, Shown, Verdict, analyse, machines,
 };
@@ -22,9 +23,7 @@ fn reference(found: &FindingAcross) -> &CellId {
 }
 
 fn planned() -> Comparison {
-    let mut comparison = comparison(&["slow", "fast"]);
-    comparison.cells[1].key = "base".to_owned();
-    comparison
+    rebase::planned(&["slow", "fast"])
 }
 
 /// A run on a host, in which `slow` takes so many microseconds and the base 10,000.

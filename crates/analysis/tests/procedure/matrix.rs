@@ -1,12 +1,8 @@
 //! Matrices of made-up runs.
 
-use crate::support::{RULE, block, cell, id};
-use std::collections::BTreeMap;
-use stowplan_analysis::{Analysis, MatrixOutcome, Side, SizeRange, Verdict, analyse};
-use stowplan_model::{
-    Cell, CellId, Comparison, Contrast, Environment, Measurement, Operation, Plan, Record, Role,
-    RunHeader, SCHEMA_VERSION, Study,
-};
+use crate::support::{block, cell, comparison, elsewhere, id, named, planned};
+use stowplan_analysis::{Analysis, MatrixOutcome, Side, SizeRange, Verdict};
+use stowplan_model::{Comparison, Measurement, Operation, Plan, Record, Role, Study};
 
 const STUDY: &str = r#"
 name = "t"
@@ -30,47 +26,19 @@ ratios = { 8192 = [2.24, 0.72] }
 /// The time of each cell, in microseconds a block: external, then each row.
 type Column = [f64; 3];
 
-fn study() -> Study {
-    Study::parse(STUDY, "t.toml").unwrap().expanded()
-}
-
-fn member(comparison: &str, key: &str, role: Role) -> Cell {
-    Cell {
-        id: CellId(format!("{comparison}/{key}")),
-        ..cell(key, role)
-    }
-}
-
 /// A column of the plan, as the harness plans it.
-fn column(id: &str) -> Comparison {
-    let cells = vec![
-        member(id, "external", Role::Baseline),
-        member(id, "external#2", Role::Control),
-        member(id, "1024", Role::Candidate),
-        member(id, "8192", Role::Candidate),
-    ];
-    Comparison {
-        id: id.to_owned(),
-        title: id.to_owned(),
-        contrasts: cells[2..]
-            .iter()
-            .map(|cell| Contrast {
-                cell: cell.id.clone(),
-                reference: cells[0].id.clone(),
-            })
-            .collect(),
-        cells,
-        not_applicable: BTreeMap::new(),
-        measure: Default::default(),
-        rebuild_every: None,
-        published_label: None,
-        max_rounds: 40,
-        judged: Default::default(),
+fn column(name: &str) -> Comparison {
+    let mut column = comparison(&["1024", "8192"]);
+    column.cells[0] = cell("external", Role::Baseline);
+    column.cells[1] = cell("external#2", Role::Control);
+    for contrast in &mut column.contrasts {
+        contrast.reference = id("external");
     }
+    named(name, column)
 }
 
 /// Ten rounds of a column; the control takes `control` times as long as the baseline.
-fn measured(id_of: &str, times: Column, control: f64) -> Vec<Measurement> {
+fn measured(name: &str, times: Column, control: f64) -> Vec<Measurement> {
     let [external, row_1024, row_8192] = times;
     let cells = [
         ("external", external),
@@ -83,8 +51,8 @@ fn measured(id_of: &str, times: Column, control: f64) -> Vec<Measurement> {
             cells.map(|(key, micros)| {
                 let jitter = 1.0 + f64::from((round * 7 + key.len() as u32) % 5) / 1_000.0;
                 Measurement {
-                    cell: CellId(format!("{id_of}/{key}")),
-                    ..block(&id(key).0, round, (micros * 1_000.0 * jitter) as u64)
+                    cell: elsewhere(&id(key), name),
+                    ..block(key, round, (micros * 1_000.0 * jitter) as u64)
                 }
             })
         })
@@ -92,30 +60,13 @@ fn measured(id_of: &str, times: Column, control: f64) -> Vec<Measurement> {
 }
 
 fn analysed(columns: &[&str], blocks: Vec<Measurement>) -> Analysis {
-    let study = study();
-    let header = Record::Run(RunHeader {
-        schema: SCHEMA_VERSION,
-        started: "2026-01-01T00:00:00Z".to_owned(),
-        seed: 1,
-        plan: Plan {
-            datasets: study.datasets.clone(),
-            study,
-            scale: "seed".to_owned(),
-            comparisons: columns.iter().map(|id| column(id)).collect(),
-            on: BTreeMap::new(),
-            sweeps: Vec::new(),
-            sought: None,
-        },
-        environment: Environment::default(),
-        equivalence: RULE.equivalence,
-        max_rounds: RULE.max_rounds,
-        precision: RULE.precision,
-    });
-    let records: Vec<Record> = [header]
-        .into_iter()
-        .chain(blocks.into_iter().map(Record::Measurement))
-        .collect();
-    analyse(&records, None).unwrap()
+    let change = |plan: &mut Plan| {
+        plan.study = Study::parse(STUDY, "t.toml").unwrap().expanded();
+        plan.datasets.clone_from(&plan.study.datasets);
+        plan.comparisons = columns.iter().map(|name| column(name)).collect();
+    };
+    let blocks = blocks.into_iter().map(Record::Measurement);
+    planned(&comparison(&[]), change, blocks)
 }
 
 /// 1024: as fast as files at 10k and slower above. 8192: twice as fast at 10k, half at 1m.

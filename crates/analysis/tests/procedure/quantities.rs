@@ -1,33 +1,16 @@
 //! Block times, write amplification, conflicts, latencies by action, and the charts of them.
 
-use crate::support::{analysis, comparison, id, outcome, records, rounds, syncs as fdatasyncs};
-use base64::{Engine, engine::general_purpose::STANDARD};
-use hdrhistogram::{
-    Histogram,
-    serialization::{Serializer, V2Serializer},
+use crate::support::{
+    analysis, comparison, doing, footprint, histogram, id, outcome, planned, rounds,
+    syncs as fdatasyncs, ten,
 };
 use proptest::prelude::*;
-use stowplan_analysis::{
-    Analysis, CellSummary, ContrastOutcome, Finding, FindingRow, ServerCost, analyse,
-};
+use stowplan_analysis::{Analysis, CellSummary, ContrastOutcome, Finding, FindingRow, ServerCost};
 use stowplan_model::{
-    Across, Action, BarsSpec, BlockKind, Comparison, Durability, Footprint, FootprintRecord,
-    IoCounters, LinesSpec, Measure, Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation,
-    PerTransaction, PublishedBar, Record, Role, SERVER_CPU, Value, WarningKind,
+    Across, Action, BarsSpec, BlockKind, Comparison, Durability, IoCounters, LinesSpec, Measure,
+    Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation, PerTransaction, Plan,
+    PublishedBar, Record, Role, SERVER_CPU, Value, WarningKind,
 };
-
-/// Ten rounds of the baseline, its control and further cells, 10 ms a block.
-fn ten(cells: &[(&str, f64)]) -> Vec<Measurement> {
-    let equal = [("base", 10_000.0), ("again", 10_000.0)];
-    rounds(&[&equal, cells].concat(), 0..10)
-}
-
-fn doing(operation: Operation, mut comparison: Comparison) -> Comparison {
-    for cell in &mut comparison.cells {
-        cell.workload.operation = operation;
-    }
-    comparison
-}
 
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
@@ -172,12 +155,6 @@ fn what_an_operation_takes_of_a_server_is_the_median_of_rounds_and_unknown_witho
 
 #[test]
 fn latencies_of_a_mix_are_told_apart_by_action_and_one_that_is_damaged_is_named() {
-    let mut histogram = Histogram::<u64>::new(3).unwrap();
-    (1..=1000).for_each(|ns| histogram.record(ns).unwrap());
-    let mut bytes = Vec::new();
-    V2Serializer::new()
-        .serialize(&histogram, &mut bytes)
-        .unwrap();
     let mut blocks = ten(&[]);
     blocks[0].conflicts = 3;
     blocks[2].conflicts = 4;
@@ -185,9 +162,7 @@ fn latencies_of_a_mix_are_told_apart_by_action_and_one_that_is_damaged_is_named(
         block: BlockKind::Latency,
         ..blocks[0].clone()
     };
-    latency
-        .latencies
-        .insert(Action::Read, STANDARD.encode(bytes));
+    latency.latencies.insert(Action::Read, histogram(1..=1000));
     latency
         .latencies
         .insert(Action::Overwrite, "???".to_owned());
@@ -275,12 +250,15 @@ fn charted(
     bars: Option<BarsSpec>,
     lines: Option<LinesSpec>,
 ) -> Analysis {
-    let mut all = records(comparison, blocks);
-    if let Record::Run(run) = &mut all[0] {
-        run.plan.study.bars.extend(bars);
-        run.plan.study.lines.extend(lines);
-    }
-    analyse(&all, None).unwrap()
+    let change = |plan: &mut Plan| {
+        plan.study.bars.extend(bars);
+        plan.study.lines.extend(lines);
+    };
+    planned(
+        comparison,
+        change,
+        blocks.iter().cloned().map(Record::Measurement),
+    )
 }
 
 fn bars(measure: Measure) -> BarsSpec {
@@ -381,20 +359,19 @@ fn bars_show_what_is_asked_for_in_its_unit_and_published_figures_in_seconds() {
 fn a_published_error_is_that_of_the_cell_in_its_own_comparison() {
     let mut measured = comparison(&[]);
     measured.cells[0].published_seconds = Some(2.0);
-    let mut all = records(&measured, &ten(&[]));
-    let Record::Run(run) = &mut all[0] else {
-        panic!("no header");
+    let change = |plan: &mut Plan| {
+        let study = &mut plan.study;
+        let mut other = study.comparisons[0].clone();
+        other.id = "d".to_owned();
+        study.comparisons.insert(0, other);
+        for (comparison, error) in study.comparisons.iter_mut().zip([0.7, 0.1]) {
+            let base = comparison.cells.get_mut("base").unwrap();
+            base.published_error_seconds = Some(error);
+        }
+        study.bars.push(bars(Measure::BlockTime));
     };
-    let study = &mut run.plan.study;
-    let mut other = study.comparisons[0].clone();
-    other.id = "d".to_owned();
-    study.comparisons.insert(0, other);
-    for (comparison, error) in study.comparisons.iter_mut().zip([0.7, 0.1]) {
-        let base = comparison.cells.get_mut("base").unwrap();
-        base.published_error_seconds = Some(error);
-    }
-    study.bars.push(bars(Measure::BlockTime));
-    let found = analyse(&all, None).unwrap();
+    let blocks = ten(&[]).into_iter().map(Record::Measurement);
+    let found = planned(&measured, change, blocks);
     let published = ours(&found).iter().find(|row| row.cell.is_none());
     let error = published.unwrap().quantity.unwrap().error.unwrap();
     assert!(close(error, 0.1e9), "{published:?}");
@@ -403,22 +380,13 @@ fn a_published_error_is_that_of_the_cell_in_its_own_comparison() {
 #[test]
 fn the_footprint_of_a_cell_is_that_of_its_own_store() {
     let measured = comparison(&["slow"]);
-    let mut all = records(&measured, &ten(&[("slow", 20_000.0)]));
-    for (instance, allocated_bytes) in [("store-of-slow", 7_000), ("store-of-base", 5_000)] {
-        all.push(Record::Footprint(FootprintRecord {
-            instance: instance.to_owned(),
-            footprint: Footprint {
-                allocated_bytes,
-                ..Footprint::default()
-            },
-            value_bytes: 1,
-            after_workloads: false,
-        }));
-    }
-    if let Record::Run(run) = &mut all[0] {
-        run.plan.study.bars.push(bars(Measure::Footprint));
-    }
-    let found = analyse(&all, None).unwrap();
+    let sizes = [("store-of-slow", 7_000), ("store-of-base", 5_000)];
+    let sizes = sizes.map(|(instance, bytes)| footprint(instance, bytes, false));
+    let blocks = ten(&[("slow", 20_000.0)])
+        .into_iter()
+        .map(Record::Measurement);
+    let change = |plan: &mut Plan| plan.study.bars.push(bars(Measure::Footprint));
+    let found = planned(&measured, change, blocks.chain(sizes));
     let bars = ours(&found).iter();
     let values: Vec<f64> = bars.map(|bar| bar.quantity.unwrap().value).collect();
     assert_eq!(values, [5_000.0, 7_000.0]);

@@ -11,7 +11,7 @@ use stowplan_model::{
 };
 
 /// As plans make it: the control has the key of the baseline that it is a copy of.
-fn planned(candidates: &[&str]) -> Comparison {
+pub(crate) fn planned(candidates: &[&str]) -> Comparison {
     let mut comparison = comparison(candidates);
     comparison.cells[1].key = "base".to_owned();
     comparison

@@ -1,6 +1,7 @@
 //! What is recommended, from runs whose answer is known: by verdicts and intervals, never by
 //! estimates alone.
 
+use crate::findings::writing;
 use crate::support::{analysis, comparison, contrast, outcome, records, rounds};
 use stowplan_analysis::{
     Answer, ComparisonOutcome, Kind, Open, Promises, Recommendation, Verdict, When, WorkDifference,
@@ -24,14 +25,6 @@ fn recommendation(comparison: &Comparison, blocks: &[Measurement]) -> Recommenda
 fn cell<'a>(comparison: &'a mut Comparison, key: &str) -> &'a mut Cell {
     let mut cells = comparison.cells.iter_mut();
     cells.find(|cell| cell.key == key).unwrap()
-}
-
-/// The same, with every cell writing.
-fn writing(mut comparison: Comparison) -> Comparison {
-    for cell in &mut comparison.cells {
-        cell.workload.operation = Operation::Overwrite;
-    }
-    comparison
 }
 
 /// The same blocks, each of which is flushed in so many microseconds; the lead-in wrote as well, a

@@ -5,7 +5,7 @@
 //! A short form guards what was chosen; the whole table is printed by
 //! `cargo test --release -p stowplan-analysis --test procedure -- --ignored --nocapture recorded_sessions`.
 
-use crate::support::{Random, analysis, block_of_log, comparison};
+use crate::support::{Random, analysis, block_of_log, comparison, named};
 use flate2::read::GzDecoder;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -62,17 +62,7 @@ fn recorded() -> BTreeMap<usize, BTreeMap<String, Vec<Measurement>>> {
 
 /// The plan of one of the comparisons.
 fn plan(id: &str) -> Comparison {
-    let mut plan = comparison(&["sql", "blob", "large"]);
-    let renamed = |cell: &CellId| CellId(cell.0.replacen('c', id, 1));
-    for cell in &mut plan.cells {
-        cell.id = renamed(&cell.id);
-    }
-    for contrast in &mut plan.contrasts {
-        contrast.cell = renamed(&contrast.cell);
-        contrast.reference = renamed(&contrast.reference);
-    }
-    plan.id = id.to_owned();
-    plan
+    named(id, comparison(&["sql", "blob", "large"]))
 }
 
 /// The sessions in the order in which they ran, a minute apart.

@@ -56,7 +56,7 @@ fn broken(slower: f64, break_: &[Record]) -> Analysis {
     analyse(&all, None).unwrap()
 }
 
-fn messages(analysis: &Analysis) -> String {
+pub(crate) fn messages(analysis: &Analysis) -> String {
     let messages = analysis.warnings.iter().map(|w| w.message.as_str());
     messages.collect::<Vec<_>>().join("\n")
 }

@@ -5,21 +5,13 @@
 //! `cargo test --release -p stowplan-analysis --test procedure -- --ignored --nocapture apart`.
 
 use crate::recorded_noise::{Round, ln_corrected, recordings};
-use crate::support::{Random, analysis, block_of_log, cell, comparison};
+use crate::support::{Random, analysis, block_of_log, comparison, with_floor};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{CellChange, Question, compare};
-use stowplan_model::{Comparison, Role};
 
 const SEED: u64 = 20_261_122;
 
-/// `other` beside a baseline of other code, of which a copy serves as the floor.
-fn with_floor() -> Comparison {
-    let mut comparison = comparison(&["other"]);
-    comparison.cells.push(cell("floor", Role::Floor));
-    comparison
-}
-
-/// One window as a session: the recorded cell `other`, and of the other pair the first as baseline
+/// One window as a session: the recorded cell `other`, which is other code than its baseline, and of the other pair the first as baseline
 /// and floor and the second as control. `slower` is what the program changed in `other`. The waits
 /// for a CPU are left out of the times and of the record, so that the noise floor is that of a
 /// quiet machine: as much noise, and less allowance for it than such a machine would get.

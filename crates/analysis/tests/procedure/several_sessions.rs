@@ -1,34 +1,20 @@
 //! Several sessions on each side, the session as the unit: on made-up runs whose answer is known.
 
-use crate::support::{Random, analysis, block_of_log, cell, comparison, id};
+use crate::compare::change;
+use crate::support::{analysis, comparison, id, noisy, with_floor};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{
-    CellChange, ChangeVerdict, Changes, Decides, NotCompared, Obstacle, PairingError, Question,
-    Turns, Unit, compare, compare_sessions, judge_together,
+    ChangeVerdict, Changes, Decides, NotCompared, Obstacle, PairingError, Question, Turns, Unit,
+    compare, compare_sessions, judge_together,
 };
 use stowplan_model::{Comparison, Role, Value};
 
 /// A session that began in this hour, in which each cell takes its time (nanoseconds per operation)
 /// with normal noise of 0.1% from round to round.
 fn session(plan: &Comparison, hour: usize, times: &[(&str, f64)]) -> Analysis {
-    let mut random = Random(hour as u64);
-    let mut blocks = Vec::new();
-    for round in 0..10 {
-        for (key, nanoseconds) in times {
-            let log = nanoseconds.ln() + random.normal() / 1_000.0;
-            blocks.push(block_of_log(key, round, log));
-        }
-    }
-    let mut session = analysis(plan, &blocks);
+    let mut session = analysis(plan, &noisy(hour as u64, 1_000.0, times, 10));
     session.run.started = format!("2026-01-01T{hour:02}:00:00+00:00");
     session
-}
-
-/// `base`, its control, `other` and a floor.
-fn with_floor() -> Comparison {
-    let mut comparison = comparison(&["other"]);
-    comparison.cells.push(cell("floor", Role::Floor));
-    comparison
 }
 
 /// The sessions of one side: for each when it began and how much slower the machine was; `other` is
@@ -58,11 +44,6 @@ fn asked(
 
 fn changes(base: &[Analysis], new: &[Analysis]) -> Changes {
     asked(base, new, &Question::default()).unwrap()
-}
-
-fn change<'a>(changes: &'a Changes, key: &str) -> &'a CellChange {
-    let mut cells = changes.cells.iter();
-    cells.find(|cell| cell.base == id(key)).unwrap()
 }
 
 /// Machines that are 0 to 6% slower, in turns: BASE in even hours, NEW in odd ones.

@@ -1,15 +1,13 @@
 //! Comparisons about slow operations, and beside neighbours.
 
-use crate::findings::histogram;
-use crate::support::{RULE, comparison, id, outcome, rounds};
+use crate::support::{RULE, comparison, histogram, id, outcome, ten};
 use stowplan_analysis::{Basis, Kind, Metric, Verdict, undecided};
 use stowplan_model::{Comparison, Measurement, NeighbourKind, Neighbours, Statistic};
 
 /// `x` takes as long as `base` in all, and its slowest operations three times as long. With a jitter
 /// from round to round.
 fn stalling() -> Vec<Measurement> {
-    let times = [("base", 10_000.0), ("again", 10_000.0), ("x", 10_000.0)];
-    let mut blocks = rounds(&times, 0..10);
+    let mut blocks = ten(&[("x", 10_000.0)]);
     for block in &mut blocks {
         let slow = if block.cell == id("x") {
             30_000
@@ -84,8 +82,7 @@ fn beside(neighbours: Option<Neighbours>) -> (Comparison, Vec<Measurement>) {
     for cell in planned.cells.iter_mut().filter(|cell| cell.id == id("x")) {
         cell.workload.beside = neighbours;
     }
-    let times = [("base", 10_000.0), ("again", 10_000.0), ("x", 20_000.0)];
-    let mut blocks = rounds(&times, 0..10);
+    let mut blocks = ten(&[("x", 20_000.0)]);
     for block in blocks.iter_mut().filter(|block| block.cell == id("x")) {
         block.run_delay_ns = Some(block.wall_ns / 2);
         block.thread_cpu_ns = block.wall_ns / 2;

@@ -1,11 +1,16 @@
 //! Made-up runs: cells, measurements, and the runner's loop without the measuring.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
+use hdrhistogram::{
+    Histogram,
+    serialization::{Serializer, V2Serializer},
+};
 use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, ComparisonOutcome, StoppingRule, analyse, undecided};
 use stowplan_model::{
     BlockKind, Capabilities, Cell, CellId, Comparison, Contrast, Durability, DurabilityClaim,
-    Environment, Measurement, Operation, Plan, Record, Role, RunHeader, SCHEMA_VERSION, Settings,
-    Study, SyncCalls, WallBreakdown, WorkloadSpec,
+    Environment, Footprint, FootprintRecord, Measurement, Operation, Plan, Record, Role, RunHeader,
+    SCHEMA_VERSION, Settings, Study, SyncCalls, WorkloadSpec,
 };
 
 /// The rule of a run that asks for nothing special.
@@ -62,19 +67,13 @@ pub(crate) fn cell(key: &str, role: Role) -> Cell {
             operations: vec![Operation::Read, Operation::Overwrite],
             deliveries: Vec::new(),
             transactions: true,
-            resizes: true,
             durability: DurabilityClaim {
                 class: Durability::Durable,
                 atomic: true,
                 delayed: false,
             },
-            threads: false,
-            parallel_writers: false,
-            persistent: true,
-            evictable: true,
-            mapped: false,
             syncs_per_commit: 2,
-            largest_value: None,
+            ..Capabilities::default()
         },
         workload: WorkloadSpec::default().complete(),
         scanned: Default::default(),
@@ -101,6 +100,39 @@ pub(crate) fn comparison(candidates: &[&str]) -> Comparison {
     }
 }
 
+/// `base`, its control, `other`, and a floor.
+pub(crate) fn with_floor() -> Comparison {
+    let mut comparison = comparison(&["other"]);
+    comparison.cells.push(cell("floor", Role::Floor));
+    comparison
+}
+
+/// A comparison whose cells all do this.
+pub(crate) fn doing(operation: Operation, mut comparison: Comparison) -> Comparison {
+    for cell in &mut comparison.cells {
+        cell.workload.operation = operation;
+    }
+    comparison
+}
+
+/// A cell of the comparison `c`, in another one.
+pub(crate) fn elsewhere(cell: &CellId, comparison: &str) -> CellId {
+    CellId(cell.0.replacen("c/", &format!("{comparison}/"), 1))
+}
+
+/// The comparison `c` by another name.
+pub(crate) fn named(name: &str, mut comparison: Comparison) -> Comparison {
+    name.clone_into(&mut comparison.id);
+    for cell in &mut comparison.cells {
+        cell.id = elsewhere(&cell.id, name);
+    }
+    for contrast in &mut comparison.contrasts {
+        contrast.cell = elsewhere(&contrast.cell, name);
+        contrast.reference = elsewhere(&contrast.reference, name);
+    }
+    comparison
+}
+
 pub(crate) fn contrast(cell: &str, reference: &str) -> Contrast {
     Contrast {
         cell: id(cell),
@@ -113,12 +145,7 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
     Measurement {
         cell: id(key),
         round,
-        position: 0,
-        repeats: 0,
-        read_in_again: false,
         block: BlockKind::Ratio,
-        build: None,
-        place: None,
         operations: 1000,
         bytes: 10_000_000,
         lead_in_operations: 500,
@@ -128,32 +155,9 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         process_cpu_ns: wall_ns,
         user_ns: wall_ns / 4,
         system_ns: wall_ns - wall_ns / 4,
-        minor_faults: 0,
-        major_faults: 0,
-        voluntary_switches: 0,
-        involuntary_switches: 0,
-        in_blocks: 0,
-        out_blocks: 0,
-        io: None,
         syncs: Some(SyncCalls::default()),
-        read_from_outside: Vec::new(),
         commits: 1,
-        conflicts: 0,
-        drain_write_bytes: None,
-        latencies: BTreeMap::new(),
-        outside: WallBreakdown::default(),
-        peak_memory_bytes: None,
-        scanner: None,
-        counters: BTreeMap::new(),
-        footprint: None,
-        page_fill: None,
-        index_fill: None,
-        residency: None,
-        metadata_reads: None,
-        system_calls: None,
-        device: None,
-        latency: None,
-        started_unix_ms: 0,
+        ..Measurement::default()
     }
 }
 
@@ -175,6 +179,51 @@ pub(crate) fn rounds(cells: &[(&str, f64)], rounds: std::ops::Range<u32>) -> Vec
             })
         })
         .collect()
+}
+
+/// Ten rounds of the baseline, its control and further cells, in microseconds per block.
+pub(crate) fn ten(cells: &[(&str, f64)]) -> Vec<Measurement> {
+    let equal = [("base", 10_000.0), ("again", 10_000.0)];
+    rounds(&[&equal, cells].concat(), 0..10)
+}
+
+/// Rounds in which each cell takes about its time (nanoseconds per operation), with normal noise of
+/// this part of it from round to round.
+pub(crate) fn noisy(seed: u64, part: f64, times: &[(&str, f64)], rounds: u32) -> Vec<Measurement> {
+    let mut random = Random(seed);
+    let mut blocks = Vec::new();
+    for round in 0..rounds {
+        for (key, nanoseconds) in times {
+            let log = nanoseconds.ln() + random.normal() / part;
+            blocks.push(block_of_log(key, round, log));
+        }
+    }
+    blocks
+}
+
+/// Latencies as the harness stores them.
+pub(crate) fn histogram(values: impl Iterator<Item = u64>) -> String {
+    let mut histogram = Histogram::<u64>::new(3).unwrap();
+    values.for_each(|value| histogram.record(value).unwrap());
+    let mut bytes = Vec::new();
+    V2Serializer::new()
+        .serialize(&histogram, &mut bytes)
+        .unwrap();
+    STANDARD.encode(bytes)
+}
+
+/// How large the store of a cell is, after its workloads or right after it was built.
+pub(crate) fn footprint(instance: &str, bytes: u64, after_workloads: bool) -> Record {
+    Record::Footprint(FootprintRecord {
+        instance: instance.to_owned(),
+        footprint: Footprint {
+            apparent_bytes: bytes,
+            allocated_bytes: bytes,
+            ..Footprint::default()
+        },
+        value_bytes: 10_000,
+        after_workloads,
+    })
 }
 
 pub(crate) const STUDY: &str = r#"
@@ -237,6 +286,20 @@ pub(crate) fn header(comparison: &Comparison) -> Record {
 pub(crate) fn records(comparison: &Comparison, measurements: &[Measurement]) -> Vec<Record> {
     let measured = measurements.iter().cloned().map(Record::Measurement);
     [header(comparison)].into_iter().chain(measured).collect()
+}
+
+/// The findings on records of a run whose plan is changed.
+pub(crate) fn planned(
+    comparison: &Comparison,
+    change: impl FnOnce(&mut Plan),
+    records: impl IntoIterator<Item = Record>,
+) -> Analysis {
+    let mut all = vec![header(comparison)];
+    if let Record::Run(run) = &mut all[0] {
+        change(&mut run.plan);
+    }
+    all.extend(records);
+    analyse(&all, None).unwrap()
 }
 
 /// The findings on a run that measured these blocks.

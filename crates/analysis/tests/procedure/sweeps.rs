@@ -1,9 +1,9 @@
 //! Sweeps of made-up runs: which comparison of a size counts, and what is no point at all.
 
-use crate::support::{comparison, header, id, rounds};
-use stowplan_analysis::{Analysis, Run, Side, SizeRange, Standing, Verdict, analyse};
+use crate::support::{comparison, doing, elsewhere, id, named, planned, rounds};
+use stowplan_analysis::{Analysis, Run, Side, SizeRange, Standing, Verdict};
 use stowplan_model::{
-    CellFailure, CellId, Comparison, Durability, Measurement, Operation, Record, Sweep,
+    CellFailure, Comparison, Durability, Measurement, Operation, Plan, Record, Sweep,
 };
 
 fn sweep() -> Sweep {
@@ -15,22 +15,9 @@ fn sweep() -> Sweep {
     }
 }
 
-fn renamed(cell: &CellId, comparison: &str) -> CellId {
-    CellId(cell.0.replacen('c', comparison, 1))
-}
-
 /// The comparison of one size, as the harness plans it.
 fn member(name: &str) -> Comparison {
-    let mut member = comparison(&["other"]);
-    member.id = name.to_owned();
-    for cell in &mut member.cells {
-        cell.id = renamed(&cell.id, name);
-    }
-    for contrast in &mut member.contrasts {
-        contrast.cell = renamed(&contrast.cell, name);
-        contrast.reference = renamed(&contrast.reference, name);
-    }
-    member
+    named(name, comparison(&["other"]))
 }
 
 /// Ten rounds in which B takes `ratio` times as long as A, and the control `control` times.
@@ -42,20 +29,18 @@ fn measured(name: &str, ratio: f64, control: f64) -> Vec<Measurement> {
     ];
     let mut blocks = rounds(&cells, 0..10);
     for block in &mut blocks {
-        block.cell = renamed(&block.cell, name);
+        block.cell = elsewhere(&block.cell, name);
     }
     blocks
 }
 
 fn analysed(members: Vec<Comparison>, records: Vec<Record>) -> Analysis {
-    let mut first = header(&members[0]);
-    if let Record::Run(run) = &mut first {
-        run.plan.comparisons = members;
-        run.plan.sweeps = vec![sweep()];
-        run.plan.study.charts.clear();
-    }
-    let records: Vec<Record> = [first].into_iter().chain(records).collect();
-    analyse(&records, None).unwrap()
+    let change = |plan: &mut Plan| {
+        plan.comparisons.clone_from(&members);
+        plan.sweeps = vec![sweep()];
+        plan.study.charts.clear();
+    };
+    planned(&members[0], change, records)
 }
 
 fn blocks(of: &[Vec<Measurement>]) -> Vec<Record> {
@@ -65,7 +50,7 @@ fn blocks(of: &[Vec<Measurement>]) -> Vec<Record> {
 
 fn failure(name: &str) -> Record {
     Record::Failure(CellFailure {
-        cell: renamed(&id("other"), name),
+        cell: elsewhere(&id("other"), name),
         message: "no".to_owned(),
         stderr: String::new(),
     })
@@ -142,10 +127,9 @@ fn a_session_that_failed_is_replaced_by_its_repetition_like_any_other() {
 
 #[test]
 fn promises_that_differ_at_any_size_differ() {
-    let mut plan = ["size-1024", "size-2048"].map(member).to_vec();
-    for cell in plan.iter_mut().flat_map(|member| &mut member.cells) {
-        cell.workload.operation = Operation::Overwrite;
-    }
+    let names = ["size-1024", "size-2048"];
+    let writes = |name| doing(Operation::Overwrite, member(name));
+    let mut plan = names.map(writes).to_vec();
     assert!(analysed(plan.clone(), Vec::new()).sweeps[0].same_durability);
     let odd = plan[1].cells.last_mut().unwrap();
     odd.capabilities.durability.class = Durability::None;

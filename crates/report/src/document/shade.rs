@@ -9,10 +9,6 @@ pub const DEEPEST: i8 = 5;
 
 /// The shade of a ratio: 0 near 1, positive above and negative below, deeper the farther away, at
 /// most [`DEEPEST`]; nothing for what is no ratio. A ratio and its inverse have opposite shades.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a whole number of few shades"
-)]
 pub fn shade(ratio: f64) -> Option<i8> {
     if !(ratio.is_finite() && ratio > 0.0) {
         return None;

@@ -329,11 +329,6 @@ fn ratio_axis(points: &[&SweepPoint], band: (f64, f64), title: String) -> Axis {
 }
 
 /// A tick of the axis of sizes; ticks are whole bytes.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a whole number"
-)]
 fn size_tick(tick: f64) -> String {
     value::size(tick as u64)
 }

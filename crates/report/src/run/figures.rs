@@ -10,13 +10,17 @@ use crate::figure::{self, extent, ticks};
 use crate::noise;
 use crate::value::{self, float};
 use crate::wording::{self, class};
+use crate::words::halves;
 use std::collections::BTreeSet;
 use std::iter::once;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Finding, FindingGroup, FindingRow, Kind, Shown,
     Source, Verdict,
 };
-use stowplan_model::{self as model, Across, Measure, Statistic};
+use stowplan_model::{self as model, Across, Statistic};
+
+/// What quantities are, by their names, and how to read them.
+const MEASURES: &str = include_str!("../words/measures.txt");
 
 /// All figures.
 pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
@@ -37,8 +41,7 @@ pub(super) fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     });
     let found = ratios.or_else(|| bars.find(|found| found.x.is_none() && !is_of_ratios(found)))?;
     let is_open = |group: &&FindingGroup| {
-        let mut comparisons = analysis.comparisons.iter();
-        let found = comparisons.find(|comparison| comparison.id == group.comparison);
+        let found = analysis.comparison(&group.comparison);
         found.is_none_or(|found| found.recommendation.kind == Kind::Open)
     };
     let group = found.groups.iter().min_by_key(is_open)?;
@@ -149,19 +152,16 @@ impl<'a> Drawn<'a> {
 
     /// What it shows, as the beginning of a sentence; how to read it: what the whiskers are, and which end
     /// is good.
-    fn words(&self) -> (String, &'static str) {
+    fn words(&self) -> (String, String) {
         let measure = match &self.found.shown {
-            Shown::Measured(measure) => {
-                let (of, reading) = words(*measure);
-                return (of.to_owned(), reading);
-            }
+            Shown::Measured(measure) => return halves(MEASURES, &format!("{measure:?}")),
             Shown::Ratios { .. } => self.statistic(),
         };
         let of = match measure {
             Statistic::Time => "Time per operation".to_owned(),
             measure => value::capital(&format!("{} of a block", measure.in_words())),
         };
-        (of, "Shorter is faster.")
+        (of, "Shorter is faster.".to_owned())
     }
 
     fn statistic(&self) -> Statistic {
@@ -388,39 +388,6 @@ impl<'a> Drawn<'a> {
             })
         });
         RowGroup::of(&line.title, points.collect())
-    }
-}
-
-fn words(measure: Measure) -> (&'static str, &'static str) {
-    match measure {
-        Measure::Time => (
-            "Time per operation",
-            "The whisker is its interval. Less is faster.",
-        ),
-        Measure::BlockTime => (
-            "Time of all operations of a block",
-            "Mean over the rounds; the whisker is its standard error. Less is faster.",
-        ),
-        Measure::Throughput => (
-            "Operations per second",
-            "The whisker is their interval. More is faster.",
-        ),
-        Measure::Cpu => (
-            "CPU time per operation",
-            "User and kernel, all threads. Less is better.",
-        ),
-        Measure::PeakMemory => (
-            "Largest resident set of a worker",
-            "The harness's own few MB are part of it. Less is better.",
-        ),
-        Measure::Footprint => (
-            "Bytes allocated on disk",
-            "After what the store calls a checkpoint. Less is better.",
-        ),
-        Measure::WriteAmplification => (
-            "Bytes sent to storage per byte written",
-            "The final flush is part of it: checkpoint, close, syncfs. Less is better.",
-        ),
     }
 }
 

@@ -1,6 +1,7 @@
 //! How it was measured, in notes.
 
 use crate::document::{Block, Section, facts};
+use crate::words::{fill, titled};
 use crate::{value, wording};
 use stowplan_analysis::{Analysis, Claims, ERROR_OF_A_RATIO};
 
@@ -21,21 +22,17 @@ pub(crate) fn section(analysis: &Analysis) -> Block {
 
 fn notes(analysis: &Analysis) -> Vec<(&'static str, String)> {
     let numbers = numbers(analysis);
-    let notes = NOTES.split("\n\n").filter_map(|note| {
-        let (title, text) = note.trim_start_matches("# ").split_once('\n')?;
+    let notes = titled(NOTES).filter_map(|(title, text)| {
         let (title, needs) = title.split_once(" (").unwrap_or((title, ""));
-        let text = text.trim().replace('\n', " ");
-        let filled = numbers
-            .iter()
-            .fold(text, |text, (name, number)| text.replace(name, number));
-        applies(analysis, needs.trim_end_matches(')')).then_some((title, filled))
+        let applies = applies(analysis, needs.trim_end_matches(')'));
+        applies.then(|| (title, fill(&text, &numbers)))
     });
     notes.collect()
 }
 
 /// Whether a run has what a note is about.
 fn applies(analysis: &Analysis, needs: &str) -> bool {
-    let mut cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
+    let mut cells = analysis.cells();
     match needs {
         "drivers" => cells.any(|cell| !cell.cell.driver.is_empty()),
         "slow" => analysis.comparisons.iter().any(|c| !c.measure.is_time()),
@@ -51,13 +48,13 @@ fn numbers(analysis: &Analysis) -> [(&'static str, String); 7] {
     let claims = Claims::of(analysis);
     let factor = value::ratio(1.0 + analysis.run.equivalence);
     [
-        ("{zone}", wording::zone(analysis)),
-        ("{factor}", factor),
-        ("{ratios}", value::counted(claims.ratios, "ratio")),
-        ("{differences}", value::count(claims.differences as u64)),
-        ("{equivalent}", value::count(claims.equivalent as u64)),
-        ("{error}", value::percent(ERROR_OF_A_RATIO)),
-        ("{false}", value::ratio(claims.false_at_most)),
+        ("zone", wording::zone(analysis)),
+        ("factor", factor),
+        ("ratios", value::counted(claims.ratios, "ratio")),
+        ("differences", value::count(claims.differences as u64)),
+        ("equivalent", value::count(claims.equivalent as u64)),
+        ("error", value::percent(ERROR_OF_A_RATIO)),
+        ("false", value::ratio(claims.false_at_most)),
     ]
 }
 

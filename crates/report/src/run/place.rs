@@ -6,7 +6,7 @@ use crate::document::{
     plain, remark, strong, text_column, toned,
 };
 use crate::shell::quoted;
-use crate::words::note;
+use crate::words::{halves, note};
 use crate::{noise, value, wording};
 use stowplan_analysis::{
     Advice, Analysis, Aspect, Choice, ComparisonOutcome, MIN_ROUNDS, Split, Verdict, What, deciding,
@@ -148,7 +148,7 @@ fn told(title: &str, filled: &[(&str, String)]) -> String {
 
 /// The names of the respects that decide and have this verdict.
 fn of(advice: &Advice, verdict: Verdict) -> Option<String> {
-    let names: Vec<&str> = decided(advice, verdict).map(name).collect();
+    let names: Vec<String> = decided(advice, verdict).map(name).collect();
     (!names.is_empty()).then(|| names.join("; "))
 }
 
@@ -158,10 +158,10 @@ fn sides(advice: &Advice, verdict: Verdict) -> String {
     let mut reads = deciding(chosen(advice))
         .filter(|aspect| matches!(aspect.what, What::Read | What::ReadByPython));
     let alike = reads.all(|aspect| aspect.verdict == verdict);
-    let mut words: Vec<&str> = decided(advice, verdict)
+    let mut words: Vec<String> = decided(advice, verdict)
         .map(|what| match what {
-            What::Read | What::ReadByPython if alike => "what is read is mostly in memory",
-            what => when(what),
+            What::Read | What::ReadByPython if alike => told("in memory", &[]),
+            what => respected(what).1,
         })
         .collect();
     words.dedup();
@@ -175,18 +175,6 @@ fn decided(advice: &Advice, verdict: Verdict) -> impl Iterator<Item = What> {
     with.map(|aspect| aspect.what)
 }
 
-/// When a respect is what decides, as a user would say.
-fn when(what: What) -> &'static str {
-    match what {
-        What::Read | What::Together => "compiled programs read what is mostly in memory",
-        What::ReadByPython | What::TogetherByPython => "Python reads what is mostly in memory",
-        What::Cold => "only names stay in memory",
-        What::Boot => "most reads follow a reboot",
-        What::Replace => "values are often replaced",
-        What::Mixed => "reads and replacements are as you say",
-    }
-}
-
 /// The split where it is advised, and what it has room for.
 fn advised_split(advice: &Advice) -> Option<&Split> {
     let is_split = matches!(advice.choice, Choice::Split { .. });
@@ -198,17 +186,13 @@ fn chosen(advice: &Advice) -> &[Aspect] {
     advised_split(advice).map_or(&advice.aspects, |split| &split.aspects)
 }
 
-fn name(what: What) -> &'static str {
-    match what {
-        What::Read => "reads, warm, from C",
-        What::ReadByPython => "reads, warm, from Python",
-        What::Together => "many in one transaction, C",
-        What::TogetherByPython => "many in one, Python",
-        What::Cold => "reads, contents not cached",
-        What::Boot => "reads after a reboot",
-        What::Replace => "replacing one",
-        What::Mixed => "both as often as you say",
-    }
+/// What a respect is called, and when it is what decides, as a user would say.
+fn respected(what: What) -> (String, String) {
+    halves(WORDS, &format!("{what:?}"))
+}
+
+fn name(what: What) -> String {
+    respected(what).0
 }
 
 /// A row of the table of respects: what it is, both figures, what they come to, and what was found.
@@ -246,8 +230,7 @@ fn respects(analysis: &Analysis, advice: &Advice) -> Table {
 }
 
 fn respect(analysis: &Analysis, aspect: &Aspect) -> Respect {
-    let mut cells = analysis.comparisons.iter().flat_map(|found| &found.cells);
-    let cell = cells.find(|cell| cell.cell.id == aspect.cell);
+    let cell = analysis.cell(&aspect.cell);
     let rounds = cell.map_or(0, |cell| cell.rounds);
     let found = match aspect.gain {
         Some(_) => toned(word(aspect), Tone::of(aspect.verdict)),
@@ -259,11 +242,7 @@ fn respect(analysis: &Analysis, aspect: &Aspect) -> Respect {
     };
     let times = [aspect.files_ns, aspect.time_ns].map(|time| value::maybe(time, value::time));
     let [files, ours] = times;
-    (
-        name(aspect.what).to_owned(),
-        [files, ours, gain(aspect)],
-        found,
-    )
+    (name(aspect.what), [files, ours, gain(aspect)], found)
 }
 
 /// `1.62× [1.55, 1.70]`, of the store beside files.
@@ -397,11 +376,12 @@ fn file(name: &str) -> String {
 }
 
 fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
-    let cells = || analysis.comparisons.iter().flat_map(|found| &found.cells);
-    let rounds: Vec<usize> = cells().map(|cell| cell.rounds).filter(|n| *n > 0).collect();
+    let rounds = analysis.cells().map(|cell| cell.rounds);
+    let rounds: Vec<usize> = rounds.filter(|n| *n > 0).collect();
     let measured: Vec<&ComparisonOutcome> = analysis.comparisons.iter().collect();
     let noise = noise::noise(&measured).unwrap_or_else(|| "an unknown part".to_owned());
-    let by_text = cells().any(|cell| cell.cell.settings.word("key") == "text");
+    let mut cells = analysis.cells();
+    let by_text = cells.any(|cell| cell.cell.settings.word("key") == "text");
     let found = match (asked.in_database, by_text) {
         (false, _) => "Your paths were names of files and keys of rows.",
         (true, true) => {

@@ -32,13 +32,7 @@ pub(super) fn questions(analysis: &Analysis) -> Vec<Question> {
     let answers = analysis.answers.iter();
     answers
         .filter_map(|answer| match answer {
-            Answer::Comparison { id, .. } => {
-                let mut comparisons = analysis.comparisons.iter();
-                Some(compared(
-                    analysis,
-                    comparisons.find(|found| found.id == *id)?,
-                ))
-            }
+            Answer::Comparison { id, .. } => Some(compared(analysis, analysis.comparison(id)?)),
             Answer::Space { choice, others, .. } => {
                 let bytes = |label: &str| {
                     let mut rows = analysis.space.iter();

@@ -1,8 +1,8 @@
 //! What drivers cost, and what is only known in clock ticks.
 
-use crate::export::fields;
+use crate::export::row_of;
 use crate::fixture;
-use crate::support::{PLAIN, VERBOSE, between, markdown, terminal, words};
+use crate::support::{PLAIN, VERBOSE, between, json, markdown, terminal, words};
 use stowplan_analysis::{Analysis, CellDriverCost, Metric};
 use stowplan_model::{DriverCost, HarnessCost};
 
@@ -82,17 +82,12 @@ fn where_the_program_hosts_all_cells_nothing_is_said_of_drivers() {
 #[test]
 fn csv_and_json_have_the_fields_of_driver_costs() {
     let analysis = with_python(232.0);
-    let csv = stowplan_report::csv::render(&analysis);
-    let rows: Vec<Vec<String>> = csv.lines().map(fields).collect();
-    let of = |name: &str| {
-        let column = rows[0].iter().position(|title| title == name).unwrap();
-        rows[4][column].as_str()
-    };
-    assert_eq!((of("driver"), of("driver_cost_ns")), ("python", "232"));
-    assert!(of("driver_cost_share").starts_with("0.0565"), "{rows:?}");
-    assert_eq!(of("driver_cost_metric"), "corrected");
-    let json = stowplan_report::json::render(&analysis).unwrap();
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let row = row_of(&analysis, "reads/sql");
+    assert_eq!(row["driver"], "python");
+    assert_eq!(row["driver_cost_ns"], "232");
+    assert!(row["driver_cost_share"].starts_with("0.0565"), "{row:?}");
+    assert_eq!(row["driver_cost_metric"], "corrected");
+    let json = json(&analysis);
     assert_eq!(json["driver_costs"][0]["tool"], "Python 3.11.7");
     let reads = &json["comparisons"][0];
     assert_eq!(reads["cells"][3]["driver_cost"]["ns"], 232.0);

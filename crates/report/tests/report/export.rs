@@ -1,19 +1,19 @@
 //! JSON and CSV.
 
 use crate::fixture;
-use crate::support::{html, markdown};
+use crate::support::{html, json, markdown};
 use serde_json::Value;
-use stowplan_analysis::{Builds, Interval};
+use std::collections::BTreeMap;
+use stowplan_analysis::{Analysis, Builds, Interval};
 use stowplan_model::{Action, Statistic};
-use stowplan_report::{csv, github_action, json};
+use stowplan_report::json::SCHEMA_VERSION;
+use stowplan_report::{csv, github_action};
 
 #[test]
 fn json_is_one_document_with_its_version() {
-    let analysis = fixture::analysis();
-    let document: serde_json::Value =
-        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    let document = json(&fixture::analysis());
     assert_eq!(document["tool"], "stowplan");
-    assert_eq!(document["schema"], json::SCHEMA_VERSION);
+    assert_eq!(document["schema"], SCHEMA_VERSION);
     assert_eq!(document["comparisons"].as_array().unwrap().len(), 4);
     assert_eq!(
         document["comparisons"][0]["contrasts"][1]["verdict"],
@@ -31,14 +31,10 @@ fn csv_has_a_row_per_cell_and_a_field_per_column() {
     for row in &rows {
         assert_eq!(row.len(), rows[0].len(), "{row:?}");
     }
-    let column = |name: &str| rows[0].iter().position(|title| title == name).unwrap();
-    assert_eq!(rows[4][column("cell")], "sql");
-    assert_eq!(rows[4][column("time_ns")], "4100");
-    assert_eq!(rows[4][column("verdict")], "faster");
-    let hostile = rows
-        .iter()
-        .find(|row| row[column("comparison")] == "failing");
-    assert_eq!(hostile.unwrap()[column("label")], fixture::HOSTILE_LABEL);
+    let sql = row_of(&analysis, "reads/sql");
+    assert_eq!((&*sql["time_ns"], &*sql["verdict"]), ("4100", "faster"));
+    let hostile = row_of(&analysis, "failing/dir");
+    assert_eq!(hostile["label"], fixture::HOSTILE_LABEL);
 }
 
 #[test]
@@ -91,25 +87,15 @@ fn what_a_comparison_by_a_percentile_measures_has_a_name_of_its_own() {
             high: 9.0 * time.high,
         });
     }
-    let id = comparison.id.clone();
-    let rows = by_name(&csv::render(&analysis));
-    let sql = rows
-        .iter()
-        .find(|row| row["comparison"] == id && row["cell"] == "sql");
-    let sql = sql.unwrap();
-    assert_eq!(
-        (sql["measure"].as_str(), sql["time_ns"].as_str()),
-        ("p99", "4100")
-    );
-    assert_eq!(sql["statistic_ns"], "36900");
-    let others = rows.iter().find(|row| row["comparison"] != id).unwrap();
-    assert_eq!(
-        (others["measure"].as_str(), others["statistic_ns"].as_str()),
-        ("time", "")
-    );
+    let told = |cell: &str| {
+        let row = row_of(&analysis, cell);
+        ["measure", "time_ns", "statistic_ns"].map(|column| row[column].clone())
+    };
+    assert_eq!(told("reads/sql"), ["p99", "4100", "36900"]);
+    assert_eq!(told("overwrites/dir"), ["time", "174000", ""]);
 
     let document: Value = serde_json::from_str(&github_action::render(&analysis).unwrap()).unwrap();
-    let name = format!("{}/{id}/sql", analysis.run.plan.study.name);
+    let name = format!("{}/reads/sql", analysis.run.plan.study.name);
     let entry = |name: &str| {
         let mut entries = document.as_array().unwrap().iter();
         entries.find(|entry| entry["name"] == name).unwrap().clone()
@@ -136,15 +122,11 @@ fn what_a_comparison_by_a_percentile_measures_has_a_name_of_its_own() {
 #[test]
 fn a_failed_cell_has_no_numbers_and_no_zeros() {
     let analysis = fixture::analysis();
-    let text = csv::render(&analysis);
-    let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
-    let column = |name: &str| rows[0].iter().position(|title| title == name).unwrap();
-    let failed = rows.iter().find(|row| row[column("cell")] == "redb");
+    let failed = row_of(&analysis, "failing/redb");
     for name in ["time_ns", "wall_ns", "cpu_ns", "bytes_per_op", "p50_ns"] {
-        assert_eq!(failed.unwrap()[column(name)], "", "{name}");
+        assert_eq!(failed[name], "", "{name}");
     }
-    let document: serde_json::Value =
-        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    let document = json(&analysis);
     let cells = document["comparisons"][3]["cells"].as_array().unwrap();
     let failed = cells.last().unwrap();
     assert!(failed["wall_ns"].is_null() && failed["faults"].is_null());
@@ -186,8 +168,8 @@ pub(crate) fn fields(line: &str) -> Vec<String> {
 #[test]
 fn the_github_action_gets_a_list_where_smaller_is_better() {
     let analysis = fixture::analysis();
-    let text = stowplan_report::github_action::render(&analysis).unwrap();
-    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let text = github_action::render(&analysis).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
     let entries = document.as_array().unwrap();
     let entry = |name: &str| entries.iter().find(|entry| entry["name"] == name).unwrap();
     let sql = entry("fasterthanfs/reads/sql");
@@ -218,38 +200,40 @@ fn the_github_action_gets_a_list_where_smaller_is_better() {
     }
 }
 
-/// The rows of a table, each by the names of its columns.
-fn by_name(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+/// The fields of a row by the names of their columns.
+type Row = BTreeMap<String, String>;
+
+/// The row of a cell.
+pub(crate) fn row_of(analysis: &Analysis, cell: &str) -> Row {
+    let text = csv::render(analysis);
     let mut lines = text.lines().map(fields);
     let names = lines.next().unwrap();
-    lines
-        .map(|row| names.iter().cloned().zip(row).collect())
-        .collect()
+    let mut rows = lines.map(|row| Row::from_iter(names.iter().cloned().zip(row)));
+    let is_of = |row: &Row| format!("{}/{}", row["comparison"], row["cell"]) == cell;
+    rows.find(is_of).unwrap()
 }
 
 #[test]
 fn csv_says_what_to_choose_beside_the_cell_and_json_why() {
     let analysis = fixture::analysis();
-    let rows = by_name(&csv::render(&analysis));
-    let of = |comparison: &str, cell: &str| {
-        let mut rows = rows.iter();
-        rows.find(|row| row["comparison"] == comparison && row["cell"] == cell)
-            .unwrap()
-    };
-    assert_eq!(of("reads", "mmap-blob")["recommendation"], "use");
-    assert_eq!(of("reads", "dir")["recommendation"], "");
-    assert_eq!(of("overwrites", "off")["recommendation"], "prefer");
-    assert_eq!(of("overwrites", "wal")["alternative"], "more-must-survive");
-    assert_eq!(of("cold-reads", "dir")["recommendation"], "open");
-    assert_eq!(of("reads", "sql-each")["other_work"], "transactions");
-    let total = &of("overwrites", "off");
+    for (cell, column, said) in [
+        ("reads/mmap-blob", "recommendation", "use"),
+        ("reads/dir", "recommendation", ""),
+        ("overwrites/off", "recommendation", "prefer"),
+        ("overwrites/wal", "alternative", "more-must-survive"),
+        ("cold-reads/dir", "recommendation", "open"),
+        ("reads/sql-each", "other_work", "transactions"),
+        // Reads have none.
+        ("reads/sql", "total_verdict", ""),
+    ] {
+        assert_eq!(row_of(&analysis, cell)[column], said, "{cell} {column}");
+    }
+    let total = row_of(&analysis, "overwrites/off");
     let ratio: f64 = total["total_ratio_to_baseline"].parse().unwrap();
     assert!((ratio - 61_100.0 / 192_400.0).abs() < 1e-9, "{ratio}");
     assert_eq!(total["total_verdict"], "faster");
-    assert_eq!(of("reads", "sql")["total_verdict"], "", "reads have none");
 
-    let document: serde_json::Value =
-        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    let document = json(&analysis);
     let advice = &document["comparisons"][1]["recommendation"];
     assert_eq!(advice["kind"], "prefer");
     assert_eq!(advice["choice"], "overwrites/off");
@@ -270,11 +254,11 @@ fn csv_has_the_percentiles_of_each_operation_of_a_mix() {
     let latency = cell.latency.clone().unwrap();
     cell.latencies
         .insert(stowplan_model::Action::Insert, latency);
-    let rows = by_name(&csv::render(&analysis));
-    assert_eq!(rows[3]["insert_p50_ns"], rows[3]["p50_ns"]);
-    assert_eq!(rows[3]["insert_max_ns"], rows[3]["max_ns"]);
-    assert_eq!(rows[3]["insert_count"], "200000");
-    assert_eq!(rows[3]["read_p50_ns"], "");
+    let row = row_of(&analysis, "reads/sql");
+    assert_eq!(row["insert_p50_ns"], row["p50_ns"]);
+    assert_eq!(row["insert_max_ns"], row["max_ns"]);
+    assert_eq!(row["insert_count"], "200000");
+    assert_eq!(row["read_p50_ns"], "");
 }
 
 #[test]

@@ -3,8 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
     reason = "helpers of tests may fail loudly"
 )]
 
@@ -25,7 +23,6 @@ mod markdown;
 mod matrix;
 mod measured;
 mod measured_run;
-mod new_kind;
 mod other_work;
 mod place;
 mod render;

@@ -1,10 +1,10 @@
 //! Bars and lines of measured quantities, in every format.
 
+use crate::export::row_of;
 use crate::measured_run::{analysis, records};
-use crate::support::{PLAIN, VERBOSE, between, html, markdown, terminal};
-use stowplan_analysis::{Analysis, Finding, analyse};
+use crate::support::{PLAIN, VERBOSE, between, html, json, markdown, terminal};
+use stowplan_analysis::{Finding, analyse};
 use stowplan_model::Record;
-use stowplan_report::{csv, json};
 
 #[test]
 fn shows_bars_and_lines_in_80_columns() {
@@ -105,30 +105,12 @@ fn an_unreliable_session_claims_nothing_in_a_chart() {
     assert!(html(&analysis, "").contains("class=\"ours uncertain\""));
 }
 
-/// The fields of a cell's row by column; no label of the run has a comma in quotes before them.
-fn row(analysis: &Analysis, cell: &str, column: &str) -> String {
-    let text = csv::render(analysis);
-    let mut lines = text
-        .lines()
-        .map(|line| line.rsplit(',').collect::<Vec<_>>());
-    let titles = lines.next().unwrap();
-    let at = titles.iter().position(|title| *title == column).unwrap();
-    let (comparison, key) = cell.split_once('/').unwrap();
-    let mut rows = text.lines().skip(1).zip(lines);
-    let found = rows.find(|(line, _)| {
-        line.contains(&format!(",{comparison},{key},")) && !line.contains(",control,")
-    });
-    found.unwrap().1[at].to_owned()
-}
-
 #[test]
 fn csv_and_json_have_the_totals_of_a_block() {
     let analysis = analysis();
-    let [mean, error] = ["block_mean_ns", "block_standard_error_ns"].map(|column| {
-        row(&analysis, "insert/sqlite", column)
-            .parse::<f64>()
-            .unwrap()
-    });
+    let row = row_of(&analysis, "insert/sqlite");
+    let [mean, error] = ["block_mean_ns", "block_standard_error_ns"]
+        .map(|column| row[column].parse::<f64>().unwrap());
     assert!((mean - 27.88e9).abs() < 1e6, "{mean}");
     assert!((error - 0.119e9).abs() < 1e6, "{error}");
     for (column, expected) in [
@@ -139,20 +121,12 @@ fn csv_and_json_have_the_totals_of_a_block() {
         ("threads", "1"),
         ("durability_delayed", "false"),
     ] {
-        assert_eq!(
-            row(&analysis, "insert/sqlite", column),
-            expected,
-            "{column}"
-        );
+        assert_eq!(row[column], expected, "{column}");
     }
-    assert_eq!(row(&analysis, "threads/redb-4", "threads"), "4");
-    assert_eq!(
-        row(&analysis, "threads/redb-4", "mix"),
-        "read=50 overwrite=50"
-    );
-    assert_eq!(row(&analysis, "threads/redb-4", "conflicts"), "30");
-    let document: serde_json::Value =
-        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    let row = row_of(&analysis, "threads/redb-4");
+    let told = ["threads", "mix", "conflicts"].map(|column| row[column].as_str());
+    assert_eq!(told, ["4", "read=50 overwrite=50", "30"]);
+    let document = json(&analysis);
     let block = &document["comparisons"][0]["cells"][0]["block_time"];
     assert_eq!(block["operations"], 200);
     assert_eq!(block["mean_ns"].as_f64(), Some(mean));

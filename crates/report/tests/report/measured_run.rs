@@ -168,20 +168,15 @@ fn cell(comparison: &ComparisonSpec, key: &str, spec: &CellSpec) -> Cell {
         store: spec.store.clone(),
         settings,
         capabilities: Capabilities {
-            operations: Vec::new(),
             deliveries: Vec::new(),
             transactions: true,
-            resizes: true,
             durability: claim(kind),
             threads: true,
             parallel_writers: true,
-            persistent: true,
-            evictable: true,
-            mapped: false,
             syncs_per_commit: u32::from(
                 claim(kind).class >= Durability::Consistent && kind != "sqlite-buffered",
             ),
-            largest_value: None,
+            ..Capabilities::default()
         },
         workload: spec.workload.over(&comparison.workload).complete(),
         scanned: comparison.scanned(spec),

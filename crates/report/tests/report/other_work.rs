@@ -8,7 +8,10 @@ use stowplan_model::{Durability, DurabilityClaim, Operation};
 const OVERWRITES: usize = 1;
 
 /// The run, with cells of the overwrites that promise this, and what else is done to them.
-fn analysis(promises: &[(&str, Durability)], change: impl Fn(&mut Analysis)) -> Analysis {
+pub(crate) fn analysis(
+    promises: &[(&str, Durability)],
+    change: impl Fn(&mut Analysis),
+) -> Analysis {
     let mut analysis = fixture::analysis();
     for cell in &mut analysis.comparisons[OVERWRITES].cells {
         let promise = promises.iter().find(|(key, _)| *key == cell.cell.key);

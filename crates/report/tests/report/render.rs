@@ -203,7 +203,7 @@ mod hostile_blocks {
     }
 
     fn value() -> impl Strategy<Value = Value> {
-        let unit = select(&[Unit::Time, Unit::Rate, Unit::Ratio, Unit::Named("x")][..]);
+        let unit = select(&[Unit::Time, Unit::Rate, Unit::Ratio, Unit::Percent][..]);
         let spread = prop_oneof![
             Just(Spread::Unknown),
             (number(), number()).prop_map(|(low, high)| Spread::Interval(low, high)),

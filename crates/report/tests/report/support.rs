@@ -100,6 +100,12 @@ pub(crate) fn markdown(analysis: &Analysis) -> String {
     render::markdown::render(&run::document(analysis, ""))
 }
 
+/// A run as `analysis.json`.
+pub(crate) fn json(analysis: &Analysis) -> serde_json::Value {
+    let text = stowplan_report::json::render(analysis).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 /// In one line, each word after one space: where a form breaks its lines is its own business.
 pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,15 +1,11 @@
 //! What the terminal shows, and that it never exceeds its width.
 
-use crate::support::{
-    PLAIN, VERBOSE, brief, html, markdown, screen, terminal, without_sequences, words,
-};
+use crate::support::{PLAIN, VERBOSE, brief, html, markdown, screen, terminal, words};
 use crate::{by_size, fixture};
 use proptest::prelude::*;
 use stowplan_analysis::{Answer, Kind};
 use stowplan_model::CellId;
-use stowplan_report::document::Detail;
 use stowplan_report::render::terminal::TerminalOptions;
-use unicode_width::UnicodeWidthStr as _;
 
 #[test]
 fn shows_verdicts_charts_and_tables_in_80_columns() {
@@ -201,35 +197,6 @@ fn a_run_without_any_measurement_is_still_a_report() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn no_line_exceeds_the_width(
-        width in 40usize..200,
-        colour: bool,
-        detail in prop_oneof![Just(Detail::Answer), Just(Detail::Summary), Just(Detail::Full)],
-        label in "[a-z\u{4e00}-\u{4e10}\u{1f600}\\s\\x1b]{0,60}",
-    ) {
-        let mut analysis = fixture::analysis();
-        for comparison in &mut analysis.comparisons {
-            comparison.cells[0].cell.label.clone_from(&label);
-            comparison.title.clone_from(&label);
-        }
-        for row in fixture::ratios(&mut analysis) {
-            row.label.clone_from(&label);
-        }
-        analysis.space[0].label.clone_from(&label);
-        let mut by_size = by_size::with_matrix();
-        by_size.sweeps = by_size::with_page_sizes().sweeps;
-        by_size.sweeps[0].sweep.a.clone_from(&label);
-        by_size.sweeps[1].sweep.setting = Some(label.clone());
-        by_size.matrices[0].row_setting.clone_from(&label);
-        for analysis in [analysis, by_size] {
-            let text = terminal(&analysis, &TerminalOptions { width, colour, detail });
-            let plain = if colour { without_sequences(&text) } else { text };
-            for line in plain.lines() {
-                prop_assert!(line.width() <= width, "{} > {width}: {line}", line.width());
-            }
-        }
-    }
 
     #[test]
     fn strange_numbers_do_not_break_a_report(ratio in proptest::num::f64::ANY, ns in proptest::num::f64::ANY) {

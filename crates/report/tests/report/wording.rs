@@ -1,9 +1,9 @@
 //! The sentence for each verdict.
 
-use crate::fixture;
 use crate::support::{VERBOSE, findings, markdown, terminal, words};
+use crate::{fixture, other_work};
 use stowplan_analysis::{Analysis, CorrectedRatio, RatioEstimate, Verdict};
-use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
+use stowplan_model::{Durability, RunOutcome};
 use stowplan_report::wording;
 
 #[test]
@@ -82,17 +82,11 @@ fn every_verdict_without_a_winner_has_advice_that_claims_no_more() {
 
 #[test]
 fn what_the_most_rounds_did_not_decide_has_a_bound_instead_of_more_rounds() {
-    let mut analysis = fixture::analysis();
-    let comparison = &mut analysis.comparisons[0];
-    comparison.fastest = None;
-    for contrast in &mut comparison.contrasts {
-        contrast.verdict = Verdict::Unresolved;
-        let estimate = fixture::estimate(1.0, 0.24);
-        contrast.estimate = Some(RatioEstimate {
-            rounds: 40,
-            ..estimate
-        });
-    }
+    let estimate = RatioEstimate {
+        rounds: 40,
+        ..fixture::estimate(1.0, 0.24)
+    };
+    let mut analysis = where_all_are(Verdict::Unresolved, Some(estimate));
     let bounded = |analysis: &mut Analysis| {
         analysis.decide();
         let (advice, page) = (findings(analysis, 0).advice, markdown(analysis));
@@ -108,15 +102,20 @@ fn what_the_most_rounds_did_not_decide_has_a_bound_instead_of_more_rounds() {
     assert!(!bounded(&mut analysis), "more rounds may decide it");
 }
 
-/// The advice were every ratio to be this one, with this verdict and an interval of 6% either way.
-fn advice_where_all_are((verdict, ratio): (Verdict, f64)) -> String {
+/// The run, were every ratio of the reads to be this one.
+fn where_all_are(verdict: Verdict, estimate: Option<RatioEstimate>) -> Analysis {
     let mut analysis = fixture::analysis();
     let comparison = &mut analysis.comparisons[0];
     comparison.fastest = None;
     for contrast in &mut comparison.contrasts {
-        contrast.verdict = verdict;
-        contrast.estimate = Some(fixture::estimate(ratio, 0.06));
+        (contrast.verdict, contrast.estimate) = (verdict, estimate);
     }
+    analysis
+}
+
+/// The advice were every ratio to be this one, with this verdict and an interval of 6% either way.
+fn advice_where_all_are((verdict, ratio): (Verdict, f64)) -> String {
+    let mut analysis = where_all_are(verdict, Some(fixture::estimate(ratio, 0.06)));
     analysis.decide();
     findings(&analysis, 0).advice
 }
@@ -133,15 +132,10 @@ fn speed_is_a_reason_that_is_not_ruled_out_while_an_interval_allows_a_gain_that_
 
 #[test]
 fn what_measuring_the_same_thing_twice_showed_is_said_as_a_factor_where_it_doubles() {
-    let mut analysis = fixture::analysis();
-    let comparison = &mut analysis.comparisons[0];
-    comparison.fastest = None;
-    let control = comparison.control.as_mut().unwrap();
+    let estimate = fixture::estimate(1.2, 0.9);
+    let mut analysis = where_all_are(Verdict::Unresolved, Some(estimate));
+    let control = analysis.comparisons[0].control.as_mut().unwrap();
     (control.estimate.low, control.estimate.high) = (0.9, 15.48);
-    for contrast in &mut comparison.contrasts {
-        contrast.verdict = Verdict::Unresolved;
-        contrast.estimate = Some(fixture::estimate(1.2, 0.9));
-    }
     analysis.decide();
     let text = markdown(&analysis);
     assert!(text.contains(", and may by up to 15.5×"), "{text}");
@@ -176,16 +170,12 @@ fn what_wall_and_corrected_time_do_not_agree_on_is_said_with_both_factors() {
 
 #[test]
 fn too_few_rounds_are_said_with_how_many_there_are() {
-    let mut analysis = fixture::analysis();
+    let mut analysis = where_all_are(Verdict::NoData, None);
     let comparison = &mut analysis.comparisons[0];
-    comparison.fastest = None;
     comparison.control = None;
     for cell in &mut comparison.cells {
         cell.rounds = 2;
         cell.series.truncate(2);
-    }
-    for contrast in &mut comparison.contrasts {
-        (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
     }
     analysis.decide();
     let advice = findings(&analysis, 0).advice;
@@ -208,22 +198,7 @@ fn the_ending_is_worded_unless_the_run_is_complete() {
 
 /// The advice on overwrites, were the cells to promise this, the baseline's first.
 fn advice_where_promised(promises: &[(&str, Durability)]) -> String {
-    let mut analysis = fixture::analysis();
-    let comparison = &mut analysis.comparisons[1];
-    for cell in &mut comparison.cells {
-        for (key, class) in promises {
-            if cell.cell.key == *key {
-                cell.cell.workload.operation = Operation::Overwrite;
-                cell.cell.capabilities.durability = DurabilityClaim {
-                    class: *class,
-                    atomic: true,
-                    delayed: false,
-                };
-            }
-        }
-    }
-    analysis.decide();
-    findings(&analysis, 1).advice
+    findings(&other_work::analysis(promises, |_| {}), 1).advice
 }
 
 #[test]

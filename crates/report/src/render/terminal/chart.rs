@@ -282,12 +282,6 @@ impl Frame<'_> {
         canvas.line(if has_room { &titled } else { &line });
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a share of a few dozen columns"
-    )]
     fn column(&self, value: f64) -> usize {
         (self.axis.scale.position(value) * (self.plot - 1) as f64).round() as usize
     }

@@ -127,7 +127,6 @@ fn rate(cell: &CellSummary) -> Option<f64> {
     Some(1e9 / time.estimate)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a number of builds")]
 fn builds(comparison: &ComparisonOutcome, cell: &CellSummary) -> Cell {
     let contrast = comparison.to_baseline(cell);
     let builds = contrast.and_then(|contrast| contrast.builds);
