@@ -148,10 +148,9 @@ fn tell(options: &CalibrateOptions, text: &str) {
 /// A calibration is not gone on with: part of it is measured beside processes of its own.
 fn again(error: CliError) -> CliError {
     match error {
-        CliError::Run { error, result, .. } => CliError::Run {
-            error,
-            result,
-            go_on: "stowplan calibrate".to_owned(),
+        CliError::Failed { text, .. } => CliError::Failed {
+            text,
+            go_on: Some("stowplan calibrate".to_owned()),
         },
         error => error,
     }
@@ -166,10 +165,7 @@ pub(crate) struct Calibrated<'l> {
 /// What a result shows if it is of a calibration.
 pub(crate) fn of(loaded: &Loaded) -> Result<Option<Calibrated<'_>>, CliError> {
     let found = found::calibration(&loaded.records, &loaded.analysis);
-    let found = found.map_err(|error| CliError::Analysis {
-        path: loaded.path.clone(),
-        error,
-    })?;
+    let found = found.map_err(CliError::analysis(&loaded.path))?;
     Ok(found.map(|calibration| Calibrated {
         loaded,
         calibration,

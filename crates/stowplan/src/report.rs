@@ -52,9 +52,8 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Analyses records that were changed.
     pub(crate) fn analyse_again(&mut self) -> Result<(), CliError> {
-        let path = self.path.clone();
         let analysis = analyse(&self.records, None);
-        self.analysis = analysis.map_err(|error| CliError::Analysis { path, error })?;
+        self.analysis = analysis.map_err(CliError::analysis(&self.path))?;
         Ok(())
     }
 }
@@ -72,10 +71,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, CliError> {
     let raw = String::from_utf8_lossy(&bytes).into_owned();
     let analysis = analyse(&records, None).map_err(|error| match error {
         AnalysisError::NoHeader => CliError::Unreadable(no_header(&path, &raw, &problems)),
-        error => CliError::Analysis {
-            path: path.clone(),
-            error,
-        },
+        error => CliError::analysis(&path)(error),
     })?;
     warn_of(&path, &problems);
     Ok(Loaded {
@@ -328,7 +324,7 @@ fn together(paths: &[PathBuf], options: &ReportOptions, form: Form<'_>) -> Resul
     for path in paths {
         match load(path) {
             Ok(result) => loaded.push(with_baseline(result, options.baseline.as_ref())?),
-            Err(error @ (CliError::Unreadable(_) | CliError::Analysis { .. })) => {
+            Err(error @ CliError::Unreadable(_)) => {
                 warn(&format!("{error}; this result is left out"));
             }
             Err(error) => return Err(error),

@@ -405,14 +405,13 @@ fn measure(
     if !run.result.exists() {
         return Ok(ended?);
     }
-    ended.map_err(|error| CliError::Run {
-        error: Box::new(error),
-        result: run.result.clone(),
-        go_on: run
-            .result
-            .parent()
-            .map(|directory| command_to_go_on(directory, options, None))
-            .unwrap_or_default(),
+    let result = run.result.display();
+    let directory = run.result.parent();
+    ended.map_err(|error| CliError::Failed {
+        text: format!(
+            "{error}; what was measured before stands in {result}, and to go on once this is mended:"
+        ),
+        go_on: directory.map(|directory| command_to_go_on(directory, options, None)),
     })
 }
 
