@@ -126,7 +126,8 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     check_names(&question)?;
     check_durability(&question, options)?;
     let mut plan = question.plan(&sizes)?;
-    plan.study.drivers = drivers::given(&options.measure.run.driver);
+    let given = options.measure.run.driver.iter().cloned();
+    plan.study.drivers = given.collect();
     let drivers = Rc::clone(&question.drivers);
     check_memory(options)?;
     check_pairs(&plan, options)?;
@@ -231,8 +232,8 @@ fn what_follows(plan: &Plan, number: usize) -> String {
 
 fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
     let (a, b): (StoreSpec, StoreSpec) = (options.a.parse()?, options.b.parse()?);
-    let given = drivers::given(&options.measure.run.driver);
-    let drivers = drivers::of_stores(&[&a, &b], &given)?;
+    let given = options.measure.run.driver.iter().cloned();
+    let drivers = drivers::of_stores(&[&a, &b], &given.collect())?;
     Ok(Question {
         drivers,
         sought: Sought {
