@@ -86,7 +86,7 @@ impl Kind {
 }
 
 /// Where the bytes of an entry lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Location {
     /// In the directory beside the archive, under the same path, and not in it.
     pub outside: bool,
