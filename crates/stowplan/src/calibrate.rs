@@ -6,7 +6,7 @@ use crate::error::{CliError, Exit};
 use crate::form::{DOCUMENT, Form, Format};
 use crate::places::Drawn;
 use crate::report::{Loaded, Shown, load, show};
-use crate::screen::{note, warn};
+use crate::screen::warn;
 use crate::study::{Begun, measure_into};
 use crate::values::duration;
 use clap::Args;
@@ -124,25 +124,19 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
     show(&calibrated, &options.print)?;
     match end.outcome {
         RunOutcome::Interrupted => {
-            tell(options, "interrupted; to calibrate, run it again");
+            let text = "interrupted; to calibrate, run it again";
+            options.print.note(text);
             return Ok(Exit::Interrupted);
         }
-        RunOutcome::Budget => tell(
-            options,
-            "the time was over before everything was measured; --budget gives it more",
-        ),
+        RunOutcome::Budget => options
+            .print
+            .note("the time was over before everything was measured; --budget gives it more"),
         RunOutcome::Complete => {}
     }
     Ok(match calibrated.calibration.passed {
         true => Exit::Done,
         false => Exit::Failed,
     })
-}
-
-fn tell(options: &CalibrateOptions, text: &str) {
-    if !options.print.quiet {
-        note(text);
-    }
 }
 
 /// A calibration is not gone on with: part of it is measured beside processes of its own.

@@ -6,7 +6,7 @@ use crate::cli::PrintOptions;
 use crate::crash;
 use crate::error::{CliError, Exit};
 use crate::form::{DOCUMENT, DocumentOptions, Form, Format, as_text, replace};
-use crate::output::{Written, plain, write_report};
+use crate::output::{RESULT, Written, plain, write_report};
 use crate::screen;
 use crate::screen::{note, print, warn};
 use clap::{Args, ValueEnum};
@@ -87,15 +87,13 @@ fn file_of(path: &Path) -> Result<PathBuf, CliError> {
     if !path.is_dir() {
         return Ok(path.to_owned());
     }
-    let file = path.join("result.jsonl");
+    let file = path.join(RESULT);
     if file.exists() {
         return Ok(file);
     }
-    let entries = std::fs::read_dir(path).map_err(CliError::io("read directory", path))?;
-    let below = entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.path().join("result.jsonl").is_file())
-        .count();
+    path.read_dir()
+        .map_err(CliError::io("read directory", path))?;
+    let below = results_in(path).len();
     let next = match below {
         0 => "give the directory of a run, or its result.jsonl".to_owned(),
         1 => format!("a directory in it has one: give {}/*", path.display()),
@@ -108,6 +106,15 @@ fn file_of(path: &Path) -> Result<PathBuf, CliError> {
         "{} has no result.jsonl; {next}",
         path.display()
     )))
+}
+
+/// The directories in one that have a result each.
+pub(crate) fn results_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = directory.read_dir().into_iter().flatten().flatten();
+    let mut below: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    below.retain(|path| path.join(RESULT).is_file());
+    below.sort();
+    below
 }
 
 /// Why nothing can be made of a file without a header, in a line.
