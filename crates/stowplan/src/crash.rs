@@ -15,7 +15,6 @@ use settings::subjects;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -213,7 +212,6 @@ struct Campaign<'o> {
     options: &'o CrashOptions,
     subjects: &'o [Subject],
     lab: Options,
-    steps: Arc<Steps>,
 }
 
 impl<'o> Campaign<'o> {
@@ -229,12 +227,10 @@ impl<'o> Campaign<'o> {
             models => models.to_vec(),
         };
         let total = options.states * models.len() as u64 * subjects.len() as u64;
-        let steps = Arc::new(Steps::new(options.print.quiet, "states"));
-        let told = Arc::clone(&steps);
+        let steps = Steps::new(options.print.quiet, "states");
         Self {
             options,
             subjects,
-            steps,
             lab: Options {
                 seed: options.seed,
                 states: options.states,
@@ -250,7 +246,7 @@ impl<'o> Campaign<'o> {
                 scratch: absolute(scratch.path()),
                 interrupt,
                 judged: AtomicU64::new(0),
-                progress: Box::new(move |judged| told.at(judged, total.max(judged))),
+                progress: Box::new(move |judged| steps.at(judged, total.max(judged))),
             },
         }
     }
@@ -267,9 +263,7 @@ impl<'o> Campaign<'o> {
             interrupted: false,
         };
         let began = Instant::now();
-        let result = self.each(&mut run, output);
-        self.steps.finish();
-        result?;
+        self.each(&mut run, output)?;
         run.judged = self.lab.judged.load(Ordering::Relaxed);
         run.judging_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(run)
