@@ -280,18 +280,3 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
 pub(crate) fn looked_at() -> Drivers {
     Drivers::described_by(stowplan_driver::describe)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_driver_is_typed_as_a_name_and_a_command() {
-        let (name, driver) = parse("mine=python3 -u driver.py").unwrap();
-        assert_eq!(name, "mine");
-        assert_eq!(driver.command, ["python3", "-u", "driver.py"]);
-        for wrong in ["mine", "=x", "a/b=x", "mine= "] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
-    }
-}

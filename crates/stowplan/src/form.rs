@@ -274,24 +274,4 @@ mod tests {
             assert_eq!(Format::of(Path::new(name)), format, "{name}");
         }
     }
-
-    #[test]
-    fn a_format_that_there_is_not_is_refused_with_those_that_there_are() {
-        let asked = |format, name: &str| {
-            let form = Form::asked(format, Some(Path::new(name)), DOCUMENT);
-            form.map(|form| form.format)
-                .map_err(|error| error.to_string())
-        };
-        assert_eq!(asked(None, "a.md"), Ok(Some(Format::Md)));
-        assert_eq!(asked(Some(Format::Md), "a.txt"), Ok(Some(Format::Md)));
-        let told = asked(None, "a.csv").unwrap_err();
-        assert!(
-            told.ends_with("no csv of this; end it in .html, .md or .json"),
-            "{told}"
-        );
-        let told = asked(None, "a").unwrap_err();
-        assert!(told.contains("does not say which format"), "{told}");
-        let told = asked(Some(Format::Json), "a.md").unwrap_err();
-        assert!(told.contains("says md, but json is asked for"), "{told}");
-    }
 }
