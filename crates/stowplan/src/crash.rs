@@ -4,9 +4,9 @@ mod settings;
 
 use crate::cli::{DURABILITIES, PrintOptions};
 use crate::error::{CliError, Exit};
-use crate::form::{DOCUMENT, Form, Format, as_text};
+use crate::form::{DOCUMENT, Form, Format};
 use crate::output::Output;
-use crate::progress::Steps;
+use crate::progress::{Steps, watched};
 use crate::report::{Shown, keep, show};
 use crate::screen;
 use crate::values::{duration, one_of, size};
@@ -138,8 +138,7 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     if let Some(why) = stowplan_crashlab::missing() {
         return Err(CliError::Usage(why));
     }
-    let interrupt = Interrupt::on_signals()
-        .map_err(|error| CliError::Usage(format!("cannot watch for Ctrl-C: {error}")))?;
+    let interrupt = watched(options.output.as_deref().unwrap_or(Path::new(".")))?;
     if let Some(output) = &options.output {
         remove_killed(output);
     }
@@ -323,7 +322,7 @@ impl Shown for Found<'_> {
 
 fn told(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit, CliError> {
     let directory = output.directory();
-    let is_kept = keep(&directory.join(FOUND), &as_text(json(run))?);
+    let is_kept = keep(&directory.join(FOUND), &json(run)?);
     let has_page = show(&Found { run, directory }, &options.print)?;
     let mut settings = run.settings.iter();
     let unsound = settings.any(|setting| setting.is_broken() || !setting.is_tested());

@@ -76,7 +76,7 @@ macro_rules! before_anything {
     )+};
 }
 
-before_anything!(HarnessError KvtestError SpecError ResolveError);
+before_anything!(HarnessError KvtestError SpecError ResolveError serde_json::Error);
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {

@@ -153,17 +153,17 @@ impl<'a> Form<'a> {
     ///
     /// # Errors
     /// The file cannot be written, or is not ours.
-    pub(crate) fn write<E: std::fmt::Display>(
+    pub(crate) fn write(
         &self,
         document: &Document,
         detail: Detail,
-        data: impl FnOnce(Format) -> Result<String, E>,
+        data: impl FnOnce(Format) -> serde_json::Result<String>,
     ) -> Result<(), CliError> {
         let text = match self.format {
             None => terminal::in_short(document, &screen::terminal(detail)),
             Some(Format::Html) => html::render(document),
             Some(Format::Md) => markdown::render(document),
-            Some(format) => as_text(data(format))?,
+            Some(format) => data(format)?,
         };
         self.deliver(&text)
     }
@@ -220,20 +220,12 @@ fn refuse_others(
     }
 }
 
-/// A document of JSON as text.
-///
-/// # Errors
-/// None that is known: every key is a text.
-pub(crate) fn as_text(text: Result<String, impl std::fmt::Display>) -> Result<String, CliError> {
-    text.map_err(|error| CliError::Usage(error.to_string()))
-}
-
 fn unclear(path: &Path, known: &[Format]) -> CliError {
     let endings = known.iter().filter(|known| WITH_TABLE.contains(known));
     let endings: Vec<String> = endings
         .map(|format| format!(".{}", format.name()))
         .collect();
-    let endings = list(&endings, "or");
+    let endings = one_of(&endings);
     let path_shown = path.display();
     CliError::Usage(match Format::of(path) {
         None => format!(
@@ -248,11 +240,10 @@ fn unclear(path: &Path, known: &[Format]) -> CliError {
 }
 
 /// `a, b or c`
-fn list(words: &[String], last: &str) -> String {
+fn one_of(words: &[String]) -> String {
     match words.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((end, others)) => format!("{} {last} {end}", others.join(", ")),
+        Some((end, others)) if !others.is_empty() => format!("{} or {end}", others.join(", ")),
+        _ => words.concat(),
     }
 }
 

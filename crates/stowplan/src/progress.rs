@@ -358,6 +358,11 @@ impl Drop for Steps {
     }
 }
 
+/// Ctrl-C, from now on, for what is done in a place.
+pub(crate) fn watched(place: &Path) -> Result<Interrupt, CliError> {
+    Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for", place))
+}
+
 /// Watches work on the user's data: Ctrl-C ends it, and a bar shows how far it is.
 pub(crate) struct Watcher {
     pub(crate) interrupt: Interrupt,
@@ -367,9 +372,8 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// Watches work on `path` that counts in `unit`.
     pub(crate) fn new(quiet: bool, unit: &'static str, path: &Path) -> Result<Self, CliError> {
-        let interrupt = Interrupt::on_signals();
         Ok(Self {
-            interrupt: interrupt.map_err(CliError::io("watch for Ctrl-C for", path))?,
+            interrupt: watched(path)?,
             steps: Steps::new(quiet, unit),
         })
     }

@@ -5,7 +5,7 @@ use crate::calibrate;
 use crate::cli::PrintOptions;
 use crate::crash;
 use crate::error::{CliError, Exit};
-use crate::form::{DOCUMENT, DocumentOptions, Form, Format, as_text, replace};
+use crate::form::{DOCUMENT, DocumentOptions, Form, Format, replace};
 use crate::output::{RESULT, Written, plain, write_report};
 use crate::screen;
 use crate::screen::{note, print, warn};
@@ -385,7 +385,7 @@ fn rendered(shown: &dyn Shown, format: Format) -> Result<String, CliError> {
     Ok(match format {
         Format::Html => html::render(&shown.document(true)),
         Format::Md => markdown::render(&shown.document(false)),
-        _ => as_text(shown.data(format))?,
+        _ => shown.data(format)?,
     })
 }
 

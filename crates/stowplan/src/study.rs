@@ -4,7 +4,7 @@ use crate::cli::{MeasureOptions, ResumeOptions, RunOptions, StudyOptions};
 use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::places::Drawn;
-use crate::progress::Progress;
+use crate::progress::{Progress, watched};
 use crate::report::{load, show};
 use crate::screen::{note_with_command, print, warn};
 use crate::{drivers, listing, places, screen, studies};
@@ -373,11 +373,6 @@ fn how(
         interrupt,
         keep: options.keep,
     }
-}
-
-/// Ctrl-C, from now on.
-fn watched(place: &Path) -> Result<Interrupt, CliError> {
-    Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for a run in", place))
 }
 
 /// Runs `run` in its work directory, which is there no longer afterwards.
