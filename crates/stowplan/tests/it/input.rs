@@ -1,6 +1,7 @@
 //! Bad input is refused before anything is built: one clear line, exit code 2, nothing lost.
 
 use crate::bench::{Bench, SMALL, entries};
+use crate::kvtest_run::{database, directory};
 
 /// What `study` says of the small study with these replacements, and that there was something to replace.
 fn told(replaced: &[(&str, &str)]) -> (String, String) {
@@ -115,14 +116,19 @@ fn a_command_that_cannot_be_carried_out_is_one_line_and_nothing_is_made_or_repla
     std::fs::create_dir(bench.path("mine")).unwrap();
     bench.write("mine/thesis.txt", "years of work");
     bench.write("result.jsonl", "");
+    database(&bench, "x.db");
+    bench.write("text", "This is no database at all.");
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    directory(&bench, "high", 2_001..=2_003);
+    directory(&bench, "d", (1..=3).chain([1_500]));
+    let before = entries(&bench.path(""));
     let lines = REFUSALS.lines().filter(|line| !line.starts_with('#'));
     for (typed, said) in lines.map(|line| line.split_once(" => ").unwrap()) {
         let run = bench.run(typed);
         run.refuses(said);
         let lines = run.stderr().lines().count();
         assert_eq!((lines, run.stdout().as_str()), (1, ""), "{typed}");
-        let all = ["mine", "result.jsonl", "small.toml"];
-        assert_eq!(entries(&bench.path("")), all, "{typed}");
+        assert_eq!(entries(&bench.path("")), before, "{typed}");
     }
     assert_eq!(entries(&bench.path("mine")), ["thesis.txt"]);
     assert_eq!(bench.text("small.toml"), SMALL);
