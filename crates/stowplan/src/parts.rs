@@ -63,24 +63,29 @@ pub(crate) fn started() -> Option<Exit> {
     let verb = std::env::args_os().nth(1)?;
     let (name, part) = PARTS.into_iter().find(|(name, _)| verb == *name)?;
     let mut words = std::env::args_os().skip(2);
+    let own = words.by_ref().take_while(|word| word != "--");
+    let is_flag = |word: &OsString| word.as_encoded_bytes().starts_with(b"--");
+    let (flags, own) = own.partition(is_flag);
     let words = Words {
         verb: name,
-        own: words.by_ref().take_while(|word| word != "--").collect(),
+        flags,
+        own,
         command: words.collect(),
     };
     Some(crate::ended(part(&words)))
 }
 
-/// What stands behind the verb: words of its own, and a command behind `--`.
+/// What stands behind the verb: flags, wherever they stand, words by their places, and a command behind `--`.
 struct Words {
     verb: &'static str,
+    flags: Vec<OsString>,
     own: Vec<OsString>,
     command: Vec<OsString>,
 }
 
 impl Words {
     fn has(&self, flag: &str) -> bool {
-        self.own.iter().any(|word| word == flag)
+        self.flags.iter().any(|word| word == flag)
     }
 
     fn path(&self, at: usize) -> Result<&Path, CliError> {
