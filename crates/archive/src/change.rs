@@ -7,7 +7,7 @@ use crate::outside::{directory_of_outside, open_outside_of, parent_of, paths_in}
 use crate::pack::insert;
 use crate::read::Reader;
 use crate::source::{Body, Item, Source};
-use crate::sqlar::{Archive, Entry, Kind, LINK, Listed, Location, RANGE, TYPE};
+use crate::sqlar::{Archive, Entry, Kind, Listed, Location, RANGE};
 use crate::walk::{Found, Walk};
 use crate::{ArchiveError, Watch, list};
 use rusqlite::types::ToSql;
@@ -211,7 +211,7 @@ fn prove(reader: &mut Reader, rowid: i64, item: &Item) -> Result<(), Fault> {
         Ok(())
     })?;
     let whole = sum.finalize() == item.crc32 && entry.path == item.path;
-    match whole && (item.mode & TYPE == LINK || entry.size == item.size) {
+    match whole && (matches!(item.body, Body::Link(_)) || entry.size == item.size) {
         true => Ok(()),
         false => Err(wrong()),
     }

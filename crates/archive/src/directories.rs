@@ -3,7 +3,7 @@
 //! A path as a whole would be resolved by the kernel, links in it included: whoever swaps a directory
 //! for a link, or an archive that holds a link and a file behind it, would lead elsewhere.
 
-use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use rustix::fs::{CWD, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, mkdirat, openat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 use std::ffi::OsStr;
@@ -52,6 +52,20 @@ pub(crate) fn open_file(directory: impl AsFd, name: impl Arg) -> io::Result<File
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(io::Error::other("it is no regular file any more")),
+    }
+}
+
+/// A time of modification; that of access stays what it is.
+pub(crate) fn times(seconds: i64, nanoseconds: i64) -> Timestamps {
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: Timespec {
+            tv_sec: seconds,
+            tv_nsec: nanoseconds,
+        },
     }
 }
 

@@ -7,7 +7,7 @@
 )]
 
 use crate::codec::EXPANSION_MAX;
-use crate::sqlar::{DIRECTORY, TYPE};
+use crate::sqlar::TYPE;
 use crate::{Entry, Reader, Refusal, Unpack, list, verify};
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +44,7 @@ pub fn archive(directory: &Path) -> bool {
     for (path, look) in held {
         let same = after
             .get(&path)
-            .is_some_and(|after| match look.0 & TYPE == DIRECTORY {
+            .is_some_and(|after| match look.0 & TYPE == 0o040_000 {
                 // Names come into it, which changes its time and size.
                 true => (after.0, after.3) == (look.0, look.3),
                 false => *after == look,

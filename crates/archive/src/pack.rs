@@ -10,7 +10,7 @@ use crate::error::{Doing, Refusal, Refusals, Refused};
 use crate::outside::{directory_of_outside, parent_of, paths_in, refuse_leftovers};
 use crate::rows::joined;
 use crate::source::{Beside, Body, Item, Loss};
-use crate::sqlar::{Archive, DIRECTORY, LINK, TYPE};
+use crate::sqlar::Archive;
 use crate::verify::verify_entries;
 use crate::walk::{self, Walk};
 use crate::{ArchiveError, Watch};
@@ -110,9 +110,9 @@ impl Packed {
     }
 
     fn count(&mut self, item: Item) {
-        match item.mode & TYPE {
-            DIRECTORY => self.directories += 1,
-            LINK => self.links += 1,
+        match item.body {
+            Body::None => self.directories += 1,
+            Body::Link(_) => self.links += 1,
             _ => {
                 self.files += 1;
                 self.bytes += item.size;

@@ -2,13 +2,13 @@
 
 use crate::ArchiveError;
 use crate::codec::{Inflater, WHOLE_MAX, each_piece, inflate_stream};
-use crate::directories::Directories;
+use crate::directories::{Directories, open_file};
 use crate::error::{Fault, Refused};
 use crate::names::split;
 use crate::outside::{directory_of_outside, open_outside_of};
 use crate::sqlar::{Archive, Entry, Kind, Location};
 use rusqlite::MAIN_DB;
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -140,24 +140,19 @@ impl Reader {
     /// Opens a file beside the archive: a regular one of the right size, reached through no link.
     pub(crate) fn open_outside(&mut self, entry: &Entry) -> Result<File, Fault> {
         let place = directory_of_outside(self.archive.path());
-        let refused = |errno: rustix::io::Errno| {
-            let why = io::Error::from(errno);
-            Fault::entry(format!(
-                "its file {}/{} cannot be opened: {why}",
-                place.display(),
-                entry.path
-            ))
+        let refused = |why: io::Error| {
+            let (place, path) = (place.display(), &entry.path);
+            Fault::entry(format!("its file {place}/{path} cannot be opened: {why}"))
         };
+        let denied = |errno: Errno| refused(errno.into());
         let directories = match &mut self.outside {
             Some(directories) => directories,
-            none => none.insert(open_outside_of(self.archive.path()).map_err(refused)?),
+            none => none.insert(open_outside_of(self.archive.path()).map_err(denied)?),
         };
         let (directory, name) = split(&entry.path);
-        let directory = directories.at(directory).map_err(refused)?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = File::from(openat(directory, name, flags, Mode::empty()).map_err(refused)?);
-        let found = file.metadata()?;
-        match found.is_file() && found.len() == entry.size {
+        let directory = directories.at(directory).map_err(denied)?;
+        let file = open_file(directory, name).map_err(refused)?;
+        match file.metadata()?.len() == entry.size {
             true => Ok(file),
             false => Err(Fault::entry("its file beside the archive has another size")),
         }

@@ -2,15 +2,15 @@
 
 use crate::ArchiveError;
 use crate::codec::{Deflater, WHOLE_MAX, deflating, each_piece};
-use crate::directories::{Directories, Missing, open_file};
+use crate::directories::{Directories, Missing, open_file, times};
 use crate::error::{Doing, Fault};
 use crate::names::split;
 use crate::sqlar::{Kind, LINK_MAX, VALUE_MAX};
 use crate::walk::Found;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
-    AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, fchmod, flistxattr, fstat, futimens, openat,
-    readlinkat, statat, unlinkat,
+    AtFlags, Mode, OFlags, Stat, fchmod, flistxattr, fstat, futimens, openat, readlinkat, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
@@ -257,7 +257,11 @@ impl Source {
             Mode::from_raw_mode(found.st_mode) & Mode::from_raw_mode(0o777),
         )
         .map_err(write())?;
-        futimens(&copied, &times(found)).map_err(write())?;
+        futimens(
+            &copied,
+            &times(found.st_mtime as _, found.st_mtime_nsec as _),
+        )
+        .map_err(write())?;
         Ok(())
     }
 }
@@ -289,17 +293,6 @@ fn too_large(size: u64) -> Fault {
         format_bytes(size),
         format_bytes(VALUE_MAX)
     ))
-}
-
-fn times(found: &Stat) -> Timestamps {
-    let mtime = Timespec {
-        tv_sec: found.st_mtime as _,
-        tv_nsec: found.st_mtime_nsec as _,
-    };
-    Timestamps {
-        last_access: mtime,
-        last_modification: mtime,
-    }
 }
 
 fn size_of(found: &Stat) -> Result<u64, Fault> {

@@ -7,7 +7,7 @@ use crate::names::path_of;
 use rusqlite::config::DbConfig;
 use rusqlite::types::{FromSql, ToSql, ValueRef};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row};
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::fs::{Access, AtFlags, CWD, FileType, accessat};
 use std::path::{Path, PathBuf};
 use stowplan_model::format_bytes;
 
@@ -55,9 +55,6 @@ pub(crate) const LINK_MAX: u64 = 4_095;
 
 /// The type bits of a mode.
 pub(crate) const TYPE: u32 = 0o170_000;
-pub(crate) const FILE: u32 = 0o100_000;
-pub(crate) const DIRECTORY: u32 = 0o040_000;
-pub(crate) const LINK: u32 = 0o120_000;
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,22 +68,22 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn of(mode: u32) -> Result<Self, &'static str> {
-        match mode & TYPE {
-            // Some writers keep the permissions only.
-            FILE | 0 => Ok(Self::File),
-            DIRECTORY => Ok(Self::Directory),
-            LINK => Ok(Self::Link),
-            0o010_000 => Err("it is a fifo"),
-            0o140_000 => Err("it is a socket"),
-            0o020_000 | 0o060_000 => Err("it is a device"),
-            _ => Err("its mode says no known type"),
+    /// What is of a type, or why nothing in an archive can be.
+    pub(crate) fn of(kind: FileType) -> Result<Self, &'static str> {
+        match kind {
+            FileType::RegularFile => Ok(Self::File),
+            FileType::Directory => Ok(Self::Directory),
+            FileType::Symlink => Ok(Self::Link),
+            FileType::Fifo => Err("it is a fifo"),
+            FileType::Socket => Err("it is a socket"),
+            FileType::CharacterDevice | FileType::BlockDevice => Err("it is a device"),
+            FileType::Unknown => Err("what it is cannot be told"),
         }
     }
 }
 
 /// Where the bytes of an entry lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Location {
     /// In the directory beside the archive, under the same path, and not in it.
     pub outside: bool,
@@ -144,7 +141,11 @@ impl Entry {
         let path = path_of(name)?;
         let mode = integer(row, 2).and_then(|mode| u32::try_from(mode).ok());
         let mode = mode.ok_or("its mode is no mode")?;
-        let kind = Kind::of(mode)?;
+        let kind = match mode & TYPE {
+            // Some writers keep the permissions only.
+            0 => Kind::File,
+            _ => Kind::of(FileType::from_raw_mode(mode))?,
+        };
         let mut place = Location {
             outside,
             rowid: integer(row, 0).unwrap_or_default(),

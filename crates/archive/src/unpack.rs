@@ -3,7 +3,7 @@
 //! What an archive says is not trusted. Directories are entered one by one and through no link, files
 //! are made where nothing is, and a value is inflated up to its size and no further.
 
-use crate::directories::{Directories, Missing, open_top};
+use crate::directories::{Directories, Missing, open_top, times};
 use crate::error::{Doing, Fault, Refusals, Refused};
 use crate::names::{split, stored_names};
 use crate::outside::parent_of;
@@ -14,8 +14,8 @@ use crate::sqlar::{Archive, DIRECTORIES, DIRECTORIES_LAST, Entry, Kind};
 use crate::{ArchiveError, Watch};
 use parking_lot::Mutex;
 use rustix::fs::{
-    AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, chmod, fchmod, fstat, fsync, futimens,
-    lstat, openat, symlinkat, unlinkat, utimensat,
+    AtFlags, Mode, OFlags, chmod, fchmod, fstat, fsync, futimens, lstat, openat, symlinkat,
+    unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use std::fs::File;
@@ -347,7 +347,7 @@ impl<'a> Job<'a> {
                 fchmod(&file, Mode::from_raw_mode(permissions)).map_err(Fault::writing(place))?;
             }
             if let Some(mtime) = entry.mtime {
-                futimens(&file, &times(mtime)).map_err(Fault::writing(place))?;
+                futimens(&file, &times(mtime, 0)).map_err(Fault::writing(place))?;
             }
             match self.syncs {
                 Syncs::Each => fsync(&file).map_err(Fault::writing(place)),
@@ -373,7 +373,7 @@ impl<'a> Job<'a> {
         })?;
         symlinkat(&target[..], directory, name).map_err(Fault::writing(&self.unpack.directory))?;
         if let Some(mtime) = entry.mtime {
-            let _ = utimensat(directory, name, &times(mtime), AtFlags::SYMLINK_NOFOLLOW);
+            let _ = utimensat(directory, name, &times(mtime, 0), AtFlags::SYMLINK_NOFOLLOW);
         }
         Ok(())
     }
@@ -430,20 +430,7 @@ fn finish(directory: BorrowedFd<'_>, entry: &Entry) {
     // A file system that knows no modes or times keeps what it has.
     let _ = fchmod(directory, Mode::from_raw_mode(entry.permissions));
     if let Some(mtime) = entry.mtime {
-        let _ = futimens(directory, &times(mtime));
-    }
-}
-
-fn times(mtime: i64) -> Timestamps {
-    Timestamps {
-        last_access: Timespec {
-            tv_sec: 0,
-            tv_nsec: UTIME_OMIT,
-        },
-        last_modification: Timespec {
-            tv_sec: mtime,
-            tv_nsec: 0,
-        },
+        let _ = futimens(directory, &times(mtime, 0));
     }
 }
 

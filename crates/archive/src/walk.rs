@@ -185,16 +185,7 @@ impl Walk {
                 .map_or(kind, |found| FileType::from_raw_mode(found.st_mode)),
             known => known,
         };
-        let why = match kind {
-            FileType::RegularFile => Ok(Kind::File),
-            FileType::Directory => Ok(Kind::Directory),
-            FileType::Symlink => Ok(Kind::Link),
-            FileType::Fifo => Err("it is a fifo"),
-            FileType::Socket => Err("it is a socket"),
-            FileType::CharacterDevice | FileType::BlockDevice => Err("it is a device"),
-            FileType::Unknown => Err("what it is cannot be told"),
-        };
-        match why {
+        match Kind::of(kind) {
             Ok(kind) => Ok(Found { path, kind }),
             Err(why) => Err(Refusal::new(path, why)),
         }

@@ -121,6 +121,22 @@ pub struct Log {
 }
 
 impl Operation {
+    /// The file, directory or link that it is about.
+    pub(crate) fn node(&self) -> Option<Node> {
+        match self {
+            Self::Make { node, .. }
+            | Self::Link { node, .. }
+            | Self::Unlink { node, .. }
+            | Self::Rename { node, .. }
+            | Self::Attributes { node, .. }
+            | Self::Resize { node, .. }
+            | Self::Write { node, .. }
+            | Self::Clear { node, .. }
+            | Self::Sync { node, .. } => Some(*node),
+            Self::Ack { .. } | Self::Base => None,
+        }
+    }
+
     /// Those that change names, sizes or attributes.
     pub(crate) fn is_metadata(&self) -> bool {
         !matches!(

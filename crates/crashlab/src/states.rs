@@ -483,11 +483,8 @@ impl<'l> States<'l> {
 
 /// An operation in words, by the names after it.
 fn in_words(tree: &Tree, operation: &Operation) -> String {
-    let node = match operation {
-        Operation::Sync { node, .. } => Some(*node),
-        other => changed(other),
-    };
-    match node {
+    let node = operation.node();
+    match node.filter(|_| directories(operation).is_empty()) {
         None => operation.to_string(),
         Some(ROOT) => format!("{operation} of the directory"),
         Some(node) => {
@@ -529,17 +526,6 @@ fn directories(operation: &Operation) -> Vec<Node> {
     }
 }
 
-/// The files whose data, size or attributes an operation changes.
-fn changed(operation: &Operation) -> Option<Node> {
-    match operation {
-        Operation::Write { node, .. }
-        | Operation::Clear { node, .. }
-        | Operation::Resize { node, .. }
-        | Operation::Attributes { node, .. } => Some(*node),
-        _ => None,
-    }
-}
-
 /// The sync that made each operation durable, by which of them a sync reaches: asked of every operation in turn.
 fn synced(log: &Log, mut reached: impl FnMut(usize, &Operation) -> Vec<usize>) -> Vec<usize> {
     let mut durable = vec![NEVER; log.entries.len()];
@@ -569,7 +555,7 @@ fn by_posix(log: &Log) -> Vec<usize> {
             pending.insert(*node, later);
             return reached;
         }
-        let of = changed(operation).or(directories(operation).last().copied());
+        let of = directories(operation).last().copied().or(operation.node());
         if let Some(node) = of {
             pending.entry(node).or_default().push(number);
         }
@@ -620,24 +606,17 @@ fn by_journal(log: &Log, extends: &[bool]) -> Vec<usize> {
 }
 
 /// The files and directories that an entry of the journal is about, and whether their data cannot be
-/// read without it. Of a directory the names are the data.
-fn concerned(operation: &Operation, extends: bool) -> Vec<(Node, bool)> {
-    let mut found: Vec<(Node, bool)> = directories(operation)
-        .into_iter()
-        .map(|directory| (directory, true))
-        .collect();
-    found.extend(match operation {
-        Operation::Make { node, .. }
-        | Operation::Clear { node, .. }
-        | Operation::Resize { node, .. } => Some((*node, true)),
-        Operation::Write { node, .. } => extends.then_some((*node, true)),
-        Operation::Link { node, .. }
-        | Operation::Unlink { node, .. }
-        | Operation::Rename { node, .. }
-        | Operation::Attributes { node, .. } => Some((*node, false)),
-        Operation::Sync { .. } | Operation::Ack { .. } | Operation::Base => None,
-    });
-    found
+/// read without it: that it was made, or its length changed. Of a directory the names are the data.
+fn concerned(operation: &Operation, extends: bool) -> impl Iterator<Item = (Node, bool)> {
+    let of_data = matches!(operation, Operation::Write { .. });
+    let needed = matches!(
+        operation,
+        Operation::Make { .. } | Operation::Clear { .. } | Operation::Resize { .. }
+    );
+    let node = operation.node().filter(|_| extends || !of_data);
+    let directories = directories(operation).into_iter();
+    let directories = directories.map(|directory| (directory, true));
+    directories.chain(node.map(|node| (node, needed || of_data)))
 }
 
 /// A number below `end`, which is more than 0.

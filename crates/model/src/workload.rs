@@ -773,130 +773,41 @@ mod tests {
 
     #[test]
     fn what_goes_only_with_another_operation_is_refused_by_name() {
-        let plain = Workload::default;
-        let wrong = [
+        for (written, said) in [
+            ("scan_rows = 5", "scan_rows"),
+            ("threads = 0", "threads"),
+            ("threads = 9_999", "threads"),
+            ("rows_per_statement = 2", "rows_per_statement"),
+            ("rate = 500", "rate is for"),
+            ("operation = 'drop-table'\nthreads = 2", "drop-table"),
+            ("operation = 'delete'\norder = 'zipfian'", "zipfian"),
+            ("operation = 'delete'\nage = 1", "neither old nor cold"),
+            ("omit_last = 2", "omit_last"),
             (
-                Workload {
-                    scan_rows: Some(5),
-                    ..plain()
-                },
-                "scan_rows",
-            ),
-            (
-                Workload {
-                    threads: 0,
-                    ..plain()
-                },
-                "threads",
-            ),
-            (
-                Workload {
-                    threads: 9_999,
-                    ..plain()
-                },
-                "threads",
-            ),
-            (
-                Workload {
-                    rows_per_statement: Some(2),
-                    ..plain()
-                },
-                "rows_per_statement",
-            ),
-            (
-                Workload {
-                    rate: Some(500),
-                    ..plain()
-                },
-                "rate is for",
-            ),
-            (
-                Workload {
-                    operation: Operation::DropTable,
-                    threads: 2,
-                    ..plain()
-                },
-                "drop-table",
-            ),
-            (
-                Workload {
-                    operation: Operation::Delete,
-                    order: AccessOrder::Zipfian,
-                    ..plain()
-                },
-                "zipfian",
-            ),
-            (
-                Workload {
-                    operation: Operation::Delete,
-                    age: 1,
-                    ..plain()
-                },
-                "neither old nor cold",
-            ),
-            (
-                Workload {
-                    omit_last: 2,
-                    ..plain()
-                },
-                "omit_last",
-            ),
-            (
-                Workload {
-                    order: AccessOrder::Uniform,
-                    omit_last: 2,
-                    operation: Operation::Mix,
-                    mix: Some(Mix {
-                        read: 1,
-                        delete: 1,
-                        ..Mix::default()
-                    }),
-                    ..plain()
-                },
+                "order = 'uniform'\nomit_last = 2\nmix = { read = 1, delete = 1 }",
                 "a mix that deletes",
             ),
+            ("operation = 'overwrite'\nfirst_touch = true", "first_touch"),
             (
-                Workload {
-                    operation: Operation::Overwrite,
-                    first_touch: true,
-                    ..plain()
-                },
-                "first_touch",
-            ),
-            (
-                Workload {
-                    operation: Operation::Insert,
-                    after: EarlierPhases::try_from(vec![Operation::Read]).unwrap(),
-                    ..plain()
-                },
+                "operation = 'insert'\nafter = ['read']",
                 "after can be [\"create-table\"] only",
             ),
             (
-                Workload {
-                    after: EarlierPhases::try_from(vec![Operation::CreateTable]).unwrap(),
-                    ..plain()
-                },
+                "after = ['create-table']",
                 "\"create-table\" and \"insert\" together",
             ),
             (
-                Workload {
-                    operation: Operation::Delete,
-                    after: EarlierPhases::try_from(vec![Operation::Delete]).unwrap(),
-                    ..plain()
-                },
+                "operation = 'delete'\nafter = ['delete']",
                 "leaves no value",
             ),
             (
-                Workload {
-                    beside: Some(beside(65)),
-                    ..plain()
-                },
+                "beside = { compute_threads = 65 }",
                 "compute_threads must be from 0 to 64, not 65",
             ),
-        ];
-        for (workload, named) in wrong {
-            let message = workload.check().unwrap_err();
-            assert!(message.contains(named), "{message}");
+        ] {
+            let workload: WorkloadSpec = toml::from_str(written).unwrap();
+            let message = workload.complete().check().unwrap_err();
+            assert!(message.contains(said), "{written}: {message}");
         }
     }
 }

@@ -356,7 +356,7 @@ impl<'a> Made<'a> {
         candidates: &mut Candidates,
         work: &Path,
     ) -> Result<(String, Study, Drawn), CliError> {
-        let mut sample = |count: u64| candidates.sample(count.max(1)).map_err(CliError::Place);
+        let mut sample = |count: u64| candidates.sample(count.max(1)).map_err(CliError::place);
         let (many, few) = (sample(self.many)?, sample(self.few)?);
         (self.many, self.few) = (many.count(), few.count());
         self.try_python(&many, work);

@@ -6,7 +6,7 @@ use crate::error::{CliError, Exit};
 use crate::form::{DOCUMENT, Form, Format};
 use crate::places::Drawn;
 use crate::report::{Loaded, Shown, load, show};
-use crate::screen::{note, warn};
+use crate::screen::warn;
 use crate::study::{Begun, measure_into};
 use crate::values::duration;
 use clap::Args;
@@ -124,13 +124,13 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
     show(&calibrated, &options.print)?;
     match end.outcome {
         RunOutcome::Interrupted => {
-            tell(options, "interrupted; to calibrate, run it again");
+            let text = "interrupted; to calibrate, run it again";
+            options.print.note(text);
             return Ok(Exit::Interrupted);
         }
-        RunOutcome::Budget => tell(
-            options,
-            "the time was over before everything was measured; --budget gives it more",
-        ),
+        RunOutcome::Budget => options
+            .print
+            .note("the time was over before everything was measured; --budget gives it more"),
         RunOutcome::Complete => {}
     }
     Ok(match calibrated.calibration.passed {
@@ -139,19 +139,12 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
     })
 }
 
-fn tell(options: &CalibrateOptions, text: &str) {
-    if !options.print.quiet {
-        note(text);
-    }
-}
-
 /// A calibration is not gone on with: part of it is measured beside processes of its own.
 fn again(error: CliError) -> CliError {
     match error {
-        CliError::Run { error, result, .. } => CliError::Run {
-            error,
-            result,
-            go_on: "stowplan calibrate".to_owned(),
+        CliError::Failed { text, .. } => CliError::Failed {
+            text,
+            go_on: Some("stowplan calibrate".to_owned()),
         },
         error => error,
     }
@@ -166,10 +159,7 @@ pub(crate) struct Calibrated<'l> {
 /// What a result shows if it is of a calibration.
 pub(crate) fn of(loaded: &Loaded) -> Result<Option<Calibrated<'_>>, CliError> {
     let found = found::calibration(&loaded.records, &loaded.analysis);
-    let found = found.map_err(|error| CliError::Analysis {
-        path: loaded.path.clone(),
-        error,
-    })?;
+    let found = found.map_err(CliError::analysis(&loaded.path))?;
     Ok(found.map(|calibration| Calibrated {
         loaded,
         calibration,

@@ -2,7 +2,8 @@
 
 use crate::error::{CliError, Exit};
 use crate::form::{DocumentOptions, Format, WITH_TABLE};
-use crate::report::{Loaded, load};
+use crate::output::RESULT;
+use crate::report::{Loaded, load, results_in};
 use crate::screen::{few, warn};
 use crate::{places, studies};
 use clap::Args;
@@ -10,9 +11,6 @@ use std::path::{Path, PathBuf};
 use stowplan_analysis::{Analysis, Held, hold, ledger};
 use stowplan_model::{Record, Study};
 use stowplan_report::claims::Claims;
-
-/// The file that a run leaves in its directory.
-const RESULT: &str = "result.jsonl";
 
 /// Options of `claims`.
 #[derive(Debug, Args)]
@@ -101,17 +99,9 @@ fn warn_of(path: &Path, study: &str, held: &Held) {
 
 /// The results that are meant: of a directory that is none and has some in it, those.
 fn results(named: &[PathBuf]) -> Vec<PathBuf> {
-    let is_result = |path: &Path| path.join(RESULT).is_file();
-    let meant = named.iter().flat_map(|path| {
-        let entries = path.read_dir().ok().filter(|_| !is_result(path));
-        let below = entries.into_iter().flatten().flatten();
-        let mut below: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
-        below.retain(|path| is_result(path));
-        below.sort();
-        match below.is_empty() {
-            true => vec![path.clone()],
-            false => below,
-        }
+    let meant = named.iter().flat_map(|path| match results_in(path) {
+        below if below.is_empty() || path.join(RESULT).is_file() => vec![path.clone()],
+        below => below,
     });
     meant.collect()
 }

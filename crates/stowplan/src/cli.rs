@@ -404,13 +404,3 @@ pub(crate) const DURABILITIES: &[(Durability, &str)] = &[
     ),
     (Durability::Durable, "It survives power loss"),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_arguments_are_consistent() {
-        command().debug_assert();
-    }
-}

@@ -309,21 +309,3 @@ fn not_compared_as_asked(
 fn unless_listed(quiet: bool, how: &'static str) -> &'static str {
     if quiet { how } else { "" }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thresholds_and_pairs_are_read() {
-        assert_eq!(threshold("5%"), Ok(0.05));
-        for bad in ["0", "10", "0.25", "-5%", "nan", "inf%", "lots", "2000%"] {
-            assert!(threshold(bad).is_err(), "{bad}");
-        }
-        let cell = |id: &str| CellId(id.to_owned());
-        assert_eq!(pair("a/b=c/d"), Ok((cell("a/b"), cell("c/d"))));
-        for bad in ["a/b", "=c/d", "a/b="] {
-            assert!(pair(bad).is_err(), "{bad}");
-        }
-    }
-}

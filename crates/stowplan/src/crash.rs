@@ -4,9 +4,9 @@ mod settings;
 
 use crate::cli::{DURABILITIES, PrintOptions};
 use crate::error::{CliError, Exit};
-use crate::form::{DOCUMENT, Form, Format, as_text};
+use crate::form::{DOCUMENT, Form, Format};
 use crate::output::Output;
-use crate::progress::Steps;
+use crate::progress::{Steps, watched};
 use crate::report::{Shown, keep, show};
 use crate::screen;
 use crate::values::{duration, one_of, size};
@@ -15,7 +15,6 @@ use settings::subjects;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -139,8 +138,7 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     if let Some(why) = stowplan_crashlab::missing() {
         return Err(CliError::Usage(why));
     }
-    let interrupt = Interrupt::on_signals()
-        .map_err(|error| CliError::Usage(format!("cannot watch for Ctrl-C: {error}")))?;
+    let interrupt = watched(options.output.as_deref().unwrap_or(Path::new(".")))?;
     if let Some(output) = &options.output {
         remove_killed(output);
     }
@@ -213,7 +211,6 @@ struct Campaign<'o> {
     options: &'o CrashOptions,
     subjects: &'o [Subject],
     lab: Options,
-    steps: Arc<Steps>,
 }
 
 impl<'o> Campaign<'o> {
@@ -229,12 +226,10 @@ impl<'o> Campaign<'o> {
             models => models.to_vec(),
         };
         let total = options.states * models.len() as u64 * subjects.len() as u64;
-        let steps = Arc::new(Steps::new(options.print.quiet, "states"));
-        let told = Arc::clone(&steps);
+        let steps = Steps::new(options.print.quiet, "states");
         Self {
             options,
             subjects,
-            steps,
             lab: Options {
                 seed: options.seed,
                 states: options.states,
@@ -250,7 +245,7 @@ impl<'o> Campaign<'o> {
                 scratch: absolute(scratch.path()),
                 interrupt,
                 judged: AtomicU64::new(0),
-                progress: Box::new(move |judged| told.at(judged, total.max(judged))),
+                progress: Box::new(move |judged| steps.at(judged, total.max(judged))),
             },
         }
     }
@@ -267,9 +262,7 @@ impl<'o> Campaign<'o> {
             interrupted: false,
         };
         let began = Instant::now();
-        let result = self.each(&mut run, output);
-        self.steps.finish();
-        result?;
+        self.each(&mut run, output)?;
         run.judged = self.lab.judged.load(Ordering::Relaxed);
         run.judging_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(run)
@@ -329,7 +322,7 @@ impl Shown for Found<'_> {
 
 fn told(run: &CrashRun, output: &Output, options: &CrashOptions) -> Result<Exit, CliError> {
     let directory = output.directory();
-    let is_kept = keep(&directory.join(FOUND), &as_text(json(run))?);
+    let is_kept = keep(&directory.join(FOUND), &json(run)?);
     let has_page = show(&Found { run, directory }, &options.print)?;
     let mut settings = run.settings.iter();
     let unsound = settings.any(|setting| setting.is_broken() || !setting.is_tested());

@@ -124,13 +124,13 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     check_rounds(&options.measure)?;
     let question = question(options)?;
     check_names(&question)?;
-    check_durability(&question, options)?;
     let mut plan = question.plan(&sizes)?;
-    plan.study.drivers = drivers::given(&options.measure.run.driver);
+    let given = options.measure.run.driver.iter().cloned();
+    plan.study.drivers = given.collect();
     let drivers = Rc::clone(&question.drivers);
     check_memory(options)?;
-    check_pairs(&plan, options)?;
-    if let Some(text) = cached(&question, &sizes)? {
+    check_pairs(&plan, &question, options)?;
+    if let Some(text) = cached(&plan, &question, &sizes) {
         warn(&text);
     }
     let follows = Refining::begun(question.clone(), Path::new("")).expected();
@@ -167,54 +167,27 @@ fn check_names(question: &Question) -> Result<(), CliError> {
     )))
 }
 
-/// Each store promises what was required of both.
-fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(), CliError> {
-    let writes = matches!(options.operation, Operation::Overwrite);
-    let Some(least) = options.durability.filter(|_| writes) else {
-        return Ok(());
-    };
-    for spec in [&question.sought.a, &question.sought.b] {
-        let resolved = question.drivers.resolve(spec, Some(MEMORY_BUDGET))?;
-        let promise = resolved.capabilities.durability;
-        if !promise.keeps(least) {
-            return Err(CliError::Usage(format!(
-                "{spec} promises '{promise}' for what it wrote, and --durability requires '{least}'; give it other settings ('stowplan list stores {}'), or require less",
-                spec.kind
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// What to know where a store could keep most of a size's values in memory of its own.
-fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError> {
-    let mut cache = 0;
-    for spec in [&question.sought.a, &question.sought.b] {
-        let settings = question
-            .drivers
-            .resolve(spec, Some(MEMORY_BUDGET))?
-            .settings;
-        cache = cache.max(settings.number("cache"));
-    }
+fn cached(plan: &Plan, question: &Question, sizes: &[u64]) -> Option<String> {
+    let caches = plan.cells().map(|cell| cell.settings.number("cache"));
+    let cache = caches.max().unwrap_or(0);
     let data = |size: u64| size.saturating_mul(question.values(size));
     let held = |size: &&u64| data(**size) < cache.saturating_mul(4);
     let held: Vec<u64> = sizes.iter().filter(held).copied().collect();
-    let (Some(first), Some(last)) = (held.first(), held.last()) else {
-        return Ok(None);
-    };
+    let (first, last) = (held.first()?, held.last()?);
     let few = held.iter().map(|size| data(*size)).min().unwrap_or(0);
     let advice = if question.sought.bytes < cache.saturating_mul(4) {
         "give more --bytes"
     } else {
         "give a larger --from"
     };
-    Ok(Some(format!(
+    Some(format!(
         "from {} to {} the values of a size are {} or little more, and a store may cache {} of them, so what is compared there is caches; {advice}",
         format_size(*first),
         format_size(*last),
         format_bytes(few),
         format_bytes(cache)
-    )))
+    ))
 }
 
 /// What refining adds to a plan, for `--dry-run`; an estimate like that of the plan.
@@ -231,8 +204,8 @@ fn what_follows(plan: &Plan, number: usize) -> String {
 
 fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
     let (a, b): (StoreSpec, StoreSpec) = (options.a.parse()?, options.b.parse()?);
-    let given = drivers::given(&options.measure.run.driver);
-    let drivers = drivers::of_stores(&[&a, &b], &given)?;
+    let given = options.measure.run.driver.iter().cloned();
+    let drivers = drivers::of_stores(&[&a, &b], &given.collect())?;
     Ok(Question {
         drivers,
         sought: Sought {
@@ -270,25 +243,34 @@ fn check_memory(options: &CrossoverOptions) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Both stores can do it at each size, and promise the same.
-fn check_pairs(plan: &Plan, options: &CrossoverOptions) -> Result<(), CliError> {
+/// Both stores can do it at each size, and what they write keeps what was required of both, and the same.
+fn check_pairs(
+    plan: &Plan,
+    question: &Question,
+    options: &CrossoverOptions,
+) -> Result<(), CliError> {
+    let writes = matches!(options.operation, Operation::Overwrite);
     for comparison in &plan.comparisons {
         if let Some(reason) = comparison.not_applicable.values().next() {
             return Err(CliError::Usage(reason.clone()));
         }
-        let promise = |role| {
-            let cell = comparison.with_role(role);
-            cell.map(|cell| cell.capabilities.durability)
+        let promised = |role| Some(comparison.with_role(role)?.capabilities.durability);
+        let (a, b) = (&question.sought.a, &question.sought.b);
+        let both = promised(Role::Baseline).zip(promised(Role::Candidate));
+        let Some((of_a, of_b)) = both.filter(|_| writes) else {
+            continue;
         };
-        let (a, b) = (promise(Role::Baseline), promise(Role::Candidate));
-        let writes = matches!(options.operation, Operation::Overwrite);
-        if let (Some(a), Some(b)) = (a, b)
-            && writes
-            && a != b
-            && !options.unlike_promises
-        {
+        for (spec, promise) in [(a, of_a), (b, of_b)] {
+            if let Some(least) = options.durability.filter(|least| !promise.keeps(*least)) {
+                return Err(CliError::Usage(format!(
+                    "{spec} promises '{promise}' for what it wrote, and --durability requires '{least}'; give it other settings ('stowplan list stores {}'), or require less",
+                    spec.kind
+                )));
+            }
+        }
+        if of_a != of_b && !options.unlike_promises {
             return Err(CliError::Usage(format!(
-                "{} promises '{a}' for what it wrote and {} '{b}', so their times say little about either; choose settings that promise the same ('stowplan list stores NAME'), or give --unlike-promises",
+                "{} promises '{of_a}' for what it wrote and {} '{of_b}', so their times say little about either; choose settings that promise the same ('stowplan list stores NAME'), or give --unlike-promises",
                 options.a, options.b
             )));
         }

@@ -5,10 +5,8 @@ use crate::form::{DOCUMENT, DocumentOptions};
 use crate::{drivers, studies};
 use clap::Args;
 use std::path::PathBuf;
-use stowplan_harness::drivers::Drivers;
 use stowplan_harness::environment::checks::{Demand, check_up};
 use stowplan_harness::plan::{PlanOptions, demand, needs, plan};
-use stowplan_model::{Plan, Study};
 use stowplan_report::doctor::{document, json};
 
 /// Options of `doctor`.
@@ -47,9 +45,14 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
 fn demand_of(options: &DoctorOptions) -> Result<Demand, CliError> {
     let mut study = studies::find(&options.study, &[])?;
     let drivers = drivers::of_study(&mut study, &[])?;
-    let at =
-        |scale: Option<&str>| -> Result<Plan, CliError> { Ok(at_scale(&study, scale, &drivers)?) };
-    let wanted = at(options.scale.as_deref())?;
+    let at = |scale: Option<&String>| {
+        let options = PlanOptions {
+            scale: scale.cloned(),
+            ..PlanOptions::default()
+        };
+        plan(study.clone(), &options, &drivers)
+    };
+    let wanted = at(options.scale.as_ref())?;
     let mut smallest = wanted.clone();
     for scale in study.scales.keys() {
         let plan = at(Some(scale))?;
@@ -58,19 +61,4 @@ fn demand_of(options: &DoctorOptions) -> Result<Demand, CliError> {
         }
     }
     Ok(demand(&wanted, &smallest))
-}
-
-fn at_scale(
-    study: &Study,
-    scale: Option<&str>,
-    drivers: &Drivers,
-) -> Result<Plan, stowplan_harness::HarnessError> {
-    plan(
-        study.clone(),
-        &PlanOptions {
-            scale: scale.map(str::to_owned),
-            ..PlanOptions::default()
-        },
-        drivers,
-    )
 }

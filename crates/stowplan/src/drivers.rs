@@ -13,7 +13,7 @@ use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::drivers::{Drivers, Found, KNOWN, Kind, KnownDriver, Search, find};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
-use stowplan_model::{DriverSpec, StoreSpec, Study};
+use stowplan_model::{DriverSpec, Settings, StoreSpec, Study};
 use stowplan_stores::registry;
 
 /// Options of `drivers`.
@@ -40,12 +40,8 @@ pub(crate) enum DriversVerb {
     },
 }
 
-/// A driver as it is typed.
-#[derive(Debug, Clone)]
-pub(crate) struct DriverArgument {
-    name: String,
-    command: Vec<String>,
-}
+/// A driver as it is typed: its name, and its command.
+pub(crate) type DriverArgument = (String, DriverSpec);
 
 /// Reads `NAME=COMMAND`.
 pub(crate) fn parse(text: &str) -> Result<DriverArgument, String> {
@@ -59,20 +55,8 @@ pub(crate) fn parse(text: &str) -> Result<DriverArgument, String> {
     let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
     match command.is_empty() {
         true => Err("the command is missing".to_owned()),
-        false => Ok(DriverArgument {
-            name: name.to_owned(),
-            command,
-        }),
+        false => Ok((name.to_owned(), DriverSpec { command })),
     }
-}
-
-/// Drivers that were typed, as a study has them.
-pub(crate) fn given(typed: &[DriverArgument]) -> BTreeMap<String, DriverSpec> {
-    let specs = typed.iter().map(|driver| {
-        let command = driver.command.clone();
-        (driver.name.clone(), DriverSpec { command })
-    });
-    specs.collect()
 }
 
 /// The drivers that a study can use: its own, those that were typed (which then are its own, so that its
@@ -81,7 +65,7 @@ pub(crate) fn of_study(
     study: &mut Study,
     typed: &[DriverArgument],
 ) -> Result<Rc<Drivers>, CliError> {
-    study.drivers.extend(given(typed));
+    study.drivers.extend(typed.iter().cloned());
     let whole = study.clone().expanded();
     let cells = whole.comparisons.iter().flat_map(|c| c.cells.values());
     let stores: Vec<&StoreSpec> = cells.map(|cell| &cell.store).collect();
@@ -97,15 +81,22 @@ pub(crate) fn of_stores(
         "" => registry::find(store.name()).is_err() && !given.contains_key(store.name()),
         driver => !given.contains_key(driver),
     };
-    let mut search = match stores.iter().any(missing) {
+    let search = match stores.iter().any(missing) {
         true => Search::of_this_process(),
         false => Search::default(),
     };
-    let commands = given.iter();
-    search.given = commands
-        .map(|(name, spec)| (name.clone(), spec.command.clone()))
-        .collect();
-    Ok(Rc::new(hosting(&find(&search))?))
+    Ok(Rc::new(hosting(&find(&with(search, given)))?))
+}
+
+/// A search with drivers whose commands are given.
+fn with<'d>(
+    mut search: Search,
+    given: impl IntoIterator<Item = (&'d String, &'d DriverSpec)>,
+) -> Search {
+    let given = given.into_iter();
+    let commands = given.map(|(name, spec)| (name.clone(), spec.command.clone()));
+    search.given.extend(commands);
+    search
 }
 
 fn hosting(found: &[Found]) -> Result<Drivers, HarnessError> {
@@ -135,12 +126,8 @@ pub(crate) fn to_look_at(typed: &[DriverArgument]) -> (Drivers, Vec<Found>) {
 
 /// What this process can find, with the drivers that were typed.
 fn search(typed: &[DriverArgument]) -> Search {
-    let mut search = Search::of_this_process();
-    let commands = typed
-        .iter()
-        .map(|driver| (driver.name.clone(), driver.command.clone()));
-    search.given.extend(commands);
-    search
+    let typed = typed.iter().map(|(name, spec)| (name, spec));
+    with(Search::of_this_process(), typed)
 }
 
 /// Checks a driver.
@@ -254,15 +241,12 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
     let specs: Vec<StoreSpec> = match store {
         Some(text) => vec![text.parse()?],
         None => {
-            let spec = |name: &String| StoreSpec {
-                kind: name.clone(),
-                settings: BTreeMap::new(),
-            };
             // The program's own `null` is a rival for the measuring process, and checked by it.
             let checked = kinds
                 .values()
                 .filter(|kind| is_for_data(kind) || kind.keeps_nothing);
-            checked.map(|kind| spec(&kind.name)).collect()
+            let spec = |kind: &Rc<Kind>| StoreSpec::spelled_out(&kind.name, &Settings::default());
+            checked.map(spec).collect()
         }
     };
     let work = WorkDirectory::create_below(Path::new("."))?;
@@ -295,19 +279,4 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
 /// The program's own stores, for plans that are never run.
 pub(crate) fn looked_at() -> Drivers {
     Drivers::described_by(stowplan_driver::describe)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_driver_is_typed_as_a_name_and_a_command() {
-        let driver = parse("mine=python3 -u driver.py").unwrap();
-        assert_eq!(driver.name, "mine");
-        assert_eq!(driver.command, ["python3", "-u", "driver.py"]);
-        for wrong in ["mine", "=x", "a/b=x", "mine= "] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
-    }
 }

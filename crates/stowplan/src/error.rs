@@ -1,7 +1,7 @@
 //! Exit codes, and errors as a user sees them.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use stowplan_analysis::AnalysisError;
 use stowplan_archive::ArchiveError;
@@ -43,81 +43,40 @@ impl From<Exit> for ExitCode {
 /// One clear line: what, which one, and the next step.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
-    /// What was typed or given makes no sense.
+    /// What was typed or given makes no sense, or cannot be had: nothing was begun.
     #[error("{0}")]
     Usage(String),
-    /// The operating system refused.
-    #[error("cannot {action} {}: {}", path.display(), in_words(source))]
-    Io {
-        /// What was attempted.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A study file has a mistake.
+    /// A study file has mistakes.
     #[error(transparent)]
     Study(#[from] StudyError),
-    /// A result cannot be analysed.
-    #[error("{}: {error}", path.display())]
-    Analysis {
-        /// The result.
-        path: PathBuf,
-        /// Why.
-        error: AnalysisError,
-    },
-    /// Nothing can be made of a result's file.
+    /// Nothing can be made of a result.
     #[error("{0}")]
     Unreadable(String),
-    /// Before measuring began.
-    #[error(transparent)]
-    Setup(Box<HarnessError>),
-    /// While measuring.
-    #[error(
-        "{error}; what was measured before stands in {}, and to go on once this is mended:",
-        result.display()
-    )]
-    Run {
+    /// It broke off in its work.
+    #[error("{text}")]
+    Failed {
         /// What happened.
-        error: Box<HarnessError>,
-        /// The result so far.
-        result: PathBuf,
-        /// What to type to go on.
-        go_on: String,
+        text: String,
+        /// What to type to go on, where something was measured.
+        go_on: Option<String>,
     },
-    /// A verb of kvtest broke off in its work.
-    #[error("{0}")]
-    Work(Box<HarnessError>),
-    /// Something about an archive.
-    #[error(transparent)]
-    Archive(ArchiveError),
     /// Ctrl-C, before there was anything that stays.
     #[error("interrupted; nothing was left behind")]
     Interrupted,
-    /// A place of the user's cannot be looked at.
-    #[error(transparent)]
-    Place(ArchiveError),
-    /// There is no such store.
-    #[error(transparent)]
-    Store(#[from] ResolveError),
 }
 
-impl From<HarnessError> for CliError {
-    /// Before measuring began; once it has, see [`Self::Run`].
-    fn from(error: HarnessError) -> Self {
-        Self::Setup(Box::new(error))
-    }
-}
-
-impl From<ArchiveError> for CliError {
-    fn from(error: ArchiveError) -> Self {
-        match error {
-            ArchiveError::Interrupted => Self::Interrupted,
-            error => Self::Archive(error),
+/// Errors of which only the words matter: before anything was begun.
+macro_rules! before_anything {
+    ($($Error:ty)+) => {$(
+        impl From<$Error> for CliError {
+            fn from(error: $Error) -> Self {
+                Self::Usage(error.to_string())
+            }
         }
-    }
+    )+};
 }
+
+before_anything!(HarnessError KvtestError SpecError ResolveError serde_json::Error);
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
@@ -125,15 +84,13 @@ impl From<StoreError> for CliError {
     }
 }
 
-impl From<KvtestError> for CliError {
-    fn from(error: KvtestError) -> Self {
-        HarnessError::from(error).into()
-    }
-}
-
-impl From<SpecError> for CliError {
-    fn from(error: SpecError) -> Self {
-        Self::Usage(error.to_string())
+impl From<ArchiveError> for CliError {
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::Interrupted => Self::Interrupted,
+            error if error.is_about_input() => Self::Usage(error.to_string()),
+            error => Self::failed(&error),
+        }
     }
 }
 
@@ -142,7 +99,32 @@ impl CliError {
     pub(crate) fn work(error: impl Into<HarnessError>) -> Self {
         match error.into() {
             HarnessError::Interrupted => Self::Interrupted,
-            error => Self::Work(Box::new(error)),
+            error => Self::failed(&error),
+        }
+    }
+
+    fn failed(error: &impl ToString) -> Self {
+        Self::Failed {
+            text: error.to_string(),
+            go_on: None,
+        }
+    }
+
+    /// For `map_err`: a place of the user's cannot be looked at.
+    pub(crate) fn place(error: ArchiveError) -> Self {
+        Self::Usage(error.to_string())
+    }
+
+    /// For `map_err`: a result cannot be analysed.
+    pub(crate) fn analysis(path: &Path) -> impl FnOnce(AnalysisError) -> Self {
+        move |error| Self::Unreadable(format!("{}: {error}", path.display()))
+    }
+
+    /// For `map_err`: names the action and the path.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |error| {
+            let (path, why) = (path.display(), in_words(&error));
+            Self::Usage(format!("cannot {action} {path}: {why}"))
         }
     }
 
@@ -157,31 +139,17 @@ impl CliError {
     /// What to type about it, which follows what it says.
     pub(crate) fn command(&self) -> Option<&str> {
         match self {
-            Self::Run { go_on, .. } => Some(go_on),
+            Self::Failed { go_on, .. } => go_on.as_deref(),
             _ => None,
         }
     }
 
-    /// For `map_err`: names the action and the path.
-    pub(crate) fn io(
-        action: &'static str,
-        path: &std::path::Path,
-    ) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
-    }
-
-    /// The exit code: 1 once measuring had begun, 2 before.
+    /// The exit code: 1 once work had begun, 2 before.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Interrupted => Exit::Interrupted,
-            Self::Run { .. } | Self::Work(_) => Exit::Failed,
-            Self::Archive(error) if !error.is_about_input() => Exit::Failed,
-            _ => Exit::Usage,
+            Self::Failed { .. } => Exit::Failed,
+            Self::Usage(_) | Self::Study(_) | Self::Unreadable(_) => Exit::Usage,
         }
     }
 }

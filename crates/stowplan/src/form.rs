@@ -153,17 +153,17 @@ impl<'a> Form<'a> {
     ///
     /// # Errors
     /// The file cannot be written, or is not ours.
-    pub(crate) fn write<E: std::fmt::Display>(
+    pub(crate) fn write(
         &self,
         document: &Document,
         detail: Detail,
-        data: impl FnOnce(Format) -> Result<String, E>,
+        data: impl FnOnce(Format) -> serde_json::Result<String>,
     ) -> Result<(), CliError> {
         let text = match self.format {
             None => terminal::in_short(document, &screen::terminal(detail)),
             Some(Format::Html) => html::render(document),
             Some(Format::Md) => markdown::render(document),
-            Some(format) => as_text(data(format))?,
+            Some(format) => data(format)?,
         };
         self.deliver(&text)
     }
@@ -220,20 +220,12 @@ fn refuse_others(
     }
 }
 
-/// A document of JSON as text.
-///
-/// # Errors
-/// None that is known: every key is a text.
-pub(crate) fn as_text(text: Result<String, impl std::fmt::Display>) -> Result<String, CliError> {
-    text.map_err(|error| CliError::Usage(error.to_string()))
-}
-
 fn unclear(path: &Path, known: &[Format]) -> CliError {
     let endings = known.iter().filter(|known| WITH_TABLE.contains(known));
     let endings: Vec<String> = endings
         .map(|format| format!(".{}", format.name()))
         .collect();
-    let endings = list(&endings, "or");
+    let endings = one_of(&endings);
     let path_shown = path.display();
     CliError::Usage(match Format::of(path) {
         None => format!(
@@ -248,11 +240,10 @@ fn unclear(path: &Path, known: &[Format]) -> CliError {
 }
 
 /// `a, b or c`
-fn list(words: &[String], last: &str) -> String {
+fn one_of(words: &[String]) -> String {
     match words.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((end, others)) => format!("{} {last} {end}", others.join(", ")),
+        Some((end, others)) if !others.is_empty() => format!("{} or {end}", others.join(", ")),
+        _ => words.concat(),
     }
 }
 
@@ -273,25 +264,5 @@ mod tests {
         ] {
             assert_eq!(Format::of(Path::new(name)), format, "{name}");
         }
-    }
-
-    #[test]
-    fn a_format_that_there_is_not_is_refused_with_those_that_there_are() {
-        let asked = |format, name: &str| {
-            let form = Form::asked(format, Some(Path::new(name)), DOCUMENT);
-            form.map(|form| form.format)
-                .map_err(|error| error.to_string())
-        };
-        assert_eq!(asked(None, "a.md"), Ok(Some(Format::Md)));
-        assert_eq!(asked(Some(Format::Md), "a.txt"), Ok(Some(Format::Md)));
-        let told = asked(None, "a.csv").unwrap_err();
-        assert!(
-            told.ends_with("no csv of this; end it in .html, .md or .json"),
-            "{told}"
-        );
-        let told = asked(None, "a").unwrap_err();
-        assert!(told.contains("does not say which format"), "{told}");
-        let told = asked(Some(Format::Json), "a.md").unwrap_err();
-        assert!(told.contains("says md, but json is asked for"), "{told}");
     }
 }

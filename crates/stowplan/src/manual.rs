@@ -282,13 +282,6 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_verb_is_answered_with_the_nearest_one() {
-        let message = find(&command(), "stdy").unwrap_err().to_string();
-        assert!(message.contains("did you mean 'study'?"), "{message}");
-        assert!(find(&command(), "worker").is_err());
-    }
-
-    #[test]
     fn names_that_are_completed_are_no_duty() {
         with_names().debug_assert();
         cli::command().debug_assert();

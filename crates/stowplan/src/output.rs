@@ -11,7 +11,7 @@ use stowplan_harness::disk;
 use stowplan_report::{MARK, claims, compare, csv, json};
 
 /// The file of raw records.
-const RESULT: &str = "result.jsonl";
+pub(crate) const RESULT: &str = "result.jsonl";
 /// The most characters of a study and of a host in the name of a directory: names have an end.
 const NAMED: usize = 80;
 /// How the names of files begin and end that are not whole yet.

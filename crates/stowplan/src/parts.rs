@@ -1,146 +1,116 @@
 //! Processes that this program starts of itself, by a verb that is not for people. They are known by the first
-//! word alone, before anything else is looked at.
+//! word alone, before anything else is looked at. Each is in its parent's hands: stdin, stdout, or the system
+//! tells it when that has gone.
 
 use crate::error::{CliError, Exit};
-use clap::{Parser, Subcommand};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{stdin, stdout};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::str::FromStr;
 use stowplan_driver::CrashTask;
-use stowplan_model::StoreSpec;
 
-#[derive(Debug, Parser)]
-struct Started {
-    #[command(subcommand)]
-    part: Part,
-}
+type Part = fn(&Words) -> Result<Exit, CliError>;
 
-/// Each is in its parent's hands: stdin, stdout, or the system tells it when that has gone.
-#[derive(Debug, Subcommand)]
-enum Part {
-    /// Measures blocks for a parent process (docs/driver-format.md).
-    Worker,
-    /// Keeps a CPU busy until stdin ends, beside a block or a calibration.
-    Busy {
-        /// Stream through memory that is larger than the processor's caches.
-        #[arg(long)]
-        memory: bool,
-    },
-    /// Permits what a block opens, until stdin ends.
-    Scanner {
-        /// A path on the mount through which it is opened.
-        place: PathBuf,
-        /// Read each file before.
-        #[arg(long)]
-        read: bool,
-    },
-    /// Runs a program of the power-loss lab on the file system that records.
-    CrashRecord {
-        parent: u32,
-        mount: PathBuf,
-        log: PathBuf,
-        most: u64,
-        #[arg(last = true)]
-        command: Vec<OsString>,
-    },
-    /// Runs a program of the lab in namespaces of its own.
-    CrashCage {
-        parent: u32,
-        #[arg(last = true)]
-        command: Vec<OsString>,
-    },
-    /// The first process in these namespaces.
-    CrashInit {
-        /// Write changed pages of mappings early, for whoever records.
-        #[arg(long)]
-        write_back: bool,
-        #[arg(last = true)]
-        command: Vec<OsString>,
-    },
-    /// Commits to a store in the current directory, and tells of each commit.
-    CrashWorkload {
-        store: StoreSpec,
-        seed: u64,
-        transactions: u64,
-    },
-    /// Judges the crash states of a store that stdin names.
-    CrashJudge {
-        store: StoreSpec,
-        seed: u64,
-        transactions: u64,
-        parent: u32,
-    },
-}
+/// What each of them does.
+const PARTS: [(&str, Part); 8] = [
+    // Measures blocks for a parent process (docs/driver-format.md).
+    ("worker", |_| done(stowplan_driver::built_in())),
+    // Keeps a CPU busy until stdin ends, beside a block or a calibration.
+    ("busy", |words| {
+        let memory = words.has("--memory");
+        done(stowplan_driver::keep_busy(stdin(), &mut stdout(), memory))
+    }),
+    // Permits what a block opens, until stdin ends.
+    ("scanner", |words| {
+        let reads = words.has("--read");
+        stowplan_harness::scanner::listen(words.path(0)?, reads);
+        Ok(Exit::Done)
+    }),
+    // Runs a program of the power-loss lab on the file system that records.
+    ("crash-record", |words| {
+        let (mount, log) = (words.path(1)?, words.path(2)?);
+        stowplan_crashlab::record(words.at(0)?, mount, log, words.at(3)?, &words.command)?;
+        Ok(Exit::Done)
+    }),
+    // Runs a program of the lab in namespaces of its own.
+    ("crash-cage", |words| {
+        of(stowplan_crashlab::cage(words.at(0)?, &words.command)?)
+    }),
+    // Is the first process in these namespaces; writes changed pages of mappings early, for whoever records.
+    ("crash-init", |words| {
+        let early = words.has("--write-back");
+        of(stowplan_crashlab::init(&words.command, early)?)
+    }),
+    // Commits to a store in the current directory, and tells of each commit.
+    ("crash-workload", |words| {
+        let (task, here) = (words.task()?, Path::new("."));
+        done(stowplan_driver::workload(&task, here, &mut stdout().lock()))
+    }),
+    // Judges the crash states of a store that stdin names.
+    ("crash-judge", |words| {
+        stowplan_crashlab::end_with_parent(words.at(3)?)?;
+        let (mut states, mut said) = (stdin().lock(), stdout().lock());
+        done(stowplan_driver::judge(
+            &words.task()?,
+            &mut states,
+            &mut said,
+        ))
+    }),
+];
 
 /// Does what one of these processes does, and says how it ended; nothing if this was not started as one.
 pub(crate) fn started() -> Option<Exit> {
     let verb = std::env::args_os().nth(1)?;
-    if !Part::has_subcommand(verb.to_str()?) {
-        return None;
-    }
-    Some(match Started::try_parse() {
-        Ok(started) => crate::ended(run(started.part)),
-        Err(answer) => {
-            crate::screen::say(answer.render().to_string().trim_end());
-            Exit::Usage
-        }
-    })
+    let (name, part) = PARTS.into_iter().find(|(name, _)| verb == *name)?;
+    let mut words = std::env::args_os().skip(2);
+    let own = words.by_ref().take_while(|word| word != "--");
+    let is_flag = |word: &OsString| word.as_encoded_bytes().starts_with(b"--");
+    let (flags, own) = own.partition(is_flag);
+    let words = Words {
+        verb: name,
+        flags,
+        own,
+        command: words.collect(),
+    };
+    Some(crate::ended(part(&words)))
 }
 
-fn run(part: Part) -> Result<Exit, CliError> {
-    let task = |store, seed, transactions| CrashTask {
-        store,
-        seed,
-        transactions,
-    };
-    match part {
-        Part::Worker => done(stowplan_driver::built_in()),
-        Part::Busy { memory } => done(stowplan_driver::keep_busy(stdin(), &mut stdout(), memory)),
-        Part::Scanner { place, read } => {
-            stowplan_harness::scanner::listen(&place, read);
-            Ok(Exit::Done)
-        }
-        Part::CrashRecord {
-            parent,
-            mount,
-            log,
-            most,
-            command,
-        } => {
-            stowplan_crashlab::record(parent, &mount, &log, most, &command)?;
-            Ok(Exit::Done)
-        }
-        Part::CrashCage { parent, command } => of(stowplan_crashlab::cage(parent, &command)?),
-        Part::CrashInit {
-            write_back,
-            command,
-        } => of(stowplan_crashlab::init(&command, write_back)?),
-        Part::CrashWorkload {
-            store,
-            seed,
-            transactions,
-        } => {
-            let task = task(store, seed, transactions);
-            done(stowplan_driver::workload(
-                &task,
-                Path::new("."),
-                &mut stdout().lock(),
-            ))
-        }
-        Part::CrashJudge {
-            store,
-            seed,
-            transactions,
-            parent,
-        } => {
-            stowplan_crashlab::end_with_parent(parent)?;
-            let task = task(store, seed, transactions);
-            done(stowplan_driver::judge(
-                &task,
-                &mut stdin().lock(),
-                &mut stdout().lock(),
-            ))
-        }
+/// What stands behind the verb: flags, wherever they stand, words by their places, and a command behind `--`.
+struct Words {
+    verb: &'static str,
+    flags: Vec<OsString>,
+    own: Vec<OsString>,
+    command: Vec<OsString>,
+}
+
+impl Words {
+    fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|word| word == flag)
+    }
+
+    fn path(&self, at: usize) -> Result<&Path, CliError> {
+        let word = self.own.get(at).map(OsString::as_os_str);
+        word.map(Path::new).ok_or_else(|| self.wrong(at))
+    }
+
+    fn at<T: FromStr>(&self, at: usize) -> Result<T, CliError> {
+        let word = self.own.get(at).and_then(|word| OsStr::to_str(word));
+        let read = word.and_then(|word| word.parse().ok());
+        read.ok_or_else(|| self.wrong(at))
+    }
+
+    fn task(&self) -> Result<CrashTask, CliError> {
+        Ok(CrashTask {
+            store: self.at(0)?,
+            seed: self.at(1)?,
+            transactions: self.at(2)?,
+        })
+    }
+
+    fn wrong(&self, at: usize) -> CliError {
+        let number = at + 1;
+        let text = "stowplan starts this of itself, and it is not for people; 'stowplan --help' lists what is";
+        CliError::Usage(format!("{}, word {number}: {text}", self.verb))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::CliError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use stowplan_archive::ArchiveError;
 use stowplan_archive::sample::{self, Candidates, Sample};
 use stowplan_harness::HarnessError;
 use stowplan_harness::environment::examine;
@@ -13,9 +14,8 @@ use stowplan_model::{Origin, Plan, SizeDistribution, Study, Survey};
 pub(crate) type Drawn = BTreeMap<String, Sample>;
 
 /// What a place holds, and on which file system.
-pub(crate) fn survey(origin: &Origin) -> Result<Survey, CliError> {
-    let found = stowplan_archive::survey::survey(origin);
-    found.map(on_file_system).map_err(CliError::Place)
+pub(crate) fn survey(origin: &Origin) -> Result<Survey, ArchiveError> {
+    stowplan_archive::survey::survey(origin).map(on_file_system)
 }
 
 /// Surveys a place and finds, in one walk, the values of at most `largest` bytes that samples of at most
@@ -31,7 +31,7 @@ pub(crate) fn survey_to_draw(
         ..origin.clone()
     };
     let found = Candidates::survey(&limited, most, seed);
-    let (mut found, candidates) = found.map_err(CliError::Place)?;
+    let (mut found, candidates) = found.map_err(CliError::place)?;
     found.origin.largest = origin.largest;
     Ok((on_file_system(found), candidates))
 }
@@ -66,7 +66,7 @@ pub(crate) fn beside(directory: &Path, study: &mut Study) {
 /// they are.
 pub(crate) fn look(study: &mut Study) -> Result<(), CliError> {
     for dataset in study.datasets.values_mut() {
-        *dataset = sample::described(dataset).map_err(CliError::Place)?;
+        *dataset = sample::described(dataset).map_err(CliError::place)?;
     }
     Ok(())
 }

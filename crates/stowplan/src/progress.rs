@@ -8,7 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 use stowplan_analysis::{Interim, RatioEstimate};
@@ -305,51 +305,50 @@ fn turn(bar: &ProgressBar) {
     drop(thread::Builder::new().name("progress".into()).spawn(ticks));
 }
 
-/// One bar for work of known length: `round 3/10`. Not seen before something is done, for a bar of
-/// no length is a full one.
+/// One bar for work of known length: `round 3/10`. It is made when something is done, for a bar of no length is
+/// a full one.
 pub(crate) struct Steps {
-    bar: ProgressBar,
-    /// Where it is drawn from the first step on.
-    target: Mutex<Option<ProgressDrawTarget>>,
+    bar: OnceLock<ProgressBar>,
+    quiet: bool,
+    unit: &'static str,
 }
 
 impl Steps {
     pub(crate) fn new(quiet: bool, unit: &'static str) -> Self {
-        let seen = !quiet && stderr().is_terminal();
-        Self::drawn_on(seen.then(ProgressDrawTarget::stderr), unit)
-    }
-
-    fn drawn_on(target: Option<ProgressDrawTarget>, unit: &'static str) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-        if let Ok(style) =
-            ProgressStyle::with_template("{spinner} {msg} {human_pos}/{human_len} {wide_bar} {eta}")
-        {
-            bar.set_style(style);
-        }
-        bar.set_message(unit);
         Self {
-            bar,
-            target: Mutex::new(target),
+            bar: OnceLock::new(),
+            quiet,
+            unit,
         }
     }
 
     /// Shows how many are done, of how many.
     pub(crate) fn at(&self, done: u64, total: u64) {
-        self.bar.set_length(total);
-        self.bar.set_position(done);
-        // Once a value, so it costs little beside one: a bar that is seen has no target left here.
-        if self.bar.is_hidden() {
-            let mut target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(target) = target.take() {
-                self.bar.set_draw_target(target);
-                turn(&self.bar);
-            }
+        let bar = self.bar.get_or_init(|| self.drawn(total));
+        bar.set_length(total);
+        bar.set_position(done);
+    }
+
+    fn drawn(&self, total: u64) -> ProgressBar {
+        if self.quiet || !stderr().is_terminal() {
+            return ProgressBar::hidden();
         }
+        let bar = ProgressBar::new(total);
+        if let Ok(style) =
+            ProgressStyle::with_template("{spinner} {msg} {human_pos}/{human_len} {wide_bar} {eta}")
+        {
+            bar.set_style(style);
+        }
+        bar.set_message(self.unit);
+        turn(&bar);
+        bar
     }
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
     }
 }
 
@@ -357,6 +356,11 @@ impl Drop for Steps {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// Ctrl-C, from now on, for what is done in a place.
+pub(crate) fn watched(place: &Path) -> Result<Interrupt, CliError> {
+    Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for", place))
 }
 
 /// Watches work on the user's data: Ctrl-C ends it, and a bar shows how far it is.
@@ -368,9 +372,8 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// Watches work on `path` that counts in `unit`.
     pub(crate) fn new(quiet: bool, unit: &'static str, path: &Path) -> Result<Self, CliError> {
-        let interrupt = Interrupt::on_signals();
         Ok(Self {
-            interrupt: interrupt.map_err(CliError::io("watch for Ctrl-C for", path))?,
+            interrupt: watched(path)?,
             steps: Steps::new(quiet, unit),
         })
     }
@@ -389,42 +392,6 @@ impl Watch for Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use indicatif::TermLike;
-    use std::io::Result;
-
-    /// A terminal that nobody looks at.
-    #[derive(Debug)]
-    struct Blind;
-
-    impl TermLike for Blind {
-        fn width(&self) -> u16 {
-            80
-        }
-        fn move_cursor_up(&self, _: usize) -> Result<()> {
-            Ok(())
-        }
-        fn move_cursor_down(&self, _: usize) -> Result<()> {
-            Ok(())
-        }
-        fn move_cursor_right(&self, _: usize) -> Result<()> {
-            Ok(())
-        }
-        fn move_cursor_left(&self, _: usize) -> Result<()> {
-            Ok(())
-        }
-        fn write_line(&self, _: &str) -> Result<()> {
-            Ok(())
-        }
-        fn write_str(&self, _: &str) -> Result<()> {
-            Ok(())
-        }
-        fn clear_line(&self) -> Result<()> {
-            Ok(())
-        }
-        fn flush(&self) -> Result<()> {
-            Ok(())
-        }
-    }
 
     #[test]
     fn a_warning_that_the_report_will_tell_is_only_counted_until_then() {
@@ -473,23 +440,5 @@ mod tests {
             assert!(told.chars().count() <= columns, "{columns}: {told}");
             assert!(told.ends_with(" takes 0.10x ±25%"), "{told}");
         }
-    }
-
-    #[test]
-    fn a_bar_is_not_seen_before_its_first_step() {
-        let target = ProgressDrawTarget::term_like(Box::new(Blind));
-        let steps = Steps::drawn_on(Some(target), "files");
-        assert!(steps.bar.is_hidden(), "it would be full: 0 of 0");
-        steps.at(1, 3);
-        assert!(!steps.bar.is_hidden());
-        assert_eq!((steps.bar.position(), steps.bar.length()), (1, Some(3)));
-        steps.finish();
-    }
-
-    #[test]
-    fn a_bar_that_nobody_shall_see_stays_hidden() {
-        let steps = Steps::drawn_on(None, "files");
-        steps.at(1, 3);
-        assert!(steps.bar.is_hidden());
     }
 }

@@ -5,8 +5,8 @@ use crate::calibrate;
 use crate::cli::PrintOptions;
 use crate::crash;
 use crate::error::{CliError, Exit};
-use crate::form::{DOCUMENT, DocumentOptions, Form, Format, as_text, replace};
-use crate::output::{Written, plain, write_report};
+use crate::form::{DOCUMENT, DocumentOptions, Form, Format, replace};
+use crate::output::{RESULT, Written, plain, write_report};
 use crate::screen;
 use crate::screen::{note, print, warn};
 use clap::{Args, ValueEnum};
@@ -52,9 +52,8 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Analyses records that were changed.
     pub(crate) fn analyse_again(&mut self) -> Result<(), CliError> {
-        let path = self.path.clone();
         let analysis = analyse(&self.records, None);
-        self.analysis = analysis.map_err(|error| CliError::Analysis { path, error })?;
+        self.analysis = analysis.map_err(CliError::analysis(&self.path))?;
         Ok(())
     }
 }
@@ -72,10 +71,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, CliError> {
     let raw = String::from_utf8_lossy(&bytes).into_owned();
     let analysis = analyse(&records, None).map_err(|error| match error {
         AnalysisError::NoHeader => CliError::Unreadable(no_header(&path, &raw, &problems)),
-        error => CliError::Analysis {
-            path: path.clone(),
-            error,
-        },
+        error => CliError::analysis(&path)(error),
     })?;
     warn_of(&path, &problems);
     Ok(Loaded {
@@ -91,15 +87,13 @@ fn file_of(path: &Path) -> Result<PathBuf, CliError> {
     if !path.is_dir() {
         return Ok(path.to_owned());
     }
-    let file = path.join("result.jsonl");
+    let file = path.join(RESULT);
     if file.exists() {
         return Ok(file);
     }
-    let entries = std::fs::read_dir(path).map_err(CliError::io("read directory", path))?;
-    let below = entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.path().join("result.jsonl").is_file())
-        .count();
+    path.read_dir()
+        .map_err(CliError::io("read directory", path))?;
+    let below = results_in(path).len();
     let next = match below {
         0 => "give the directory of a run, or its result.jsonl".to_owned(),
         1 => format!("a directory in it has one: give {}/*", path.display()),
@@ -112,6 +106,15 @@ fn file_of(path: &Path) -> Result<PathBuf, CliError> {
         "{} has no result.jsonl; {next}",
         path.display()
     )))
+}
+
+/// The directories in one that have a result each.
+pub(crate) fn results_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = directory.read_dir().into_iter().flatten().flatten();
+    let mut below: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    below.retain(|path| path.join(RESULT).is_file());
+    below.sort();
+    below
 }
 
 /// Why nothing can be made of a file without a header, in a line.
@@ -328,7 +331,7 @@ fn together(paths: &[PathBuf], options: &ReportOptions, form: Form<'_>) -> Resul
     for path in paths {
         match load(path) {
             Ok(result) => loaded.push(with_baseline(result, options.baseline.as_ref())?),
-            Err(error @ (CliError::Unreadable(_) | CliError::Analysis { .. })) => {
+            Err(error @ CliError::Unreadable(_)) => {
                 warn(&format!("{error}; this result is left out"));
             }
             Err(error) => return Err(error),
@@ -382,7 +385,7 @@ fn rendered(shown: &dyn Shown, format: Format) -> Result<String, CliError> {
     Ok(match format {
         Format::Html => html::render(&shown.document(true)),
         Format::Md => markdown::render(&shown.document(false)),
-        _ => as_text(shown.data(format))?,
+        _ => shown.data(format)?,
     })
 }
 

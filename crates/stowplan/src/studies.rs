@@ -217,13 +217,4 @@ mod tests {
         let message = find(path.to_str().unwrap(), &[]).unwrap_err().to_string();
         assert!(message.contains("longer than any study"), "{message}");
     }
-
-    #[test]
-    fn a_mistyped_study_is_answered_with_the_nearest_one() {
-        let message = find("fasterthenfs", &[]).unwrap_err().to_string();
-        assert!(
-            message.contains("did you mean 'fasterthanfs'?"),
-            "{message}"
-        );
-    }
 }

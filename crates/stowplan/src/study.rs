@@ -4,7 +4,7 @@ use crate::cli::{MeasureOptions, ResumeOptions, RunOptions, StudyOptions};
 use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::places::Drawn;
-use crate::progress::Progress;
+use crate::progress::{Progress, watched};
 use crate::report::{load, show};
 use crate::screen::{note_with_command, print, warn};
 use crate::{drivers, listing, places, screen, studies};
@@ -375,11 +375,6 @@ fn how(
     }
 }
 
-/// Ctrl-C, from now on.
-fn watched(place: &Path) -> Result<Interrupt, CliError> {
-    Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for a run in", place))
-}
-
 /// Runs `run` in its work directory, which is there no longer afterwards.
 fn measure(
     options: &RunOptions,
@@ -405,14 +400,13 @@ fn measure(
     if !run.result.exists() {
         return Ok(ended?);
     }
-    ended.map_err(|error| CliError::Run {
-        error: Box::new(error),
-        result: run.result.clone(),
-        go_on: run
-            .result
-            .parent()
-            .map(|directory| command_to_go_on(directory, options, None))
-            .unwrap_or_default(),
+    let result = run.result.display();
+    let directory = run.result.parent();
+    ended.map_err(|error| CliError::Failed {
+        text: format!(
+            "{error}; what was measured before stands in {result}, and to go on once this is mended:"
+        ),
+        go_on: directory.map(|directory| command_to_go_on(directory, options, None)),
     })
 }
 

@@ -68,23 +68,24 @@ impl Files {
     }
 
     fn attributes(&self, number: u32) -> Option<FileAttr> {
-        let node = self.tree.node(number)?;
-        let age = Duration::from_secs(node.mtime.unsigned_abs());
-        let time = match node.mtime {
+        let entry = &self.tree.node(number)?.entry;
+        let mtime = entry.mtime.unwrap_or(0);
+        let age = Duration::from_secs(mtime.unsigned_abs());
+        let time = match mtime {
             0.. => SystemTime::UNIX_EPOCH.checked_add(age),
             _ => SystemTime::UNIX_EPOCH.checked_sub(age),
         };
         let time = time.unwrap_or(SystemTime::UNIX_EPOCH);
         Some(FileAttr {
             ino: inode(number),
-            size: node.size,
-            blocks: node.size.div_ceil(512),
+            size: entry.size,
+            blocks: entry.size.div_ceil(512),
             atime: time,
             mtime: time,
             ctime: time,
             crtime: time,
-            kind: kind(node.kind),
-            perm: node.permissions as u16,
+            kind: kind(entry.kind),
+            perm: entry.permissions as u16,
             nlink: 1,
             uid: self.owner.0,
             gid: self.owner.1,
@@ -169,20 +170,20 @@ impl Filesystem for Files {
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        let entry = self.tree.entry(number(ino));
+        let entry = self.tree.readable(number(ino));
         let link = entry.filter(|entry| entry.kind == Kind::Link);
-        match link.map(|link| self.contents(&link)) {
+        match link.map(|link| self.contents(link)) {
             Some(Ok(Contents::Memory(target))) => reply.data(&target),
             _ => reply.error(Errno::EIO),
         }
     }
 
     fn open(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        let Some(entry) = self.tree.entry(number(ino)) else {
+        let Some(entry) = self.tree.readable(number(ino)) else {
             reply.error(Errno::EISDIR);
             return;
         };
-        match self.contents(&entry) {
+        match self.contents(entry) {
             Ok(contents) => {
                 let mut open = self.open.lock();
                 open.last += 1;
@@ -244,7 +245,7 @@ impl Filesystem for Files {
             (node.parent, "..", Kind::Directory),
         ];
         let children = node.children.iter().filter_map(|(name, child)| {
-            Some((*child, name.as_ref(), self.tree.node(*child)?.kind))
+            Some((*child, name.as_ref(), self.tree.node(*child)?.entry.kind))
         });
         let entries = own.into_iter().chain(children).enumerate();
         for (index, (child, name, what)) in entries.skip(usize::try_from(offset).unwrap_or(0)) {

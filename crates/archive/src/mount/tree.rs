@@ -14,13 +14,8 @@ pub(super) const ROOT: u32 = 0;
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) parent: u32,
-    name: Box<str>,
-    pub(super) kind: Kind,
-    pub(super) permissions: u32,
-    pub(super) mtime: i64,
-    pub(super) size: u64,
-    /// Nothing for a directory.
-    place: Option<Location>,
+    /// As the archive has it; of a directory that it does not name, as others are.
+    pub(super) entry: Entry,
     /// Of a directory, by name.
     pub(super) children: BTreeMap<Box<str>, u32>,
 }
@@ -33,10 +28,10 @@ impl Tree {
     /// What is in an archive, but for what `unpack` would refuse by its name.
     pub(super) fn read(archive: &Archive, refused: &mut Refusals) -> Result<Self, ArchiveError> {
         let misplaced = Misplaced::of(archive)?;
-        let mut tree = Self(vec![Node::directory(ROOT, "")]);
+        let mut tree = Self(vec![Node::of(ROOT, directory(""))]);
         list(archive, &mut |row| {
             match row.and_then(|entry| misplaced.admit(entry)) {
-                Ok(entry) => tree.add(&entry),
+                Ok(entry) => tree.add(entry),
                 Err(refusal) => refused.add(refusal),
             }
             Ok(())
@@ -58,75 +53,61 @@ impl Tree {
         self.node(directory)?.children.get(name).copied()
     }
 
-    /// What is needed to read it.
-    pub(super) fn entry(&self, number: u32) -> Option<Entry> {
-        let node = self.node(number)?;
-        let mut path = node.name.to_string();
-        let mut above = node.parent;
-        while above != ROOT {
-            let parent = self.node(above)?;
-            path = format!("{}/{path}", parent.name);
-            above = parent.parent;
-        }
-        Some(Entry {
-            name: path.clone(),
-            path,
-            kind: node.kind,
-            permissions: node.permissions,
-            mtime: Some(node.mtime),
-            size: node.size,
-            place: node.place?,
-        })
+    /// What can be read: a file or a link.
+    pub(super) fn readable(&self, number: u32) -> Option<&Entry> {
+        let entry = &self.node(number)?.entry;
+        (entry.kind != Kind::Directory).then_some(entry)
     }
 
-    fn add(&mut self, entry: &Entry) {
-        let number = match entry.kind {
-            Kind::Directory => self.directory(&entry.path),
-            kind => {
-                let (directory, name) = split(&entry.path);
-                let parent = self.directory(directory);
-                self.push(Node {
-                    kind,
-                    size: entry.size,
-                    place: Some(entry.place),
-                    ..Node::directory(parent, name)
-                })
-            }
-        };
-        let node = &mut self.0[number as usize];
-        node.permissions = entry.permissions;
-        node.mtime = entry.mtime.unwrap_or(0);
+    fn add(&mut self, entry: Entry) {
+        if entry.kind == Kind::Directory {
+            let number = self.directory(&entry.path);
+            self.0[number as usize].entry = entry;
+        } else {
+            self.push(entry);
+        }
     }
 
     /// The directory of a path, made where the archive does not name it.
     fn directory(&mut self, path: &str) -> u32 {
-        let names = path.split('/').filter(|name| !name.is_empty());
-        names.fold(ROOT, |parent, name| match self.child(parent, name) {
-            Some(child) => child,
-            None => self.push(Node::directory(parent, name)),
-        })
+        if path.is_empty() {
+            return ROOT;
+        }
+        let (above, name) = split(path);
+        let parent = self.directory(above);
+        let known = self.child(parent, name);
+        known.unwrap_or_else(|| self.push(directory(path)))
     }
 
-    fn push(&mut self, node: Node) -> u32 {
+    fn push(&mut self, entry: Entry) -> u32 {
+        let (above, name) = split(&entry.path);
+        let (parent, name) = (self.directory(above), name.into());
         let number = self.0.len() as u32;
-        let siblings = &mut self.0[node.parent as usize].children;
-        siblings.insert(node.name.clone(), number);
-        self.0.push(node);
+        self.0[parent as usize].children.insert(name, number);
+        self.0.push(Node::of(parent, entry));
         number
     }
 }
 
 impl Node {
-    fn directory(parent: u32, name: &str) -> Self {
+    fn of(parent: u32, entry: Entry) -> Self {
         Self {
             parent,
-            name: name.into(),
-            kind: Kind::Directory,
-            permissions: 0o755,
-            mtime: 0,
-            size: 0,
-            place: None,
+            entry,
             children: BTreeMap::new(),
         }
+    }
+}
+
+/// A directory that an archive does not name.
+fn directory(path: &str) -> Entry {
+    Entry {
+        name: path.to_owned(),
+        path: path.to_owned(),
+        kind: Kind::Directory,
+        permissions: 0o755,
+        mtime: None,
+        size: 0,
+        place: Location::default(),
     }
 }

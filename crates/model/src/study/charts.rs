@@ -137,4 +137,4 @@ impl Across {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

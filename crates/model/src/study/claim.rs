@@ -135,4 +135,4 @@ fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cell
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -271,4 +271,4 @@ mod spread {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -25,7 +25,6 @@ pub(crate) fn ls(options: &LsOptions) -> Result<Exit, CliError> {
         end: if options.null { '\0' } else { '\n' },
         ..Page::default()
     };
-    page.begin(options.json);
     list(reader.archive(), &mut |row| {
         match row {
             Ok(entry) => {
@@ -39,7 +38,10 @@ pub(crate) fn ls(options: &LsOptions) -> Result<Exit, CliError> {
         }
         Ok(())
     })?;
-    page.end(options.json);
+    match options.json {
+        true => screen::print(&format!("{{\"entries\":[{}\n]}}", page.text)),
+        false => page.print(),
+    }
     Ok(left_out("refused", &refused))
 }
 
@@ -56,24 +58,16 @@ fn target(reader: &mut Reader, entry: &Entry) -> Result<Option<String>, ArchiveE
 #[derive(Default)]
 struct Page {
     text: String,
-    entries: u64,
     quotes: bool,
     /// Ends a name.
     end: char,
 }
 
 impl Page {
-    fn begin(&mut self, json: bool) {
-        if json {
-            self.text.push_str("{\"entries\":[");
-        }
-    }
-
     fn entry(&mut self, options: &LsOptions, entry: &Entry, target: Option<&str>) {
         if options.json {
-            let comma = if self.entries > 0 { "," } else { "" };
-            self.text
-                .push_str(&format!("{comma}\n{}", json(entry, target)));
+            let comma = if self.text.is_empty() { "" } else { "," };
+            self.text += &format!("{comma}\n{}", json(entry, target));
         } else {
             let details = options.long.then(|| details(entry));
             let target = target.map(|target| format!(" -> {}", self.name(target)));
@@ -83,7 +77,6 @@ impl Page {
             self.text.extend(target);
             self.text.push(self.end);
         }
-        self.entries += 1;
         if self.text.len() >= PAGE && !options.json {
             self.print();
         }
@@ -94,14 +87,6 @@ impl Page {
             true => quoted(name).into(),
             false => name.into(),
         }
-    }
-
-    fn end(&mut self, json: bool) {
-        if json {
-            self.text.push_str("\n]}");
-            return screen::print(&self.text);
-        }
-        self.print();
     }
 
     fn print(&mut self) {

@@ -2,6 +2,7 @@
 
 use super::{MountOptions, left_out};
 use crate::error::{CliError, Exit};
+use crate::progress::watched;
 use crate::screen;
 use crate::screen::counted;
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,7 +12,6 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 use stowplan_archive::mount::{self, Mounted};
-use stowplan_harness::interrupt::Interrupt;
 
 /// How often it is looked whether it shall end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -38,7 +38,7 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
     // Before anything starts a thread.
     mount::for_this_process()?;
     let mounted = Mounted::mount(&options.archive, &options.directory)?;
-    let interrupt = watch(options)?;
+    let interrupt = watched(&options.directory)?;
     let program = Path::new(command.get_program()).to_owned();
     let mut child = command.spawn().map_err(CliError::io("run", &program))?;
     let mut asked = false;
@@ -64,7 +64,7 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
 
 fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
     let mounted = Mounted::mount(&options.archive, &options.directory)?;
-    let interrupt = watch(options)?;
+    let interrupt = watched(&options.directory)?;
     if !options.quiet {
         screen::say(&format!(
             "{}: {} in {}, until Ctrl-C or 'umount {}'",
@@ -79,8 +79,4 @@ fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
         sleep(LOOK_EVERY);
     }
     Ok(end)
-}
-
-fn watch(options: &MountOptions) -> Result<Interrupt, CliError> {
-    Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for", &options.directory))
 }

@@ -19,15 +19,15 @@ const FAULTS_SHOWN: u32 = 10;
 pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(DOCUMENT)?;
     if options.column.is_given() {
-        return stat_of_any(options, &form);
+        return stat_of_any(options, &form, CliError::place);
     }
     let container = match inspect::recognise(&options.place) {
         Ok(container) => container,
         Err(refusal) => {
-            return stat_of_any(options, &form).map_err(|error| match error {
+            return stat_of_any(options, &form, |error| match error {
                 // Of a database that SQLite does not open, kvtest's refusal says more.
-                CliError::Place(ArchiveError::Sqlite { .. }) => refusal.into(),
-                error => error,
+                ArchiveError::Sqlite { .. } => refusal.into(),
+                error => CliError::place(error),
             });
         }
     };
@@ -48,14 +48,18 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
 }
 
 /// Shows what is in a place that kvtest would not know.
-fn stat_of_any(options: &StatOptions, form: &Form<'_>) -> Result<Exit, CliError> {
+fn stat_of_any(
+    options: &StatOptions,
+    form: &Form<'_>,
+    refused: impl FnOnce(ArchiveError) -> CliError,
+) -> Result<Exit, CliError> {
     if options.vacuum {
         return Err(CliError::Usage(format!(
             "--vacuum is for databases with the table kv, and {} is none; leave it out",
             options.place.display()
         )));
     }
-    let found = survey(&options.column.at(&options.place))?;
+    let found = survey(&options.column.at(&options.place)).map_err(refused)?;
     let document = stowplan_report::survey::document(&found);
     form.write(&document, Detail::Full, |_| {
         stowplan_report::survey::json(&found, env!("CARGO_PKG_VERSION"))

@@ -49,13 +49,3 @@ fn a_busy_process_ends_with_its_parent() {
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
 }
-
-#[test]
-fn what_makes_no_sense_is_refused_before_anything_is_measured() {
-    let bench = Bench::new();
-    bench.run("calibrate --busy 1000").refuses("--busy");
-    bench
-        .run("calibrate --work nowhere")
-        .refuses("nowhere: there is no such directory");
-    assert_eq!(entries(&bench.path(".")), ["small.toml"]);
-}

@@ -59,39 +59,6 @@ fn where_there_is_no_crossing_none_is_found() {
 }
 
 #[test]
-fn what_cannot_be_swept_is_refused_before_anything_is_built() {
-    let bench = Bench::new();
-    for (options, text) in [
-        ("--from 4096 --to 4096", "give a larger end"),
-        ("--from 9k --to 1k", "swap the two ends"),
-        ("--from 0 --to 1k", "begin at 1 byte"),
-        ("--to 2GB", "sqlite keeps values of up to"),
-        ("files files-indexed --to 100TB", "choose a smaller range"),
-        ("--operation overwrite", "promise the same"),
-        ("sqlte files", "did you mean 'sqlite'?"),
-        ("sqlite:page_size=4095 files", "page_size"),
-        ("--to 2GiB", "and 2 GiB were asked for"),
-        ("--rounds 9", "give 10 to 40"),
-        ("--rounds 41", "give 10 to 40"),
-        ("sqlite sqlite", "give one of them another setting"),
-        ("--bytes 0", "give 1MB or more"),
-        ("--per-transaction 99999999999", "1 to 4294967295"),
-        (
-            "--operation overwrite --durability durable",
-            "and --durability requires 'durable'",
-        ),
-        (
-            "sqlite:journal=wal,synchronous=full files:write=in-place --operation overwrite --durability consistent",
-            "files:write=in-place promises 'none'",
-        ),
-    ] {
-        let run = bench.run(&format!("crossover --output out {options}"));
-        run.refuses(text);
-        assert!(!bench.path("out").exists(), "{options}");
-    }
-}
-
-#[test]
 fn stores_that_promise_unlike_things_are_compared_if_that_is_asked_for() {
     let bench = Bench::new();
     let line = "crossover sqlite:journal=wal,synchronous=full files:write=in-place \

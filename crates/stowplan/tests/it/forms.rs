@@ -126,17 +126,4 @@ fn a_study_prints_what_it_found_in_the_format_that_is_asked_for() {
         .prints("<!-- stowplan report -->");
     let page = bench.run("resume out --format html");
     assert_eq!(page.exits(0).stdout(), "The report: out/report.html\n");
-    for (line, said) in [
-        ("study small.toml --format md --json", "cannot be used with"),
-        (
-            "study small.toml --format md --dry-run",
-            "cannot be used with",
-        ),
-        (
-            "study --format md",
-            "--format md: without a study nothing is measured",
-        ),
-    ] {
-        bench.run(line).refuses(said);
-    }
 }

@@ -1,6 +1,7 @@
 //! Bad input is refused before anything is built: one clear line, exit code 2, nothing lost.
 
 use crate::bench::{Bench, SMALL, entries};
+use crate::kvtest_run::{database, directory};
 
 /// What `study` says of the small study with these replacements, and that there was something to replace.
 fn told(replaced: &[(&str, &str)]) -> (String, String) {
@@ -106,36 +107,29 @@ fn stores_that_are_wrong_are_told_beside_what_could_not_be_read() {
     assert_eq!(told.lines().count(), 3, "{told}");
 }
 
+/// What is typed, and what is said of it.
+const REFUSALS: &str = include_str!("refusals.txt");
+
 #[test]
 fn a_command_that_cannot_be_carried_out_is_one_line_and_nothing_is_made_or_replaced() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("mine")).unwrap();
     bench.write("mine/thesis.txt", "years of work");
     bench.write("result.jsonl", "");
-    for (line, said) in [
-        ("study nowhere.toml", "nowhere.toml"),
-        (
-            "study small.toml --only read/sq",
-            "did you mean 'read/sql'?",
-        ),
-        ("study small.toml --cache-state cold", "nothing is left"),
-        ("study small.toml --rounds 500", "1 to 40"),
-        ("study small.toml --output mine", "not empty"),
-        ("study small.toml --output small.toml", "small.toml"),
-        // Also refuses root, unlike a directory without write permission.
-        ("study small.toml --output /proc/stowplan", "/proc/stowplan"),
-        (
-            "study small.toml --output out --work disc",
-            "--work disc: there is no such directory; create it",
-        ),
-        ("report nowhere", "nowhere"),
-        ("report result.jsonl", "result.jsonl"),
-        ("doctor nowhere", "nowhere: there is no such directory"),
-        ("doctor --study crudd", "did you mean 'crud'?"),
-    ] {
-        bench.run(line).refuses(said);
+    database(&bench, "x.db");
+    bench.write("text", "This is no database at all.");
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    directory(&bench, "high", 2_001..=2_003);
+    directory(&bench, "d", (1..=3).chain([1_500]));
+    let before = entries(&bench.path(""));
+    let lines = REFUSALS.lines().filter(|line| !line.starts_with('#'));
+    for (typed, said) in lines.map(|line| line.split_once(" => ").unwrap()) {
+        let run = bench.run(typed);
+        run.refuses(said);
+        let lines = run.stderr().lines().count();
+        assert_eq!((lines, run.stdout().as_str()), (1, ""), "{typed}");
+        assert_eq!(entries(&bench.path("")), before, "{typed}");
     }
-    let all = ["mine", "result.jsonl", "small.toml"];
-    assert_eq!(entries(&bench.path("")), all);
     assert_eq!(entries(&bench.path("mine")), ["thesis.txt"]);
+    assert_eq!(bench.text("small.toml"), SMALL);
 }

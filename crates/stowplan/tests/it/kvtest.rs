@@ -109,29 +109,6 @@ fn a_variance_as_large_as_the_size_makes_no_empty_value() {
 }
 
 #[test]
-fn what_cannot_be_made_is_refused_and_leaves_nothing() {
-    let bench = Bench::new();
-    for (words, told) in [
-        ("new.db --size 5 --variance 6", "--variance 6 is above"),
-        ("new.db --pagesize 5000", "power of two"),
-        ("new.db --pagesize 131072", "power of two"),
-        ("new.db --size 0", "at least 1"),
-        ("new.db --size 1GB", "SQLite holds 999999993 bytes"),
-        ("new.db --size 8EiB", "unknown suffix"),
-        ("new.db --size 18446744073709551615", "SQLite holds"),
-        ("new.db --count 18446744073709551615", "free"),
-        ("new.db --count 0", "at least 1"),
-        ("nowhere/new.db", "no directory nowhere"),
-        ("small.toml", "never replaced"),
-    ] {
-        bench.run(&format!("kvtest init {words}")).refuses(told);
-        assert_eq!(entries(&bench.path("")), ["small.toml"]);
-    }
-    let study = fs::read_to_string(bench.path("small.toml")).unwrap();
-    assert_eq!(study, crate::bench::SMALL);
-}
-
-#[test]
 fn a_database_is_not_made_beside_what_is_left_of_another() {
     for suffix in ["-wal", "-journal", "-shm"] {
         let bench = Bench::new();

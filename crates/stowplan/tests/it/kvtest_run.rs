@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 /// As `kvtest init x.db --count 300 --size 1000` makes it.
-fn database(bench: &Bench, name: &str) {
+pub(crate) fn database(bench: &Bench, name: &str) {
     let connection = Connection::open(bench.path(name)).unwrap();
     connection
         .execute_batch(
@@ -21,7 +21,7 @@ fn database(bench: &Bench, name: &str) {
 }
 
 /// As `kvtest export` makes it.
-fn directory(bench: &Bench, name: &str, keys: impl Iterator<Item = u64>) {
+pub(crate) fn directory(bench: &Bench, name: &str, keys: impl Iterator<Item = u64>) {
     fs::create_dir(bench.path(name)).unwrap();
     for key in keys {
         fs::write(bench.path(name).join(format!("{key:06}")), [7; 1000]).unwrap();
@@ -250,55 +250,6 @@ fn what_is_missing_or_empty_is_told_and_not_counted_as_fast() {
     );
     assert_eq!(document["measurements"][0]["bytes"], 1_000_000);
     assert_eq!(document["notes"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn what_cannot_be_run_is_refused_with_the_reason() {
-    let bench = Bench::new();
-    database(&bench, "x.db");
-    bench.write("text", "This is no database at all.");
-    fs::create_dir(bench.path("empty")).unwrap();
-    directory(&bench, "high", 2_001..=2_003);
-    directory(&bench, "d", (1..=3).chain([1_500]));
-    for (words, said) in [
-        ("nowhere.db", "nowhere.db"),
-        ("text", "not an SQLite database"),
-        ("empty", "no files named like 000001"),
-        ("x.db --max-id 301", "its largest key is 300"),
-        ("x.db --start 301", "beyond the largest key to visit, 300"),
-        ("x.db --count 0", "at least 1"),
-        (
-            "x.db --count 18446744073709551615",
-            "--count 18446744073709551615 is too large",
-        ),
-        (
-            "x.db --count 0x1000000000000",
-            "is too large: the list of the visits takes 4.50 PB",
-        ),
-        (
-            "high --max-id 2k",
-            "no value to visit up to --max-id 2000: its smallest key is 2001",
-        ),
-        (
-            "high --as-kvtest",
-            "the smallest is 2001), and --as-kvtest reads no others",
-        ),
-        (
-            "d --as-kvtest --start 1200",
-            "beyond the largest key to visit, 1000",
-        ),
-        ("x.db --count 1potato", "unknown suffix 'potato'"),
-        (
-            "x.db --mmap 99999999999GiB",
-            "not a whole number below 2^64",
-        ),
-        ("x.db --jmode wall", "wal"),
-        ("x.db -blob-apy", "--blob-api"),
-        ("x.db --cache-size 9999GiB", "cache"),
-        ("x.db --rounds 0", "rounds"),
-    ] {
-        bench.run(&format!("kvtest run {words}")).refuses(said);
-    }
 }
 
 #[test]

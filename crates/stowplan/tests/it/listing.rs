@@ -60,14 +60,6 @@ fn a_store_spec_is_described_with_its_own_promise_beside_the_defaults() {
 }
 
 #[test]
-fn a_store_spec_with_a_mistake_is_answered_as_in_a_study() {
-    describe("redbb").refuses("did you mean 'redb'?");
-    describe("redbb:durability=none").refuses("did you mean 'redb'?");
-    describe("redb:durabilty=none").refuses("did you mean 'durability'?");
-    describe("redb:durability").refuses("name=value");
-}
-
-#[test]
 fn a_dry_run_says_once_what_all_cells_of_a_comparison_share() {
     let text = fits("study dbench --dry-run");
     let once = "\n  all cells: one transaction per operation where a store has any;";

@@ -1,6 +1,6 @@
 use crate::{Across, Axis, Measure, Study};
 
-const STUDY: &str = r#"
+pub(in crate::study) const STUDY: &str = r#"
 name = "t"
 title = "T"
 question = "?"
@@ -40,12 +40,6 @@ comparisons = ["insert"]
 x = "window_rows"
 measure = "throughput"
 "#;
-
-fn message(wrong: &str, instead: &str) -> String {
-    assert!(STUDY.contains(wrong), "{wrong}");
-    let text = STUDY.replacen(wrong, instead, 1);
-    Study::parse(&text, "t.toml").unwrap_err().to_string()
-}
 
 #[test]
 fn bars_and_lines_are_read() {
@@ -91,85 +85,4 @@ fn what_lies_across_is_written_as_it_is_read() {
         Across::from("per-transaction".to_owned()),
         Across::PerTransaction
     );
-}
-
-#[test]
-fn an_unknown_name_is_reported_with_its_place_and_the_nearest_one() {
-    let cases = [
-        (
-            "[\"insert\", \"read\"]",
-            "[\"insert\", \"raed\"]",
-            "unknown comparison 'raed'; did you mean 'read'?",
-        ),
-        (
-            "[\"wal\", \"small\"]",
-            "[\"wal\", \"smal\"]",
-            "unknown cell 'smal' in its comparisons; did you mean 'small'?",
-        ),
-        (
-            "\"throughput\"",
-            "\"throughputs\"",
-            "did you mean 'throughput'?",
-        ),
-        (
-            "x = \"window_rows\"",
-            "x = \"window_row\"",
-            "did you mean 'window_rows'?",
-        ),
-        (
-            "comparison = \"insert\", label",
-            "comparison = \"wal\", label",
-            "'wal' is none of its comparisons",
-        ),
-    ];
-    for (wrong, instead, expected) in cases {
-        let before = STUDY.split(wrong).next().unwrap();
-        let line = before.matches('\n').count() + 1;
-        let message = message(wrong, instead);
-        assert!(message.starts_with(&format!("t.toml:{line}:")), "{message}");
-        assert!(message.contains(expected), "{message}");
-    }
-}
-
-#[test]
-fn what_makes_no_sense_is_refused() {
-    let cases = [
-        ("id = \"window\"", "id = \"phases\"", "used twice"),
-        ("id = \"window\"", "id = \"a/b\"", "must consist of letters"),
-        (
-            "comparisons = [\"insert\"]",
-            "comparisons = []",
-            "at least one",
-        ),
-        (
-            "[\"insert\", \"read\"]",
-            "[\"insert\", \"insert\"]",
-            "stands here twice",
-        ),
-        (
-            "x = \"window_rows\"",
-            "x = \"journal\"",
-            "has no numbers to draw: a cell gives 'wal'",
-        ),
-        (
-            "\"block-time\"",
-            "\"cpu\"",
-            "measure = \"block-time\" shows",
-        ),
-        ("published_seconds = 22.5, ", "", "needs published_seconds"),
-        (
-            "seconds = 0.0258",
-            "seconds = -1.0",
-            "'SQL CE 4.0': -1 is no number of seconds",
-        ),
-        (
-            "published_error_seconds = 0.2",
-            "published_error_seconds = nan",
-            "nan is no number that a result can hold",
-        ),
-    ];
-    for (wrong, instead, expected) in cases {
-        let message = message(wrong, instead);
-        assert!(message.contains(expected), "{message}");
-    }
 }

@@ -1,6 +1,6 @@
 use crate::Study;
 
-const STUDY: &str = r#"
+pub(in crate::study) const STUDY: &str = r#"
 name = "t"
 title = "T"
 question = "?"
@@ -62,66 +62,4 @@ fn each_kind_of_claim_is_read_and_names_its_cells() {
         let written = serde_json::to_string(&study).unwrap();
         assert_eq!(serde_json::from_str::<Study>(&written).unwrap(), study);
     }
-}
-
-#[test]
-fn what_is_wrong_with_a_claim_is_told_with_line_and_column() {
-    for (lines, told) in [
-        (
-            "",
-            "t.toml:27:6: claim 'a': say what decides it: 'test' or 'order'",
-        ),
-        (
-            "test = [{ of = \"read/dri\", to = \"read/sql\", at_least = 10 }]",
-            "t.toml:29:8: claim 'a': unknown cell 'read/dri'; did you mean 'read/dir'?",
-        ),
-        (
-            "test = [{ of = \"dir\", to = \"read/sql\", at_least = 10 }]",
-            "(a cell is called COMPARISON/CELL)",
-        ),
-        (
-            "test = [{ of = \"read/dir\", to = \"read/sql\" }]",
-            "give 'at_least', 'at_most' or both",
-        ),
-        (
-            "test = [{ of = \"read/dir\", to = \"read/sql\", at_least = 2, at_most = 1 }]",
-            "'at_least' is above 'at_most'",
-        ),
-        (
-            "test = [{ of = \"read/dir\", to = \"read/sql\", at_least = -1 }]",
-            "a bound is a number, 0 or more",
-        ),
-        (
-            "test = [{ of = \"read/dir\", at_least = 1 }]",
-            "give 'to', the cells",
-        ),
-        (
-            "test = [{ of = [], to = \"read/sql\", at_least = 1 }]",
-            "'of' needs a cell",
-        ),
-        (
-            "test = [{ of = 3, to = \"read/sql\", at_least = 1 }]",
-            "a cell (\"read/sql\") or a list of cells",
-        ),
-        (
-            "test = [{ off = \"read/sql\", at_least = 1 }]",
-            "t.toml:29:11: unknown field `off`",
-        ),
-        (
-            "order = [\"read/sql\"]",
-            "t.toml:29:9: claim 'a': an order has two cells at least",
-        ),
-        (
-            "order = [\"read/sql\", \"read/dir\"]\ntest = [{ of = \"read/dir\", to = \"read/sql\", at_least = 1 }]",
-            "say what decides it",
-        ),
-    ] {
-        let refused = with(lines).unwrap_err();
-        assert!(refused.contains(told), "{lines}:\n{refused}");
-    }
-    let twice = "test = [{ of = \"read/dir\", to = \"read/sql\", at_least = 1 }]";
-    let refused = with(&format!(
-        "{twice}\n[[claim]]\nid = \"a\"\nquote = \"q\"\n{twice}"
-    ));
-    assert!(refused.unwrap_err().contains("this id is used twice"));
 }

@@ -1,6 +1,6 @@
 use crate::{MatrixSpec, Study};
 
-const STUDY: &str = r#"
+pub(in crate::study) const STUDY: &str = r#"
 name = "m"
 title = "M"
 question = "?"
@@ -56,12 +56,6 @@ fn study() -> Study {
 fn matrix(id: &str) -> MatrixSpec {
     let study = study();
     study.matrices.into_iter().find(|m| m.id == id).unwrap()
-}
-
-fn refusal(from: &str, to: &str) -> String {
-    let text = STUDY.replacen(from, to, 1);
-    assert_ne!(text, STUDY, "{from} must occur");
-    Study::parse(&text, "m.toml").unwrap_err().to_string()
 }
 
 #[test]
@@ -167,149 +161,6 @@ fn a_scale_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
-fn mistakes_are_reported_with_line_and_column_of_the_value() {
-    for (from, to, expected) in [
-        (
-            "sizes = [10_000, 20_000, 1_000_000]\nbytes",
-            "sizes = []\nbytes",
-            "m.toml:24:9: matrix 'read', sizes: give at least one",
-        ),
-        (
-            "sizes = [10_000, 20_000, 1_000_000]\nbytes",
-            "sizes = [20_000, 10_000]\nbytes",
-            "m.toml:24:9: matrix 'read', sizes: give each once, by rising number: 20000 stands before 10000",
-        ),
-        (
-            "rows = [1_024, 4_096]",
-            "rows = [1_024, 1_024]",
-            "m.toml:28:8: matrix 'read', rows: give each once, by rising number: 1024 stands before 1024",
-        ),
-        (
-            "sizes = [10_000, 20_000, 1_000_000]\nbytes",
-            "sizes = [0, 20_000]\nbytes",
-            "m.toml:24:9: matrix 'read', sizes: a value must have at least 1 byte",
-        ),
-        (
-            "bytes = 2_000_000\ninternal",
-            "bytes = 999_999\ninternal",
-            "m.toml:25:9: matrix 'read', bytes: 999999 bytes hold no value of 1000000",
-        ),
-        (
-            "bytes = 40_000",
-            "bytes = 10_000",
-            "m.toml:8:9: scales.quick.matrix.read, bytes: 10000 bytes hold no value of 20000",
-        ),
-        (
-            "bytes = 40_000\n",
-            "bytes = 40_000\n[scales.quick.matrix.write]\nsizes = [200_000]\n",
-            "m.toml:9:1: scales.quick.matrix.write, block_bytes: 100000 bytes make no block",
-        ),
-        (
-            "block_bytes = 100_000",
-            "block_bytes = 20_000",
-            "m.toml:42:15: matrix 'write', block_bytes: 20000 bytes make no block: give from 20480, the largest value, to 2000000, all values of a column",
-        ),
-        (
-            "operation = \"overwrite\"",
-            "operation = \"overwrite\", operations = 5",
-            "matrix 'write', block_bytes: the workload fixes the block already, at 5 operations",
-        ),
-        (
-            "store = \"sqlite\"",
-            "store = \"sqlite:page_size=512\"",
-            "matrix 'read', row_setting: the rows vary 'page_size', which the internal store fixes at 512",
-        ),
-        (
-            "store = \"files-indexed\" }",
-            "store = \"files-indexed\", floor = true }",
-            "matrix 'read', external: a side of a matrix cannot be the floor",
-        ),
-        (
-            "beside = { files",
-            "beside = { external",
-            "matrix 'read', beside: 'external' is the name of a cell of the matrix itself",
-        ),
-        (
-            "beside = { files",
-            "beside = { 1024",
-            "matrix 'read', beside: '1024' is the name of a cell of the matrix itself",
-        ),
-        (
-            "beside = { files",
-            "beside = { \"../up\"",
-            "matrix 'read', beside: '../up': a name must consist of letters",
-        ),
-        (
-            "id = \"read\"",
-            "id = \"re/ad\"",
-            "unknown matrix 'read'; did you mean 're/ad'?",
-        ),
-        (
-            "ratios = { 1024",
-            "ratios = { 1025",
-            "m.toml:31:1: matrix 'read', published: there is no row '1025'; did you mean '1024'?",
-        ),
-        (
-            "[1.5, 0.2]",
-            "[1.5]",
-            "matrix 'read', published: row 1024 has 1 ratios for 2 sizes",
-        ),
-        (
-            "[1.5, 0.2]",
-            "[1.5, -0.2]",
-            "matrix 'read', published: row 1024: -0.2 is no ratio",
-        ),
-        (
-            "id = \"first\"",
-            "id = \"read-10k\"",
-            "m.toml:21:1: the matrices: two comparisons or matrices would be called 'read-10k'",
-        ),
-        (
-            "id = \"first\"",
-            "id = \"write\"",
-            "two comparisons or matrices would be called 'write'",
-        ),
-        (
-            "id = \"write\"",
-            "id = \"read\"",
-            "two comparisons or matrices would be called",
-        ),
-        (
-            "[datasets.few]",
-            "[datasets.200x10k]\ncount = 1\nsize = { distribution = \"fixed\", bytes = 1 }\n[datasets.few]",
-            "the matrix would make a dataset '200x10k', which there is already",
-        ),
-        (
-            "[datasets.few]",
-            "[datasets.2x20k]\ncount = 1\nsize = { distribution = \"fixed\", bytes = 1 }\n[datasets.few]",
-            "scale 'quick': the matrix would make a dataset '2x20k', which there is already",
-        ),
-        (
-            "[scales.quick.matrix.read]",
-            "[scales.quick.matrix.raed]",
-            "m.toml:6:1: scales.quick: unknown matrix 'raed'; did you mean 'read'?",
-        ),
-        (
-            "[scales.quick.matrix.read]",
-            "[scales.quick]\nskip = [\"wriet\"]\n[scales.quick.matrix.read]",
-            "unknown comparison, matrix or cell 'wriet'; did you mean 'write'?",
-        ),
-        (
-            "row_setting = \"page_size\"",
-            "row_seting = \"page_size\"",
-            "did you mean 'row_setting'?",
-        ),
-    ] {
-        let message = refusal(from, to);
-        assert!(
-            message.contains(expected),
-            "{message}\nshould have been\n{expected}"
-        );
-        assert!(message.starts_with("m.toml:"), "{message}");
-    }
-}
-
-#[test]
 fn a_study_of_matrices_alone_is_a_study_and_one_of_nothing_is_none() {
     let matrices_at = STUDY.find("[[matrix]]").unwrap();
     let head = "name = \"m\"\ntitle = \"M\"\nquestion = \"?\"\n";
@@ -336,14 +187,6 @@ fn a_study_of_an_old_result_has_no_matrices() {
     let read: Study = serde_json::from_value(plain).unwrap();
     assert!(read.matrices.is_empty());
     assert_eq!(read.expanded().comparisons.len(), 1);
-}
-
-/// A cell's name of a store is read as such: `urnal=ize` as a setting would be another store once it
-/// is written.
-#[test]
-fn the_setting_of_the_rows_is_a_name() {
-    let message = refusal("\"page_size\"", "\"urnal=ize\"");
-    assert!(message.contains("row_setting 'urnal=ize'"), "{message}");
 }
 
 #[test]
