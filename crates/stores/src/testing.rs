@@ -31,7 +31,7 @@ pub(crate) fn with_store(
     test(directory.path(), &mut *store.connect().unwrap());
 }
 
-/// Runs `test` in a session of a new store, which may be empty.
+/// Runs `test` in a session of a new store, which is empty.
 pub(crate) fn with_session(
     kind: &Kind,
     given: &[(&str, &str)],
