@@ -24,6 +24,7 @@ pub mod random;
 pub mod room;
 pub mod sequence;
 pub mod temporary;
+pub mod tree;
 pub mod versions;
 
 pub use error::{DatasetError, in_words};

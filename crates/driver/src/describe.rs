@@ -2,7 +2,7 @@
 
 use stowplan_model::{Describe, Described, StoreSpec, Workload};
 use stowplan_stores::Kind;
-use stowplan_stores::registry::{BUILT_IN, Kinds, ResolveError};
+use stowplan_stores::registry::{BUILT_IN, Kinds};
 
 /// Answers the question for the stores that are built in.
 #[must_use]
@@ -49,14 +49,9 @@ fn one(store: &StoreSpec, workload: Option<&Workload>, kinds: Kinds<'_>) -> Desc
             ..Described::default()
         },
         // The parent knows how the spec was written.
-        Err(ResolveError::Excluded { source, .. }) => refused(source.to_string()),
-        Err(error) => refused(error.to_string()),
-    }
-}
-
-fn refused(why: String) -> Described {
-    Described {
-        refused: Some(why),
-        ..Described::default()
+        Err(error) => Described {
+            refused: Some(error.why),
+            ..Described::default()
+        },
     }
 }

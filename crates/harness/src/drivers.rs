@@ -16,14 +16,12 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 use stowplan_model::{
-    Capabilities, Describe, Described, Operation, Plan, Rung, Setting, SettingKind, Settings,
-    StoreSpec, Value, Workload, suggestion,
+    Capabilities, Describe, Described, Operation, Plan, Rung, Settings, StoreSpec, Value, Workload,
+    suggestion,
 };
 
 pub use stowplan_model::Kind;
 
-/// The setting that gets the memory budget where a spec does not give it.
-const MEMORY_SETTING: &str = "cache";
 /// How long a driver may take to greet, and to tell its kinds, where all are listed.
 const LISTED_WITHIN: Duration = Duration::from_secs(10);
 
@@ -305,13 +303,8 @@ impl Drivers {
     /// other, or a driver that fails.
     pub fn resolve(&self, spec: &StoreSpec, memory_budget: Option<u64>) -> Result<Resolved> {
         let kind = self.kind(spec)?;
-        let mut given = spec.settings.clone();
-        let budget = memory_budget.and_then(|budget| budget_for(&kind.settings, budget));
-        if let Some(budget) = budget {
-            given.entry(MEMORY_SETTING.to_owned()).or_insert(budget);
-        }
         let wrong = |why: String| HarnessError::invalid(format!("store spec '{spec}': {why}"));
-        let settings = Settings::resolve(&kind.settings, &given);
+        let settings = Settings::resolve_within(&kind.settings, &spec.settings, memory_budget);
         let settings = settings.map_err(|error| wrong(error.to_string()))?;
         let described = self.describe(spec, &settings, None)?;
         match described.refused {
@@ -500,14 +493,5 @@ fn unknown_store(spec: &StoreSpec) -> Resolved {
             threads: true,
             ..Capabilities::default()
         },
-    }
-}
-
-/// What `memory_budget` becomes as a value of the memory setting, if there is such a setting.
-fn budget_for(described: &[Setting], memory_budget: u64) -> Option<String> {
-    let setting = described.iter().find(|s| s.name == MEMORY_SETTING)?;
-    match setting.kind {
-        SettingKind::Bytes { min, max, .. } => Some(memory_budget.clamp(min, max).to_string()),
-        _ => None,
     }
 }

@@ -164,45 +164,33 @@ impl Job {
 
     /// Asks what lies where of the store at rest.
     pub(crate) fn inspect(&self, keys: &[u64], want: Want) -> Result<Inspected> {
-        self.serve(&self.paths.instance, &Values::foreign()?, None, |worker| {
-            let keys = SharedFile::of_numbers(keys.iter().copied())?;
-            worker.inspect(Some(&keys), want)
-        })
+        let keys = SharedFile::of_numbers(keys.iter().copied())?;
+        self.with_worker(|worker| worker.inspect(Some(&keys), want))
     }
 
     /// Whether keys are there, by what the driver dumps; they come with the sizes that they are thought to
     /// have.
     pub(crate) fn there(&self, keys: &[(u64, u32)]) -> Result<Vec<bool>> {
         let mut there = Vec::new();
-        self.serve(&self.paths.instance, &Values::foreign()?, None, |worker| {
-            worker.show(keys, Delivery::Copy, &mut |_, value| {
-                there.push(value.is_some());
-            })
-        })?;
+        let mut see = |_, value: Option<&[u8]>| there.push(value.is_some());
+        self.with_worker(|worker| worker.show(keys, Delivery::Copy, &mut see))?;
         Ok(there)
     }
 
     /// Has the driver remove what lies elsewhere of the stores that were made below the place.
     pub(crate) fn remove_below(&self) -> Result<()> {
-        let nothing = Values::foreign()?;
-        self.serve(&self.paths.instance, &nothing, None, |worker| {
-            worker.does(ToDriver::Remove)
-        })
+        self.with_worker(|worker| worker.does(ToDriver::Remove))
     }
 
     /// Builds the store in its directory, which exists and is empty: loads the whole dataset into it. Returns
     /// values and their bytes.
     pub(crate) fn build(&self, progress: Progress<'_>) -> Result<(u64, u64)> {
-        self.at(&self.paths.instance, false, |worker, _| {
-            worker.build(progress)
-        })
+        self.with_worker(|worker| worker.build(progress))
     }
 
     /// Reads values untimed and compares them with what they must be.
     pub(crate) fn verify(&self, extent: Extent) -> Result<Verification> {
-        self.at(&self.paths.instance, false, |worker, _| {
-            worker.verify(extent)
-        })
+        self.with_worker(|worker| worker.verify(extent))
     }
 
     /// Times one block. One that changes which keys there are has a store of its own.
@@ -226,8 +214,13 @@ impl Job {
         removed.map(|()| measured)
     }
 
-    /// Has a worker do something at a place, which nobody may put another thing in the place of; `apart`: which
-    /// is a mount of its own to it. What fails is a failure of the store.
+    /// Has a worker of its own do something to the store where it lies.
+    fn with_worker<T>(&self, task: impl FnOnce(&mut Worker<'_>) -> Result<T>) -> Result<T> {
+        self.at(&self.paths.instance, false, |worker, _| task(worker))
+    }
+
+    /// Has a worker of its own do something at a place, which nobody may put another thing in the place of; `apart`:
+    /// which is a mount of its own to it. What fails is a failure of the store.
     fn at<T>(
         &self,
         place: &Path,
@@ -237,27 +230,13 @@ impl Job {
         // Engines follow links; what a run made is none.
         let is_ours = self.paths.dataset.is_some() && place == self.paths.instance;
         let guard = is_ours.then(|| Identity::of(place)).transpose()?;
-        let mount = apart.then(|| place.to_owned());
         let values = Values::of(self).map_err(HarnessError::of_a_store)?;
-        self.serve(place, &values, mount, |worker| {
-            tasks(worker, guard.as_ref()).map_err(HarnessError::of_a_store)
-        })
-    }
-
-    /// Has a worker of its own do something.
-    fn serve<T>(
-        &self,
-        place: &Path,
-        values: &Values,
-        mount: Option<PathBuf>,
-        tasks: impl FnOnce(&mut Worker<'_>) -> Result<T>,
-    ) -> Result<T> {
         let command = WorkerCommand {
-            mount,
+            mount: apart.then(|| place.to_owned()),
             ..self.command.clone()
         };
-        let mut worker = Worker::start(self, values, place, &command)?;
-        let done = tasks(&mut worker)?;
+        let mut worker = Worker::start(self, &values, place, &command)?;
+        let done = tasks(&mut worker, guard.as_ref()).map_err(HarnessError::of_a_store)?;
         worker.process.end()?;
         Ok(done)
     }
@@ -272,18 +251,14 @@ struct Values {
 
 impl Values {
     fn of(job: &Job) -> Result<Self> {
-        let Some(directory) = &job.paths.dataset else {
-            return Self::foreign();
-        };
-        let dataset = Dataset::open(directory)?;
-        Ok(Self {
-            generator: dataset.generator().clone(),
-            dataset: Some(dataset),
-        })
-    }
-
-    fn foreign() -> Result<Self> {
-        let spec = DatasetSpec {
+        if let Some(directory) = &job.paths.dataset {
+            let dataset = Dataset::open(directory)?;
+            return Ok(Self {
+                generator: dataset.generator().clone(),
+                dataset: Some(dataset),
+            });
+        }
+        let foreign = DatasetSpec {
             count: 1,
             size: SizeDistribution::Fixed { bytes: 0 },
             content: Content::Random,
@@ -292,7 +267,7 @@ impl Values {
         };
         Ok(Self {
             dataset: None,
-            generator: Generator::new(&spec)?,
+            generator: Generator::new(&foreign)?,
         })
     }
 

@@ -600,11 +600,9 @@ fn build_cell(
         ))
     })?;
     let resolved = resolve(drivers, &spec.store, study.memory_budget, workload.threads);
-    let resolved = resolved.map_err(|error| match error {
-        error @ (HarnessError::Worker { .. } | HarnessError::Interrupted) => error,
-        // A process that cannot be started: no cell is at fault.
-        error if error.is_refusal() => error,
-        error => place(error.to_string()),
+    let resolved = resolved.map_err(|error| match is_of_the_study(&error) {
+        true => place(error.to_string()),
+        false => error,
     })?;
     workload.check().map_err(place)?;
     let threads = workload.beside.map(|beside| beside.kind) == Some(NeighbourKind::Threads);
@@ -1102,18 +1100,16 @@ fn operation_seconds(cell: &Cell) -> f64 {
     if matches!(operation, Operation::CreateTable | Operation::DropTable) {
         return 1e-3;
     }
-    let pattern = cell.workload.pattern();
-    let each = |actions: &[Action]| -> f64 {
-        let seconds = actions.iter().map(|action| action_seconds(cell, *action));
-        seconds.sum::<f64>() / f64::from(u32::try_from(actions.len().max(1)).unwrap_or(1))
-    };
+    let actions = cell.workload.pattern();
+    let seconds = actions.iter().map(|action| action_seconds(cell, *action));
+    let each = seconds.sum::<f64>() / f64::from(u32::try_from(actions.len().max(1)).unwrap_or(1));
     let syncs = match per_transaction {
         PerTransaction::Operations(n) if operation.writes() => {
             f64::from(cell.capabilities.syncs_per_commit) / f64::from(*n)
         }
         PerTransaction::Operations(_) | PerTransaction::All => 0.0,
     };
-    each(&pattern) + syncs * SYNC_SECONDS
+    each + syncs * SYNC_SECONDS
 }
 
 /// Typical seconds for one action without its commit.

@@ -28,6 +28,15 @@ impl SharedFile {
         })
     }
 
+    /// One of this length, whose bytes are still to be written.
+    pub(crate) fn of_length(bytes: u64) -> Result<Self> {
+        let shared = Self::create()?;
+        let sized = shared.file.set_len(bytes);
+        let refused = HarnessError::io("get memory for the values to write in", &shared.path);
+        sized.map_err(refused)?;
+        Ok(shared)
+    }
+
     /// One that holds these numbers, little-endian.
     pub(crate) fn of_numbers(mut numbers: impl Iterator<Item = u64>) -> Result<Self> {
         let mut shared = Self::create()?;

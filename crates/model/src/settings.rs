@@ -241,6 +241,27 @@ impl Settings {
         values.collect::<Result<_, _>>().map(Self)
     }
 
+    /// As [`Self::resolve`]; but a `cache` that is not given gets the memory budget, in bytes, where there is one, as
+    /// far as the setting allows.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn resolve_within(
+        described: &[Setting],
+        given: &BTreeMap<String, String>,
+        memory_budget: Option<u64>,
+    ) -> Result<Self, SettingError> {
+        /// The setting that gets it.
+        const CACHE: &str = "cache";
+        let mut settings = Self::resolve(described, given)?;
+        let open = |setting: &&Setting| setting.name == CACHE && !given.contains_key(CACHE);
+        let cache = described.iter().find(open).map(|setting| &setting.kind);
+        if let (Some(budget), Some(SettingKind::Bytes { min, max, .. })) = (memory_budget, cache) {
+            settings.set(CACHE, Value::Number(budget.clamp(*min, *max)));
+        }
+        Ok(settings)
+    }
+
     /// Sets one value: for settings as an engine reports them.
     pub fn set(&mut self, name: &str, value: Value) {
         self.0.insert(name.to_owned(), value);

@@ -40,6 +40,8 @@ mod store;
 #[path = "../tests/conformance/suite.rs"]
 pub mod suite;
 mod syncs;
+#[cfg(test)]
+mod testing;
 mod turns;
 mod watched;
 

@@ -2,9 +2,7 @@
 
 use crate::{Kind, StoreError};
 use std::fmt;
-use stowplan_model::{
-    Capabilities, Setting, SettingError, SettingKind, Settings, StoreSpec, suggestion,
-};
+use stowplan_model::{Capabilities, Settings, StoreSpec, suggestion};
 use thiserror::Error;
 
 /// The stores that are built in. A new store gets its line here, among those that are listed.
@@ -36,9 +34,6 @@ pub struct Kinds<'k> {
     hidden: &'k [&'static Kind],
 }
 
-/// The setting that gets the memory budget where a spec does not give it.
-const MEMORY_SETTING: &str = "cache";
-
 /// Settings that stores had: the store, the setting, and what to do without it.
 const GONE: &[(&str, &str, &str)] = &[(
     "fjall",
@@ -48,33 +43,17 @@ const GONE: &[(&str, &str, &str)] = &[(
 
 /// Why a store spec means no store.
 #[derive(Debug, Error)]
-pub enum ResolveError {
-    /// No store has this name.
-    #[error("unknown store '{name}'; known: {known}{suggestion}")]
-    UnknownStore {
-        /// The name as given.
-        name: String,
-        /// `; did you mean …?` or empty.
-        suggestion: String,
-        /// The listed names.
-        known: String,
-    },
-    /// A setting is unknown, or its value is not accepted.
-    #[error("store spec '{spec}': {source}")]
-    Setting {
-        /// The spec.
-        spec: String,
-        /// Which setting, and what is accepted.
-        source: SettingError,
-    },
-    /// The settings exclude each other.
-    #[error("store spec '{spec}': {source}")]
-    Excluded {
-        /// The spec.
-        spec: String,
-        /// Which settings, and what would do.
-        source: StoreError,
-    },
+#[error("{}{why}", of_spec(spec))]
+pub struct ResolveError {
+    /// The spec, where what is wrong is not its name.
+    spec: Option<String>,
+    /// What is wrong, and what would do.
+    pub why: String,
+}
+
+fn of_spec(spec: &Option<String>) -> String {
+    spec.as_ref()
+        .map_or_else(String::new, |spec| format!("store spec '{spec}': "))
 }
 
 /// A store spec, checked and with nothing left open.
@@ -115,10 +94,13 @@ impl<'k> Kinds<'k> {
     /// There is none; the message names the nearest one.
     pub fn find(self, name: &str) -> Result<&'static Kind, ResolveError> {
         let known = || self.listed.iter().map(|kind| kind.name());
-        let unknown = || ResolveError::UnknownStore {
-            name: name.to_owned(),
-            suggestion: suggestion(name, known()),
-            known: known().collect::<Vec<_>>().join(", "),
+        let unknown = || ResolveError {
+            spec: None,
+            why: format!(
+                "unknown store '{name}'; known: {}{}",
+                known().collect::<Vec<_>>().join(", "),
+                suggestion(name, known())
+            ),
         };
         let found = self.every().find(|kind| kind.name() == name);
         found.ok_or_else(unknown)
@@ -166,42 +148,23 @@ pub(crate) fn resolve_kind(
     spec: &StoreSpec,
     memory_budget: u64,
 ) -> Result<Resolved, ResolveError> {
+    let wrong = |why: String| ResolveError {
+        spec: Some(spec.to_string()),
+        why,
+    };
     let mut gone = GONE.iter().filter(|(store, _, _)| *store == kind.name());
     if let Some((_, name, why)) = gone.find(|(_, name, _)| spec.settings.contains_key(*name)) {
-        return Err(ResolveError::Excluded {
-            spec: spec.to_string(),
-            source: StoreError::unsupported(format!("have '{name}' any more"), *why),
-        });
+        let gone = StoreError::unsupported(format!("have '{name}' any more"), *why);
+        return Err(wrong(gone.to_string()));
     }
-    let mut given = spec.settings.clone();
-    if let Some(budget) = budget_for(kind.settings(), memory_budget) {
-        given.entry(MEMORY_SETTING.to_owned()).or_insert(budget);
-    }
-    let settings =
-        Settings::resolve(kind.settings(), &given).map_err(|source| ResolveError::Setting {
-            spec: spec.to_string(),
-            source,
-        })?;
-    let capabilities = kind
-        .capabilities(&settings)
-        .map_err(|source| ResolveError::Excluded {
-            spec: spec.to_string(),
-            source,
-        })?;
+    let settings = Settings::resolve_within(kind.settings(), &spec.settings, Some(memory_budget));
+    let settings = settings.map_err(|error| wrong(error.to_string()))?;
+    let capabilities = kind.capabilities(&settings);
     Ok(Resolved {
         kind,
+        capabilities: capabilities.map_err(|error| wrong(error.to_string()))?,
         settings,
-        capabilities,
     })
-}
-
-/// What `memory_budget` becomes as a value of the memory setting, if there is such a setting.
-fn budget_for(described: &[Setting], memory_budget: u64) -> Option<String> {
-    let setting = described.iter().find(|s| s.name == MEMORY_SETTING)?;
-    match setting.kind {
-        SettingKind::Bytes { min, max, .. } => Some(memory_budget.clamp(min, max).to_string()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

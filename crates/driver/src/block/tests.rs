@@ -225,77 +225,37 @@ fn generated(generator: &Generator, keys: impl Iterator<Item = u64>) -> Vec<RawS
 }
 
 #[test]
-fn a_block_that_is_one_transaction_begins_and_commits_once() {
+fn operations_share_transactions_as_they_are_told_and_none_is_empty() {
     let steps = some_steps(20);
+    for (per, shared, last_is_short) in [
+        (PerTransaction::All, &[20][..], true),
+        (PerTransaction::Operations(7), &[7, 7, 6], true),
+        (PerTransaction::Operations(5), &[5; 4], false),
+    ] {
+        let mut session = Recorder::holding(&steps);
+        session.ceremony = Duration::from_millis(1);
+        let window = [&steps[..], &[]];
+        let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+        assert_eq!(done.commits, shared.len() as u64, "{per}");
+        let told_apart = done.last_commit_ns >= 1_000_000;
+        assert_eq!(told_apart, last_is_short, "{per}");
+        let begun = session.calls.split(|c| *c == Call::Begin(Access::Read));
+        let groups: Vec<&[Call]> = begun.skip(1).collect();
+        assert!(groups.iter().all(|g| g.ends_with(&[Call::Commit])), "{per}");
+        let sizes: Vec<usize> = groups.iter().map(|group| group.len() - 1).collect();
+        assert_eq!(sizes, shared, "{per}");
+    }
     let mut session = Recorder::holding(&steps);
-    session.ceremony = Duration::from_millis(1);
-    let window = [&steps[..], &[]];
-    let done = run_on(
-        &mut session,
-        &reads(PerTransaction::All),
-        &window,
-        Timing::Ends,
-    )
-    .unwrap();
-    assert_eq!(done.commits, 1);
-    assert!(done.last_commit_ns >= 1_000_000, "{done:?}");
-    assert_eq!(session.calls.len(), 22);
-    assert_eq!(session.calls[0], Call::Begin(Access::Read));
-    assert_eq!(session.calls[21], Call::Commit);
-}
-
-#[test]
-fn operations_that_are_transactions_of_their_own_are_neither_begun_nor_committed() {
-    let steps = some_steps(20);
-    let mut session = Recorder::holding(&steps);
-    let window = [&steps[..], &[]];
-    let per = PerTransaction::Operations(1);
-    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    let alone = reads(PerTransaction::Operations(1));
+    let done = run_on(&mut session, &alone, &[&steps[..], &[]], Timing::Ends).unwrap();
     assert_eq!((done.commits, done.last_commit_ns), (20, 0));
     let expected: Vec<Call> = (1..=20).map(Call::Read).collect();
-    assert_eq!(session.calls, expected);
-}
-
-#[test]
-fn groups_of_operations_are_committed_when_full_and_the_rest_at_the_end() {
-    let steps = some_steps(20);
-    let mut session = Recorder::holding(&steps);
-    let window = [&steps[..], &[]];
-    let per = PerTransaction::Operations(7);
-    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
-    assert_eq!(done.commits, 3);
-    let groups: Vec<usize> = session
-        .calls
-        .split(|call| *call == Call::Commit)
-        .map(|group| group.iter().filter(|c| matches!(c, Call::Read(_))).count())
-        .collect();
-    assert_eq!(groups, [7, 7, 6, 0]);
-    assert_eq!(session.count(|c| *c == Call::Begin(Access::Read)), 3);
-}
-
-#[test]
-fn groups_that_divide_the_block_leave_no_empty_transaction_behind() {
-    let steps = some_steps(20);
-    let mut session = Recorder::holding(&steps);
-    let window = [&steps[..], &[]];
-    let per = PerTransaction::Operations(5);
-    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
-    assert_eq!(done.commits, 4);
-    assert_eq!(session.count(|c| *c == Call::Commit), 4);
-    assert_eq!(session.calls.last(), Some(&Call::Commit));
-}
-
-#[test]
-fn an_empty_block_does_nothing() {
+    assert_eq!(session.calls, expected, "neither begun nor committed");
     let mut session = Recorder::default();
-    let done = run_on(
-        &mut session,
-        &reads(PerTransaction::All),
-        &[&[], &[]],
-        Timing::Ends,
-    );
+    let all = reads(PerTransaction::All);
+    let done = run_on(&mut session, &all, &[&[], &[]], Timing::Ends);
     assert_eq!(done.unwrap(), Done::default());
-    assert!(session.calls.is_empty());
+    assert!(session.calls.is_empty(), "an empty block does nothing");
 }
 
 #[test]

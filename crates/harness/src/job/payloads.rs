@@ -6,7 +6,7 @@ use crate::{HarnessError, Result};
 use std::collections::HashMap;
 use std::io::{BufWriter, Seek, Write};
 use stowplan_dataset::sequence::{Step, Window, len, slices, steps};
-use stowplan_model::{Action, Operation, PayloadSource, Payloads, Workload};
+use stowplan_model::{Action, Operation, PayloadSource};
 
 /// The most memory that the values of a part take, of all threads together. Tests have few values, and
 /// blocks of several parts nevertheless.
@@ -29,93 +29,40 @@ fn put(end: &mut u64, step: &Step) -> u64 {
     start
 }
 
-/// The values that one thread writes.
-pub(super) struct Written {
-    /// Where the driver finds them.
-    pub(super) files: Payloads,
-    /// Those that are generated, part by part; nothing where all are the dataset's, where they lie.
-    generated: Option<SharedFile>,
-    _offsets: SharedFile,
-}
-
-impl Written {
-    /// For a thread with these steps, cut into parts of so many; nothing where it writes none, or draws them itself.
-    pub(super) fn of(
-        workload: &Workload,
-        source: PayloadSource,
-        values: &Values,
-        [lead_in, timed]: [Window<'_>; 2],
-        parts: &[u64],
-    ) -> Result<Option<Self>> {
-        let puts = workload.pattern().iter().any(|action| action.puts());
-        if !puts || workload.is_about_tables() || source == PayloadSource::Timed {
-            return Ok(None);
-        }
-        let both = steps(&lead_in).chain(steps(&timed));
-        let (generated, values, offsets) = match (workload.operation, &values.dataset) {
-            (Operation::Insert, Some(dataset)) => {
-                let offsets = SharedFile::of_numbers(both.map(|step| dataset.offset(step.key)))?;
-                (None, dataset.values_file(), offsets)
-            }
-            _ => {
-                let (offsets, end) = layout(both, len(&lead_in), parts);
-                let file = SharedFile::create()?;
-                let sized = file.file().set_len(end.max(1));
-                let refused =
-                    HarnessError::io("get memory for the values to write in", file.path());
-                sized.map_err(refused)?;
-                let path = file.path().to_owned();
-                (
-                    Some(file),
-                    path,
-                    SharedFile::of_numbers(offsets.into_iter())?,
-                )
-            }
-        };
-        Ok(Some(Self {
-            files: Payloads {
-                values,
-                offsets: offsets.path().to_owned(),
-            },
-            generated,
-            _offsets: offsets,
-        }))
+/// Generates the values of steps in place of those that were in a file before. The versions of the steps begin at
+/// `first`.
+pub(super) fn write(
+    shared: &SharedFile,
+    steps: impl Iterator<Item = Step>,
+    versions: &Versions,
+    first: usize,
+    values: &Values,
+) -> Result<()> {
+    let mut file = shared.file();
+    let failed = || HarnessError::io("write", shared.path());
+    file.rewind().map_err(failed())?;
+    let mut out = BufWriter::with_capacity(1 << 20, file);
+    let mut value = Vec::new();
+    let mut end = 0;
+    for (index, step) in (first..).zip(steps).filter(|(_, step)| step.action.puts()) {
+        let before = end;
+        let gap = usize::try_from(put(&mut end, &step) - before).unwrap_or(0);
+        value.clear();
+        value.resize(gap + step.bytes as usize, 0);
+        let version = versions.given(index, step.action);
+        values.fill(step.key, version, &mut value[gap..]);
+        out.write_all(&value).map_err(failed())?;
     }
-
-    /// Generates the values of steps in place of those that were there before. The versions of the
-    /// steps begin at `first`.
-    pub(super) fn write(
-        &self,
-        steps: impl Iterator<Item = Step>,
-        versions: &Versions,
-        first: usize,
-        values: &Values,
-    ) -> Result<()> {
-        let Some(shared) = &self.generated else {
-            return Ok(());
-        };
-        let mut file = shared.file();
-        let failed = || HarnessError::io("write", shared.path());
-        file.rewind().map_err(failed())?;
-        let mut out = BufWriter::with_capacity(1 << 20, file);
-        let mut value = Vec::new();
-        let mut end = 0;
-        for (index, step) in (first..).zip(steps).filter(|(_, step)| step.action.puts()) {
-            let before = end;
-            let gap = usize::try_from(put(&mut end, &step) - before).unwrap_or(0);
-            value.clear();
-            value.resize(gap + step.bytes as usize, 0);
-            let version = versions.given(index, step.action);
-            values.fill(step.key, version, &mut value[gap..]);
-            out.write_all(&value).map_err(failed())?;
-        }
-        out.flush().map_err(failed())
-    }
+    out.flush().map_err(failed())
 }
 
 /// Where the value of each step begins, and where the longest part ends; the lead-in goes with the
 /// first part.
-fn layout(steps: impl Iterator<Item = Step>, lead_in: u64, parts: &[u64]) -> (Vec<u64>, u64) {
+pub(super) fn layout(
+    steps: impl Iterator<Item = Step>,
+    lead_in: u64,
+    parts: &[u64],
+) -> (Vec<u64>, u64) {
     let mut lengths = parts.iter().copied();
     let mut left = lengths.next().map_or(u64::MAX, |first| lead_in + first);
     let (mut offsets, mut end, mut longest) = (Vec::new(), 0, 0);
@@ -288,64 +235,6 @@ mod tests {
         Step {
             action: Action::Overwrite,
             ..Step::reading(key, bytes)
-        }
-    }
-
-    fn values() -> (tempfile::TempDir, Values) {
-        let work = tempfile::tempdir().unwrap();
-        let spec = stowplan_model::DatasetSpec {
-            count: 40,
-            size: stowplan_model::SizeDistribution::Uniform {
-                min: 1,
-                max: 10_000,
-            },
-            content: stowplan_model::Content::Random,
-            seed: 5,
-            from: None,
-        };
-        let path = work.path().join("d");
-        let dataset = stowplan_dataset::materialise(&spec, &path, &mut |_| ()).unwrap();
-        let values = Values {
-            generator: dataset.generator().clone(),
-            dataset: Some(dataset),
-        };
-        (work, values)
-    }
-
-    #[test]
-    fn payloads_are_the_generators_bytes_of_the_version_large_ones_on_page_boundaries() {
-        let (_work, values) = values();
-        let size = |key| u32::try_from(values.generator.size(key)).unwrap();
-        let steps: Vec<_> = (1..=12)
-            .map(|key| overwriting(key, size(key)).encode())
-            .collect();
-        let window: Window<'_> = [&steps[8..], &steps[..8]];
-        let workload = Workload {
-            operation: Operation::Overwrite,
-            ..Workload::default()
-        };
-        let nothing: Window<'_> = [&[], &[]];
-        let windows = [nothing, window];
-        let source = PayloadSource::Prepared;
-        let written = Written::of(&workload, source, &values, windows, &[]).unwrap();
-        let written = written.unwrap();
-        let all = stowplan_dataset::sequence::steps(&window);
-        written.write(all, &Versions::all(9), 0, &values).unwrap();
-        let files = written.files;
-        let bytes = std::fs::read(files.values).unwrap();
-        let offsets = std::fs::read(files.offsets).unwrap();
-        let offsets = offsets.as_chunks().0.iter().map(|o| u64::from_le_bytes(*o));
-        let keys = (9..=12).chain(1..=8);
-        for (key, offset) in keys.zip(offsets) {
-            let length = size(key) as usize;
-            let start = usize::try_from(offset).unwrap();
-            let value = &bytes[start..start + length];
-            assert!(values.generator.matches(key, 9, value), "key {key}");
-            assert!(length < 8 || !values.generator.matches(key, 8, value));
-            assert!(
-                start.is_multiple_of(if length < 4096 { 64 } else { 4096 }),
-                "{key}"
-            );
         }
     }
 

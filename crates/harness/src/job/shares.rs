@@ -1,6 +1,6 @@
 //! A block as its driver gets it: the steps of each thread, and files for them.
 
-use super::payloads::{Versions, Written, parts};
+use super::payloads::{Versions, layout, parts, write};
 use super::verify::Expected;
 use super::worker::Worker;
 use super::{BlockTask, Values};
@@ -8,12 +8,12 @@ use crate::shared_file::SharedFile;
 use crate::{HarnessError, Result};
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use stowplan_dataset::sequence::{RawStep, Sequence, Step, Window, file_of, slices, steps};
 use stowplan_model::{
-    Action, FromDriver, Measured, PayloadSource, PerTransaction, Run, Settings, Share, ToDriver,
-    Workload,
+    Action, FromDriver, Measured, Operation, PayloadSource, Payloads, PerTransaction, Run,
+    Settings, Share, ToDriver, Workload,
 };
 
 /// The steps of a block, dealt to its threads.
@@ -22,36 +22,32 @@ pub(super) struct Shares {
     payloads: PayloadSource,
 }
 
-/// What one thread does.
+/// What one thread does, as its driver is told of it.
 struct Thread {
+    share: Share,
     sequence: Sequence,
-    path: PathBuf,
-    /// From which step on.
-    first: u64,
-    lead_in: u64,
-    operations: u64,
-    /// The sequence, where it is this thread's alone.
-    _file: Option<SharedFile>,
     versions: Versions,
-    written: Option<Written>,
-    parts: Vec<u64>,
-    latencies: Option<SharedFile>,
+    /// The values that are generated for it, part by part; nothing where it writes none, or the dataset's own.
+    generated: Option<SharedFile>,
+    /// Other files that its share names.
+    kept: Vec<SharedFile>,
 }
 
 impl Thread {
     /// One that does a part of a sequence, and writes nothing yet.
     fn of(path: &Path, first: u64, lead_in: u64, operations: u64) -> Result<Self> {
         Ok(Self {
+            share: Share {
+                sequence: path.to_owned(),
+                first,
+                lead_in,
+                operations,
+                ..Share::default()
+            },
             sequence: Sequence::open(path)?,
-            path: path.to_owned(),
-            first,
-            lead_in,
-            operations,
-            _file: None,
             versions: Versions::all(0),
-            written: None,
-            parts: Vec::new(),
-            latencies: None,
+            generated: None,
+            kept: Vec::new(),
         })
     }
 
@@ -66,18 +62,16 @@ impl Thread {
         };
         let put = (&mut file.file()).write_all(&written);
         file.checked(put)?;
-        let whole = Self::of(file.path(), 0, lead_in.len() as u64, timed.len() as u64)?;
-        Ok(Self {
-            _file: Some(file),
-            ..whole
-        })
+        let mut thread = Self::of(file.path(), 0, lead_in.len() as u64, timed.len() as u64)?;
+        thread.kept.push(file);
+        Ok(thread)
     }
 
     fn windows(&self) -> Result<[Window<'_>; 2]> {
-        let timed = self.first.saturating_add(self.lead_in);
+        let timed = self.share.first.saturating_add(self.share.lead_in);
         Ok([
-            self.sequence.window(self.first, self.lead_in)?,
-            self.sequence.window(timed, self.operations)?,
+            self.sequence.window(self.share.first, self.share.lead_in)?,
+            self.sequence.window(timed, self.share.operations)?,
         ])
     }
 
@@ -87,58 +81,78 @@ impl Thread {
         Ok(steps(&lead_in).chain(steps(&timed)))
     }
 
-    /// With the values of its first part written, which are of these versions.
+    /// Prepares the values that it writes, of these versions and in parts of so many steps, and writes those of the
+    /// first part. One that writes none, or draws them itself, needs no more.
     fn writing(
-        mut self,
+        &mut self,
         workload: &Workload,
         (source, values): (PayloadSource, &Values),
         versions: Versions,
         parts: Vec<u64>,
-    ) -> Result<Self> {
-        self.written = Written::of(workload, source, values, self.windows()?, &parts)?;
-        (self.versions, self.parts) = (versions, parts);
-        self.write_part(0, values)?;
-        Ok(self)
+    ) -> Result<()> {
+        (self.versions, self.share.parts) = (versions, parts);
+        let puts = workload.pattern().iter().any(|action| action.puts());
+        if !puts || workload.is_about_tables() || source == PayloadSource::Timed {
+            return Ok(());
+        }
+        let (file, offsets) = match &values.dataset {
+            Some(dataset) if workload.operation == Operation::Insert => {
+                let offsets = self.steps()?.map(|step| dataset.offset(step.key));
+                (dataset.values_file(), SharedFile::of_numbers(offsets)?)
+            }
+            _ => {
+                let Share { lead_in, parts, .. } = &self.share;
+                let (offsets, end) = layout(self.steps()?, *lead_in, parts);
+                let file = SharedFile::of_length(end.max(1))?;
+                let path = file.path().to_owned();
+                self.generated = Some(file);
+                (path, SharedFile::of_numbers(offsets.into_iter())?)
+            }
+        };
+        self.share.payloads = Some(Payloads {
+            values: file,
+            offsets: offsets.path().to_owned(),
+        });
+        self.kept.push(offsets);
+        self.write_part(0, values)
     }
 
     /// Writes the values of a part; with the first one those of the lead-in.
     fn write_part(&self, number: usize, values: &Values) -> Result<()> {
-        let [lead_in, timed] = self.windows()?;
-        let index = |steps: u64| usize::try_from(steps).unwrap_or(usize::MAX);
-        let before: u64 = self.parts.iter().take(number).sum();
-        let length = match (self.parts.get(number), self.parts.is_empty()) {
-            (Some(length), _) => *length,
-            (None, true) => self.operations,
-            // The others have more parts.
-            (None, false) => return Ok(()),
-        };
-        let Some(written) = &self.written else {
+        let Share {
+            lead_in,
+            operations,
+            parts,
+            ..
+        } = &self.share;
+        let whole = [*operations];
+        let parts = if parts.is_empty() { &whole[..] } else { parts };
+        // Others may have more parts.
+        let Some((generated, length)) = self.generated.as_ref().zip(parts.get(number)) else {
             return Ok(());
         };
+        let index = |steps: u64| usize::try_from(steps).unwrap_or(usize::MAX);
+        let before: u64 = parts.iter().take(number).sum();
+        let [leading, timed] = self.windows()?;
         let part = slices(&timed, &(index(before)..index(before + length)));
         match number {
             0 => {
-                let both = steps(&lead_in).chain(steps(&part));
-                written.write(both, &self.versions, 0, values)
+                let both = steps(&leading).chain(steps(&part));
+                write(generated, both, &self.versions, 0, values)
             }
             _ => {
-                let first = index(self.lead_in + before);
-                written.write(steps(&part), &self.versions, first, values)
+                let first = index(lead_in + before);
+                write(generated, steps(&part), &self.versions, first, values)
             }
         }
     }
 
-    fn told(&self) -> Share {
-        let written = self.written.as_ref();
-        Share {
-            sequence: self.path.clone(),
-            first: self.first,
-            lead_in: self.lead_in,
-            operations: self.operations,
-            payloads: written.map(|written| written.files.clone()),
-            parts: self.parts.clone(),
-            latencies: self.latencies.as_ref().map(|file| file.path().to_owned()),
-        }
+    /// Has it take latencies.
+    fn taking_latencies(&mut self) -> Result<()> {
+        let file = SharedFile::create()?;
+        self.share.latencies = Some(file.path().to_owned());
+        self.kept.push(file);
+        Ok(())
     }
 }
 
@@ -163,21 +177,19 @@ impl Shares {
             both.map(|(lead_in, timed)| Thread::dealt(lead_in, timed))
                 .collect::<Result<_, _>>()?
         };
-        let shares = (0u32..).zip(dealt).map(|(number, thread)| {
+        let mut shares = Self {
+            threads: dealt,
+            payloads: task.payloads,
+        };
+        for (number, thread) in (0u32..).zip(&mut shares.threads) {
             let parts = parts(job, task.payloads, &thread.windows()?[1], threads);
             let versions = Versions::new(task.version, number, repeats, thread.steps()?);
-            let payloads = (task.payloads, values);
-            let thread = thread.writing(&job.workload, payloads, versions, parts)?;
-            let latencies = task.latencies.then(SharedFile::create).transpose()?;
-            Ok(Thread {
-                latencies,
-                ..thread
-            })
-        });
-        Ok(Self {
-            threads: shares.collect::<Result<_>>()?,
-            payloads: task.payloads,
-        })
+            thread.writing(&job.workload, (task.payloads, values), versions, parts)?;
+            if task.latencies {
+                thread.taking_latencies()?;
+            }
+        }
+        Ok(shares)
     }
 
     /// Has the driver make the block ready; returns the settings that the engine reports.
@@ -191,7 +203,7 @@ impl Shares {
         worker.ready(&ToDriver::Run(Run {
             at: worker.at.clone(),
             workload: workload.clone(),
-            threads: self.threads.iter().map(Thread::told).collect(),
+            threads: self.threads.iter().map(|t| t.share.clone()).collect(),
             payloads: self.payloads,
             largest: largest.map_or(0, |dataset| dataset.largest() as u64),
             counting,
@@ -201,11 +213,13 @@ impl Shares {
     /// Has it do the block, part by part; with how long that was waited for, without the values of parts.
     pub(super) fn go(&self, worker: &mut Worker<'_>) -> Result<(Measured, Duration)> {
         let mut waited = Duration::ZERO;
-        let steps = self.threads.iter();
-        let steps = steps.map(|thread| thread.lead_in.saturating_add(thread.operations));
+        let shares = self.threads.iter().map(|thread| &thread.share);
+        let steps = shares
+            .clone()
+            .map(|s| s.lead_in.saturating_add(s.operations));
         let steps = steps.fold(0, u64::saturating_add);
         let limits = worker.process.patience.silent(steps);
-        let parts = self.threads.iter().map(|thread| thread.parts.len());
+        let parts = shares.map(|share| share.parts.len());
         let parts = parts.max().unwrap_or(0).max(1);
         for part in 1..=parts {
             let began = Instant::now();
@@ -228,8 +242,8 @@ impl Shares {
     #[expect(clippy::cast_precision_loss, reason = "a share")]
     pub(super) fn timed_share(&self) -> f64 {
         match &self.threads[..] {
-            [thread] => {
-                thread.operations as f64 / (thread.lead_in + thread.operations).max(1) as f64
+            [Thread { share, .. }] => {
+                share.operations as f64 / (share.lead_in + share.operations).max(1) as f64
             }
             _ => 1.0,
         }
@@ -244,7 +258,7 @@ impl Shares {
     /// What each thread wrote of its latencies, with its timed steps.
     pub(super) fn latencies(&self) -> impl Iterator<Item = Result<(Vec<u8>, Window<'_>)>> {
         self.threads.iter().filter_map(|thread| {
-            let file = thread.latencies.as_ref()?.path();
+            let file = thread.share.latencies.as_ref()?;
             let bytes = std::fs::read(file).map_err(HarnessError::io("read", file));
             Some(bytes.and_then(|bytes| Ok((bytes, thread.windows()?[1]))))
         })
@@ -270,7 +284,8 @@ impl Worker<'_> {
     ) -> Result<()> {
         let payloads = PayloadSource::Prepared;
         let (source, versions) = ((payloads, self.values), Versions::all(version));
-        let thread = Thread::dealt(&[], steps)?.writing(workload, source, versions, Vec::new())?;
+        let mut thread = Thread::dealt(&[], steps)?;
+        thread.writing(workload, source, versions, Vec::new())?;
         let shares = Shares {
             threads: vec![thread],
             payloads,
@@ -316,8 +331,58 @@ fn deal(window: &Window<'_>, workload: &Workload, threads: usize) -> Vec<Vec<Raw
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use stowplan_dataset::sequence::{Step, write_steps};
-    use stowplan_model::{AccessOrder, Mix, Operation};
+    use stowplan_dataset::Generator;
+    use stowplan_dataset::sequence::write_steps;
+    use stowplan_model::{AccessOrder, Content, DatasetSpec, Mix, SizeDistribution};
+
+    #[test]
+    fn payloads_are_the_generators_bytes_of_the_version_large_ones_on_page_boundaries() {
+        let spec = DatasetSpec {
+            count: 12,
+            size: SizeDistribution::Uniform {
+                min: 1,
+                max: 10_000,
+            },
+            content: Content::Random,
+            seed: 5,
+            from: None,
+        };
+        let values = Values {
+            dataset: None,
+            generator: Generator::new(&spec).unwrap(),
+        };
+        let overwriting = |key| {
+            let size = u32::try_from(values.generator.size(key)).unwrap();
+            let action = Action::Overwrite;
+            let step = Step {
+                action,
+                ..Step::reading(key, size)
+            };
+            step.encode()
+        };
+        let steps: Vec<_> = (1..=12).map(overwriting).collect();
+        let workload = Workload {
+            operation: Operation::Overwrite,
+            ..Workload::default()
+        };
+        let mut thread = Thread::dealt(&[], &steps).unwrap();
+        let source = (PayloadSource::Prepared, &values);
+        let written = thread.writing(&workload, source, Versions::all(9), Vec::new());
+        written.unwrap();
+        let files = thread.share.payloads.as_ref().unwrap();
+        let bytes = std::fs::read(&files.values).unwrap();
+        let offsets = std::fs::read(&files.offsets).unwrap();
+        let offsets = offsets.as_chunks().0.iter().map(|o| u64::from_le_bytes(*o));
+        for (key, offset) in (1..=12).zip(offsets) {
+            let length = values.generator.size(key);
+            let start = usize::try_from(offset).unwrap();
+            let value = &bytes[start..start + length];
+            assert!(values.generator.matches(key, 9, value), "key {key}");
+            assert!(length < 8 || !values.generator.matches(key, 8, value));
+            let unit = if length < 4096 { 64 } else { 4096 };
+            assert!(start.is_multiple_of(unit), "{key}");
+        }
+    }
 
     fn drawn(workload: &Workload, count: u64, steps: u64, seed: u64) -> Vec<RawStep> {
         let directory = tempfile::tempdir().unwrap();

@@ -233,8 +233,10 @@ impl Lab {
 }
 
 #[test]
-fn a_damaged_sequence_fails_the_block() {
+fn a_damaged_sequence_and_one_that_is_too_short_fail_the_block() {
     let lab = Lab::built("files");
+    let message = failure(lab.reads(BlockKind::Ratio, 0, 0, COUNT + 1));
+    assert!(message.contains("does not fit"), "{message}");
     let path = lab.path("sequence");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 3]).unwrap();
@@ -276,13 +278,6 @@ fn a_sequence_with_a_wrong_size_or_an_unknown_key_fails_the_block() {
 }
 
 #[test]
-fn a_block_larger_than_the_dataset_is_refused() {
-    let lab = Lab::built("flat");
-    let message = failure(lab.reads(BlockKind::Ratio, 0, 0, COUNT + 1));
-    assert!(message.contains("does not fit"), "{message}");
-}
-
-#[test]
 fn files_and_flat_stores_are_built_measured_and_verified() {
     for spec in ["files:layout=tree", "flat:read=mmap"] {
         let lab = Lab::new(spec);
@@ -319,7 +314,7 @@ fn files_and_flat_stores_are_built_measured_and_verified() {
 }
 
 #[test]
-fn a_latency_block_carries_a_histogram_of_its_timed_operations() {
+fn a_latency_block_carries_a_histogram_of_its_timed_operations_and_a_pilot_none() {
     let lab = Lab::built("flat:read=mmap");
     let mut job = lab.reads(BlockKind::Latency, 0, 5, 30);
     job.workload.delivery = Delivery::InPlace;
@@ -330,16 +325,8 @@ fn a_latency_block_carries_a_histogram_of_its_timed_operations() {
         .unwrap();
     let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
     assert_eq!(histogram.len(), 30);
-}
-
-#[test]
-fn a_pilot_block_has_no_histogram() {
-    let lab = Lab::built("flat");
-    let measurement = lab.measured(lab.reads(BlockKind::Pilot, 0, 0, 3));
-    assert_eq!(
-        (measurement.block, measurement.latency),
-        (BlockKind::Pilot, None)
-    );
+    let pilot = lab.measured(lab.reads(BlockKind::Pilot, 0, 0, 3));
+    assert_eq!((pilot.block, pilot.latency), (BlockKind::Pilot, None));
 }
 
 #[test]
@@ -398,15 +385,10 @@ fn verify_catches_a_version_that_is_stale_and_one_that_nobody_wrote() {
             message.contains("value 21 is damaged: its bytes are not those of version 0"),
             "a write that nobody asked for: {message}"
         );
+        versions::reset(&versions, COUNT - 1, 0).unwrap();
+        let message = failure(lab.job(Task::Verify(Extent::All)));
+        assert!(message.contains("versions is damaged"), "{message}");
     }
-}
-
-#[test]
-fn verify_refuses_versions_of_another_dataset() {
-    let lab = Lab::built("flat");
-    versions::reset(&lab.path("versions"), COUNT - 1, 0).unwrap();
-    let message = failure(lab.job(Task::Verify(Extent::All)));
-    assert!(message.contains("versions is damaged"), "{message}");
 }
 
 #[test]

@@ -113,14 +113,38 @@ fn at(scale: &str) -> PlanOptions {
     }
 }
 
+fn in_state(state: CacheState) -> PlanOptions {
+    PlanOptions {
+        cache_state: Some(state),
+        ..PlanOptions::default()
+    }
+}
+
+fn as_durable_as(class: Durability) -> PlanOptions {
+    PlanOptions {
+        durability: Some(class),
+        ..PlanOptions::default()
+    }
+}
+
+fn rounds_of(rounds: u32) -> PlanOptions {
+    PlanOptions {
+        rounds: Some(rounds),
+        ..PlanOptions::default()
+    }
+}
+
 fn planned(options: &PlanOptions) -> Plan {
-    plan(study(STUDY), options, &crate::drivers::Drivers::built_in()).unwrap()
+    planned_of(STUDY, options)
+}
+
+fn planned_of(text: &str, options: &PlanOptions) -> Plan {
+    plan(study(text), options, &Drivers::built_in()).unwrap()
 }
 
 fn refusal(text: &str, options: &PlanOptions) -> String {
-    let message = plan(study(text), options, &crate::drivers::Drivers::built_in())
-        .unwrap_err()
-        .to_string();
+    let refused = plan(study(text), options, &Drivers::built_in());
+    let message = refused.unwrap_err().to_string();
     assert!(!message.contains('\n'), "{message}");
     message
 }
@@ -167,8 +191,7 @@ fn cells_share_a_built_store_where_only_settings_differ_that_do_not_shape_it() {
 #[test]
 fn cells_that_write_share_a_build_where_there_are_keys_for_each() {
     let shared = |study_of: &str, one: &str, other: &str| {
-        let drivers = crate::drivers::Drivers::built_in();
-        let plan = plan(study(study_of), &PlanOptions::default(), &drivers).unwrap();
+        let plan = planned_of(study_of, &PlanOptions::default());
         let cells = [one, other].map(|id| cell(&plan, id));
         assert_eq!(
             cells[0].shares_writes(),
@@ -292,40 +315,112 @@ fn only_takes_what_it_names_and_the_baseline_along() {
     assert_eq!(datasets, ["blobs"], "the other one is not needed");
 }
 
+/// Every refusal says where the mistake is and what to write instead.
 #[test]
-fn only_refuses_an_unknown_name_and_tells_the_nearest() {
-    let message = refusal(STUDY, &only(&["read/tre"]));
-    assert!(message.contains("did you mean 'read/tree'?"), "{message}");
-    let message = refusal(STUDY, &only(&["reed"]));
-    assert!(message.contains("did you mean 'read'?"), "{message}");
-    assert!(
-        message.contains("; comparisons: read, cold, write, "),
-        "{message}"
-    );
-    assert!(
-        !message.contains("read/"),
-        "cells are too many to list: {message}"
-    );
-}
-
-#[test]
-fn only_says_how_a_cell_is_called_whose_comparison_was_left_out() {
-    for cell in ["tree", "dir"] {
-        let message = refusal(STUDY, &only(&[cell]));
-        let expected = format!("a cell is called COMPARISON/{cell}, such as 'read/{cell}'");
-        assert!(message.contains(&expected), "{message}");
+fn what_cannot_be_planned_is_refused_with_its_place_and_the_next_step() {
+    let all = PlanOptions::default;
+    let refused = |from: &str, to: &str, options: &PlanOptions, said: &[&str]| {
+        assert!(STUDY.contains(from), "{from}");
+        let message = refusal(&STUDY.replacen(from, to, 1), options);
+        for part in said {
+            assert!(message.contains(part), "{part} is not in: {message}");
+        }
+        message
+    };
+    for (names, said) in [
+        (["read/tre"], "did you mean 'read/tree'?"),
+        (["stdoi"], "did you mean 'stdio'?"),
+        (
+            ["tree"],
+            "a cell is called COMPARISON/tree, such as 'read/tree'",
+        ),
+        (
+            ["dir"],
+            "a cell is called COMPARISON/dir, such as 'read/dir'",
+        ),
+        (
+            ["write/sqlite"],
+            "; cells of 'write': floor, lax, safe; did you mean",
+        ),
+    ] {
+        refused("", "", &only(&names), &[said]);
     }
-    let message = refusal(STUDY, &only(&["stdoi"]));
-    assert!(message.contains("did you mean 'stdio'?"), "{message}");
-}
-
-#[test]
-fn only_lists_the_cells_of_a_comparison_that_has_no_such_cell() {
-    let message = refusal(STUDY, &only(&["write/sqlite"]));
-    assert!(
-        message.contains("; cells of 'write': floor, lax, safe; did you mean"),
-        "{message}"
-    );
+    let said = ["did you mean 'read'?", "; comparisons: read, cold, write, "];
+    let message = refused("", "", &only(&["reed"]), &said);
+    assert!(!message.contains("read/"), "too many to list: {message}");
+    // A question ends its sentence.
+    let ending = "no scale 'quik'; it has full, quick, standard; did you mean 'quick'?";
+    for (options, said) in [
+        (at("quik"), ending),
+        (at("seed"), "it is called 'full' now"),
+        (rounds_of(0), "0 rounds are not possible: give 1 to 40"),
+        (rounds_of(41), "41 rounds are not possible: give 1 to 40"),
+        (
+            PlanOptions {
+                only: only(&["read"]).only,
+                ..in_state(CacheState::Cold)
+            },
+            "nothing is left to measure",
+        ),
+        (
+            PlanOptions {
+                only: only(&["lax-first"]).only,
+                ..as_durable_as(Durability::Durable)
+            },
+            "nothing is left to measure",
+        ),
+    ] {
+        refused("", "", &options, &[said]);
+    }
+    for (from, to, said) in [
+        (
+            "operations = 100 }",
+            "operations = 1_001 }",
+            &[
+                "comparison 'cold', cell 'dir': the baseline cannot run: ",
+                "(1000)",
+            ][..],
+        ),
+        (
+            r#"cache = "cold""#,
+            r#"cache = "metadata-cold""#,
+            &[
+                "'cold'",
+                "'metadata-cold' is not measured",
+                "write 'all-cold'",
+            ],
+        ),
+        (
+            "\"sqlite\"",
+            "\"sqllite\"",
+            &[
+                "comparison 'read', cell 'sql': unknown store 'sqllite'",
+                "did you mean 'sqlite'?",
+            ],
+        ),
+        (
+            "read=stdio",
+            "raed=stdio",
+            &["cell 'stdio'", "did you mean 'read'?"],
+        ),
+        (
+            "operations = 1_001",
+            "operations = 0",
+            &["comparison 'read', cell 'many': operations must be at least 1"],
+        ),
+        (
+            "sql = {",
+            r#"sql = { workload = { operation = "overwrite" },"#,
+            &["its own [[comparison]]"],
+        ),
+        (
+            "sql = {",
+            r#"sql = { workload = { cache = "cold" },"#,
+            &["its own [[comparison]]"],
+        ),
+    ] {
+        refused(from, to, &all(), said);
+    }
 }
 
 #[test]
@@ -375,12 +470,7 @@ fn a_scale_changes_counts_operations_and_rounds_and_leaves_comparisons_out() {
 fn a_scale_may_leave_single_cells_out_and_they_are_drawn_nowhere() {
     let skipping = |cells: &str| STUDY.replace("skip = [\"cold\"]", &format!("skip = [{cells}]"));
     let text = skipping(r#""read/tree", "write/lax""#);
-    let quick = plan(
-        study(&text),
-        &at("quick"),
-        &crate::drivers::Drivers::built_in(),
-    )
-    .unwrap();
+    let quick = planned_of(&text, &at("quick"));
     assert!(
         quick
             .cells()
@@ -415,24 +505,8 @@ fn the_standard_scale_can_be_named_and_changed_like_any_other_and_the_full_one_i
         planned(&PlanOptions::default()).comparisons
     );
     let text = STUDY.replace("scales.quick", "scales.standard");
-    let plan = plan(
-        study(&text),
-        &PlanOptions::default(),
-        &crate::drivers::Drivers::built_in(),
-    )
-    .unwrap();
+    let plan = planned_of(&text, &PlanOptions::default());
     assert_eq!(plan.datasets["blobs"].count, 100);
-}
-
-#[test]
-fn an_unknown_scale_is_refused_with_the_nearest_and_all_there_are() {
-    let message = refusal(STUDY, &at("quik"));
-    assert!(message.contains("no scale 'quik'"), "{message}");
-    // A question ends its sentence.
-    let ending = "it has full, quick, standard; did you mean 'quick'?";
-    assert!(message.ends_with(ending), "{message}");
-    let message = refusal(STUDY, &at("seed"));
-    assert!(message.ends_with("it is called 'full' now"), "{message}");
 }
 
 #[test]
@@ -458,6 +532,8 @@ fn cells_that_cannot_run_are_listed_with_the_reason_and_never_measured() {
     );
     let many = &read.not_applicable["too many"];
     assert!(many.contains("(1000)"), "{many}");
+    let as_many = planned_of(&STUDY.replace("1_001", "1_000"), &PlanOptions::default());
+    assert!(ids(comparison(&as_many, "read")).contains(&"read/many"));
     let cold = comparison(&plan, "cold");
     assert_eq!(ids(cold), ["cold/dir", "cold/dir#2"]);
     let memory = &cold.not_applicable["memory"];
@@ -486,7 +562,7 @@ fn a_store_that_keeps_names_is_for_values_that_may_have_some() {
     let reason = |from: Option<stowplan_model::Origin>| {
         let mut study = study(&text);
         study.datasets.get_mut("blobs").unwrap().from = from;
-        let drivers = crate::drivers::Drivers::built_in();
+        let drivers = Drivers::built_in();
         let mut plan = plan(study, &PlanOptions::default(), &drivers).unwrap();
         plan.comparisons[0].not_applicable.remove("files:names=on")
     };
@@ -506,35 +582,8 @@ fn a_store_that_keeps_names_is_for_values_that_may_have_some() {
 }
 
 #[test]
-fn a_block_may_have_as_many_operations_as_there_are_values() {
-    let text = STUDY.replace("1_001", "1_000");
-    let plan = plan(
-        study(&text),
-        &PlanOptions::default(),
-        &crate::drivers::Drivers::built_in(),
-    )
-    .unwrap();
-    assert_eq!(cell(&plan, "read/many").workload.operations, Some(1_000));
-}
-
-#[test]
-fn a_baseline_that_cannot_run_is_refused_with_its_reason() {
-    let text = STUDY.replace("operations = 100 }", "operations = 1_001 }");
-    let message = refusal(&text, &PlanOptions::default());
-    assert!(
-        message.starts_with("comparison 'cold', cell 'dir': the baseline cannot run: "),
-        "{message}"
-    );
-    assert!(message.contains("(1000)"), "{message}");
-}
-
-#[test]
 fn the_durability_filter_leaves_out_weaker_writers_and_no_readers() {
-    let options = PlanOptions {
-        durability: Some(Durability::Durable),
-        ..PlanOptions::default()
-    };
-    let plan = planned(&options);
+    let plan = planned(&as_durable_as(Durability::Durable));
     assert_eq!(
         comparison_ids(&plan),
         ["read", "cold", "write"],
@@ -548,19 +597,12 @@ fn the_durability_filter_leaves_out_weaker_writers_and_no_readers() {
     assert_eq!(ids(write), ["write/safe", "write/safe#2"]);
     let lax = &write.not_applicable["lax"];
     assert!(lax.contains("promises only none"), "{lax}");
-    let least = PlanOptions {
-        durability: Some(Durability::None),
-        ..PlanOptions::default()
-    };
-    assert_eq!(planned(&least), planned(&PlanOptions::default()));
+    let least = planned(&as_durable_as(Durability::None));
+    assert_eq!(least, planned(&PlanOptions::default()));
 }
 
 #[test]
 fn the_cache_state_filter_keeps_comparisons_in_that_state() {
-    let in_state = |state| PlanOptions {
-        cache_state: Some(state),
-        ..PlanOptions::default()
-    };
     assert_eq!(
         comparison_ids(&planned(&in_state(CacheState::Cold))),
         ["cold"]
@@ -572,28 +614,11 @@ fn the_cache_state_filter_keeps_comparisons_in_that_state() {
 }
 
 #[test]
-fn a_study_that_asks_for_what_only_earlier_versions_measured_is_told_what_to_write() {
-    let text = STUDY.replace(r#"cache = "cold""#, r#"cache = "metadata-cold""#);
-    let message = refusal(&text, &PlanOptions::default());
-    for part in [
-        "'cold'",
-        "'metadata-cold' is not measured",
-        "write 'all-cold'",
-    ] {
-        assert!(message.contains(part), "{message}");
-    }
-}
-
-#[test]
 fn what_needs_root_is_planned_for_root_and_left_out_for_others_with_the_reason() {
     let text = STUDY.replace(r#"cache = "cold""#, r#"cache = "all-cold""#);
-    let all_cold = PlanOptions {
-        cache_state: Some(CacheState::AllCold),
-        ..PlanOptions::default()
-    };
+    let all_cold = in_state(CacheState::AllCold);
     if page_cache::may_drop_everything() {
-        let drivers = crate::drivers::Drivers::built_in();
-        let planned = plan(study(&text), &all_cold, &drivers).unwrap();
+        let planned = planned_of(&text, &all_cold);
         assert_eq!(comparison_ids(&planned), ["cold"]);
         return;
     }
@@ -604,59 +629,11 @@ fn what_needs_root_is_planned_for_root_and_left_out_for_others_with_the_reason()
 }
 
 #[test]
-fn filters_that_exclude_everything_are_refused() {
-    let options = PlanOptions {
-        cache_state: Some(CacheState::Cold),
-        ..only(&["read"])
-    };
-    let message = refusal(STUDY, &options);
-    assert!(message.contains("nothing is left to measure"), "{message}");
-    let options = PlanOptions {
-        durability: Some(Durability::Durable),
-        ..only(&["lax-first"])
-    };
-    assert!(refusal(STUDY, &options).contains("nothing is left to measure"));
-}
-
-#[test]
 fn rounds_that_are_asked_for_replace_those_of_the_study_within_the_cap() {
-    let asked = |rounds| PlanOptions {
-        rounds: Some(rounds),
-        ..PlanOptions::default()
-    };
     for rounds in [1, 12, 40] {
-        let plan = planned(&asked(rounds));
+        let plan = planned(&rounds_of(rounds));
         assert!(plan.comparisons.iter().all(|c| c.max_rounds == rounds));
     }
-    for rounds in [0, 41] {
-        let message = refusal(STUDY, &asked(rounds));
-        assert!(
-            message.starts_with(&format!("{rounds} rounds are not possible: give 1 to 40")),
-            "{message}"
-        );
-    }
-}
-
-#[test]
-fn a_mistake_in_a_cell_is_reported_with_its_place() {
-    let refused = |from: &str, to: &str| {
-        assert!(STUDY.contains(from), "{from}");
-        refusal(&STUDY.replace(from, to), &PlanOptions::default())
-    };
-    let message = refused("\"sqlite\"", "\"sqllite\"");
-    assert!(
-        message.starts_with("comparison 'read', cell 'sql': unknown store 'sqllite'"),
-        "{message}"
-    );
-    assert!(message.contains("did you mean 'sqlite'?"), "{message}");
-    let message = refused("read=stdio", "raed=stdio");
-    assert!(message.contains("cell 'stdio'"), "{message}");
-    assert!(message.contains("did you mean 'read'?"), "{message}");
-    let message = refused("operations = 1_001", "operations = 0");
-    assert_eq!(
-        message,
-        "comparison 'read', cell 'many': operations must be at least 1"
-    );
 }
 
 #[test]
@@ -670,17 +647,12 @@ fn a_store_that_keeps_no_values_can_only_be_a_part_of_a_ladder() {
         assert!(message.contains("cell 'stdio'"), "{message}");
         assert!(message.contains("part = true"), "{message}");
     }
-    let plan = plan(
-        study(&with(", part = true")),
-        &PlanOptions::default(),
-        &crate::drivers::Drivers::built_in(),
-    )
-    .unwrap();
+    let plan = planned_of(&with(", part = true"), &PlanOptions::default());
     assert_eq!(cell(&plan, "read/stdio").role, Role::Part);
 }
 
 #[test]
-fn cells_take_the_memory_budget_and_fill_in_every_setting() {
+fn cells_take_the_memory_budget_fill_in_every_setting_and_are_called_by_their_stores() {
     let plan = planned(&PlanOptions::default());
     assert_eq!(cell(&plan, "read/sql").settings.number("cache"), 4_096_000);
     assert_eq!(cell(&plan, "read/stdio").settings.word("layout"), "dir");
@@ -689,12 +661,7 @@ fn cells_take_the_memory_budget_and_fill_in_every_setting() {
         .settings()
         .len();
     assert_eq!(cell(&plan, "read/sql").settings.iter().count(), all);
-}
-
-#[test]
-fn a_cell_without_a_label_is_called_by_its_store() {
-    let plan = planned(&PlanOptions::default());
-    assert_eq!(cell(&plan, "read/dir").label, "files");
+    assert_eq!(cell(&plan, "read/dir").label, "files", "it has a label");
     assert_eq!(cell(&plan, "read/tree").label, "files:layout=tree");
 }
 
@@ -702,15 +669,7 @@ fn a_cell_without_a_label_is_called_by_its_store() {
 fn needs_grow_with_the_number_of_values_and_of_rounds() {
     let more = STUDY.replace("count = 1_000", "count = 100_000");
     let small = needs(&planned(&PlanOptions::default()), true);
-    let large = needs(
-        &plan(
-            study(&more),
-            &PlanOptions::default(),
-            &crate::drivers::Drivers::built_in(),
-        )
-        .unwrap(),
-        true,
-    );
+    let large = needs(&planned_of(&more, &PlanOptions::default()), true);
     let values = 99_000 * 10_000;
     assert!(
         large.disk_bytes >= small.disk_bytes + 5 * values,
@@ -718,11 +677,7 @@ fn needs_grow_with_the_number_of_values_and_of_rounds() {
     );
     assert!(large.least_seconds > small.least_seconds);
     assert!(small.most_seconds > small.least_seconds);
-    let few = PlanOptions {
-        rounds: Some(10),
-        ..PlanOptions::default()
-    };
-    let few = needs(&planned(&few), true);
+    let few = needs(&planned(&rounds_of(10)), true);
     assert_eq!(few.disk_bytes, small.disk_bytes);
     assert!(few.most_seconds < small.most_seconds);
 }
@@ -731,18 +686,7 @@ fn needs_grow_with_the_number_of_values_and_of_rounds() {
 fn sequences_need_room_too() {
     let tiny = STUDY.replace("bytes = 10_000 }", "bytes = 1 }");
     let many = tiny.replace("count = 1_000\n", "count = 50_001_000\n");
-    let room = |text: &str| {
-        needs(
-            &plan(
-                study(text),
-                &only(&["read/dir"]),
-                &crate::drivers::Drivers::built_in(),
-            )
-            .unwrap(),
-            false,
-        )
-        .disk_bytes
-    };
+    let room = |text: &str| needs(&planned_of(text, &only(&["read/dir"])), false).disk_bytes;
     // A byte in the dataset, and a block and a name in each of two builds of its store.
     let more = room(&many) - room(&tiny);
     let values = 1 + 2 * (4096 + 16);
@@ -756,14 +700,7 @@ fn a_shared_store_needs_room_once_and_one_in_memory_none() {
     assert_eq!(room(&["read/dir"]), room(&["read/stdio"]));
     assert!(room(&["read/tree"]) >= room(&["read/dir"]) + 10_000_000);
     let text = STUDY.replace("cache = \"cold\", ", "");
-    let plan = |names: &[&str]| {
-        plan(
-            study(&text),
-            &only(names),
-            &crate::drivers::Drivers::built_in(),
-        )
-        .unwrap()
-    };
+    let plan = |names: &[&str]| planned_of(&text, &only(names));
     let with_memory = plan(&["cold/memory"]);
     assert_eq!(comparison(&with_memory, "cold").cells.len(), 3);
     assert_eq!(
@@ -777,12 +714,7 @@ fn a_plan_larger_than_the_disk_is_refused_before_its_place_exists() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().join("not/yet");
     let huge = STUDY.replace("count = 1_000\n", "count = 1_000_000_000_000_000\n");
-    let huge = plan(
-        study(&huge),
-        &PlanOptions::default(),
-        &crate::drivers::Drivers::built_in(),
-    )
-    .unwrap();
+    let huge = planned_of(&huge, &PlanOptions::default());
     let error = require_space(&huge, false, &place).unwrap_err();
     let HarnessError::Files(DatasetError::Space { path, .. }) = error else {
         panic!("{error}");
@@ -805,8 +737,7 @@ fn a_driver_that_is_missing_is_told_once_below_all_comparisons_with_the_cells_th
     let text = STUDY
         .replace(sql, &format!("{sql}{read}"))
         .replace(safe, &format!("{safe}{write}"));
-    let drivers = crate::drivers::Drivers::built_in();
-    let plan = plan(study(&text), &PlanOptions::default(), &drivers).unwrap();
+    let plan = planned_of(&text, &PlanOptions::default());
     let told = describe(&plan, false, 1_000, &Drivers::built_in());
     let why = "not applicable: Badger; Bolt; Pebble: driver 'go' was not found";
     let line = told.lines().position(|line| line.starts_with(why));
@@ -823,7 +754,7 @@ fn an_optional_cell_that_its_driver_refuses_is_left_out_with_the_drivers_words()
     let cell = "map = { store = \"lmdb:sync=map-async\", optional = true }\n";
     let plan_of = |cell: &str| {
         let text = STUDY.replace(sql, &format!("{sql}{cell}"));
-        let drivers = crate::drivers::Drivers::built_in();
+        let drivers = Drivers::built_in();
         super::plan(study(&text), &PlanOptions::default(), &drivers)
     };
     let plan = plan_of(cell).unwrap();
@@ -861,26 +792,6 @@ fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
     }
     let lines = text.lines().filter(|line| line.contains("durability"));
     assert_eq!(lines.count(), 7, "only writers promise anything\n{text}");
-}
-
-#[test]
-fn cells_that_answer_another_question_than_the_baseline_are_refused() {
-    for other in ["operation = \"overwrite\"", "cache = \"cold\""] {
-        let text = STUDY.replacen(
-            "sql = { store = \"sqlite\"",
-            &format!("sql = {{ workload = {{ {other} }}, store = \"sqlite\""),
-            1,
-        );
-        assert_ne!(text, STUDY);
-        let message = plan(
-            study(&text),
-            &PlanOptions::default(),
-            &crate::drivers::Drivers::built_in(),
-        )
-        .unwrap_err()
-        .to_string();
-        assert!(message.contains("its own [[comparison]]"), "{message}");
-    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::recorded::Recorded;
 use super::{SPARE_ROUNDS, machine};
 use crate::disk::WorkDirectory;
 use crate::drivers::Drivers;
+use crate::plan::uses;
 use crate::{HarnessError, Result};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -268,10 +269,8 @@ impl Resumption {
         let mut plan = self.header.plan.clone();
         let open = |comparison: &Comparison| !self.recorded.standing(comparison, &rule).is_over();
         plan.comparisons.retain(open);
-        let used = |name: &String| plan.cells().any(|cell| cell.dataset == *name);
-        let datasets = plan.datasets.clone();
-        let used = datasets.into_iter().filter(|(name, _)| used(name));
-        plan.datasets = used.collect();
+        let (used, _) = uses(&plan.comparisons);
+        plan.datasets.retain(|name, _| used.contains_key(&**name));
         plan
     }
 }

@@ -1,15 +1,7 @@
 use super::*;
-use crate::{Access, Key, Store, registry, suite};
+use crate::testing::{created, message, settings};
+use crate::{Key, Store, registry, suite};
 use std::fs;
-use std::path::Path;
-
-fn open(spec: &str, directory: &Path, new: bool) -> crate::Result<Box<dyn Store>> {
-    let resolved = registry::resolve(&spec.parse().unwrap(), 0).unwrap();
-    match new {
-        true => resolved.kind.create(directory, &resolved.settings),
-        false => resolved.kind.open(directory, &resolved.settings),
-    }
-}
 
 fn put(store: &dyn Store, key: u64, value: &[u8]) -> crate::Result<()> {
     let mut connection = store.connect()?;
@@ -38,8 +30,7 @@ fn claims_are_those_of_a_temporary_file_that_is_renamed() {
 
 #[test]
 fn the_document_is_what_any_program_reads() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open("document", directory.path(), true).unwrap();
+    let (directory, store) = created(KIND, &[]);
     put(&*store, 7, b"a value").unwrap();
     let text = fs::read_to_string(directory.path().join("document/values")).unwrap();
     assert_eq!(text, r#"{"7":"a value"}"#);
@@ -48,18 +39,17 @@ fn the_document_is_what_any_program_reads() {
 #[test]
 fn a_document_of_the_other_format_is_refused_with_its_path() {
     for (made, opened) in [("json", "binary"), ("binary", "json")] {
-        let directory = tempfile::tempdir().unwrap();
-        let spec = |format: &str| format!("document:format={format}");
-        drop(open(&spec(made), directory.path(), true).unwrap());
-        let error = open(&spec(opened), directory.path(), false).err().unwrap();
-        assert!(error.to_string().contains("document/values"), "{error}");
+        let (directory, store) = created(KIND, &[("format", made)]);
+        drop(store);
+        let other = settings(KIND, &[("format", opened)]);
+        let error = message(KIND.open(directory.path(), &other));
+        assert!(error.contains("document/values"), "{error}");
     }
 }
 
 #[test]
 fn a_commit_that_cannot_be_written_changes_nothing_and_leaves_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open("document", directory.path(), true).unwrap();
+    let (directory, store) = created(KIND, &[]);
     put(&*store, 1, b"first").unwrap();
     // A directory is where the new document would go.
     let temporary = directory.path().join("document/values.new");
@@ -73,22 +63,4 @@ fn a_commit_that_cannot_be_written_changes_nothing_and_leaves_nothing() {
     let mut visit = |key: Key, _: &[u8]| keys.push(key.0);
     session.scan(Key(0), 9, &mut visit).unwrap();
     assert_eq!(keys, [1]);
-}
-
-#[test]
-fn what_is_left_of_a_transaction_that_is_dropped_is_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open("document", directory.path(), true).unwrap();
-    put(&*store, 1, b"first").unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    session.begin(Access::Write).unwrap();
-    session.overwrite(Key(1), b"other").unwrap();
-    session.delete(Key(1)).unwrap();
-    drop(session);
-    let mut session = connection.session().unwrap();
-    let mut shown = Vec::new();
-    let mut visit = |value: &[u8]| shown = value.to_vec();
-    session.read_in_place(Key(1), &mut visit).unwrap();
-    assert_eq!(shown, b"first");
 }

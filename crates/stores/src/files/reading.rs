@@ -167,16 +167,15 @@ mod tests {
     use super::super::Options;
     use super::super::store::FileStore;
     use super::*;
-    use crate::files::name::Layout;
+    use crate::files::{self, name::Layout};
     use crate::options::StoreOptions as _;
-    use stowplan_model::Settings;
+    use crate::testing::settings;
 
     #[test]
     fn a_file_that_changed_size_since_it_announced_it_is_damaged() {
         for (read, memory) in [("plain", "reused"), ("stdio", "reused"), ("stdio", "fresh")] {
-            let given = [("read", read), ("buffer", memory), ("stat", "stat")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()));
-            let settings = Settings::resolve(Options::SETTINGS, &given.into()).unwrap();
+            let given = [("read", read), ("buffer", memory), ("stat", "stat")];
+            let settings = settings(files::KIND, &given);
             let options = Options::from_settings(&settings).unwrap();
             let directory = tempfile::tempdir().unwrap();
             let store = FileStore::open(directory.path(), options, settings).unwrap();

@@ -1,28 +1,20 @@
 use super::*;
-use crate::{Buffer, Connection, Found, Key, StoreError, sync_calls};
-use std::collections::BTreeMap;
+use crate::testing::{self, created, message, read, settings};
+use crate::{Buffer, Connection, Found, Key, Session, StoreError, sync_calls};
 use std::fs;
 use std::path::Path;
 
-fn settings(pairs: &[(&str, &str)]) -> Settings {
-    let given: BTreeMap<String, String> = pairs
-        .iter()
-        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-        .collect();
-    Settings::resolve(Options::SETTINGS, &given).unwrap()
+fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Connection)) {
+    testing::with_store(KIND, pairs, test);
 }
 
-/// Runs `test` in a fresh directory with a store of these settings.
-fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Connection)) {
-    let directory = tempfile::tempdir().unwrap();
-    let store = KIND.create(directory.path(), &settings(pairs)).unwrap();
-    test(directory.path(), &mut *store.connect().unwrap());
+fn with_session(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Session)) {
+    testing::with_session(KIND, pairs, test);
 }
 
 #[test]
 fn kvtest_finds_the_files_where_it_looks_for_them() {
-    with_store(&[("layout", "tree")], |directory, connection| {
-        let mut session = connection.session().unwrap();
+    with_session(&[("layout", "tree")], |directory, session| {
         session.insert(Key(123_456), b"a").unwrap();
         session.insert(Key(7_000_001), b"b").unwrap();
         assert_eq!(fs::read(directory.join("12/34/56")).unwrap(), b"a");
@@ -30,13 +22,8 @@ fn kvtest_finds_the_files_where_it_looks_for_them() {
     });
     with_store(&[], |directory, connection| {
         fs::write(directory.join("000042"), b"theirs").unwrap();
-        let mut buffer = Buffer::with_capacity(16).unwrap();
-        let found = connection
-            .session()
-            .unwrap()
-            .read_into(Key(42), &mut buffer);
-        assert_eq!(found.unwrap(), Found::Bytes(6));
-        assert_eq!(buffer.bytes(), b"theirs");
+        let mut session = connection.session().unwrap();
+        assert_eq!(read(&mut *session, 42).unwrap().unwrap(), b"theirs");
     });
 }
 
@@ -53,7 +40,7 @@ fn ways_to_read() -> Vec<Vec<(&'static str, &'static str)>> {
                         ("read", read),
                         ("buffer", buffer),
                     ];
-                    if KIND.capabilities(&settings(&way)).is_ok() {
+                    if KIND.capabilities(&settings(KIND, &way)).is_ok() {
                         ways.push(way);
                     }
                 }
@@ -67,8 +54,7 @@ fn ways_to_read() -> Vec<Vec<(&'static str, &'static str)>> {
 fn every_way_to_read_delivers_the_same() {
     assert_eq!(ways_to_read().len(), 2 * 7 + 2);
     for way in ways_to_read() {
-        with_store(&way, |directory, connection| {
-            let mut session = connection.session().unwrap();
+        with_session(&way, |directory, session| {
             let mut buffer = Buffer::with_capacity(16).unwrap();
             // Sizes around that of the buffer, which has 4,096 bytes, and of one that has doubled.
             let sizes = [10_007, 0, 1, 4095, 4096, 4097, 8192, 5, 100_000];
@@ -84,10 +70,7 @@ fn every_way_to_read_delivers_the_same() {
             let missing = session.read_into(Key(99), &mut buffer).unwrap();
             assert_eq!(missing, Found::Missing, "{way:?}");
             fs::create_dir(directory.join("000098")).unwrap();
-            let message = session
-                .read_into(Key(98), &mut buffer)
-                .unwrap_err()
-                .to_string();
+            let message = message(session.read_into(Key(98), &mut buffer));
             assert!(message.contains("000098"), "{way:?}: {message}");
         });
     }
@@ -110,8 +93,7 @@ fn a_read_makes_as_many_calls_that_read_as_its_settings_say() {
         return;
     };
     for way in ways_to_read() {
-        with_store(&way, |_, connection| {
-            let mut session = connection.session().unwrap();
+        with_session(&way, |_, session| {
             let mut buffer = Buffer::with_capacity(10_000).unwrap();
             session.insert(Key(1), &[1; 10_000]).unwrap();
             session.read_into(Key(1), &mut buffer).unwrap();
@@ -143,11 +125,11 @@ fn open_below(directory: &Path) -> Option<usize> {
 #[test]
 fn files_are_kept_open_as_long_as_the_session_and_no_second_thread_has_one() {
     for layout in ["dir", "tree"] {
-        let directory = tempfile::tempdir().unwrap();
+        let pairs = [("layout", layout), ("open", "kept"), ("stat", "none")];
+        let capabilities = KIND.capabilities(&settings(KIND, &pairs));
+        assert!(!capabilities.unwrap().threads);
+        let (directory, store) = created(KIND, &pairs);
         let path = directory.path().canonicalize().unwrap();
-        let settings = settings(&[("layout", layout), ("open", "kept"), ("stat", "none")]);
-        assert!(!KIND.capabilities(&settings).unwrap().threads);
-        let store = KIND.create(&path, &settings).unwrap();
         let Some(0) = open_below(&path) else {
             eprintln!("not tested: the system does not list this process's descriptors");
             return;
@@ -163,11 +145,10 @@ fn files_are_kept_open_as_long_as_the_session_and_no_second_thread_has_one() {
         assert_eq!(open_below(&path), Some(50));
         assert!(session.delete(Key(50)).unwrap());
         assert_eq!(open_below(&path), Some(49));
-        let mut buffer = Buffer::with_capacity(16).unwrap();
-        for key in [51, 1 << 20, 1 << 21] {
-            session.insert(Key(key), &key.to_be_bytes()).unwrap();
-            session.read_into(Key(key), &mut buffer).unwrap();
-            assert_eq!(buffer.bytes(), key.to_be_bytes());
+        for key in [51_u64, 1 << 20, 1 << 21] {
+            let value = key.to_be_bytes();
+            session.insert(Key(key), &value).unwrap();
+            assert_eq!(read(&mut *session, key).unwrap().unwrap(), value);
         }
         assert_eq!(open_below(&path), Some(51), "the last two share a place");
         drop(session);
@@ -179,20 +160,17 @@ fn files_are_kept_open_as_long_as_the_session_and_no_second_thread_has_one() {
 fn a_file_that_stays_open_is_read_and_overwritten_though_its_name_is_gone() {
     for write in ["truncate", "in-place"] {
         let pairs = [("open", "kept"), ("write", write), ("fsync", "file")];
-        with_store(&pairs, |directory, connection| {
+        with_session(&pairs, |directory, session| {
             let value = vec![7; 5000];
-            let mut session = connection.session().unwrap();
             session.insert(Key(1), &value).unwrap();
-            let mut buffer = Buffer::with_capacity(16).unwrap();
-            session.read_into(Key(1), &mut buffer).unwrap();
+            let mut held = || read(session, 1).unwrap().unwrap();
+            assert_eq!(held(), value);
             fs::rename(directory.join("000001"), directory.join("000002")).unwrap();
-            session.read_into(Key(1), &mut buffer).unwrap();
-            assert_eq!(buffer.bytes(), value);
+            assert_eq!(held(), value);
             let before = sync_calls();
             session.overwrite(Key(1), b"short").unwrap();
             assert!(sync_calls().since(&before).fsync >= 1);
-            session.read_into(Key(1), &mut buffer).unwrap();
-            assert_eq!(buffer.bytes(), b"short");
+            assert_eq!(read(session, 1).unwrap().unwrap(), b"short");
             assert_eq!(fs::read(directory.join("000002")).unwrap(), b"short");
         });
     }
@@ -209,10 +187,7 @@ fn settings_that_do_not_go_together_are_refused_with_the_reason() {
         ([("read", "stdio"), ("stat", "none")], "stat=stat"),
         ([("fsync", "directory"), ("write", "truncate")], "no name"),
     ] {
-        let message = KIND
-            .capabilities(&settings(&pairs))
-            .unwrap_err()
-            .to_string();
+        let message = message(KIND.capabilities(&settings(KIND, &pairs)));
         for (name, value) in pairs {
             assert!(message.contains(&format!("{name}={value}")), "{message}");
         }
@@ -223,25 +198,18 @@ fn settings_that_do_not_go_together_are_refused_with_the_reason() {
 #[test]
 fn a_file_that_was_shortened_or_emptied_reads_as_what_it_now_is() {
     for way in ways_to_read() {
-        reads_as_it_now_is(&way);
+        with_session(&way, |directory, session| {
+            session.insert(Key(1), &[7; 5000]).unwrap();
+            for len in [100, 0] {
+                let file = fs::File::options()
+                    .write(true)
+                    .open(directory.join("000001"));
+                file.unwrap().set_len(len).unwrap();
+                let left = read(session, 1).unwrap().unwrap();
+                assert_eq!(left.len() as u64, len);
+            }
+        });
     }
-}
-
-fn reads_as_it_now_is(way: &[(&str, &str)]) {
-    with_store(way, |directory, connection| {
-        let mut session = connection.session().unwrap();
-        session.insert(Key(1), &[7; 5000]).unwrap();
-        let mut buffer = Buffer::with_capacity(16).unwrap();
-        for len in [100, 0] {
-            let file = fs::File::options()
-                .write(true)
-                .open(directory.join("000001"));
-            file.unwrap().set_len(len).unwrap();
-            let found = session.read_into(Key(1), &mut buffer).unwrap();
-            assert_eq!(found, Found::Bytes(len as usize));
-            assert_eq!(buffer.bytes().len(), len as usize);
-        }
-    });
 }
 
 #[test]
@@ -252,20 +220,15 @@ fn a_link_in_the_place_of_a_value_is_refused_and_its_target_stays_untouched() {
         ("rename", "directory"),
         ("stdio", "path"),
     ] {
-        with_store(
-            &[("write", write), ("open", open)],
-            |directory, connection| {
-                let outside = tempfile::NamedTempFile::new().unwrap();
-                fs::write(outside.path(), b"precious").unwrap();
-                std::os::unix::fs::symlink(outside.path(), directory.join("000001")).unwrap();
-                let mut session = connection.session().unwrap();
-                let mut buffer = Buffer::with_capacity(16).unwrap();
-                assert!(session.read_into(Key(1), &mut buffer).is_err());
-                assert!(session.overwrite(Key(1), b"x").is_err());
-                assert!(session.insert(Key(1), b"x").is_err());
-                assert_eq!(fs::read(outside.path()).unwrap(), b"precious");
-            },
-        );
+        with_session(&[("write", write), ("open", open)], |directory, session| {
+            let outside = tempfile::NamedTempFile::new().unwrap();
+            fs::write(outside.path(), b"precious").unwrap();
+            std::os::unix::fs::symlink(outside.path(), directory.join("000001")).unwrap();
+            assert!(read(session, 1).is_err());
+            assert!(session.overwrite(Key(1), b"x").is_err());
+            assert!(session.insert(Key(1), b"x").is_err());
+            assert_eq!(fs::read(outside.path()).unwrap(), b"precious");
+        });
     }
 }
 
@@ -278,48 +241,40 @@ fn a_link_in_the_place_of_a_value_is_not_read_unless_a_stream_opens_it_by_its_pa
         with_store(&way, |directory, connection| {
             let outside = tempfile::NamedTempFile::new().unwrap();
             std::os::unix::fs::symlink(outside.path(), directory.join("000001")).unwrap();
-            let mut buffer = Buffer::with_capacity(16).unwrap();
             // Where files stay open, the session opens it.
-            let read = connection
-                .session()
-                .and_then(|mut session| session.read_into(Key(1), &mut buffer));
+            let session = connection.session();
+            let read = session.and_then(|mut session| read(&mut *session, 1));
             assert_eq!(read.is_ok(), follows, "{way:?}");
         });
     }
 }
 
 #[test]
-fn a_directory_of_the_other_layout_is_not_opened() {
+fn a_directory_of_the_other_layout_and_none_are_not_opened() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("00")).unwrap();
-    let error = KIND.open(directory.path(), &settings(&[])).err().unwrap();
-    assert!(error.to_string().contains("layout=tree"), "{error}");
+    let error = message(KIND.open(directory.path(), &settings(KIND, &[])));
+    assert!(error.contains("layout=tree"), "{error}");
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("000001"), b"").unwrap();
-    let tree = settings(&[("layout", "tree")]);
-    let error = KIND.open(directory.path(), &tree).err().unwrap();
-    assert!(error.to_string().contains("layout=dir"), "{error}");
+    let tree = settings(KIND, &[("layout", "tree")]);
+    let error = message(KIND.open(directory.path(), &tree));
+    assert!(error.contains("layout=dir"), "{error}");
+    let error = message(KIND.open(Path::new("/nonexistent/x"), &tree));
+    assert!(error.contains("/nonexistent/x"), "{error}");
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_named() {
-    let error = KIND
-        .open(Path::new("/nonexistent/x"), &settings(&[]))
-        .err()
-        .unwrap();
-    assert!(error.to_string().contains("/nonexistent/x"), "{error}");
-}
-
-#[test]
-fn a_rename_leaves_no_temporary_file_behind_and_skips_names_that_are_taken() {
-    with_store(&[("write", "rename")], |directory, connection| {
-        let mut session = connection.session().unwrap();
+fn a_rename_leaves_no_temporary_file_behind_be_it_refused_or_not() {
+    with_session(&[("write", "rename")], |directory, session| {
         session.insert(Key(1), b"old").unwrap();
         assert_eq!(
             session.overwrite(Key(1), b"newer").unwrap(),
             Found::Bytes(5)
         );
         assert_eq!(session.overwrite(Key(2), b"newer").unwrap(), Found::Missing);
+        let error = session.insert(Key(1), b"other").unwrap_err();
+        assert!(matches!(error, StoreError::KeyExists { key: 1, .. }));
         assert_eq!(fs::read_dir(directory).unwrap().count(), 1);
         assert_eq!(fs::read(directory.join("000001")).unwrap(), b"newer");
     });
@@ -327,8 +282,7 @@ fn a_rename_leaves_no_temporary_file_behind_and_skips_names_that_are_taken() {
 
 #[test]
 fn files_that_are_not_values_are_no_part_of_a_scan() {
-    with_store(&[], |directory, connection| {
-        let mut session = connection.session().unwrap();
+    with_session(&[], |directory, session| {
         session.insert(Key(5), b"five").unwrap();
         session.insert(Key(2_000_000), b"big").unwrap();
         for stranger in [".tmp-1-1", "README", "0000007", "12"] {
@@ -357,21 +311,17 @@ fn every_write_syncs_what_its_setting_says() {
                 "directory"
             },
         );
-        with_store(
-            &[("write", write), ("fsync", fsync), open],
-            |_, connection| {
-                let mut session = connection.session().unwrap();
-                session.insert(Key(1), b"a").unwrap();
-                let before = sync_calls();
-                session.overwrite(Key(1), b"b").unwrap();
-                let syncs = sync_calls().since(&before).fsync;
-                assert!(syncs >= least, "{write} {fsync}: {syncs}");
-                let before = sync_calls();
-                session.insert(Key(2), b"a").unwrap();
-                let syncs = sync_calls().since(&before).fsync;
-                assert!(syncs >= least, "insert, {write} {fsync}: {syncs}");
-            },
-        );
+        with_session(&[("write", write), ("fsync", fsync), open], |_, session| {
+            session.insert(Key(1), b"a").unwrap();
+            let before = sync_calls();
+            session.overwrite(Key(1), b"b").unwrap();
+            let syncs = sync_calls().since(&before).fsync;
+            assert!(syncs >= least, "{write} {fsync}: {syncs}");
+            let before = sync_calls();
+            session.insert(Key(2), b"a").unwrap();
+            let syncs = sync_calls().since(&before).fsync;
+            assert!(syncs >= least, "insert, {write} {fsync}: {syncs}");
+        });
     }
 }
 
@@ -380,8 +330,7 @@ fn a_stream_writes_whole_blocks_at_once_and_their_rest_when_it_is_closed() {
     // Blocks of 4 KiB: two of them and what is left, one of them alone, and less than one.
     for (bytes, calls) in [(10_000, 2), (8192, 1), (100, 1)] {
         let pairs = [("write", "stdio"), ("open", "path")];
-        with_store(&pairs, |directory, connection| {
-            let mut session = connection.session().unwrap();
+        with_session(&pairs, |directory, session| {
             session.insert(Key(1), &[1; 20_000]).unwrap();
             let before = write_calls();
             session.overwrite(Key(1), &vec![2; bytes]).unwrap();
@@ -403,34 +352,10 @@ fn write_calls() -> Option<u64> {
 }
 
 #[test]
-fn an_existing_key_is_not_inserted_again() {
-    for (write, open) in [
-        ("truncate", "directory"),
-        ("stdio", "path"),
-        ("in-place", "directory"),
-        ("rename", "directory"),
-    ] {
-        with_store(
-            &[("write", write), ("open", open)],
-            |directory, connection| {
-                let mut session = connection.session().unwrap();
-                session.insert(Key(1), b"a").unwrap();
-                let error = session.insert(Key(1), b"b").unwrap_err();
-                assert!(matches!(error, StoreError::KeyExists { key: 1, .. }));
-                assert_eq!(fs::read(directory.join("000001")).unwrap(), b"a");
-                assert_eq!(fs::read_dir(directory).unwrap().count(), 1, "{write}");
-            },
-        );
-    }
-}
-
-#[test]
 fn with_renames_a_new_value_is_seen_whole_or_not_at_all() {
     let value = vec![7; 16 << 20];
     for layout in ["dir", "tree"] {
-        let directory = tempfile::tempdir().unwrap();
-        let pairs = [("write", "rename"), ("layout", layout)];
-        let store = KIND.create(directory.path(), &settings(&pairs)).unwrap();
+        let (_directory, store) = created(KIND, &[("write", "rename"), ("layout", layout)]);
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         let mut buffer = Buffer::with_capacity(value.len()).unwrap();
@@ -491,8 +416,7 @@ fn a_directory_with_something_else_in_it_is_not_dropped_and_links_are_not_follow
     fs::create_dir(outside.path().join("00")).unwrap();
     fs::write(outside.path().join("00/01"), b"precious").unwrap();
     for layout in ["dir", "tree"] {
-        with_store(&[("layout", layout)], |directory, connection| {
-            let mut session = connection.session().unwrap();
+        with_session(&[("layout", layout)], |directory, session| {
             session.insert(Key(1), b"ours").unwrap();
             fs::write(directory.join("letter"), b"dear").unwrap();
             std::os::unix::fs::symlink(outside.path(), directory.join("55")).unwrap();
@@ -510,8 +434,7 @@ fn a_directory_with_something_else_in_it_is_not_dropped_and_links_are_not_follow
 fn where_new_names_are_to_last_so_does_the_directory() {
     for (fsync, syncs) in [("file", false), ("directory", true)] {
         let pairs = [("write", "rename"), ("fsync", fsync)];
-        with_store(&pairs, |_, connection| {
-            let mut session = connection.session().unwrap();
+        with_session(&pairs, |_, session| {
             let before = sync_calls();
             session.drop_table().unwrap();
             session.create_table().unwrap();

@@ -1,18 +1,8 @@
 use super::*;
+use crate::Key;
 use crate::options::StoreOptions as _;
-use crate::{Buffer, Found, Key, Store, registry};
+use crate::testing::{created, read, settings};
 use options::{ENGINE_VERSION, Options};
-use std::path::Path;
-use stowplan_model::Settings;
-
-fn settings(spec: &str) -> Settings {
-    let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
-    resolved.settings
-}
-
-fn store(spec: &str, directory: &Path) -> Box<dyn Store> {
-    KIND.create(directory, &settings(spec)).unwrap()
-}
 
 #[test]
 fn the_version_that_is_named_is_the_one_that_is_built_in() {
@@ -22,8 +12,7 @@ fn the_version_that_is_named_is_the_one_that_is_built_in() {
 
 #[test]
 fn a_keyspace_can_be_dropped_and_made_again_and_its_files_go_with_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = store("fjall", directory.path());
+    let (directory, store) = created(KIND, &[]);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.insert(Key(1), b"one").unwrap();
@@ -36,18 +25,13 @@ fn a_keyspace_can_be_dropped_and_made_again_and_its_files_go_with_it() {
     assert!(error.contains("create it first"), "{error}");
     assert!(session.drop_table().is_err());
     session.create_table().unwrap();
-    let mut buffer = Buffer::with_capacity(8).unwrap();
-    assert_eq!(
-        session.read_into(Key(1), &mut buffer).unwrap(),
-        Found::Missing
-    );
+    assert_eq!(read(&mut *session, 1).unwrap(), None);
     session.insert(Key(1), b"new").unwrap();
 }
 
 #[test]
 fn the_empty_journal_of_a_new_store_takes_no_room() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = store("fjall", directory.path());
+    let (_directory, store) = created(KIND, &[]);
     let bytes = store.footprint().unwrap().apparent_bytes;
     assert!(bytes < 100_000, "{bytes}");
 }
@@ -56,7 +40,7 @@ fn the_empty_journal_of_a_new_store_takes_no_room() {
 #[test]
 fn after_a_checkpoint_no_compaction_is_left() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options::from_settings(&settings("fjall")).unwrap();
+    let options = Options::from_settings(&settings(KIND, &[])).unwrap();
     let database = Database::open_or_make(directory.path(), &options).unwrap();
     let keyspace = database.make_keyspace(&options).unwrap();
     for round in 0..12_u8 {
@@ -78,7 +62,7 @@ fn after_a_checkpoint_no_compaction_is_left() {
 #[test]
 fn what_is_only_watched_after_the_last_activity_is_told_apart() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options::from_settings(&settings("fjall")).unwrap();
+    let options = Options::from_settings(&settings(KIND, &[])).unwrap();
     let database = Database::open_or_make(directory.path(), &options).unwrap();
     let keyspace = database.make_keyspace(&options).unwrap();
     let (before, began) = (crate::watched(), std::time::Instant::now());

@@ -1,52 +1,43 @@
 use super::*;
-use crate::{Buffer, Found};
-use stowplan_model::Value;
-
-fn settings(read: &str) -> Settings {
-    let mut settings = Settings::default();
-    settings.set("read", Value::Word(read.to_owned()));
-    settings
-}
+use crate::testing::{created, message, read, settings, with_session};
 
 /// A store of the keys 1 and 2, closed.
-fn built(directory: &Path) {
-    let store = KIND.create(directory, &settings("pread")).unwrap();
+fn built() -> tempfile::TempDir {
+    let (directory, store) = created(KIND, &[]);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.insert(Key(1), &[1; 5000]).unwrap();
     session.insert(Key(2), &[2; 5000]).unwrap();
     drop(session);
     connection.close().unwrap();
+    directory
+}
+
+fn opened(directory: &Path, read: &str) -> Result<Box<dyn Store>> {
+    KIND.open(directory, &settings(KIND, &[("read", read)]))
 }
 
 #[test]
 fn a_file_that_was_shortened_is_refused_when_opened_and_told_when_read() {
-    let directory = tempfile::tempdir().unwrap();
-    built(directory.path());
-    let store = KIND.open(directory.path(), &settings("pread")).unwrap();
+    let directory = built();
+    let store = opened(directory.path(), "pread").unwrap();
     let values = File::options()
         .write(true)
         .open(directory.path().join(VALUES_FILE));
     values.unwrap().set_len(6000).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
-    let mut buffer = Buffer::with_capacity(16).unwrap();
-    let found = session.read_into(Key(1), &mut buffer).unwrap();
-    assert_eq!(found, Found::Bytes(5000));
-    let error = session.read_into(Key(2), &mut buffer).unwrap_err();
-    assert!(error.to_string().contains("1000 of its 5000"), "{error}");
-    let error = KIND
-        .open(directory.path(), &settings("mmap"))
-        .err()
-        .unwrap();
-    assert!(error.to_string().contains("6000 bytes"), "{error}");
+    assert_eq!(read(&mut *session, 1).unwrap().unwrap(), [1; 5000]);
+    let error = message(read(&mut *session, 2));
+    assert!(error.contains("1000 of its 5000"), "{error}");
+    let error = message(opened(directory.path(), "mmap"));
+    assert!(error.contains("6000 bytes"), "{error}");
 }
 
 #[test]
 fn a_mapping_follows_a_file_that_grows() {
-    let directory = tempfile::tempdir().unwrap();
-    built(directory.path());
-    let store = KIND.open(directory.path(), &settings("mmap")).unwrap();
+    let directory = built();
+    let store = opened(directory.path(), "mmap").unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.insert(Key(3), &[3; 9000]).unwrap();
@@ -59,24 +50,19 @@ fn a_mapping_follows_a_file_that_grows() {
 
 #[test]
 fn an_empty_value_at_the_end_of_the_file_is_a_value() {
-    for read in ["pread", "mmap"] {
-        let directory = tempfile::tempdir().unwrap();
-        let store = KIND.create(directory.path(), &settings(read)).unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
-        session.insert(Key(1), b"").unwrap();
-        let mut buffer = Buffer::with_capacity(16).unwrap();
-        let found = session.read_into(Key(1), &mut buffer).unwrap();
-        assert_eq!(found, Found::Bytes(0), "{read}");
+    for way in ["pread", "mmap"] {
+        with_session(KIND, &[("read", way)], |_, session| {
+            session.insert(Key(1), b"").unwrap();
+            assert_eq!(read(session, 1).unwrap().unwrap(), b"", "{way}");
+        });
     }
 }
 
 #[test]
 fn a_deleted_value_leaves_its_key_in_the_file_and_is_gone_when_it_is_opened_again() {
-    let directory = tempfile::tempdir().unwrap();
-    built(directory.path());
+    let directory = built();
     let bytes = || File::open(directory.path().join(VALUES_FILE)).unwrap();
-    let store = KIND.open(directory.path(), &settings("pread")).unwrap();
+    let store = opened(directory.path(), "pread").unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     assert!(session.delete(Key(2)).unwrap());
@@ -88,20 +74,17 @@ fn a_deleted_value_leaves_its_key_in_the_file_and_is_gone_when_it_is_opened_agai
     drop(session);
     connection.close().unwrap();
     drop(store);
-    let store = KIND.open(directory.path(), &settings("pread")).unwrap();
+    let store = opened(directory.path(), "pread").unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
-    let mut buffer = Buffer::with_capacity(16).unwrap();
-    let mut read = |key| session.read_into(Key(key), &mut buffer).unwrap();
-    assert_eq!((read(1), read(2)), (Found::Bytes(5000), Found::Missing));
+    assert_eq!(read(&mut *session, 1).unwrap().unwrap(), [1; 5000]);
+    assert_eq!(read(&mut *session, 2).unwrap(), None);
 }
 
 #[test]
 fn what_is_synced_lies_in_blocks_that_the_file_has_and_nothing_is_lost_by_that() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut settings = settings("mmap");
-    settings.set("sync", Value::Word("commit".to_owned()));
-    let store = KIND.create(directory.path(), &settings).unwrap();
+    let given = [("read", "mmap"), ("sync", "commit")];
+    let (directory, store) = created(KIND, &given);
     let value = |key: u64| vec![u8::try_from(key % 251).unwrap(); 10_000];
     // Some have room, some begin where room is made, and one is larger than any room.
     let large = vec![7; 3 << 20];
@@ -123,18 +106,16 @@ fn what_is_synced_lies_in_blocks_that_the_file_has_and_nothing_is_lost_by_that()
     let length = path.metadata().unwrap().len();
     assert!(length > 4 * (40 * 10_000 + (3 << 20)), "{length}");
     drop(store);
-    let store = KIND.open(directory.path(), &settings).unwrap();
+    let store = KIND
+        .open(directory.path(), &settings(KIND, &given))
+        .unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
-    let mut buffer = Buffer::with_capacity(16).unwrap();
-    for key in (0..4).flat_map(|thread| (0..40).map(move |n| 100 * thread + n)) {
-        session.read_into(Key(key), &mut buffer).unwrap();
-        assert_eq!(buffer.bytes(), value(key), "{key}");
-    }
+    let mut held = |key| read(&mut *session, key).unwrap().unwrap();
     for thread in 0..4 {
-        session
-            .read_into(Key(100 * thread + 99), &mut buffer)
-            .unwrap();
-        assert_eq!(buffer.bytes(), large);
+        for key in (0..40).map(|n| 100 * thread + n) {
+            assert_eq!(held(key), value(key), "{key}");
+        }
+        assert_eq!(held(100 * thread + 99), large);
     }
 }

@@ -1,59 +1,33 @@
 use super::*;
-use crate::Key;
-use crate::{Access, Buffer, Found, Result, Store};
-use std::collections::BTreeMap;
+use crate::testing::{created, message, read, settings, with_session};
+use crate::{Access, Key};
 use std::fs;
-use std::path::Path;
-use stowplan_model::Settings;
-
-fn settings(given: &[(&str, &str)]) -> Settings {
-    let given: BTreeMap<String, String> = given
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    Settings::resolve(KIND.settings(), &given).unwrap()
-}
-
-fn created(directory: &Path, given: &[(&str, &str)]) -> Box<dyn Store> {
-    KIND.create(directory, &settings(given)).unwrap()
-}
-
-fn message<T>(result: Result<T>) -> String {
-    let message = result.err().unwrap().to_string();
-    assert!(!message.contains('\n'), "{message}");
-    message
-}
 
 #[test]
 fn a_full_map_is_an_error_that_says_so_and_harms_nothing() {
     for write_map in ["off", "on"] {
-        let directory = tempfile::tempdir().unwrap();
         let given = [
             ("map_size", "64MiB"),
             ("write_map", write_map),
             ("sync", "none"),
         ];
-        let store = created(directory.path(), &given);
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
-        let value = vec![1; 10 << 20];
-        session.insert(Key(1), &value).unwrap();
-        session.begin(Access::Write).unwrap();
-        let full = (2..100).try_for_each(|key| session.insert(Key(key), &value));
-        let message = message(full);
-        assert!(message.contains("larger map_size"), "{message}");
-        session.rollback().unwrap();
-        session.overwrite(Key(1), &value[1..]).unwrap();
-        let mut buffer = Buffer::with_capacity(16).unwrap();
-        let found = session.read_into(Key(1), &mut buffer).unwrap();
-        assert_eq!(found, Found::Bytes(value.len() - 1));
+        with_session(KIND, &given, |_, session| {
+            let value = vec![1; 10 << 20];
+            session.insert(Key(1), &value).unwrap();
+            session.begin(Access::Write).unwrap();
+            let full = (2..100).try_for_each(|key| session.insert(Key(key), &value));
+            let message = message(full);
+            assert!(message.contains("larger map_size"), "{message}");
+            session.rollback().unwrap();
+            session.overwrite(Key(1), &value[1..]).unwrap();
+            assert!(read(session, 1).unwrap().unwrap() == value[1..]);
+        });
     }
 }
 
 #[test]
 fn the_hole_behind_a_writable_map_is_not_counted_and_not_left() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = created(directory.path(), &[("write_map", "on"), ("sync", "none")]);
+    let (directory, store) = created(KIND, &[("write_map", "on"), ("sync", "none")]);
     let mut connection = store.connect().unwrap();
     connection
         .session()
@@ -80,10 +54,9 @@ fn the_hole_behind_a_writable_map_is_not_counted_and_not_left() {
 /// Pages that are mapped stay in the page cache, whatever it is told.
 #[test]
 fn the_file_is_mapped_only_while_there_are_connections() {
-    let directory = tempfile::tempdir().unwrap();
-    let given = settings(&[]);
-    drop(KIND.create(directory.path(), &given).unwrap());
-    let store = KIND.open(directory.path(), &given).unwrap();
+    let (directory, store) = created(KIND, &[]);
+    drop(store);
+    let store = KIND.open(directory.path(), &settings(KIND, &[])).unwrap();
     let path = fs::canonicalize(directory.path()).unwrap().join(DATA);
     let mapped = || {
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
@@ -98,8 +71,7 @@ fn the_file_is_mapped_only_while_there_are_connections() {
 
 #[test]
 fn a_database_is_not_dropped_beside_another_connection() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = created(directory.path(), &[("database", "named")]);
+    let (_directory, store) = created(KIND, &[("database", "named")]);
     let (mut one, two) = (store.connect().unwrap(), store.connect().unwrap());
     let refused = message(one.session().unwrap().drop_table());
     assert!(refused.contains("another connection"), "{refused}");
@@ -113,32 +85,16 @@ fn a_database_is_not_dropped_beside_another_connection() {
 }
 
 #[test]
-fn a_transaction_that_was_left_open_is_undone_and_keeps_nobody_waiting() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = created(directory.path(), &[]);
-    let mut connection = store.connect().unwrap();
-    for _ in 0..2 {
-        let mut session = connection.session().unwrap();
-        session.begin(Access::Write).unwrap();
-        session.insert(Key(1), b"left").unwrap();
-    }
-    let mut buffer = Buffer::with_capacity(16).unwrap();
-    let mut session = connection.session().unwrap();
-    let found = session.read_into(Key(1), &mut buffer).unwrap();
-    assert_eq!(found, Found::Missing);
-}
-
-#[test]
 fn settings_and_places_that_do_not_go_are_refused_by_name() {
-    let refused = message(KIND.capabilities(&settings(&[("sync", "map-async")])));
+    let refused = message(KIND.capabilities(&settings(KIND, &[("sync", "map-async")])));
     assert!(refused.contains("write_map=on"), "{refused}");
     let directory = tempfile::tempdir().unwrap();
-    let refused = message(KIND.open(directory.path(), &settings(&[])));
+    let refused = message(KIND.open(directory.path(), &settings(KIND, &[])));
     assert!(refused.contains(DATA), "{refused}");
     assert!(!directory.path().join(DATA).exists());
     fs::write(directory.path().join(DATA), [7; 10_000]).unwrap();
-    let refused = message(KIND.create(directory.path(), &settings(&[])));
+    let refused = message(KIND.create(directory.path(), &settings(KIND, &[])));
     assert!(refused.contains(DATA), "{refused}");
-    let refused = message(KIND.open(directory.path(), &settings(&[])));
+    let refused = message(KIND.open(directory.path(), &settings(KIND, &[])));
     assert!(refused.contains("not an LMDB database"), "{refused}");
 }

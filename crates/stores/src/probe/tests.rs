@@ -1,7 +1,8 @@
 use super::*;
 use crate::options::{OptionValue as _, StoreOptions as _};
 use crate::probe::PRIMITIVE;
-use crate::{Access, Buffer, Found, registry, sync_calls};
+use crate::testing::{created, settings};
+use crate::{Access, Buffer, Found, sync_calls};
 use std::fs;
 use stowplan_model::{SettingKind, Value};
 
@@ -10,11 +11,7 @@ const BYTES: usize = 10_000;
 
 /// Runs `test` on a session that makes this call, with keys 1 to 100 of 10,000 bytes each.
 fn with_session(call: &str, test: impl FnOnce(&Path, &mut dyn Session)) {
-    let directory = tempfile::tempdir().unwrap();
-    let resolved = registry::resolve(&"primitive".parse().unwrap(), 0).unwrap();
-    let store = PRIMITIVE
-        .create(directory.path(), &resolved.settings)
-        .unwrap();
+    let (directory, store) = created(PRIMITIVE, &[]);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     for key in 1..=KEYS {
@@ -22,11 +19,8 @@ fn with_session(call: &str, test: impl FnOnce(&Path, &mut dyn Session)) {
     }
     drop(session);
     connection.close().unwrap();
-    let spec = format!("primitive:call={call}").parse().unwrap();
-    let resolved = registry::resolve(&spec, 0).unwrap();
-    let store = PRIMITIVE
-        .open(directory.path(), &resolved.settings)
-        .unwrap();
+    let asked = settings(PRIMITIVE, &[("call", call)]);
+    let store = PRIMITIVE.open(directory.path(), &asked).unwrap();
     let mut connection = store.connect().unwrap();
     test(directory.path(), &mut *connection.session().unwrap());
 }

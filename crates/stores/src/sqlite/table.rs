@@ -248,18 +248,13 @@ pub(crate) fn value<'r>(row: &'r Row<'_>, column: usize, key: Key) -> Result<&'r
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::Pragmas;
     use super::*;
     use crate::names::Names;
-    use crate::options::StoreOptions as _;
+    use crate::{sqlite, testing};
     use stowplan_dataset::names;
-    use stowplan_model::Settings;
 
     fn options(given: &[(&str, &str)]) -> Options {
-        let given = given
-            .iter()
-            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
-        let settings = Settings::resolve(Pragmas::SETTINGS, &given.collect()).unwrap();
+        let settings = testing::settings(sqlite::KIND, given);
         Options::from_settings(&settings).unwrap()
     }
 

@@ -1,36 +1,32 @@
 use super::*;
+use crate::testing::{created, fill, message, read, settings, with_store};
 use crate::{Access, Buffer, Found, Key, Session, Store};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-fn settings(pairs: &[(&str, &str)]) -> Settings {
-    let given: BTreeMap<String, String> = pairs
-        .iter()
-        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-        .collect();
-    Settings::resolve(Pragmas::SETTINGS, &given).unwrap()
-}
-
 /// A store of these settings with the keys 1 to 3, in a directory that lives as long.
 fn built(pairs: &[(&str, &str)]) -> (tempfile::TempDir, Box<dyn Store>) {
-    let directory = tempfile::tempdir().unwrap();
-    let store = KIND.create(directory.path(), &settings(pairs)).unwrap();
+    let (directory, store) = created(KIND, pairs);
     let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    for key in 1..=3 {
-        session.insert(Key(key), &[key as u8; 5000]).unwrap();
-    }
-    drop(session);
+    fill(&mut *connection.session().unwrap());
     connection.close().unwrap();
     (directory, store)
 }
 
-fn open_error(directory: &Path) -> String {
-    let error = KIND.open(directory, &settings(&[])).err().unwrap();
-    let message = error.to_string();
-    assert!(!message.contains('\n'), "{message}");
-    message
+/// Runs `test` in a session that holds the keys 1 to 3.
+fn with_filled(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Session)) {
+    let (directory, store) = built(pairs);
+    let mut connection = store.connect().unwrap();
+    test(directory.path(), &mut *connection.session().unwrap());
+}
+
+fn open_error(directory: &Path, pairs: &[(&str, &str)]) -> String {
+    message(KIND.open(directory, &settings(KIND, pairs)))
+}
+
+/// The database without the store.
+fn database(directory: &Path) -> rusqlite::Connection {
+    rusqlite::Connection::open(directory.join(DATABASE_FILE)).unwrap()
 }
 
 #[test]
@@ -38,7 +34,7 @@ fn a_file_that_is_no_database_is_named_and_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(DATABASE_FILE);
     fs::write(&path, [b'x'; 5000]).unwrap();
-    let message = open_error(directory.path());
+    let message = open_error(directory.path(), &[]);
     assert!(message.contains("kv.db"), "{message}");
     assert!(message.contains("not an SQLite database"), "{message}");
     assert_eq!(fs::read(&path).unwrap(), [b'x'; 5000]);
@@ -47,29 +43,20 @@ fn a_file_that_is_no_database_is_named_and_left_alone() {
 #[test]
 fn a_database_without_the_table_and_a_missing_one_are_named() {
     let directory = tempfile::tempdir().unwrap();
-    let message = open_error(directory.path());
+    let message = open_error(directory.path(), &[]);
     assert!(message.contains("kv.db"), "{message}");
-    let path = directory.path().join(DATABASE_FILE);
-    rusqlite::Connection::open(&path)
-        .unwrap()
+    database(directory.path())
         .execute_batch("CREATE TABLE other(x)")
         .unwrap();
-    let message = open_error(directory.path());
+    let message = open_error(directory.path(), &[]);
     assert!(message.contains("no table kv"), "{message}");
-}
-
-#[test]
-fn an_existing_database_is_not_created_over() {
-    let (directory, _store) = built(&[]);
-    let again = KIND.create(directory.path(), &settings(&[]));
-    assert!(again.is_err());
 }
 
 #[test]
 fn a_database_is_opened_by_the_path_of_its_file_too() {
     let (directory, _store) = built(&[]);
     let path = directory.path().join(DATABASE_FILE);
-    let store = KIND.open(&path, &settings(&[])).unwrap();
+    let store = KIND.open(&path, &settings(KIND, &[])).unwrap();
     assert!(store.footprint().unwrap().apparent_bytes > 15_000);
 }
 
@@ -77,7 +64,7 @@ fn a_database_is_opened_by_the_path_of_its_file_too() {
 fn the_page_size_and_the_table_are_those_of_kvtest() {
     for journal in ["delete", "wal"] {
         let (directory, _store) = built(&[("page_size", "8192"), ("journal", journal)]);
-        let connection = rusqlite::Connection::open(directory.path().join(DATABASE_FILE)).unwrap();
+        let connection = database(directory.path());
         let page_size: i64 = connection
             .pragma_query_value(None, "page_size", |row| row.get(0))
             .unwrap();
@@ -119,11 +106,10 @@ fn a_blob_handle_ends_with_its_transaction() {
             let (_directory, store) = built(&[("api", "blob"), ("journal", journal)]);
             let mut reader = store.connect().unwrap();
             let mut reading = reader.session().unwrap();
-            let mut buffer = Buffer::with_capacity(5000).unwrap();
             if let Some(access) = access {
                 reading.begin(access).unwrap();
             }
-            reading.read_into(Key(1), &mut buffer).unwrap();
+            read(&mut *reading, 1).unwrap();
             if access.is_some() {
                 reading.commit().unwrap();
             }
@@ -131,30 +117,22 @@ fn a_blob_handle_ends_with_its_transaction() {
             let mut writer = store.connect().unwrap();
             let mut writing = writer.session().unwrap();
             writing.overwrite(Key(1), &[8; 5000]).unwrap();
-            reading.read_into(Key(1), &mut buffer).unwrap();
-            assert_eq!(buffer.bytes(), [8; 5000], "{journal} {access:?}");
+            let seen = read(&mut *reading, 1).unwrap().unwrap();
+            assert_eq!(seen, [8; 5000], "{journal} {access:?}");
         }
     }
 }
 
 #[test]
 fn a_blob_handle_is_usable_after_a_missing_key() {
-    let (_directory, store) = built(&[("api", "blob")]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    let mut buffer = Buffer::with_capacity(5000).unwrap();
-    session.begin(Access::Read).unwrap();
-    for (key, expected) in [
-        (1, Found::Bytes(5000)),
-        (4, Found::Missing),
-        (4, Found::Missing),
-        (2, Found::Bytes(5000)),
-        (3, Found::Bytes(5000)),
-    ] {
-        let found = session.read_into(Key(key), &mut buffer).unwrap();
-        assert_eq!(found, expected, "key {key}");
-    }
-    session.commit().unwrap();
+    with_filled(&[("api", "blob")], |_, session| {
+        session.begin(Access::Read).unwrap();
+        for key in [1, 4, 4, 2, 3] {
+            let expected = (key < 4).then(|| vec![key as u8; 5000]);
+            assert_eq!(read(session, key).unwrap(), expected, "key {key}");
+        }
+        session.commit().unwrap();
+    });
 }
 
 #[test]
@@ -162,7 +140,10 @@ fn opening_with_another_journal_converts_the_file() {
     let (directory, store) = built(&[("journal", "wal")]);
     drop(store);
     let store = KIND
-        .open(directory.path(), &settings(&[("journal", "truncate")]))
+        .open(
+            directory.path(),
+            &settings(KIND, &[("journal", "truncate")]),
+        )
         .unwrap();
     let connection = store.connect().unwrap();
     let effective = connection.effective_settings().unwrap();
@@ -175,14 +156,9 @@ fn opening_with_another_journal_converts_the_file() {
 fn a_journal_that_another_connection_prevents_is_an_error() {
     let (directory, store) = built(&[("journal", "wal")]);
     let _held = store.connect().unwrap();
-    let error = KIND
-        .open(
-            directory.path(),
-            &settings(&[("journal", "delete"), ("busy_timeout", "0")]),
-        )
-        .err()
-        .unwrap();
-    assert!(error.to_string().contains("journal"), "{error}");
+    let pairs = [("journal", "delete"), ("busy_timeout", "0")];
+    let error = open_error(directory.path(), &pairs);
+    assert!(error.contains("journal"), "{error}");
 }
 
 #[test]
@@ -209,8 +185,7 @@ fn a_checkpoint_that_a_reader_prevents_is_a_conflict() {
     let mut reader = store.connect().unwrap();
     let mut reading = reader.session().unwrap();
     reading.begin(Access::Read).unwrap();
-    let mut buffer = Buffer::with_capacity(5000).unwrap();
-    reading.read_into(Key(1), &mut buffer).unwrap();
+    read(&mut *reading, 1).unwrap();
     let mut writer = store.connect().unwrap();
     writer
         .session()
@@ -256,7 +231,7 @@ fn a_log_that_was_left_behind_is_checkpointed() {
         }
         let log = left.path().join("kv.db-wal");
         // Opening checks the database, and closing after that would already checkpoint.
-        let options = Options::from_settings(&settings(&pairs)).unwrap();
+        let options = Options::from_settings(&settings(KIND, &pairs)).unwrap();
         let store = Base::of_store(left.path(), options);
         store.checkpoint().unwrap();
         assert!(!log.exists(), "{locking}");
@@ -273,8 +248,7 @@ fn where_there_is_no_log_a_checkpoint_does_nothing() {
     ] {
         let (_directory, store) = built(&pairs);
         store.checkpoint().unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let store = KIND.create(directory.path(), &settings(&pairs)).unwrap();
+        let (_directory, store) = created(KIND, &pairs);
         let connection = store.connect().unwrap();
         store.checkpoint().unwrap();
         connection.close().unwrap();
@@ -284,35 +258,31 @@ fn where_there_is_no_log_a_checkpoint_does_nothing() {
 
 fn expect_first(store: &dyn Store, expected: &[u8]) {
     let mut connection = store.connect().unwrap();
-    let mut buffer = Buffer::with_capacity(5000).unwrap();
     let mut session = connection.session().unwrap();
-    session.read_into(Key(1), &mut buffer).unwrap();
-    assert_eq!(buffer.bytes(), expected);
+    assert_eq!(read(&mut *session, 1).unwrap().unwrap(), expected);
 }
 
 #[test]
 fn a_setting_that_sqlite_caps_is_a_difference() {
-    let asked = settings(&[("mmap", "1TiB")]);
-    let directory = tempfile::tempdir().unwrap();
-    let store = KIND.create(directory.path(), &asked).unwrap();
-    let connection = store.connect().unwrap();
-    let differences = asked.differences(&connection.effective_settings().unwrap());
-    assert_eq!(differences.len(), 1, "{differences:?}");
-    assert_eq!(differences[0].0, "mmap");
+    let pairs = [("mmap", "1TiB")];
+    with_store(KIND, &pairs, |_, connection| {
+        let asked = settings(KIND, &pairs);
+        let differences = asked.differences(&connection.effective_settings().unwrap());
+        assert_eq!(differences.len(), 1, "{differences:?}");
+        assert_eq!(differences[0].0, "mmap");
+    });
 }
 
 #[test]
 fn a_database_in_memory_has_one_connection_and_no_second_life() {
     for location in ["memory", "named", "memdb"] {
-        let directory = tempfile::tempdir().unwrap();
-        let asked = settings(&[("location", location)]);
-        let store = KIND.create(directory.path(), &asked).unwrap();
+        let pairs = [("location", location)];
+        let (directory, store) = created(KIND, &pairs);
         let _first = store.connect().unwrap();
         assert!(store.connect().is_err());
-        assert!(KIND.open(directory.path(), &asked).is_err());
+        open_error(directory.path(), &pairs);
         // Another store has a database of its own.
-        let other = tempfile::tempdir().unwrap();
-        let other = KIND.create(other.path(), &asked).unwrap();
+        let (_elsewhere, other) = created(KIND, &pairs);
         let mut connection = other.connect().unwrap();
         connection.session().unwrap().insert(Key(1), b"x").unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -322,9 +292,7 @@ fn a_database_in_memory_has_one_connection_and_no_second_life() {
 #[test]
 fn rows_that_sqlite_numbers_get_the_keys_that_were_asked_for_in_any_order() {
     for statement in ["once", "each", "literal"] {
-        let directory = tempfile::tempdir().unwrap();
-        let asked = settings(&[("ids", "assigned"), ("statement", statement)]);
-        let store = KIND.create(directory.path(), &asked).unwrap();
+        let (_directory, store) = created(KIND, &[("ids", "assigned"), ("statement", statement)]);
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         let value = |key: u64| vec![key as u8; 10];
@@ -353,9 +321,7 @@ fn rows_that_sqlite_numbers_get_the_keys_that_were_asked_for_in_any_order() {
 #[test]
 fn pages_of_an_index_whose_keys_come_in_no_order_are_emptier_than_those_of_its_table() {
     let fill = |key: &str| {
-        let directory = tempfile::tempdir().unwrap();
-        let store = KIND.create(directory.path(), &settings(&[("key", key)]));
-        let store = store.unwrap();
+        let (_directory, store) = created(KIND, &[("key", key)]);
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         session.begin(Access::Write).unwrap();
@@ -376,14 +342,11 @@ fn pages_of_an_index_whose_keys_come_in_no_order_are_emptier_than_those_of_its_t
 #[test]
 fn without_spilling_a_transaction_keeps_its_pages_until_it_ends() {
     let spilled = |spill: &str| {
-        let directory = tempfile::tempdir().unwrap();
-        let asked = settings(&[("cache_spill", spill), ("cache", "40960")]);
-        let store = KIND.create(directory.path(), &asked).unwrap();
+        let pairs = [("cache_spill", spill), ("cache", "40960")];
+        let (_directory, store) = created(KIND, &pairs);
         let mut connection = store.connect().unwrap();
-        assert_eq!(
-            asked.differences(&connection.effective_settings().unwrap()),
-            []
-        );
+        let effective = connection.effective_settings().unwrap();
+        assert_eq!(settings(KIND, &pairs).differences(&effective), []);
         let mut session = connection.session().unwrap();
         session.begin(Access::Write).unwrap();
         for key in 0..100 {
@@ -404,23 +367,17 @@ fn an_abandoned_transaction_is_undone_by_the_next_session() {
     session.overwrite(Key(1), &[9; 5000]).unwrap();
     drop(session);
     let mut session = connection.session().unwrap();
-    let mut buffer = Buffer::with_capacity(5000).unwrap();
-    session.read_into(Key(1), &mut buffer).unwrap();
-    assert_eq!(buffer.bytes(), [1; 5000]);
+    assert_eq!(read(&mut *session, 1).unwrap().unwrap(), [1; 5000]);
 }
 
 #[test]
 fn a_value_that_is_no_blob_is_damaged() {
-    let (directory, store) = built(&[]);
-    rusqlite::Connection::open(directory.path().join(DATABASE_FILE))
-        .unwrap()
-        .execute_batch("UPDATE kv SET v=NULL WHERE k=1")
-        .unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    let mut buffer = Buffer::with_capacity(5000).unwrap();
-    let error = session.read_into(Key(1), &mut buffer).unwrap_err();
-    assert!(error.to_string().contains("not a blob"), "{error}");
+    with_filled(&[], |directory, session| {
+        let damaged = "UPDATE kv SET v=NULL WHERE k=1";
+        database(directory).execute_batch(damaged).unwrap();
+        let error = message(read(session, 1));
+        assert!(error.contains("not a blob"), "{error}");
+    });
 }
 
 #[test]
@@ -433,14 +390,14 @@ fn the_engine_tells_its_version_and_build_options() {
 
 /// By how much `counter` grows while key 1 is read a second time, in a store of these settings.
 fn growth_in_a_second_read(pairs: &[(&str, &str)], counter: &str) -> u64 {
-    let (_directory, store) = built(pairs);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    let mut buffer = Buffer::with_capacity(5000).unwrap();
-    session.read_into(Key(1), &mut buffer).unwrap();
-    let before = session.counters().unwrap()[counter];
-    session.read_into(Key(1), &mut buffer).unwrap();
-    session.counters().unwrap()[counter] - before
+    let mut growth = 0;
+    with_filled(pairs, |_, session| {
+        read(session, 1).unwrap();
+        let before = session.counters().unwrap()[counter];
+        read(session, 1).unwrap();
+        growth = session.counters().unwrap()[counter] - before;
+    });
+    growth
 }
 
 #[test]
@@ -455,14 +412,13 @@ fn a_value_read_again_hits_the_cache_if_there_is_one_and_misses_it_if_not() {
 
 #[test]
 fn a_write_that_the_cache_cannot_hold_is_counted_as_written_and_spilt() {
-    let (_directory, store) = built(&[("cache", "40KiB")]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    session.overwrite(Key(1), &[9; 1_000_000]).unwrap();
-    let counters = session.counters().unwrap();
-    assert!(counters["Page cache writes"] >= 1_000_000 / 4096);
-    assert!(counters["Page cache spills"] > 0);
-    assert!(counters["Pager Heap Usage"] > 0);
+    with_filled(&[("cache", "40KiB")], |_, session| {
+        session.overwrite(Key(1), &[9; 1_000_000]).unwrap();
+        let counters = session.counters().unwrap();
+        assert!(counters["Page cache writes"] >= 1_000_000 / 4096);
+        assert!(counters["Page cache spills"] > 0);
+        assert!(counters["Pager Heap Usage"] > 0);
+    });
 }
 
 #[test]
@@ -479,9 +435,7 @@ fn counters_go_by_the_labels_of_kvtest_and_know_the_memory_of_the_process() {
 
 #[test]
 fn a_temporary_database_overflows_into_the_directory_of_the_store() {
-    let directory = tempfile::tempdir().unwrap();
-    let asked = settings(&[("location", "temp"), ("cache", "0")]);
-    let store = KIND.create(directory.path(), &asked).unwrap();
+    let (directory, store) = created(KIND, &[("location", "temp"), ("cache", "0")]);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     for key in 0..100 {
@@ -517,19 +471,14 @@ fn text(bytes: usize) -> String {
 }
 
 fn expect_text(session: &mut dyn Session, key: u64, expected: &str) {
-    let mut buffer = Buffer::with_capacity(16).unwrap();
-    let found = session.read_into(Key(key), &mut buffer).unwrap();
-    assert_eq!(found, Found::Bytes(expected.len()));
-    assert_eq!(buffer.bytes(), expected.as_bytes());
+    assert_eq!(read(session, key).unwrap().unwrap(), expected.as_bytes());
 }
 
 #[test]
 fn a_value_comes_back_whole_from_any_form_of_the_table() {
     const SIZES: [usize; 9] = [0, 1, 2, 31, 32, 100, 4096, 5003, 100_000];
     for form in FORMS {
-        let directory = tempfile::tempdir().unwrap();
-        let asked = settings(form);
-        let store = KIND.create(directory.path(), &asked).unwrap();
+        let (directory, store) = created(KIND, form);
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         for (key, bytes) in (1..).zip(SIZES) {
@@ -546,7 +495,7 @@ fn a_value_comes_back_whole_from_any_form_of_the_table() {
         assert!(!session.delete(Key(1)).unwrap(), "{form:?}");
         drop(session);
         connection.close().unwrap();
-        let store = KIND.open(directory.path(), &asked).unwrap();
+        let store = KIND.open(directory.path(), &settings(KIND, form)).unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         let mut scanned = std::collections::BTreeMap::new();
@@ -574,8 +523,7 @@ fn a_value_comes_back_whole_from_any_form_of_the_table() {
 #[test]
 fn columns_of_text_hold_text_that_is_whole_and_nothing_else_is_kept() {
     let form = [("columns", "4"), ("column_type", "text")];
-    let directory = tempfile::tempdir().unwrap();
-    let store = KIND.create(directory.path(), &settings(&form)).unwrap();
+    let (directory, store) = created(KIND, &form);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.insert(Key(1), text(50).as_bytes()).unwrap();
@@ -589,7 +537,7 @@ fn columns_of_text_hold_text_that_is_whole_and_nothing_else_is_kept() {
         assert!(refused.to_string().contains("UTF-8"), "{refused}");
         assert!(!refused.is_conflict());
     }
-    let database = rusqlite::Connection::open(directory.path().join(DATABASE_FILE)).unwrap();
+    let database = database(directory.path());
     let columns: Vec<(String, String)> = (1..=4)
         .map(|n| {
             let sql = format!("SELECT typeof(v{n}), v{n} FROM kv");
@@ -618,10 +566,8 @@ fn a_database_with_another_form_of_the_table_is_told() {
         (FORMS[3], &[]),
         (FORMS[3], FORMS[4]),
     ] {
-        let directory = tempfile::tempdir().unwrap();
-        KIND.create(directory.path(), &settings(made)).unwrap();
-        let error = KIND.open(directory.path(), &settings(opened));
-        let message = error.err().unwrap().to_string();
+        let (directory, _store) = created(KIND, made);
+        let message = open_error(directory.path(), opened);
         assert!(message.contains("no table kv(k "), "{message}");
     }
 }
@@ -637,10 +583,10 @@ fn forms_that_exclude_each_other_are_refused_with_what_would_do() {
             "column_type=blob",
         ),
     ] {
-        let error = KIND.capabilities(&settings(pairs)).unwrap_err();
-        assert!(error.to_string().contains(named), "{error}");
+        let error = message(KIND.capabilities(&settings(KIND, pairs)));
+        assert!(error.contains(named), "{error}");
     }
-    let can = KIND.capabilities(&settings(FORMS[1])).unwrap();
+    let can = KIND.capabilities(&settings(KIND, FORMS[1])).unwrap();
     assert_eq!(can.deliveries, [Delivery::Copy]);
 }
 
@@ -654,8 +600,7 @@ fn a_table_is_dropped_and_made_again_in_any_session() {
         FORMS[5],
     ];
     for pairs in places {
-        let directory = tempfile::tempdir().unwrap();
-        let store = KIND.create(directory.path(), &settings(pairs)).unwrap();
+        let (_directory, store) = created(KIND, pairs);
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         session.insert(Key(1), b"old").unwrap();
@@ -700,9 +645,8 @@ fn a_write_after_a_read_that_is_no_longer_true_is_a_conflict_at_once() {
     let (_directory, store) = built(&[("journal", "wal")]);
     let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
     let (mut first, mut second) = (one.session().unwrap(), two.session().unwrap());
-    let mut buffer = Buffer::with_capacity(5000).unwrap();
     first.begin(Access::Read).unwrap();
-    first.read_into(Key(1), &mut buffer).unwrap();
+    read(&mut *first, 1).unwrap();
     second.overwrite(Key(1), &[9; 5000]).unwrap();
     // SQLITE_BUSY_SNAPSHOT: no waiting makes it go away.
     let error = first.overwrite(Key(1), &[8; 5000]).unwrap_err();
@@ -714,19 +658,16 @@ fn a_write_after_a_read_that_is_no_longer_true_is_a_conflict_at_once() {
 
 #[test]
 fn with_a_shared_cache_another_connections_transaction_is_a_conflict_at_once() {
-    let directory = tempfile::tempdir().unwrap();
-    let asked = settings(&[("location", "shared")]);
-    let store = KIND.create(directory.path(), &asked).unwrap();
+    let (_directory, store) = created(KIND, &[("location", "shared")]);
     let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
     let (mut first, mut second) = (one.session().unwrap(), two.session().unwrap());
     first.insert(Key(1), b"old").unwrap();
     first.begin(Access::Write).unwrap();
     first.overwrite(Key(1), b"new").unwrap();
-    let mut buffer = Buffer::with_capacity(5000).unwrap();
     for error in [
         second.begin(Access::Write).unwrap_err(),
         second.overwrite(Key(1), b"x").unwrap_err(),
-        second.read_into(Key(1), &mut buffer).unwrap_err(),
+        read(&mut *second, 1).unwrap_err(),
     ] {
         assert!(error.is_conflict(), "{error}");
     }
@@ -738,8 +679,7 @@ fn with_a_shared_cache_another_connections_transaction_is_a_conflict_at_once() {
 fn misses(pairs: &[(&str, &str)], bytes: usize) -> u64 {
     const KEYS: u64 = 300;
     const MISSES: &str = "Page cache misses";
-    let directory = tempfile::tempdir().unwrap();
-    let store = KIND.create(directory.path(), &settings(pairs)).unwrap();
+    let (_directory, store) = created(KIND, pairs);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.begin(Access::Write).unwrap();

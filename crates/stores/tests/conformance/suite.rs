@@ -71,10 +71,11 @@ pub fn every_setting(kind: &'static Kind, combinations: &[&str], directory: &Pat
 #[must_use]
 pub fn behaviour(kind: &'static Kind, combinations: &[&str], directory: &Path) -> Vec<String> {
     type Check = fn(&dyn Store) -> Outcome;
-    let checks: [(&str, Check); 4] = [
+    let checks: [(&str, Check); 5] = [
         ("a table that was dropped", a_dropped_table_says_so),
         ("a transaction that reads", one_state_is_read),
         ("a transaction that writes", own_changes_are_read),
+        ("a transaction that was left open", what_is_left_is_undone),
         ("the same key by several threads", one_of_several_succeeds),
     ];
     let mut wrong = Vec::new();
@@ -302,6 +303,25 @@ fn own_changes_are_read(store: &dyn Store) -> Outcome {
     session.commit()?;
     expect_value(&mut *session, 1, b"again")?;
     expect_missing(&mut *session, 2)
+}
+
+/// A session that ends within a transaction undoes it, and keeps nobody waiting.
+fn what_is_left_is_undone(store: &dyn Store) -> Outcome {
+    let mut connection = store.connect()?;
+    fill(&mut *connection.session()?)?;
+    for _ in 0..2 {
+        let mut session = connection.session()?;
+        session.begin(Access::Write)?;
+        session.delete(Key(1))?;
+        session.overwrite(Key(2), b"left")?;
+        session.insert(Key(4), b"left")?;
+    }
+    connection.close()?;
+    let mut connection = store.connect()?;
+    let mut session = connection.session()?;
+    expect_value(&mut *session, 1, &FIRST)?;
+    expect_value(&mut *session, 2, SECOND)?;
+    expect_missing(&mut *session, 4)
 }
 
 /// Of several threads that add, and that delete, the same key at the same time, one does.

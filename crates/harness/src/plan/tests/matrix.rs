@@ -44,12 +44,7 @@ fn text() -> String {
 }
 
 fn matrix(options: &PlanOptions) -> Plan {
-    plan(
-        study(&text()),
-        options,
-        &crate::drivers::Drivers::built_in(),
-    )
-    .unwrap()
+    plan(study(&text()), options, &Drivers::built_in()).unwrap()
 }
 
 #[test]

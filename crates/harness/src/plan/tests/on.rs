@@ -25,7 +25,7 @@ fn with(on: &str, named: &[&str]) -> Result<Plan> {
         on: named.collect(),
         ..PlanOptions::default()
     };
-    plan(study(&text), &options, &crate::drivers::Drivers::built_in())
+    plan(study(&text), &options, &Drivers::built_in())
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn planned(workload: &str, a: &str, b: &str) -> Result<Plan> {
     plan(
         two(workload, a, b),
         &PlanOptions::default(),
-        &crate::drivers::Drivers::built_in(),
+        &Drivers::built_in(),
     )
 }
 
@@ -170,7 +170,7 @@ fn a_table_is_one_operation() {
 fn connections_with_caches_of_their_own_share_the_memory_budget() {
     let cache = |spec: &str, threads| {
         let resolved = resolve(
-            &crate::drivers::Drivers::built_in(),
+            &Drivers::built_in(),
             &spec.parse().unwrap(),
             64 << 20,
             threads,
@@ -254,7 +254,7 @@ fn a_percentile_for_which_the_dataset_has_too_few_values_is_refused_before_the_r
     plan(
         super::study(&study),
         &only(&["read/sql"]),
-        &crate::drivers::Drivers::built_in(),
+        &Drivers::built_in(),
     )
     .unwrap();
     let few = study.replacen("count = 1_000", "count = 999", 1);

@@ -1,3 +1,4 @@
+use crate::drivers::Drivers;
 use crate::plan::{PlanOptions, plan};
 use stowplan_model::{LadderSpec, Operation, Plan, Role, Study};
 
@@ -64,7 +65,7 @@ fn planned(text: &str, only: &[&str]) -> Plan {
     plan(
         Study::parse(text, "t.toml").unwrap(),
         &options,
-        &crate::drivers::Drivers::built_in(),
+        &Drivers::built_in(),
     )
     .unwrap()
 }
@@ -212,7 +213,7 @@ fn a_step_that_cannot_run_here_is_one_with_the_step_above_it() {
         study,
         vec!["read/dir".to_owned()],
         Some(100),
-        &crate::drivers::Drivers::built_in(),
+        &Drivers::built_in(),
     );
     let rungs = &study.ladders[0].rungs;
     let steps: Vec<&str> = rungs.iter().map(|rung| rung.step.as_str()).collect();
@@ -230,12 +231,7 @@ fn a_step_that_cannot_run_here_is_one_with_the_step_above_it() {
 #[test]
 fn without_why_nothing_is_added() {
     let study = Study::parse(STUDY, "t.toml").unwrap();
-    let plan = plan(
-        study,
-        &PlanOptions::default(),
-        &crate::drivers::Drivers::built_in(),
-    )
-    .unwrap();
+    let plan = plan(study, &PlanOptions::default(), &Drivers::built_in()).unwrap();
     assert!(plan.study.ladders.is_empty());
     assert!(plan.cells().all(|cell| cell.role != Role::Part));
 }

@@ -1,33 +1,19 @@
 use super::super::*;
-use crate::{Access, Buffer, Connection, Found, Key, Session, StoreError, sync_calls};
-use std::collections::BTreeMap;
+use crate::testing::{self, message, read, settings};
+use crate::{Access, Connection, Found, Key, Session, StoreError, sync_calls};
 use std::fs;
 use std::path::Path;
 use stowplan_model::Value;
 
-fn settings(pairs: &[(&str, &str)]) -> Settings {
-    let given: BTreeMap<String, String> = pairs
-        .iter()
-        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-        .collect();
-    Settings::resolve(OF_INDEXED, &given).unwrap()
-}
-
-/// Runs `test` in a fresh directory with a store of these settings.
 fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Connection)) {
-    let directory = tempfile::tempdir().unwrap();
-    let store = INDEXED.create(directory.path(), &settings(pairs)).unwrap();
-    test(directory.path(), &mut *store.connect().unwrap());
+    testing::with_store(INDEXED, pairs, test);
 }
 
 /// Runs `test` in a session that holds the keys 1 to 3, each with 5,000 bytes of its number.
 fn with_session(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Session)) {
-    with_store(pairs, |directory, connection| {
-        let mut session = connection.session().unwrap();
-        for key in 1..=3 {
-            session.insert(Key(key), &[key as u8; 5000]).unwrap();
-        }
-        test(directory, &mut *session);
+    testing::with_session(INDEXED, pairs, |directory, session| {
+        testing::fill(session);
+        test(directory, session);
     });
 }
 
@@ -35,14 +21,6 @@ fn with_session(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Sessio
 fn run_sql(directory: &Path, sql: &str) {
     let database = rusqlite::Connection::open(directory.join("index.db")).unwrap();
     database.execute_batch(sql).unwrap();
-}
-
-fn read(session: &mut dyn Session, key: u64) -> Result<Option<Vec<u8>>> {
-    let mut buffer = Buffer::with_capacity(5000)?;
-    Ok(match session.read_into(Key(key), &mut buffer)? {
-        Found::Bytes(_) => Some(buffer.bytes().to_vec()),
-        Found::Missing => None,
-    })
 }
 
 /// The file names below `blobs`, sorted.
@@ -268,7 +246,7 @@ fn an_insert_syncs_the_new_name_too_and_an_overwrite_the_file_alone() {
 #[test]
 fn the_claim_is_that_of_the_files_unless_the_database_promises_less() {
     let claim = |pairs: &[(&str, &str)]| {
-        let capabilities = INDEXED.capabilities(&settings(pairs)).unwrap();
+        let capabilities = INDEXED.capabilities(&settings(INDEXED, pairs)).unwrap();
         capabilities.durability.to_string()
     };
     let renamed = |fsync, journal, synchronous| {
@@ -293,8 +271,8 @@ fn the_claim_is_that_of_the_files_unless_the_database_promises_less() {
 
 #[test]
 fn settings_that_exclude_each_other_bear_the_name_of_this_store() {
-    let asked = settings(&[("write", "in-place"), ("fsync", "directory")]);
-    let message = INDEXED.capabilities(&asked).unwrap_err().to_string();
+    let asked = settings(INDEXED, &[("write", "in-place"), ("fsync", "directory")]);
+    let message = message(INDEXED.capabilities(&asked));
     assert!(message.starts_with("files-indexed cannot"), "{message}");
 }
 
@@ -321,10 +299,7 @@ fn a_look_up_again_hits_the_cache_of_the_database() {
 
 #[test]
 fn what_is_no_such_store_is_named_and_not_opened() {
-    let open_error = |directory: &Path| {
-        let opened = INDEXED.open(directory, &settings(&[]));
-        opened.err().unwrap().to_string()
-    };
+    let open_error = |directory: &Path| message(INDEXED.open(directory, &settings(INDEXED, &[])));
     let directory = tempfile::tempdir().unwrap();
     assert!(open_error(directory.path()).contains("blobs"));
     let elsewhere = tempfile::tempdir().unwrap();

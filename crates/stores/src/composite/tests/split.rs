@@ -1,17 +1,13 @@
+use super::super::SPLIT;
 use crate::conformance::subject::{expect_missing, expect_value};
 use crate::registry::resolve;
+use crate::testing::created;
 use crate::{Access, Found, Key, Session};
 use std::path::Path;
 
 /// Runs `work` in a new store with a limit of 1,000 bytes, and then `look` in its directory.
-fn in_store(settings: &str, work: impl FnOnce(&mut dyn Session), look: impl FnOnce(&Path)) {
-    let directory = tempfile::tempdir().unwrap();
-    let spec = format!("split:inline_limit=1000{settings}");
-    let resolved = resolve(&spec.parse().unwrap(), 1 << 20).unwrap();
-    let store = resolved
-        .kind
-        .create(directory.path(), &resolved.settings)
-        .unwrap();
+fn in_store(work: impl FnOnce(&mut dyn Session), look: impl FnOnce(&Path)) {
+    let (directory, store) = created(SPLIT, &[("inline_limit", "1000")]);
     let mut connection = store.connect().unwrap();
     work(&mut *connection.session().unwrap());
     connection.close().unwrap();
@@ -38,7 +34,7 @@ fn values_up_to_the_limit_are_rows_and_larger_ones_files() {
             expect(session, key, &vec![7; bytes]);
         }
     };
-    in_store("", insert, |directory| {
+    in_store(insert, |directory| {
         assert_eq!(files(directory), ["000003", "000004"]);
         let database = rusqlite::Connection::open(directory.join("kv.db")).unwrap();
         let rows: i64 = database
@@ -72,7 +68,7 @@ fn a_value_that_grows_or_shrinks_beyond_the_limit_is_in_one_place_afterwards() {
             expect(session, 1, &[9; 6_000]);
             expect(session, 2, &[9; 30]);
         };
-        in_store("", move_both, |directory| {
+        in_store(move_both, |directory| {
             assert_eq!(files(directory), ["000001"], "transaction: {transaction}");
         });
     }
@@ -80,10 +76,7 @@ fn a_value_that_grows_or_shrinks_beyond_the_limit_is_in_one_place_afterwards() {
 
 #[test]
 fn the_file_that_a_crash_left_beside_a_row_does_not_become_the_value() {
-    let directory = tempfile::tempdir().unwrap();
-    let resolved = resolve(&"split:inline_limit=1000".parse().unwrap(), 1 << 20).unwrap();
-    let store = resolved.kind.create(directory.path(), &resolved.settings);
-    let store = store.unwrap();
+    let (directory, store) = created(SPLIT, &[("inline_limit", "1000")]);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     for key in 1..=3 {
@@ -140,5 +133,5 @@ fn commits_are_not_told_as_the_database_counts_them_since_files_need_none() {
         assert!(!counters.contains_key(crate::COMMITS_COUNTED));
         assert!(counters.contains_key("Page cache hits"));
     };
-    in_store("", insert, |_| ());
+    in_store(insert, |_| ());
 }
