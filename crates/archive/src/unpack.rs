@@ -450,8 +450,12 @@ mod tests {
         if !rustix::process::geteuid().is_root() || std::env::var_os(AS_NOBODY).is_some() {
             return false;
         }
+        // A place of its own, for the usual one may be root's.
+        let place = tempfile::tempdir_in("/var/tmp").unwrap();
+        std::os::unix::fs::chown(place.path(), Some(65_534), None).unwrap();
         let mut again = Command::new(std::env::current_exe().unwrap());
         again.args(["--exact", name]).env(AS_NOBODY, "1");
+        again.env("TMPDIR", place.path());
         match again.uid(65_534).gid(65_534).current_dir("/").status() {
             Ok(status) => assert!(status.success()),
             Err(error) => eprintln!("not tried as nobody: {error}"),
