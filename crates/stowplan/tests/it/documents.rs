@@ -420,6 +420,23 @@ fn crates_use_what_the_architecture_allows_and_nothing_above_them() {
 }
 
 #[test]
+fn drivers_are_tested_as_the_crates_at_the_top_so_that_what_both_have_is_built_once() {
+    let profile = |path: &str| {
+        let manifest: toml::Table = toml::from_str(&read(path)).unwrap();
+        let mut profile = manifest["profile"]["dev"].as_table().unwrap().clone();
+        let packages = profile.remove("package").unwrap();
+        (profile, packages.as_table().unwrap().clone())
+    };
+    let (top, packages) = profile("Cargo.toml");
+    let (drivers, theirs) = profile("drivers/Cargo.toml");
+    assert_eq!(drivers, top);
+    for (package, profile) in theirs {
+        let same = packages.get(&package).unwrap_or(&profile);
+        assert_eq!(same, &profile, "{package} of drivers/Cargo.toml");
+    }
+}
+
+#[test]
 fn every_crate_stands_in_the_architecture() {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(root().join("crates")).unwrap() {
