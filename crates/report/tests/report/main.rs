@@ -23,6 +23,7 @@ mod markdown;
 mod matrix;
 mod measured;
 mod measured_run;
+mod new_kind;
 mod other_work;
 mod place;
 mod render;
