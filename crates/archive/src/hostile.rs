@@ -7,8 +7,8 @@
 )]
 
 use crate::codec::EXPANSION_MAX;
-use crate::sqlar::TYPE;
 use crate::{Entry, Reader, Refusal, Unpack, list, verify};
+use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
@@ -42,13 +42,13 @@ pub fn archive(directory: &Path) -> bool {
     }
     let after = looks(&directory.join(BACK));
     for (path, look) in held {
-        let same = after
-            .get(&path)
-            .is_some_and(|after| match look.0 & TYPE == 0o040_000 {
+        let same = after.get(&path).is_some_and(|after| {
+            match FileType::from_raw_mode(look.0) == FileType::Directory {
                 // Names come into it, which changes its time and size.
                 true => (after.0, after.3) == (look.0, look.3),
                 false => *after == look,
-            });
+            }
+        });
         assert!(same, "{} was there before", path.display());
     }
     let _ = verify(&archive, &());

@@ -1,9 +1,42 @@
 //! What a survey of somebody's own data finds: numbers and sizes, and what is odd about it.
 
 use crate::SizeBin;
-use crate::words::data;
+use crate::words::{data, words};
 
 use std::path::PathBuf;
+
+words! {
+    /// What can be odd about a file or a row.
+    #[derive(PartialOrd, Ord)]
+    pub enum OddityKind {
+        /// It cannot be read, or a directory not be listed.
+        Unreadable = "unreadable",
+        /// It went away while the survey ran.
+        Vanished = "vanished",
+        /// A socket.
+        Socket = "socket",
+        /// A named pipe.
+        Fifo = "fifo",
+        /// A device.
+        Device = "device",
+        /// A directory on which another file system is mounted; the survey does not go there.
+        OtherFileSystem = "other-file-system",
+        /// A value above SQLite's limit.
+        TooLarge = "too-large",
+        /// A name that is not UTF-8.
+        NotUtf8 = "not-utf8",
+        /// Names in one directory that differ in their case only.
+        CaseOnly = "case-only",
+        /// A symbolic link that leads out of the tree.
+        LinkOutside = "link-outside",
+        /// A file with more than one name.
+        HardLink = "hard-link",
+        /// A file with fewer blocks than bytes: with holes, or compressed by its file system.
+        Holes = "holes",
+        /// A row whose value is null or a number.
+        NoBytes = "no-bytes",
+    }
+}
 
 data! {
     /// Where values come from that somebody brought along: a directory of files, or a column of a
@@ -85,36 +118,6 @@ data! {
         pub examples: Vec<String>,
     }
 
-    /// What can be odd about a file or a row.
-    #[derive(Copy, Eq, PartialOrd, Ord, Hash)]
-    pub enum OddityKind {
-        /// It cannot be read, or a directory not be listed.
-        Unreadable,
-        /// It went away while the survey ran.
-        Vanished,
-        /// A socket.
-        Socket,
-        /// A named pipe.
-        Fifo,
-        /// A device.
-        Device,
-        /// A directory on which another file system is mounted; the survey does not go there.
-        OtherFileSystem,
-        /// A value above SQLite's limit.
-        TooLarge,
-        /// A name that is not UTF-8.
-        NotUtf8,
-        /// Names in one directory that differ in their case only.
-        CaseOnly,
-        /// A symbolic link that leads out of the tree.
-        LinkOutside,
-        /// A file with more than one name.
-        HardLink,
-        /// A file with fewer blocks than bytes: with holes, or compressed by its file system.
-        Holes,
-        /// A row whose value is null or a number.
-        NoBytes,
-    }
 
     /// What work on all values takes: of some of them, tried several times, files and one database in turns.
     #[derive(Copy, Default)]

@@ -55,21 +55,6 @@ mod tests {
             Replace,
             Mixed,
         ];
-        let odd = [
-            OddityKind::Unreadable,
-            OddityKind::Vanished,
-            OddityKind::Socket,
-            OddityKind::Fifo,
-            OddityKind::Device,
-            OddityKind::OtherFileSystem,
-            OddityKind::TooLarge,
-            OddityKind::NotUtf8,
-            OddityKind::CaseOnly,
-            OddityKind::LinkOutside,
-            OddityKind::HardLink,
-            OddityKind::Holes,
-            OddityKind::NoBytes,
-        ];
         let all = [
             (
                 include_str!("words/measures.txt"),
@@ -81,7 +66,7 @@ mod tests {
             ),
             (
                 include_str!("words/odd.txt"),
-                odd.map(|it| format!("{it:?}")).to_vec(),
+                OddityKind::ALL.map(|it| format!("{it:?}")).to_vec(),
             ),
         ];
         for (notes, titles) in all {
@@ -90,18 +75,7 @@ mod tests {
                 assert!(!first.is_empty() && !second.is_empty(), "{title}");
             }
         }
-        let of_claims = [
-            ClaimMeasure::Time,
-            ClaimMeasure::BlockTime,
-            ClaimMeasure::Cpu,
-            ClaimMeasure::Throughput,
-            ClaimMeasure::Footprint,
-            ClaimMeasure::PageFill,
-            ClaimMeasure::IndexFill,
-            ClaimMeasure::CpuShare,
-            ClaimMeasure::SyncsPerCommit,
-        ];
-        for measure in of_claims {
+        for measure in ClaimMeasure::ALL {
             let notes = include_str!("words/claims.txt");
             assert!(
                 note(notes, &format!("{measure:?}"), &[]).is_some(),

@@ -1,10 +1,36 @@
 //! Claims: what a published study states, in its own words, and what would decide it.
 
 use crate::CellId;
-use crate::words::data;
+use crate::words::{data, words};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+
+words! {
+    /// What is measured of the cells of a claim.
+    #[derive(Default)]
+    pub enum ClaimMeasure {
+        /// Time per operation.
+        #[default]
+        Time = "time",
+        /// Time of all operations of a block, or of as many as it stands for.
+        BlockTime = "block-time",
+        /// CPU time per operation, all threads.
+        Cpu = "cpu",
+        /// Operations per second.
+        Throughput = "throughput",
+        /// Bytes allocated on disk: after a block that filled a store, else right after building.
+        Footprint = "footprint",
+        /// Share of the bytes of leaf pages that are in use, 0 to 1.
+        PageFill = "page-fill",
+        /// Share of the bytes of leaf pages of indexes that are in use, 0 to 1.
+        IndexFill = "index-fill",
+        /// CPU time over the time of the timed operations without the wait for a CPU, 0 to 1 of one thread.
+        CpuShare = "cpu-share",
+        /// Sync calls for each transaction.
+        SyncsPerCommit = "syncs-per-commit",
+    }
+}
 
 data! {
     /// A sentence of a published study that a run can decide. It has `test` or `order`.
@@ -45,30 +71,6 @@ data! {
         pub at_least: Option<f64> = default,
         /// The most that it is said to be.
         pub at_most: Option<f64> = default,
-    }
-
-    /// What is measured of the cells of a claim.
-    #[derive(Copy, Default, Eq)]
-    pub enum ClaimMeasure {
-        /// Time per operation.
-        #[default]
-        Time,
-        /// Time of all operations of a block, or of as many as it stands for.
-        BlockTime,
-        /// CPU time per operation, all threads.
-        Cpu,
-        /// Operations per second.
-        Throughput,
-        /// Bytes allocated on disk: after a block that filled a store, else right after building.
-        Footprint,
-        /// Share of the bytes of leaf pages that are in use, 0 to 1.
-        PageFill,
-        /// Share of the bytes of leaf pages of indexes that are in use, 0 to 1.
-        IndexFill,
-        /// CPU time over the time of the timed operations without the wait for a CPU, 0 to 1 of one thread.
-        CpuShare,
-        /// Sync calls for each transaction.
-        SyncsPerCommit,
     }
 }
 
