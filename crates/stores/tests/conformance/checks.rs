@@ -6,6 +6,7 @@ use super::subject::{
 };
 use super::{places, tables, threads};
 use crate::{Access, Found, Key, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
+use std::sync::LazyLock;
 use stowplan_model::{Durability, Operation};
 
 type Check = fn(&Subject<'_>) -> Outcome;
@@ -99,14 +100,17 @@ fn empty_value(subject: &Subject<'_>) -> Outcome {
 }
 
 fn large_value(subject: &Subject<'_>) -> Outcome {
-    const BYTES: usize = 10 << 20;
-    let (first, second) = (value(1, 0, BYTES), value(1, 1, BYTES));
+    const BYTES: usize = 5 << 20;
+    // Made once for all stores: that takes longer than to write and read them.
+    static VALUES: LazyLock<[Vec<u8>; 2]> =
+        LazyLock::new(|| [0, 1].map(|version| value(1, version, BYTES)));
+    let [first, second] = &*VALUES;
     let store = subject.create()?;
     subject.with_session(&*store, |session| {
-        session.insert(Key(1), &first)?;
-        expect_value(session, 1, &first)?;
-        session.overwrite(Key(1), &second)?;
-        expect_value(session, 1, &second)
+        session.insert(Key(1), first)?;
+        expect_value(session, 1, first)?;
+        session.overwrite(Key(1), second)?;
+        expect_value(session, 1, second)
     })
 }
 

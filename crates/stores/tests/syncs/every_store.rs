@@ -2,6 +2,9 @@
 //! without settings also on a disk.
 
 use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::process::{Child, Command, Stdio};
+use std::{env, thread};
 use stowplan_model::StoreSpec;
 use stowplan_stores::{Kind, conformance, registry};
 use tempfile::TempDir;
@@ -16,19 +19,11 @@ fn failures(spec: &str, directory: &TempDir) -> Vec<String> {
         .collect()
 }
 
-/// Runs all specs, one after the other because sync calls are counted for the whole process.
-#[track_caller]
-fn assert_conform(specs: impl IntoIterator<Item = String>) {
-    assert_conform_in(crate::place::in_memory, specs);
-}
+/// Says which of the specs a process tries, as `1/2`: the second of each two.
+const PART: &str = "STOWPLAN_TEST_PART";
 
-/// The same in directories of this kind.
-#[track_caller]
-fn assert_conform_in(place: fn() -> TempDir, specs: impl IntoIterator<Item = String>) {
-    let failures = specs.into_iter().flat_map(|spec| failures(&spec, &place()));
-    let failures: Vec<String> = failures.collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
+/// A kind of place, and a store spec that is tried there.
+type Tried = (fn() -> TempDir, String);
 
 /// A new directory on what is a disk as a rule; the system's temporary one may lie in memory.
 fn beside_the_build() -> TempDir {
@@ -62,36 +57,87 @@ fn one_setting_at_a_time(kind: &Kind) -> BTreeSet<String> {
     specs
 }
 
-/// One test, so that nothing else syncs while a store's syncs are counted.
+/// One test, so that nothing else syncs while a store's syncs are counted; they are counted for a whole process, so others try
+/// a part each at the same time.
 #[test]
 fn every_store_conforms_with_every_setting() {
     let _alone = crate::alone();
-    assert_conform_in(beside_the_build, on_disk());
-    for kind in registry::all() {
-        assert_conform(one_setting_at_a_time(kind));
+    match env::var(PART) {
+        Ok(part) => assert_conform(&part),
+        Err(_) => in_parts(),
     }
-    assert_conform(files_that_sync("files"));
-    assert_conform(files_that_sync("files-indexed"));
-    assert_conform(files_that_stay_open());
-    assert_conform(files_read_by_streams());
-    assert_conform(files_indexed_by_each_journal());
-    assert_conform(split());
-    assert_conform(with_names());
-    assert_conform(sqlite_journals());
-    assert_conform(sqlite_blobs());
-    assert_conform(sqlite_forms());
-    assert_conform(sqlite_buffered());
-    assert_conform(lmdb());
-    assert_conform(["redb:key=text,durability=none", "redb:key=text,cache=0"].map(str::to_owned));
-    assert_conform(
-        [
-            "fjall:bulk=ingest,key=text",
-            "fjall:bulk=ingest,separation=on",
-        ]
-        .map(str::to_owned),
-    );
-    assert_conform(documents());
-    assert_conform(["spin", "spin:base=5000,per_kib=100"].map(str::to_owned));
+}
+
+/// Runs this test in as many processes as there are processors.
+fn in_parts() {
+    let parts = thread::available_parallelism().map_or(1, NonZero::get);
+    let part = |part| {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args([
+            "--exact",
+            "every_store::every_store_conforms_with_every_setting",
+        ]);
+        command.env(PART, format!("{part}/{parts}"));
+        command.stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let processes: Vec<Child> = (0..parts).map(part).collect();
+    for process in processes {
+        let done = process.wait_with_output().unwrap();
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stdout)
+        );
+    }
+}
+
+/// Tries one part of all specs, one after the other.
+fn assert_conform(part: &str) {
+    let (part, parts) = part.split_once('/').unwrap();
+    let tried = all().into_iter().skip(part.parse().unwrap());
+    let tried = tried.step_by(parts.parse().unwrap());
+    let failures: Vec<String> = tried
+        .flat_map(|(place, spec)| failures(&spec, &place()))
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn all() -> Vec<Tried> {
+    let place = beside_the_build as fn() -> TempDir;
+    let on_disk = on_disk().into_iter().map(|spec| (place, spec));
+    let place = crate::place::in_memory as fn() -> TempDir;
+    let in_memory = registry::all().flat_map(one_setting_at_a_time);
+    let in_memory = in_memory.chain(combinations()).map(|spec| (place, spec));
+    on_disk.chain(in_memory).collect()
+}
+
+/// Settings of which what a store does depends together.
+fn combinations() -> Vec<String> {
+    let few = [
+        "redb:key=text,durability=none",
+        "redb:key=text,cache=0",
+        "fjall:bulk=ingest,key=text",
+        "fjall:bulk=ingest,separation=on",
+        "spin",
+        "spin:base=5000,per_kib=100",
+    ];
+    [
+        few.map(str::to_owned).to_vec(),
+        files_that_sync("files"),
+        files_that_sync("files-indexed"),
+        files_that_stay_open(),
+        files_read_by_streams(),
+        files_indexed_by_each_journal(),
+        split(),
+        with_names(),
+        sqlite_journals(),
+        sqlite_blobs(),
+        sqlite_forms(),
+        sqlite_buffered(),
+        lmdb(),
+        documents(),
+    ]
+    .concat()
 }
 
 fn documents() -> Vec<String> {
