@@ -2,15 +2,15 @@
 
 use crate::columns;
 use crate::document::{Block, Cell, Table, Unit, chapter, folded};
+use crate::value;
 use crate::value::float;
-use crate::{constituents, value};
-use stowplan_analysis::{Analysis, SpaceRow};
-use stowplan_model::format_bytes;
+use stowplan_analysis::{Analysis, ComparisonOutcome, SpaceRow};
+use stowplan_model::{built_alike, format_bytes};
 
 /// What the built stores take; of those that only matrices and sweeps use, where everything is asked
 /// for. Nothing without any store.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
-    let (shown, of_parts) = constituents::space(analysis);
+    let (shown, of_parts) = apart(analysis);
     let mut blocks: Vec<Block> = (!shown.is_empty())
         .then(|| table(&shown))
         .into_iter()
@@ -21,6 +21,23 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
         blocks.push(folded(title, table(&of_parts)));
     }
     chapter("space", "Disk space", blocks)
+}
+
+/// What stores take on disk: those that a comparison of its own uses or that the study asks for,
+/// then those that only constituents of matrices and sweeps use.
+fn apart(analysis: &Analysis) -> (Vec<&SpaceRow>, Vec<&SpaceRow>) {
+    let constituents = analysis.constituents();
+    let uses = |comparison: &ComparisonOutcome, row: &SpaceRow| {
+        let mut cells = comparison.cells.iter();
+        cells.any(|cell| built_alike(&cell.cell.instance) == row.instance)
+    };
+    let asked = &analysis.run.plan.study.space;
+    analysis.space.iter().partition(|row| {
+        let mut users = analysis.comparisons.iter().filter(|c| uses(c, row));
+        let only_theirs =
+            users.clone().next().is_some() && users.all(|c| constituents.contains(&c.id));
+        !only_theirs || asked.iter().any(|asked| asked.label == row.label)
+    })
 }
 
 /// Allocated bytes per byte of values.
