@@ -6,8 +6,6 @@
 
 mod cost;
 
-pub(crate) use cost::Terms;
-
 use crate::blocks::{location, logs};
 use crate::estimate::MIN_ROUNDS;
 use crate::{CellSummary, ComparisonOutcome, Interval, Metric, judge::Judge};
@@ -133,9 +131,10 @@ impl<'a> Measured<'a> {
         )
     }
 
-    pub(crate) fn cost(&self, terms: &Terms<'_>) -> Option<Interval> {
+    fn cost(&self, cell: &CellId, without: &CellId) -> Option<Interval> {
         let noise = &self.judge.noise;
-        cost::cost(&self.judge.blocks, terms, noise.metric, noise.floor)
+        let blocks = &self.judge.blocks;
+        cost::cost(blocks, (cell, without), noise.metric, noise.floor)
     }
 }
 
@@ -241,7 +240,7 @@ fn step(
     measured: &Measured<'_>,
 ) -> Option<Step> {
     let (cell, without) = (&rung.cell.cell.id, &below.cell.cell.id);
-    let cost = measured.cost(&Terms::difference(cell, without))?;
+    let cost = measured.cost(cell, without)?;
     Some(Step {
         cell: cell.clone(),
         below: Some(without.clone()),
