@@ -9,10 +9,11 @@ use crate::{
     by_size::{Compared, by_size},
     cold,
     decide::recommend,
-    driver_cost, figures,
+    driver_cost,
+    figures::Figures,
     gathered::{AnalysisError, Gathered},
     judge::Judge,
-    ladder, ledger, lines, published, run_warning, sessions, space, stopping,
+    ladder, ledger, run_warning, sessions, space, stopping,
     summary::summarise,
     warnings,
 };
@@ -35,7 +36,7 @@ pub struct Analysis {
     pub advice: Option<Advice>,
     /// One outcome per comparison, in running order.
     pub comparisons: Vec<ComparisonOutcome>,
-    /// The figures of the study that have data: those of ratios, then bars, then lines, in reading order.
+    /// The figures of the study that have data, in reading order.
     pub figures: Vec<Finding>,
     /// The matrices of the study that have data, in reading order, and sweeps over the size of values.
     pub by_size: Vec<BySize>,
@@ -111,10 +112,15 @@ impl Analysis {
     /// Which of the stores that the study asks about takes the least space, if any of them can be
     /// compared.
     fn of_space(&self) -> Option<Answer> {
-        let asked = &self.run.plan.study.space;
+        let asked = self
+            .run
+            .plan
+            .study
+            .space()
+            .map(|asked| asked.label.as_ref());
         let rows = self.space.iter();
         let mut rows: Vec<&SpaceRow> = rows
-            .filter(|row| asked.iter().any(|asked| asked.label == row.label))
+            .filter(|row| asked.clone().any(|label| label == Some(&row.label)))
             .collect();
         rows.sort_by_key(|row| row.footprint.allocated_bytes);
         let (smallest, others) = rows.split_first()?;
@@ -215,10 +221,12 @@ fn explain(
             study,
         })
     };
-    let charts = study.charts.iter();
-    analysis.figures = charts
-        .filter_map(|spec| figures::ratios(spec, study, judged))
-        .collect();
+    let figures = Figures {
+        study,
+        judged,
+        space: &analysis.space,
+    };
+    (analysis.figures, analysis.published) = (figures.all(), figures.published());
     let ladders = study.ladders.iter();
     analysis.ladders = ladders
         .filter_map(|spec| ladder::ladder(spec, measured(&spec.comparison)?))
@@ -233,13 +241,9 @@ fn explain(
 /// Adds what the outcomes of comparisons come to when they are put together.
 fn put_together(analysis: &mut Analysis, gathered: &Gathered<'_>, rule: &StoppingRule) {
     let plan = &gathered.run.plan;
-    let study = &plan.study;
-    let (comparisons, space) = (&analysis.comparisons, &analysis.space);
+    let comparisons = &analysis.comparisons;
     let failures = &gathered.failures;
-    let bars = study.bars.iter();
-    let lines = study.lines.iter();
     let cold = |outcome| cold::cold(outcome, gathered);
-    analysis.published = published::tables(study, comparisons);
     let compared = Compared {
         comparisons,
         failures,
@@ -247,9 +251,6 @@ fn put_together(analysis: &mut Analysis, gathered: &Gathered<'_>, rule: &Stoppin
     };
     analysis.by_size = by_size(plan, compared);
     analysis.cold = comparisons.iter().filter_map(cold).collect();
-    let bars = bars.filter_map(|spec| figures::bars(spec, study, comparisons, space));
-    let lines = lines.filter_map(|spec| lines::lines(spec, comparisons, space));
-    analysis.figures.extend(bars.chain(lines));
 }
 
 /// Judges one comparison and adds what qualifies it to `found`.

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use stowplan_model::{CellFailure, CellId, MatrixSpec, Plan, Role, Sweep, Workload};
 
 /// Two sides, A and B, at many sizes of values.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct BySize {
     /// The name of the matrix or of the sweep.
     pub id: String,
@@ -304,9 +304,7 @@ impl<'a> Compared<'a> {
 
 /// A whole without its rows.
 fn put_together(members: &[Member<'_>], id: &str) -> BySize {
-    let ids = |members: &mut dyn Iterator<Item = &Member<'_>>| -> Vec<String> {
-        members.map(|member| member.outcome.id.clone()).collect()
-    };
+    let id_of = |member: &Member<'_>| member.outcome.id.clone();
     let is_superseded = |member: &&Member<'_>| {
         let ran = member.failed || member.outcome.was_measured();
         let counts = counting(members, member.size);
@@ -314,17 +312,10 @@ fn put_together(members: &[Member<'_>], id: &str) -> BySize {
     };
     BySize {
         id: id.to_owned(),
-        title: String::new(),
-        workload: Workload::default(),
-        a: String::new(),
-        b: String::new(),
-        row_setting: None,
         same_durability: true,
-        rows: Vec::new(),
-        published_label: None,
-        note: None,
-        comparisons: ids(&mut members.iter()),
-        superseded: ids(&mut members.iter().filter(is_superseded)),
+        comparisons: members.iter().map(id_of).collect(),
+        superseded: members.iter().filter(is_superseded).map(id_of).collect(),
+        ..BySize::default()
     }
 }
 
@@ -367,7 +358,7 @@ impl BySize {
 
 impl ComparisonOutcome {
     /// The ratio of B to A, whichever of them is the reference.
-    fn between(&self, [a, b]: &[CellId; 2]) -> Option<ContrastOutcome> {
+    pub(crate) fn between(&self, [a, b]: &[CellId; 2]) -> Option<ContrastOutcome> {
         let of = |cell: &CellId, reference: &CellId| {
             let mut contrasts = self.contrasts.iter();
             contrasts.find(|found| found.cell == *cell && found.reference == *reference)

@@ -27,7 +27,6 @@ mod labels;
 mod ladder;
 mod latency;
 mod ledger;
-mod lines;
 mod machines;
 mod outcome;
 mod percentiles;

@@ -110,6 +110,7 @@ data! {
     /// A study, expanded and checked against what each store can do.
     pub struct Plan {
         /// The study, as read, at the chosen scale.
+        #[serde(deserialize_with = "crate::study::figure::of_result")]
         pub study: Study,
         /// The scale: `quick`, `standard`, `full`, or another that the study names.
         pub scale: String,

@@ -253,8 +253,10 @@ impl<'a> Fleet<'a> {
         let parts = by_size.filter(|sizes| sizes.anchor() == target);
         let parts = parts.flat_map(|sizes| sizes.parts);
         let cells = parts.flat_map(|part| part.cells.iter().map(|cell| &cell.cell.id));
-        let space = analysis.run.plan.study.space.iter();
-        let space = space.filter(|_| target == "space").map(|asked| &asked.cell);
+        let space = analysis.run.plan.study.space();
+        let space = space
+            .filter(|_| target == "space")
+            .filter_map(|asked| asked.cell.as_ref());
         let cells: Vec<&CellId> = cells.chain(space).collect();
         let mut differences = self.outcome.differences.iter();
         differences.any(|found| found.machine == place && cells.contains(&&found.cell))

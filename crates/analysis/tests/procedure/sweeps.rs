@@ -37,7 +37,7 @@ fn analysed(members: Vec<Comparison>, records: Vec<Record>) -> Analysis {
     let change = |plan: &mut Plan| {
         plan.comparisons.clone_from(&members);
         plan.sweeps = vec![sweep()];
-        plan.study.charts.clear();
+        plan.study.figures.clear();
     };
     planned(&members[0], change, records)
 }

@@ -190,19 +190,6 @@ fn the_comparisons_of_a_matrix_are_folded() {
 }
 
 #[test]
-fn stores_that_only_a_matrix_uses_are_folded() {
-    let mut analysis = with_matrix();
-    let instance = &analysis.comparisons[0].cells[2].cell.instance;
-    let mut row = crate::fixture::analysis().space.swap_remove(2);
-    row.instance.clone_from(instance);
-    row.label = "a store of the matrix".to_owned();
-    analysis.space.push(row);
-    assert!(!screen(&analysis, &PLAIN).contains("a store of the matrix"));
-    let page = html(&analysis, "");
-    assert!(page.contains("Disk space of the 1 stores of matrices and sweeps"));
-}
-
-#[test]
 fn the_document_has_both_matrices_and_the_rules() {
     let text = markdown(&with_matrix());
     assert!(

@@ -4,7 +4,7 @@ use crate::by_size::{at_size, planned_sweep, sweep, sweep_points, with_page_size
 use crate::said::in_text;
 use crate::support::{PLAIN, WIDE, brief, html, markdown, screen, terminal, words};
 use proptest::prelude::*;
-use stowplan_analysis::{Analysis, SizeRow};
+use stowplan_analysis::{Analysis, BySize, SizeRow};
 use stowplan_model::{Operation, WorkloadSpec};
 use stowplan_report::document::Detail;
 use stowplan_report::run;
@@ -134,7 +134,7 @@ fn every_point_is_drawn_with_its_interval_and_listed() {
     let analysis = with_page_sizes();
     let page = html(&analysis, "");
     let document = markdown(&analysis);
-    for point in analysis.by_size.iter().flat_map(|found| found.points()) {
+    for point in analysis.by_size.iter().flat_map(BySize::points) {
         let estimate = point.found.estimate.unwrap();
         let digits = |ratio: f64| {
             let decimals = if ratio < 1.0 { 3 } else { 2 };
