@@ -20,7 +20,7 @@ pub enum SweepError {
     /// The end is no larger than the beginning.
     #[error(
         "a sweep over sizes must rise, and not go from {from} to {to} bytes; swap the two ends, or \
-         give others"
+         give a larger end"
     )]
     NotRising {
         /// Where it begins, bytes.

@@ -249,7 +249,6 @@ impl<'a> Sizes<'a> {
                 axis: Axis::new("size of a value", sizes, sizes.size_ticks(), |tick| {
                     value::size(tick as u64)
                 }),
-                joined: true,
                 ends: Some((format!("{} faster", self.a), format!("{} faster", self.b))),
                 unclaimed: unclaimed.map(|range| (float(range.from), float(range.to))),
             }),
