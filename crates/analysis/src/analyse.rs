@@ -1,20 +1,21 @@
 //! From the records of a run to its findings.
 
 use crate::advice::advise;
-use crate::answers::{MoreSpace, more_space, of_comparison, of_matrix, of_sweep};
+use crate::answers::{MoreSpace, more_space, of_comparison};
 use crate::{
-    Advice, Answer, CellSummary, ClaimOutcome, ColdOutcome, ComparisonOutcome, Finding, Kind,
-    LadderOutcome, MatrixOutcome, PublishedOutcome, Recommendation, RunWarning, SpaceRow,
-    StoppingRule, SweepOutcome,
+    Advice, Answer, BySize, CellSummary, ClaimOutcome, ColdOutcome, ComparisonOutcome, Finding,
+    Kind, LadderOutcome, PublishedOutcome, Recommendation, RunWarning, SpaceRow, StoppingRule,
     blocks::Blocks,
+    by_size::{Compared, by_size},
     cold,
     decide::recommend,
-    driver_cost, figures,
+    driver_cost,
+    figures::Figures,
     gathered::{AnalysisError, Gathered},
     judge::Judge,
-    ladder, ledger, lines, matrix, published, run_warning, sessions, space, stopping,
+    ladder, ledger, run_warning, sessions, space, stopping,
     summary::summarise,
-    sweeps, warnings,
+    warnings,
 };
 use serde::Serialize;
 use stowplan_model::{
@@ -35,12 +36,10 @@ pub struct Analysis {
     pub advice: Option<Advice>,
     /// One outcome per comparison, in running order.
     pub comparisons: Vec<ComparisonOutcome>,
-    /// The figures of the study that have data: those of ratios, then bars, then lines, in reading order.
+    /// The figures of the study that have data, in reading order.
     pub figures: Vec<Finding>,
-    /// Sweeps over the size of values.
-    pub sweeps: Vec<SweepOutcome>,
-    /// One outcome per matrix of the study that has data, in reading order.
-    pub matrices: Vec<MatrixOutcome>,
+    /// The matrices of the study that have data, in reading order, and sweeps over the size of values.
+    pub by_size: Vec<BySize>,
     /// One outcome per claim of the study, in reading order.
     pub claims: Vec<ClaimOutcome>,
     /// The times that others published, beside ours, in reading order.
@@ -100,13 +99,11 @@ impl Analysis {
     }
 
     fn answered(&self) -> Vec<Answer> {
-        let matrices = self.matrices.iter().map(of_matrix);
-        let sweeps = self.sweeps.iter().map(of_sweep);
+        let by_size = self.by_size.iter().map(BySize::answer);
         let constituents = self.constituents();
         let singles = self.comparisons.iter();
         let singles = singles.filter(|comparison| !constituents.contains(&comparison.id));
-        matrices
-            .chain(sweeps)
+        by_size
             .chain(singles.map(of_comparison))
             .chain(self.of_space())
             .collect()
@@ -115,10 +112,15 @@ impl Analysis {
     /// Which of the stores that the study asks about takes the least space, if any of them can be
     /// compared.
     fn of_space(&self) -> Option<Answer> {
-        let asked = &self.run.plan.study.space;
+        let asked = self
+            .run
+            .plan
+            .study
+            .space()
+            .map(|asked| asked.label.as_ref());
         let rows = self.space.iter();
         let mut rows: Vec<&SpaceRow> = rows
-            .filter(|row| asked.iter().any(|asked| asked.label == row.label))
+            .filter(|row| asked.clone().any(|label| label == Some(&row.label)))
             .collect();
         rows.sort_by_key(|row| row.footprint.allocated_bytes);
         let (smallest, others) = rows.split_first()?;
@@ -163,13 +165,9 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
     analysis.comparisons = judged.into_iter().map(|(_, outcome)| outcome).collect();
     put_together(&mut analysis, &gathered, &rule);
     // Nothing rests on a session that was replaced, so what qualifies it qualifies nothing.
-    let superseded = |id: &String| {
-        let mut sweeps = analysis.sweeps.iter();
-        sweeps.any(|sweep| sweep.superseded.contains(id))
-    };
-    found.retain(|(id, _)| !superseded(id));
     let counted = analysis.comparisons.iter();
-    let counted = counted.filter(|comparison| !superseded(&comparison.id));
+    let counted = counted.filter(|comparison| !analysis.is_superseded(comparison));
+    found.retain(|(id, _)| counted.clone().any(|comparison| comparison.id == *id));
     let warnings = sessions::warnings(&gathered)
         .into_iter()
         .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
@@ -189,8 +187,7 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
         advice: None,
         comparisons: Vec::new(),
         figures: Vec::new(),
-        sweeps: Vec::new(),
-        matrices: Vec::new(),
+        by_size: Vec::new(),
         claims: Vec::new(),
         published: Vec::new(),
         ladders: Vec::new(),
@@ -224,10 +221,12 @@ fn explain(
             study,
         })
     };
-    let charts = study.charts.iter();
-    analysis.figures = charts
-        .filter_map(|spec| figures::ratios(spec, study, judged))
-        .collect();
+    let figures = Figures {
+        study,
+        judged,
+        space: &analysis.space,
+    };
+    (analysis.figures, analysis.published) = (figures.all(), figures.published());
     let ladders = study.ladders.iter();
     analysis.ladders = ladders
         .filter_map(|spec| ladder::ladder(spec, measured(&spec.comparison)?))
@@ -242,22 +241,16 @@ fn explain(
 /// Adds what the outcomes of comparisons come to when they are put together.
 fn put_together(analysis: &mut Analysis, gathered: &Gathered<'_>, rule: &StoppingRule) {
     let plan = &gathered.run.plan;
-    let study = &plan.study;
-    let (comparisons, space) = (&analysis.comparisons, &analysis.space);
+    let comparisons = &analysis.comparisons;
     let failures = &gathered.failures;
-    let bars = study.bars.iter();
-    let lines = study.lines.iter();
-    let matrices = study.matrices.iter();
     let cold = |outcome| cold::cold(outcome, gathered);
-    analysis.published = published::tables(study, comparisons);
-    analysis.sweeps = sweeps::outcomes(plan, comparisons, failures);
+    let compared = Compared {
+        comparisons,
+        failures,
+        equivalence: rule.equivalence,
+    };
+    analysis.by_size = by_size(plan, compared);
     analysis.cold = comparisons.iter().filter_map(cold).collect();
-    let bars = bars.filter_map(|spec| figures::bars(spec, study, comparisons, space));
-    let lines = lines.filter_map(|spec| lines::lines(spec, comparisons, space));
-    analysis.figures.extend(bars.chain(lines));
-    analysis.matrices = matrices
-        .filter_map(|spec| matrix::matrix(spec, comparisons, failures, rule.equivalence))
-        .collect();
 }
 
 /// Judges one comparison and adds what qualifies it to `found`.

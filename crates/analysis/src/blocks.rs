@@ -196,11 +196,6 @@ impl<'a> Blocks<'a> {
         compared.map(|m| m.operations).fold(0, u64::saturating_add)
     }
 
-    /// Whether nothing was timed.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.by_cell.is_empty()
-    }
-
     /// Which times the ratios are of (METHOD R8): corrected time if every block knows its run-queue
     /// delay, and in the median block of each cell other threads used less than 1% of the wall
     /// time, nothing was synced, and the thread slept for at most 5%. One clock for the whole

@@ -4,9 +4,7 @@
 use crate::gathered::Gathered;
 use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
-use stowplan_model::{
-    BlockKind, Cell, CellId, Measurement, Operation, Role, Value, Warning, WarningKind,
-};
+use stowplan_model::{BlockKind, Cell, CellId, Measurement, Operation, Role, Warning, WarningKind};
 
 /// From this multiple of its value on, what a mapped read fetches is read-ahead.
 const READ_AHEAD_RULES: f64 = 8.0;
@@ -80,7 +78,7 @@ fn explained(cell: &CellSummary, outcome: &ComparisonOutcome, gathered: &Gathere
         let baseline = outcome.cell(&c.reference);
         c.cell == cell.cell.id && baseline.is_some_and(|b| b.cell.role == Role::Baseline)
     });
-    let mapped = is_mapped(&cell.cell);
+    let mapped = cell.cell.capabilities.mapped;
     ColdCell {
         cell: cell.cell.id.clone(),
         role: cell.cell.role,
@@ -123,24 +121,6 @@ fn requests(cell: &CellSummary) -> Option<f64> {
     let device = counts.device.as_ref()?;
     let own = device.read_bytes <= OTHERS_READ * counts.storage_read_bytes;
     (own && device.reads > 0.0).then_some(device.reads)
-}
-
-/// What a store says of itself; of one that says no, what stores were before they said so.
-fn is_mapped(cell: &Cell) -> bool {
-    cell.capabilities.mapped || was_mapped(cell)
-}
-
-/// Whether a result from before this was a capability is of reads through a mapping. Results do not
-/// tell whether they are as old, so only those built-in stores are asked that read so: LMDB and mdbx
-/// always, the others by their settings. Of any other store, a driver's above all, what it says counts.
-fn was_mapped(cell: &Cell) -> bool {
-    let settings = &cell.settings;
-    match cell.store.kind.as_str() {
-        "lmdb" | "mdbx" => true,
-        "sqlite" => matches!(settings.get("mmap"), Some(Value::Number(bytes)) if *bytes > 0),
-        "flat" => matches!(settings.get("read"), Some(Value::Word(word)) if word == "mmap"),
-        _ => false,
-    }
 }
 
 /// Figures that are those of read-ahead.

@@ -13,10 +13,11 @@ mod refine;
 mod rules;
 
 pub use refine::{RefineLimits, SweepError, refine, sweep};
-pub use rules::{Rule, SettingSweep, SizeRange, rules_of_thumb};
+pub use rules::leads;
 
 use crate::{ContrastOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// One size of a sweep: how store B compared with store A there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -33,11 +34,11 @@ pub struct SweepPoint {
 impl SweepPoint {
     /// The point of a contrast whose cell is B and whose reference is A.
     #[must_use]
-    pub fn of(size: u64, contrast: &ContrastOutcome) -> Self {
+    pub fn of(size: u64, contrast: Option<&ContrastOutcome>) -> Self {
         Self {
             size,
-            estimate: contrast.estimate,
-            verdict: contrast.verdict,
+            estimate: contrast.and_then(|contrast| contrast.estimate),
+            verdict: contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
         }
     }
 
@@ -107,6 +108,30 @@ impl Standing {
     }
 }
 
+/// A range of measured sizes, bytes, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SizeRange {
+    /// Smallest.
+    pub from: u64,
+    /// Largest.
+    pub to: u64,
+}
+
+impl SizeRange {
+    /// The sizes as ranges of neighbours among all that were measured.
+    #[must_use]
+    pub fn of_neighbours(sizes: &BTreeSet<u64>, measured: &[u64]) -> Vec<Self> {
+        let same = |a: &u64, b: &u64| sizes.contains(a) == sizes.contains(b);
+        let runs = measured.chunk_by(same);
+        runs.filter(|run| sizes.contains(&run[0]))
+            .map(|run| Self {
+                from: run[0],
+                to: run[run.len() - 1],
+            })
+            .collect()
+    }
+}
+
 /// Neighbouring measured sizes of which the same may be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Run {
@@ -156,23 +181,10 @@ impl Crossover {
         if has_order || first.standing == last.standing || !(first.claimed || last.claimed) {
             return None;
         }
-        let from = |run: &Run| {
-            if run.claimed {
-                run.sizes.to
-            } else {
-                run.sizes.from
-            }
-        };
-        let to = |run: &Run| {
-            if run.claimed {
-                run.sizes.from
-            } else {
-                run.sizes.to
-            }
-        };
+        let inner = |claimed, within, whole| if claimed { within } else { whole };
         Some(SizeRange {
-            from: from(first),
-            to: to(last),
+            from: inner(first.claimed, first.sizes.to, first.sizes.from),
+            to: inner(last.claimed, last.sizes.from, last.sizes.to),
         })
     }
 

@@ -1,5 +1,7 @@
 //! The figures of a study: rows of numbers in groups, ours and those that others published.
 
+mod lines;
+
 use crate::judge::Judge;
 use crate::{
     CellSummary, ComparisonOutcome, ContrastOutcome, Quantity, RatioEstimate, SpaceRow, Verdict,
@@ -8,8 +10,7 @@ use crate::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    Across, Axis, BarsSpec, Cell, CellId, CellSpec, ChartSpec, Comparison, ComparisonSpec,
-    DurabilityClaim, Measure, Role, Study,
+    Across, Axis, Cell, CellId, Comparison, DurabilityClaim, FigureSpec, Measure, Role, Study,
 };
 
 /// A figure of a study with its numbers.
@@ -165,49 +166,92 @@ impl Finding {
     }
 }
 
-/// A figure of ratios, unless its comparison was not planned or has no data.
-pub(crate) fn ratios(
-    spec: &ChartSpec,
-    study: &Study,
-    judged: &[(Judge<'_>, ComparisonOutcome)],
-) -> Option<Finding> {
-    let mut judged = judged.iter();
-    let (judge, outcome) = judged.find(|(_, outcome)| outcome.id == spec.comparison)?;
-    if judge.blocks.is_empty() {
-        return None;
+/// What figures are made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Figures<'a> {
+    pub(crate) study: &'a Study,
+    pub(crate) judged: &'a [(Judge<'a>, ComparisonOutcome)],
+    /// What built stores take.
+    pub(crate) space: &'a [SpaceRow],
+}
+
+impl<'a> Figures<'a> {
+    /// The figures of the study that have a number, in reading order.
+    pub(crate) fn all(&self) -> Vec<Finding> {
+        let specs = self.study.figures.iter();
+        specs.filter_map(|spec| self.finding(spec)).collect()
     }
-    let to = CellId(format!("{}/{}", spec.comparison, spec.reference));
-    let reference = FindingRow {
-        source: Source::Reference,
-        quantity: Some(Quantity::with_error(1.0, None)),
-        ..row(&spec.reference, study, outcome)
-    };
-    let label = reference.label.clone();
-    let others = spec.bars.iter().filter(|key| **key != spec.reference);
-    let others = others.map(|key| {
-        let row = row(key, study, outcome);
-        let cells = cell(judge.comparison, key).zip(cell(judge.comparison, &spec.reference));
-        match cells.map(|(cell, reference)| contrast(cell, reference, judge, outcome)) {
-            Some(found) => row.with_ratio(found.estimate, found.verdict),
-            None => row.with_ratio(None, Verdict::NoData),
-        }
-    });
-    let mut published: Vec<(&String, f64)> = spec.published.iter().map(|(s, r)| (s, *r)).collect();
-    published.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let published = published.into_iter().map(|(system, ratio)| FindingRow {
-        description: Some(study.systems.get(system).unwrap_or(system).clone()),
-        ..FindingRow::published(
-            system,
-            Some(Quantity::with_error(ratio, spec.published_precision)),
-        )
-    });
-    Some(Finding {
-        id: spec.id.clone(),
-        title: spec.title.clone(),
-        shown: Shown::Ratios { to, label },
-        x: None,
-        axis: None,
-        groups: vec![FindingGroup {
+
+    fn finding(&self, spec: &FigureSpec) -> Option<Finding> {
+        let ids = spec.comparisons.iter();
+        let outcomes = ids.filter_map(|id| {
+            let mut judged = self.judged.iter();
+            judged.find(|(_, outcome)| outcome.id == *id && outcome.was_measured())
+        });
+        let outcomes: Vec<&(Judge<'_>, ComparisonOutcome)> = outcomes.collect();
+        let measured = outcomes.iter().map(|(_, outcome)| outcome);
+        let mut shown = Shown::Measured(spec.measure);
+        let groups = match (&spec.to, &spec.x) {
+            (Some(to), _) => {
+                let (judge, outcome) = outcomes.first()?;
+                let group = self.ratios(spec, to, judge, outcome);
+                let to = CellId(format!("{}/{to}", outcome.id));
+                let label = group.rows.first()?.label.clone();
+                shown = Shown::Ratios { to, label };
+                vec![group]
+            }
+            (None, Some(x)) => self.lines(spec, x, measured.clone()),
+            (None, None) => measured
+                .clone()
+                .map(|outcome| self.bars(spec, outcome))
+                .collect(),
+        };
+        let finding = Finding {
+            id: spec.id.clone(),
+            title: spec.title.clone(),
+            shown,
+            x: spec.x.clone(),
+            axis: spec.axis,
+            groups,
+            unreliable: unreliable(measured),
+        };
+        let is_ours = |row: &FindingRow| row.cell.is_some() && row.quantity.is_some();
+        let has_numbers = finding.rows().any(is_ours);
+        has_numbers.then_some(finding)
+    }
+
+    /// Ratios to a cell, which comes first, then those that others published.
+    fn ratios(
+        &self,
+        spec: &FigureSpec,
+        to: &str,
+        judge: &Judge<'_>,
+        outcome: &ComparisonOutcome,
+    ) -> FindingGroup {
+        let reference = FindingRow {
+            source: Source::Reference,
+            quantity: Some(Quantity::with_error(1.0, None)),
+            ..self.row(to, outcome)
+        };
+        let others = spec.cells.iter().filter(|key| *key != to);
+        let others = others.map(|key| {
+            let row = self.row(key, outcome);
+            let cells = cell(judge.comparison, key).zip(cell(judge.comparison, to));
+            match cells.map(|(cell, to)| contrast(cell, to, judge, outcome)) {
+                Some(found) => row.with_ratio(found.estimate, found.verdict),
+                None => row.with_ratio(None, Verdict::NoData),
+            }
+        });
+        let mut published: Vec<(&String, &f64)> = spec.published_ratios.iter().collect();
+        published.sort_by(|a, b| a.1.total_cmp(b.1));
+        let published = published.into_iter().map(|(system, ratio)| {
+            let ratio = Quantity::with_error(*ratio, spec.published_precision);
+            FindingRow {
+                description: Some(self.study.systems.get(system).unwrap_or(system).clone()),
+                ..FindingRow::published(system, Some(ratio))
+            }
+        });
+        FindingGroup {
             title: "This machine".to_owned(),
             comparison: outcome.id.clone(),
             rows: [reference]
@@ -217,9 +261,76 @@ pub(crate) fn ratios(
                 .collect(),
             published_label: spec.published_label.clone(),
             ..FindingGroup::default()
-        }],
-        unreliable: unreliable([outcome].into_iter()),
-    })
+        }
+    }
+
+    /// The row of a cell without its number; of one that a store cannot do, by what the study calls it.
+    fn row(&self, key: &str, outcome: &ComparisonOutcome) -> FindingRow {
+        let id = CellId(format!("{}/{key}", outcome.id));
+        match outcome.cell(&id) {
+            // Of a ratio nothing is extrapolated.
+            Some(summary) => FindingRow {
+                sample: false,
+                ..FindingRow::of(summary, None)
+            },
+            None => FindingRow {
+                source: Source::Here,
+                cell: Some(id.clone()),
+                ..FindingRow::published(&self.study.label_of(&id), None)
+            },
+        }
+    }
+
+    /// A quantity of the cells of a comparison, and what others published of it.
+    fn bars(&self, spec: &FigureSpec, outcome: &ComparisonOutcome) -> FindingGroup {
+        let cells = chosen(&spec.cells, outcome);
+        let ours = cells.iter().map(|cell| {
+            let row = FindingRow::of(cell, quantity::of(cell, spec.measure, self.space));
+            FindingRow {
+                sample: row.sample && spec.measure == Measure::BlockTime,
+                ..row
+            }
+        });
+        let mut rows: Vec<FindingRow> = ours.collect();
+        rows.sort_by_key(|row| quantity::rank(row.durability));
+        if spec.measure == Measure::BlockTime {
+            let own = cells.iter().filter_map(|cell| {
+                let (label, error) = (&cell.cell.label, cell.published_error_seconds);
+                Some(in_seconds(label, cell.cell.published_seconds?, error))
+            });
+            let others = spec.published.iter().filter_map(|row| {
+                let of_it = row.comparison.as_ref() == Some(&outcome.id);
+                let label = row.label.as_ref().filter(|_| of_it)?;
+                Some(in_seconds(label, row.seconds?, row.error_seconds))
+            });
+            rows.extend(own.chain(others));
+        }
+        let mut compared = self.study.comparisons.iter();
+        let compared = compared.find(|known| known.id == outcome.id);
+        // What a store cannot do is listed by what it is called.
+        let wanted = |name: &String| {
+            let mut keys = spec.cells.iter();
+            let called = |key: &String| Some(compared?.cells.get(key)?.name());
+            spec.cells.is_empty()
+                || keys.any(|key| key == name || called(key).as_ref() == Some(name))
+        };
+        let mut not_applicable = outcome.not_applicable.clone();
+        not_applicable.retain(|name, _| wanted(name));
+        let label = spec.published_label.clone();
+        FindingGroup {
+            title: outcome.title.clone(),
+            comparison: outcome.id.clone(),
+            rows,
+            published_label: label.or_else(|| compared?.published_label.clone()),
+            not_applicable,
+        }
+    }
+}
+
+/// Published seconds of a block.
+fn in_seconds(label: &str, seconds: f64, error: Option<f64>) -> FindingRow {
+    let quantity = Quantity::with_error(seconds * 1e9, error.map(|error| error * 1e9));
+    FindingRow::published(label, Some(quantity))
 }
 
 /// A comparison as a figure of ratios to its baseline, unless it has none.
@@ -261,7 +372,7 @@ pub(crate) fn to_baseline(outcome: &ComparisonOutcome) -> Option<Finding> {
 }
 
 /// The titles of those that failed their A/A gate.
-pub(crate) fn unreliable<'a>(outcomes: impl Iterator<Item = &'a ComparisonOutcome>) -> Vec<String> {
+fn unreliable<'a>(outcomes: impl Iterator<Item = &'a ComparisonOutcome>) -> Vec<String> {
     let unreliable = outcomes.filter(|outcome| !outcome.reliable);
     unreliable.map(|outcome| outcome.title.clone()).collect()
 }
@@ -269,23 +380,6 @@ pub(crate) fn unreliable<'a>(outcomes: impl Iterator<Item = &'a ComparisonOutcom
 fn cell<'a>(comparison: &'a Comparison, key: &str) -> Option<&'a Cell> {
     let mut cells = comparison.cells.iter();
     cells.find(|cell| cell.key == key && cell.role != Role::Control)
-}
-
-/// The row of a cell without its number; of one that a store cannot do, by what the study calls it.
-fn row(key: &str, study: &Study, outcome: &ComparisonOutcome) -> FindingRow {
-    let id = CellId(format!("{}/{key}", outcome.id));
-    match outcome.cell(&id) {
-        // Of a ratio nothing is extrapolated.
-        Some(summary) => FindingRow {
-            sample: false,
-            ..FindingRow::of(summary, None)
-        },
-        None => FindingRow {
-            source: Source::Here,
-            cell: Some(id.clone()),
-            ..FindingRow::published(&study.label_of(&id), None)
-        },
-    }
 }
 
 /// The contrast of the outcome, or the opposite one inverted; one that was not planned is
@@ -296,94 +390,13 @@ pub(crate) fn contrast(
     judge: &Judge<'_>,
     outcome: &ComparisonOutcome,
 ) -> ContrastOutcome {
-    let find = |cell: &Cell, reference: &Cell| {
-        let mut contrasts = outcome.contrasts.iter();
-        contrasts.find(|c| c.cell == cell.id && c.reference == reference.id)
-    };
-    find(cell, reference)
-        .cloned()
-        .or_else(|| find(reference, cell).map(ContrastOutcome::inverse))
-        .unwrap_or_else(|| judge.contrast(cell, reference))
-}
-
-/// A figure of bars, a group per comparison that has data; nothing if none of them has a number.
-pub(crate) fn bars(
-    spec: &BarsSpec,
-    study: &Study,
-    comparisons: &[ComparisonOutcome],
-    space: &[SpaceRow],
-) -> Option<Finding> {
-    let outcomes = of_ids(&spec.comparisons, comparisons);
-    let outcomes = outcomes.filter(|outcome| outcome.was_measured());
-    let finding = Finding {
-        id: spec.id.clone(),
-        title: spec.title.clone(),
-        shown: Shown::Measured(spec.measure),
-        x: None,
-        axis: spec.axis,
-        groups: outcomes
-            .clone()
-            .map(|outcome| group(spec, study, outcome, space))
-            .collect(),
-        unreliable: unreliable(outcomes),
-    };
-    let is_ours = |row: &FindingRow| row.cell.is_some() && row.quantity.is_some();
-    let has_numbers = finding.rows().any(is_ours);
-    has_numbers.then_some(finding)
-}
-
-/// The comparisons with these names, in their order.
-pub(crate) fn of_ids<'a>(
-    ids: &'a [String],
-    comparisons: &'a [ComparisonOutcome],
-) -> impl Iterator<Item = &'a ComparisonOutcome> + Clone {
-    let known = |id: &String| comparisons.iter().find(|known| known.id == *id);
-    ids.iter().filter_map(known)
-}
-
-fn group(
-    spec: &BarsSpec,
-    study: &Study,
-    outcome: &ComparisonOutcome,
-    space: &[SpaceRow],
-) -> FindingGroup {
-    let cells = chosen(&spec.cells, outcome);
-    let ours = cells.iter().map(|cell| {
-        let row = FindingRow::of(cell, quantity::of(cell, spec.measure, space));
-        FindingRow {
-            sample: row.sample && spec.measure == Measure::BlockTime,
-            ..row
-        }
-    });
-    let mut rows: Vec<FindingRow> = ours.collect();
-    rows.sort_by_key(|row| quantity::rank(row.durability));
-    let mut compared = study.comparisons.iter();
-    let compared = compared.find(|known| known.id == outcome.id);
-    rows.extend(published(spec, compared, &cells));
-    // What a store cannot do is listed by what it is called.
-    let called = |key: &String| {
-        let cell = compared.and_then(|known| known.cells.get(key));
-        cell.map(CellSpec::name)
-    };
-    let wanted = |name: &String| {
-        let mut keys = spec.cells.iter();
-        spec.cells.is_empty() || keys.any(|key| key == name || called(key).as_ref() == Some(name))
-    };
-    let label = spec.published_label.clone();
-    let mut not_applicable = outcome.not_applicable.clone();
-    not_applicable.retain(|key, _| wanted(key));
-    FindingGroup {
-        title: outcome.title.clone(),
-        comparison: outcome.id.clone(),
-        rows,
-        published_label: label.or_else(|| compared?.published_label.clone()),
-        not_applicable,
-    }
+    let known = outcome.between(&[reference.id.clone(), cell.id.clone()]);
+    known.unwrap_or_else(|| judge.contrast(cell, reference))
 }
 
 /// The cells of these names, in their order; every cell between which one could choose, and the
 /// floor, if none are named.
-pub(crate) fn chosen<'a>(names: &[String], outcome: &'a ComparisonOutcome) -> Vec<&'a CellSummary> {
+fn chosen<'a>(names: &[String], outcome: &'a ComparisonOutcome) -> Vec<&'a CellSummary> {
     let cells = outcome.cells.iter();
     let measured = cells.filter(|cell| cell.cell.role != Role::Control);
     if names.is_empty() {
@@ -391,27 +404,4 @@ pub(crate) fn chosen<'a>(names: &[String], outcome: &'a ComparisonOutcome) -> Ve
     }
     let named = |name: &String| measured.clone().find(|cell| cell.cell.key == *name);
     names.iter().filter_map(named).collect()
-}
-
-/// The published seconds of the cells shown, then those of what is no cell.
-fn published(
-    spec: &BarsSpec,
-    compared: Option<&ComparisonSpec>,
-    cells: &[&CellSummary],
-) -> Vec<FindingRow> {
-    if spec.measure != Measure::BlockTime {
-        return Vec::new();
-    }
-    let figure = |label: &str, seconds: f64, error: Option<f64>| {
-        let quantity = Quantity::with_error(seconds * 1e9, error.map(|error| error * 1e9));
-        FindingRow::published(label, Some(quantity))
-    };
-    let own = cells.iter().filter_map(|cell| {
-        let (label, error) = (&cell.cell.label, cell.published_error_seconds);
-        Some(figure(label, cell.cell.published_seconds?, error))
-    });
-    let others = spec.published.iter();
-    let others = others.filter(|bar| compared.is_some_and(|known| known.id == bar.comparison));
-    own.chain(others.map(|bar| figure(&bar.label, bar.seconds, bar.error_seconds)))
-        .collect()
 }

@@ -6,8 +6,6 @@
 
 mod cost;
 
-pub(crate) use cost::Terms;
-
 use crate::blocks::{location, logs};
 use crate::estimate::MIN_ROUNDS;
 use crate::{CellSummary, ComparisonOutcome, Interval, Metric, judge::Judge};
@@ -133,9 +131,10 @@ impl<'a> Measured<'a> {
         )
     }
 
-    pub(crate) fn cost(&self, terms: &Terms<'_>) -> Option<Interval> {
+    fn cost(&self, cell: &CellId, without: &CellId) -> Option<Interval> {
         let noise = &self.judge.noise;
-        cost::cost(&self.judge.blocks, terms, noise.metric, noise.floor)
+        let blocks = &self.judge.blocks;
+        cost::cost(blocks, (cell, without), noise.metric, noise.floor)
     }
 }
 
@@ -164,17 +163,26 @@ pub(crate) fn ladder(spec: &LadderSpec, measured: Measured<'_>) -> Option<Ladder
         remainder: None,
         missing,
     };
-    let [base, .., top] = rungs.as_slice() else {
+    let [_, .., top] = rungs.as_slice() else {
         return Some(outcome);
     };
     let whole = measured.time(top.cell)?;
-    outcome.steps.push(base_step(base, whole, &measured)?);
-    for pair in rungs.windows(2) {
-        match step(&pair[0], &pair[1], whole, &measured) {
+    let mut below = None;
+    for rung in &rungs {
+        match step(below, rung, whole, &measured) {
             Some(step) => outcome.steps.push(step),
             // Enough rounds each, but not in common.
-            None => return Some(without_steps(outcome, &pair[1])),
+            None => {
+                outcome.steps.clear();
+                outcome.missing.push(MissingRung {
+                    cell: rung.cell.cell.key.clone(),
+                    step: rung.specs.last()?.step.clone(),
+                    why: format!("it shares fewer than {MIN_ROUNDS} rounds with the rung below"),
+                });
+                return Some(outcome);
+            }
         }
+        below = Some(rung);
     }
     let sum: f64 = outcome.steps.iter().map(|step| step.cost.estimate).sum();
     let widening = measured.judge.noise.floor.exp_m1() * whole.estimate;
@@ -182,21 +190,6 @@ pub(crate) fn ladder(spec: &LadderSpec, measured: Measured<'_>) -> Option<Ladder
     outcome.sum = Some(sum);
     outcome.whole = Some(whole);
     Some(outcome)
-}
-
-fn without_steps(mut outcome: LadderOutcome, rung: &Rung<'_>) -> LadderOutcome {
-    outcome.steps.clear();
-    outcome.missing.push(MissingRung {
-        cell: rung.cell.cell.key.clone(),
-        step: own_step(rung),
-        why: format!("it shares fewer than {MIN_ROUNDS} rounds with the rung below"),
-    });
-    outcome
-}
-
-fn own_step(rung: &Rung<'_>) -> String {
-    let own = rung.specs.last();
-    own.map_or_else(String::new, |spec| spec.step.clone())
 }
 
 /// The rungs that were measured, and those that were not.
@@ -221,40 +214,31 @@ fn rungs<'a>(spec: &'a LadderSpec, measured: &Measured<'a>) -> (Vec<Rung<'a>>, V
     (rungs, missing)
 }
 
-fn base_step(rung: &Rung<'_>, whole: Interval, measured: &Measured<'_>) -> Option<Step> {
-    let cost = measured.time(rung.cell)?;
-    Some(Step {
-        cell: rung.cell.cell.id.clone(),
-        below: None,
-        steps: words(rung),
-        share: cost.estimate / whole.estimate,
-        isolated: isolated(rung, measured),
-        calls: calls(rung.cell),
-        cost,
-    })
-}
-
+/// What a rung costs more than the one below it, if there is one.
 fn step(
-    below: &Rung<'_>,
+    below: Option<&Rung<'_>>,
     rung: &Rung<'_>,
     whole: Interval,
     measured: &Measured<'_>,
 ) -> Option<Step> {
-    let (cell, without) = (&rung.cell.cell.id, &below.cell.cell.id);
-    let cost = measured.cost(&Terms::difference(cell, without))?;
+    let cell = &rung.cell.cell.id;
+    let without = below.map(|below| &below.cell.cell.id);
+    let cost = match without {
+        None => measured.time(rung.cell)?,
+        Some(without) => measured.cost(cell, without)?,
+    };
     Some(Step {
         cell: cell.clone(),
-        below: Some(without.clone()),
-        steps: words(rung),
+        below: without.cloned(),
+        steps: rung.specs.iter().map(|spec| spec.step.clone()).collect(),
         share: cost.estimate / whole.estimate,
         isolated: isolated(rung, measured),
-        calls: added_calls(rung.cell, below.cell),
+        calls: match below {
+            None => calls(rung.cell),
+            Some(below) => added_calls(rung.cell, below.cell),
+        },
         cost,
     })
-}
-
-fn words(rung: &Rung<'_>) -> Vec<String> {
-    rung.specs.iter().map(|spec| spec.step.clone()).collect()
 }
 
 /// What the primitives of all steps that a rung stands for cost alone.

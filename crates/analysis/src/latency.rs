@@ -89,12 +89,14 @@ fn percentiles<'a>(
     if merged.is_empty() {
         return None;
     }
-    let shown: Vec<f64> = TOLD.into_iter().filter(|p| is_known(&merged, *p)).collect();
-    let value = |percentile: f64| {
-        let value = || merged.value_at_quantile(percentile / 100.0);
-        shown.contains(&percentile).then(value)
+    let curve = curve(&merged);
+    let known = |percentile: f64| {
+        let mut points = curve.iter().filter(|(known, _)| *known == percentile);
+        points.next().map(|(_, ns)| *ns)
     };
-    let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns] = TOLD.map(value);
+    let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns] = TOLD.map(known);
+    let shown = TOLD.into_iter().filter(|told| known(*told).is_some());
+    let shown: Vec<f64> = shown.collect();
     Some(LatencySummary {
         count: merged.len(),
         blocks: blocks.len(),
@@ -106,20 +108,12 @@ fn percentiles<'a>(
         p999_ns,
         intervals: intervals(&blocks, &shown),
         max_ns: merged.max(),
-        curve: curve(&merged),
+        curve,
     })
 }
 
 /// The percentiles that are told by name.
 const TOLD: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
-
-/// Whether enough operations lie beyond a percentile: with fewer it would be noise.
-fn is_known(merged: &Histogram<u64>, percentile: f64) -> bool {
-    let beyond = BEYOND
-        .into_iter()
-        .find(|beyond| within(*beyond) == percentile);
-    beyond.is_some_and(|beyond| has_enough(merged, beyond))
-}
 
 /// What lies beyond the percentiles of a curve, in thousandths of a percent: four to a decade.
 const BEYOND: [u32; 18] = [

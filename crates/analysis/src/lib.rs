@@ -8,11 +8,11 @@ mod analyse;
 mod answers;
 mod block_time;
 mod blocks;
+mod by_size;
 pub mod calibration;
 mod claims;
 mod cold;
 pub mod compare;
-mod constituents;
 mod counts;
 mod crossover;
 mod decide;
@@ -27,9 +27,7 @@ mod labels;
 mod ladder;
 mod latency;
 mod ledger;
-mod lines;
 mod machines;
-mod matrix;
 mod outcome;
 mod percentiles;
 mod places;
@@ -46,7 +44,6 @@ mod stationarity;
 mod stopping;
 mod student;
 mod summary;
-mod sweeps;
 mod tails;
 mod verdict;
 mod warnings;
@@ -58,12 +55,13 @@ pub use analyse::{Analysis, analyse};
 pub use answers::{Answer, MoreSpace};
 pub use block_time::BlockTime;
 pub use blocks::Metric;
+pub use by_size::{BySize, SizePoint, SizeRow};
 pub use claims::{Claims, ERROR_OF_A_RATIO};
 pub use cold::{ColdCell, ColdOutcome};
 pub use counts::{CallCounts, CountSummary, DevicePerOperation};
 pub use crossover::{
-    Crossover, RefineLimits, Rule, Run, SettingSweep, Side, SizeRange, Standing, SweepError,
-    SweepPoint, crossover, refine, rules_of_thumb, sweep,
+    Crossover, RefineLimits, Run, Side, SizeRange, Standing, SweepError, SweepPoint, crossover,
+    leads, refine, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use figures::{Finding, FindingGroup, FindingRow, Shown, Source};
@@ -79,7 +77,6 @@ pub use machines::{
     ClaimAcross, FindingAcross, Ledger, Machine, MachinesError, MachinesOutcome, MeasuredOtherwise,
     ledger, machines,
 };
-pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
     Basis, CellDriverCost, CellSummary, ComparisonOutcome, ContrastOutcome, ControlOutcome,
     CorrectedRatio, ServerCost, SpaceRow, TotalOutcome, same_work, work_differences,
@@ -99,7 +96,6 @@ pub use stationarity::Stationarity;
 pub use stopping::{
     ALPHA_PER_LOOK, LOOKS, StoppingRule, builds_differ, contrast_of_control, undecided,
 };
-pub use sweeps::SweepOutcome;
 pub use verdict::Verdict;
 pub use verdict::verdict;
 pub use warnings::TWICE_DIFFERED;

@@ -383,9 +383,6 @@ pub struct SpaceRow {
     pub published: Option<(String, u64, Option<u64>)>,
     /// The ratio of the published bytes.
     pub published_ratio: Option<f64>,
-    /// Whether the published bytes are of as many values as ours; only then can they be set beside
-    /// each other, and not only their ratios.
-    pub published_of_as_many: bool,
 }
 
 /// The floor below a cell: the first that has as many threads and as many operations in a transaction.

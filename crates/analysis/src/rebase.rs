@@ -13,7 +13,7 @@
 //! - The control stays the copy of the cell it was planned with. Noise is the difference of two
 //!   identical cells, whichever they are; that of the planned baseline is the one that was measured.
 
-use crate::constituents;
+use crate::by_size::constituents;
 use std::collections::BTreeSet;
 use stowplan_model::{
     Cell, CellId, Comparison, Contrast, Plan, Record, Role, Warning, WarningKind, suggestion,
@@ -73,7 +73,7 @@ pub fn rebase(records: &mut Vec<Record>, baseline: &str) -> Result<(), RebaseErr
     let change = changes(plan, &extensions, baseline)?;
     let mut replaced: BTreeSet<String> = BTreeSet::new();
     let mut kept: Vec<String> = Vec::new();
-    let constituents = constituents::planned(plan);
+    let constituents = constituents(plan);
     for comparison in &mut plan.comparisons {
         match change.iter().find(|(id, _)| *id == comparison.id) {
             Some((_, cell)) => replaced.extend(make_baseline(comparison, cell)),
@@ -102,7 +102,7 @@ fn changes(
     added: &[Comparison],
     baseline: &str,
 ) -> Result<Vec<(String, CellId)>, RebaseError> {
-    let constituents = constituents::planned(plan);
+    let constituents = constituents(plan);
     let everything = || plan.comparisons.iter().chain(added);
     let meant = |cell: &&Cell| {
         cell.role != Role::Control && (cell.key == baseline || cell.id.0 == baseline)

@@ -1,7 +1,7 @@
 //! What built stores take on disk, beside published figures.
 
 use crate::{SpaceRow, gathered::Gathered};
-use stowplan_model::{Cell, FootprintRecord, Plan, PublishedSpace, built_alike};
+use stowplan_model::{Cell, FootprintRecord, Plan, PublishedRow, built_alike};
 
 /// Bytes allocated per byte of the values, of a cell's store as it was built.
 pub(crate) fn per_value_byte(cell: &Cell, gathered: &Gathered<'_>) -> Option<f64> {
@@ -28,28 +28,26 @@ pub(crate) fn rows(gathered: &Gathered<'_>) -> Vec<SpaceRow> {
 }
 
 fn row(record: &FootprintRecord, plan: &Plan) -> SpaceRow {
-    let named = plan
-        .study
-        .space
-        .iter()
-        .find(|published| is_of(published, record, plan));
-    let published = named
-        .and_then(|published| Some((published.label.clone(), published.bytes?, published.count)));
+    let mut asked = plan.study.space();
+    let named = asked.find(|published| is_of(published, record, plan));
+    let label = named.and_then(|named| named.label.clone());
+    let label = label.unwrap_or_else(|| description(record, plan));
+    let bytes = named.and_then(|named| Some((named.bytes?, named.count)));
     SpaceRow {
         instance: built_alike(&record.instance).to_owned(),
-        label: named.map_or_else(|| description(record, plan), |named| named.label.clone()),
         footprint: record.footprint,
         value_bytes: record.value_bytes,
         ratio: None,
-        published,
+        published: bytes.map(|(bytes, count)| (label.clone(), bytes, count)),
         published_ratio: None,
-        published_of_as_many: named.is_some_and(|published| is_of_as_many(published, record, plan)),
+        label,
     }
 }
 
 /// Relates every row to the store that the study names first, or else to the first built.
 fn relate(rows: &mut [SpaceRow], plan: &Plan) {
-    let first_named = plan.study.space.first().map(|named| &named.cell);
+    let first_named = plan.study.space().next();
+    let first_named = first_named.and_then(|named| named.cell.as_ref());
     let instance = plan
         .cells()
         .find(|cell| Some(&cell.id) == first_named)
@@ -108,26 +106,12 @@ fn layout(cell: &Cell) -> Vec<String> {
 }
 
 /// Whether a published figure is of this store.
-fn is_of(published: &PublishedSpace, record: &FootprintRecord, plan: &Plan) -> bool {
+fn is_of(published: &PublishedRow, record: &FootprintRecord, plan: &Plan) -> bool {
     plan.cells()
-        .any(|cell| cell.id == published.cell && is_alike(cell, record))
+        .any(|cell| published.cell.as_ref() == Some(&cell.id) && is_alike(cell, record))
 }
 
 /// Whether a cell's store is built as the one that was weighed.
 fn is_alike(cell: &Cell, record: &FootprintRecord) -> bool {
     built_alike(&cell.instance) == built_alike(&record.instance)
-}
-
-/// Whether a published figure is of as many values: space does not scale exactly, so of another number
-/// only ratios can be set beside each other.
-fn is_of_as_many(published: &PublishedSpace, record: &FootprintRecord, plan: &Plan) -> bool {
-    plan.cells()
-        .filter(|cell| cell.id == published.cell && is_alike(cell, record))
-        .any(|cell| {
-            let ours = plan
-                .datasets
-                .get(&cell.dataset)
-                .map(|dataset| dataset.count);
-            published.count.is_none() || published.count == ours
-        })
 }

@@ -52,7 +52,6 @@ impl Question {
     fn sweep(&self) -> Sweep {
         Sweep {
             id: "size".to_owned(),
-            setting: None,
             a: self.sought.a.to_string(),
             b: self.sought.b.to_string(),
         }

@@ -183,12 +183,20 @@ pub fn at_scale(mut study: Study, scale: &str) -> Result<Study> {
     }
     let left_out =
         |comparison: &str, cell: &str| changes.skip.contains(&format!("{comparison}/{cell}"));
-    study.charts.retain(|chart| {
-        let skipped = changes.skip.contains(&chart.comparison);
-        !skipped && !left_out(&chart.comparison, &chart.reference)
+    study.figures.retain(|figure| {
+        let mut of = figure.comparisons.iter();
+        let to = figure.to.as_ref();
+        to.is_none_or(|to| of.all(|id| !changes.skip.contains(id) && !left_out(id, to)))
     });
-    for chart in &mut study.charts {
-        chart.bars.retain(|cell| !left_out(&chart.comparison, cell));
+    for figure in study
+        .figures
+        .iter_mut()
+        .filter(|figure| figure.to.is_some())
+    {
+        let of = &figure.comparisons;
+        figure
+            .cells
+            .retain(|cell| !of.iter().any(|id| left_out(id, cell)));
     }
     study
         .matrices
@@ -884,7 +892,7 @@ fn too_few_values(workload: &Workload, count: u64) -> Option<String> {
     }
 }
 
-/// Each cell over the baseline, and each pair that a chart shows; where the baseline is alone,
+/// Each cell over the baseline, and each pair whose ratio a figure shows; where the baseline is alone,
 /// its control over it, so that it is measured at all.
 fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contrast> {
     let contrast = |cell: &Cell, reference: &Cell| Contrast {
@@ -898,15 +906,15 @@ fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contra
         let mut called = cells.iter().filter(|cell| cell.key == *key);
         called.find(|cell| cell.role != Role::Control)
     };
-    for chart in study
-        .charts
+    for figure in study
+        .figures
         .iter()
-        .filter(|chart| chart.comparison == spec.id)
+        .filter(|it| it.comparisons.contains(&spec.id))
     {
-        let Some(reference) = called(&chart.reference) else {
+        let Some(reference) = figure.to.as_ref().and_then(&mut called) else {
             continue;
         };
-        for bar in chart.bars.iter().filter_map(&mut called) {
+        for bar in figure.cells.iter().filter_map(&mut called) {
             let (shown, opposite) = (contrast(bar, reference), contrast(reference, bar));
             if bar.id != reference.id && !contrasts.contains(&opposite) {
                 contrasts.insert(shown);

@@ -110,6 +110,7 @@ data! {
     /// A study, expanded and checked against what each store can do.
     pub struct Plan {
         /// The study, as read, at the chosen scale.
+        #[serde(deserialize_with = "crate::study::figure::of_result")]
         pub study: Study,
         /// The scale: `quick`, `standard`, `full`, or another that the study names.
         pub scale: String,
@@ -147,9 +148,6 @@ data! {
     pub struct Sweep {
         /// Its name; the comparison of values of 4096 bytes is called `NAME-4096`.
         pub id: String,
-        /// What tells it from other sweeps of the run, such as `page_size=4096`; nothing if it is the
-        /// only one.
-        pub setting: Option<String>,
         /// Store A, the baseline of each comparison, for people.
         pub a: String,
         /// Store B, for people.
@@ -237,9 +235,9 @@ impl Sweep {
         format!("{}-{size}-again", self.id)
     }
 
-    /// The size in bytes that a comparison of this sweep measures; nothing if it is none of its.
-    pub fn size_of(&self, comparison: &Comparison) -> Option<u64> {
-        let size = comparison.id.strip_prefix(&self.id)?.strip_prefix('-')?;
+    /// The size in bytes that the comparison of this name measures; nothing if it is none of its.
+    pub fn size_of(&self, comparison: &str) -> Option<u64> {
+        let size = comparison.strip_prefix(&self.id)?.strip_prefix('-')?;
         size.strip_suffix("-again").unwrap_or(size).parse().ok()
     }
 }

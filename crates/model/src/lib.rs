@@ -71,10 +71,10 @@ pub use size::{
 pub use spec::{SpecError, StoreSpec};
 pub use statistic::Statistic;
 pub use study::{
-    Across, AdviseSpec, Axis, BarsSpec, CellSpec, ChartSpec, ClaimMeasure, ClaimSpec,
-    ComparisonSpec, DriverSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec,
-    Measure, PublishedBar, PublishedMatrix, PublishedRow, PublishedSpace, PublishedSpec, Reading,
-    RungSpec, ScaleSpec, Study, StudyError, StudyFile, TestSpec, server_variable,
+    Across, AdviseSpec, Axis, CellSpec, ClaimMeasure, ClaimSpec, ComparisonSpec, DriverSpec,
+    FigureSpec, LadderSpec, MOST_ROUNDS, MatrixScale, MatrixSpec, Measure, PublishedMatrix,
+    PublishedRow, Reading, RungSpec, ScaleSpec, Study, StudyError, StudyFile, TestSpec,
+    server_variable,
 };
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, PythonReads, Seconds, Survey, Took, WholeSet};

@@ -63,7 +63,7 @@ fn splinter() -> impl Strategy<Value = String> {
             "/etc/passwd",
             "true",
             "[[matrix]]\n",
-            "[[chart]]\n",
+            "[[figure]]\n",
             "[]",
             "1979-05-27T07:32:00Z",
             "null",
@@ -151,15 +151,15 @@ baseline = "dir"
 [comparison.cells]
 dir = { store = "files", published_seconds = 2.5, published_error_seconds = 0.25 }
 sql = { store = "sqlite" }
-[[chart]]
+[[figure]]
 id = "c"
 title = "C"
-comparison = "reads"
-reference = "dir"
-bars = ["sql"]
-published = { phone = 1.25 }
+comparisons = ["reads"]
+to = "dir"
+cells = ["sql"]
+published_ratios = { phone = 1.25 }
 published_precision = 0.125
-[[bars]]
+[[figure]]
 id = "b"
 title = "B"
 comparisons = ["reads"]

@@ -1,21 +1,19 @@
-//! Study files: TOML that names datasets, comparisons, charts and published figures.
+//! Study files: TOML that names datasets, comparisons, figures and what was published.
 
-mod charts;
 mod check;
 mod claim;
+pub(crate) mod figure;
 mod file;
 mod ladder;
 mod like;
 mod matrix;
-mod published;
 mod read;
 
-pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
 pub use claim::{ClaimMeasure, ClaimSpec, TestSpec};
+pub use figure::{Across, Axis, FigureSpec, Measure, PublishedRow};
 pub use file::{Reading, StudyError, StudyFile};
 pub use ladder::{LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
-pub use published::{PublishedRow, PublishedSpec};
 
 use crate::size::size_or_text;
 use crate::words::data;
@@ -59,25 +57,17 @@ data! {
         /// after the others.
         #[serde(rename = "matrix")]
         pub matrices: Vec<MatrixSpec> | default,
-        /// What is drawn, in reading order.
-        #[serde(rename = "chart")]
-        pub charts: Vec<ChartSpec> | default,
-        /// Bars of measured quantities, in reading order.
-        pub bars: Vec<BarsSpec> = default,
-        /// Lines of measured quantities, in reading order.
-        pub lines: Vec<LinesSpec> = default,
+        /// What is drawn and listed, in reading order.
+        #[serde(rename = "figure")]
+        pub figures: Vec<FigureSpec> | default,
         /// Costs taken apart, in reading order.
         #[serde(rename = "ladder")]
         pub ladders: Vec<LadderSpec> = default,
         /// What the published study claims, in reading order.
         #[serde(rename = "claim")]
         pub claims: Vec<ClaimSpec> = default,
-        /// Times that others published, in reading order.
-        pub published: Vec<PublishedSpec> = default,
-        /// Systems whose published figures the charts show: key and description.
+        /// Systems whose published ratios the figures show: key and description.
         pub systems: BTreeMap<String, String> | default,
-        /// Published figures of disk space.
-        pub space: Vec<PublishedSpace> | default,
         /// Whose data the study is about, and what is to be advised on it.
         pub advise: Option<AdviseSpec> = default,
     }
@@ -198,38 +188,6 @@ data! {
         pub published_seconds: Option<f64> | default,
         /// Standard error of that, in seconds, where it was published.
         pub published_error_seconds: Option<f64> = default,
-    }
-
-    /// One chart: bars of ratios to a reference, beside published ones.
-    pub struct ChartSpec {
-        /// Name, unique in the study.
-        pub id: String,
-        /// Title for people.
-        pub title: String,
-        /// The comparison whose cells it shows.
-        pub comparison: String,
-        /// The cell that is 1.0.
-        pub reference: String,
-        /// The cells drawn, in order.
-        pub bars: Vec<String>,
-        /// The published ratios, by system.
-        pub published: BTreeMap<String, f64> | default,
-        /// What the published figure compares, in words.
-        pub published_label: Option<String> | default,
-        /// How precisely the published bars could be read, as an absolute difference of the ratio.
-        pub published_precision: Option<f64> | default,
-    }
-
-    /// A published figure of disk space, beside which ours is shown.
-    pub struct PublishedSpace {
-        /// Comparison and cell whose instance it is compared with: `comparison/cell`.
-        pub cell: CellId,
-        /// What was measured.
-        pub label: String,
-        /// Published bytes; none where the source gives none.
-        pub bytes: Option<u64> | default,
-        /// Number of values the published figure is for.
-        pub count: Option<u64> | default,
     }
 }
 
@@ -380,7 +338,7 @@ sql = { store = "sqlite" }
             let [wrong, instead, said] = parts[..] else {
                 study = match &*line {
                     "# study" => STUDY,
-                    "# charts" => charts::tests::STUDY,
+                    "# figures" => figure::tests::STUDY,
                     "# claims" => claim::tests::STUDY,
                     "# matrix" => matrix::tests::STUDY,
                     other => panic!("{other}"),

@@ -2,18 +2,17 @@
 
 use crate::cells::grouped;
 use crate::document::{
-    Block, Cell, Column, Detail, Document, Item, Section, Table, Text, Tone, chapter, facts,
-    listed, notice, paragraph, plain, remark, strong, text_column, toned,
+    Block, Cell, Column, Detail, Document, Item, Section, Table, Tone, chapter, facts, listed,
+    notice, paragraph, plain, remark, text_column, toned,
 };
 use crate::value::{count, counted, float, time, unbroken};
 use crate::words::note;
-use stowplan_model::{
-    CrashFinding, CrashModel, CrashRun, CrashSetting, Durability, DurabilityClaim, Fate,
-    ModelFound, Tally,
-};
+use stowplan_model::{CrashFinding, CrashRun, CrashSetting, Durability, Fate, ModelFound, Tally};
 
 /// What the words of a report mean, each under a title.
 const WORDS: &str = include_str!("words/crash.txt");
+/// From more settings on those that are alike share a line.
+const MOST_ROWS: usize = 20;
 
 /// As one JSON document, ended by a newline.
 ///
@@ -26,31 +25,43 @@ pub fn json(run: &CrashRun) -> Result<String, serde_json::Error> {
 /// What a run found.
 #[must_use]
 pub fn document(run: &CrashRun) -> Document {
-    let mut blocks = vec![remark(judged(run)).at(Detail::Answer)];
-    blocks.extend(run.interrupted.then(|| {
+    let judged = format!(
+        "{} crash states judged in {}. Seed {}.",
+        count(run.judged),
+        time(float(run.judging_ns)),
+        run.seed
+    );
+    let mut answers = vec![remark(judged)];
+    answers.extend(run.interrupted.then(|| {
         notice("The run ended before everything was tested; what is missing is not in the table.")
     }));
-    blocks.push(Block::from(matrix(run)).at(Detail::Answer));
-    blocks.extend(
-        reasons(run)
-            .into_iter()
-            .map(|block| block.at(Detail::Answer)),
-    );
-    blocks.extend(controls(run).map(|text| paragraph(text).at(Detail::Answer)));
-    blocks.extend(
-        CHAPTERS
-            .into_iter()
-            .filter_map(|chapter| findings(run, chapter)),
-    );
-    blocks.extend(untested(run));
-    blocks.extend(by_model(run));
-    blocks.extend(programs(run));
-    blocks.push(meaning(run));
+    answers.push(by_setting(run).into());
+    answers.extend(reasons(run).into_iter().map(notice));
+    answers.extend(controls(run).into_iter().map(paragraph));
+    let answers = answers.into_iter().map(|block| block.at(Detail::Answer));
+    let is_broken = |setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding| {
+        setting.claims(found) && finding.broken
+    };
+    let title = "Promises that were broken";
+    let broken = findings(run, "broken", title, &is_broken);
+    let title = "What was lost as promised, or where nothing is claimed";
+    let other = findings(run, "within", title, &|setting, found, finding| {
+        !is_broken(setting, found, finding)
+    });
+    let full = [other, by_model(run), programs(run), meaning(run)];
+    let full = full
+        .into_iter()
+        .flatten()
+        .map(|block| block.at(Detail::Full));
     Document {
         kind: "Stowplan crash".to_owned(),
         title: verdict(run),
         question: plain("What does each setting lose when the power goes?"),
-        blocks,
+        blocks: answers
+            .chain(broken)
+            .chain(untested(run))
+            .chain(full)
+            .collect(),
         ..Document::default()
     }
 }
@@ -58,10 +69,9 @@ pub fn document(run: &CrashRun) -> Document {
 /// The run in a sentence.
 #[must_use]
 pub fn verdict(run: &CrashRun) -> String {
-    let claims = |setting: &&CrashSetting| setting.found.iter().any(|found| setting.claims(found));
-    let tested = run.settings.iter().filter(claims).count();
+    let tested = run.settings.iter().filter(|setting| claims_any(setting));
     let broken = run.settings.iter().filter(|setting| setting.is_broken());
-    match (broken.count(), tested) {
+    match (broken.count(), tested.count()) {
         (_, 0) => "Nothing can be claimed".to_owned(),
         (0, 1) => "No promise was broken".to_owned(),
         (0, tested) => format!("None of {tested} settings broke what it promises"),
@@ -70,27 +80,24 @@ pub fn verdict(run: &CrashRun) -> String {
     }
 }
 
-fn judged(run: &CrashRun) -> String {
-    format!(
-        "{} crash states judged in {}. Seed {}.",
-        count(run.judged),
-        time(float(run.judging_ns)),
-        run.seed
-    )
+fn claims_any(setting: &CrashSetting) -> bool {
+    setting.found.iter().any(|found| setting.claims(found))
 }
 
 /// A line a setting; of many settings those are one line that have an engine, a promise, a verdict and the fates that
 /// they met in common.
-fn matrix(run: &CrashRun) -> Table {
+fn by_setting(run: &CrashRun) -> Table {
+    type Alike<'a> = Vec<&'a CrashSetting>;
     let many = run.settings.len() > MOST_ROWS;
     let settings = run.settings.iter().enumerate();
     let rows = grouped(settings.map(|(index, setting)| {
-        let alone = !many || judgment(setting).1 == Tone::Bad;
-        let key = (alone.then_some(index), engine(setting), likeness(setting));
-        (key, setting)
+        let (word, tone) = judgment(setting);
+        let alone = (!many || tone == Tone::Bad).then_some(index);
+        let met = Fate::ALL.map(|fate| setting.sum().of(fate) > 0);
+        ((alone, engine(setting), setting.claim, word, met), setting)
     }));
-    let rows: Vec<Vec<&CrashSetting>> = rows.into_iter().map(|(_, alike)| alike).collect();
-    let setting = |alike: &Vec<&CrashSetting>| {
+    let rows: Vec<Alike<'_>> = rows.into_iter().map(|(_, alike)| alike).collect();
+    let name = |alike: &Alike<'_>| {
         let names: Vec<&str> = alike.iter().map(|setting| setting.name.as_str()).collect();
         let name = match alike.as_slice() {
             [one] => label(&one.name),
@@ -101,24 +108,22 @@ fn matrix(run: &CrashRun) -> Table {
             ..Cell::text(name)
         }
     };
-    let left = |alike: &Vec<&CrashSetting>| {
-        let sum = sum(alike);
+    let left = |alike: &Alike<'_>| {
+        let mut sum = Tally::default();
+        alike.iter().for_each(|setting| sum.add(&setting.sum()));
         Cell {
             sort: Some(float(sum.not_kept())),
             ..Cell::text(toned(fates(&sum), judgment(alike[0]).1))
         }
     };
-    let judged = |alike: &Vec<&CrashSetting>| {
+    let judged = |alike: &Alike<'_>| {
         let (word, tone) = judgment(alike[0]);
         Cell::text(toned(word, tone))
     };
+    let promised = |alike: &Alike<'_>| Cell::text(promise(alike[0]));
     let columns = [
-        text_column("setting", "", setting),
-        text_column(
-            "promises",
-            said("promises"),
-            |alike: &Vec<&CrashSetting>| Cell::text(promise(alike[0])),
-        ),
+        text_column("setting", "", name),
+        text_column("promises", said("promises"), promised),
         text_column("what was left", said("left"), left),
         text_column("", "Whether that is as promised", judged),
     ];
@@ -126,88 +131,57 @@ fn matrix(run: &CrashRun) -> Table {
     Table::of("What was left after power cuts", columns.into(), &rows)
 }
 
-/// From more settings on those that are alike share a line.
-const MOST_ROWS: usize = 20;
-
 fn engine(setting: &CrashSetting) -> &str {
     setting.name.split(':').next().unwrap_or_default()
 }
 
-fn sum(settings: &[&CrashSetting]) -> Tally {
-    let mut sum = Tally::default();
-    for setting in settings {
-        sum.add(&setting.sum());
-    }
-    sum
-}
-
-/// What settings that share a line have in common beside their engine.
-fn likeness(setting: &CrashSetting) -> (DurabilityClaim, &'static str, Vec<bool>) {
-    let sum = setting.sum();
-    let met = Fate::ALL.into_iter().map(|fate| sum.of(fate) > 0);
-    (setting.claim, judgment(setting).0, met.collect())
-}
-
 fn judgment(setting: &CrashSetting) -> (&'static str, Tone) {
-    let claims = setting.found.iter().any(|found| setting.claims(found));
-    match setting {
-        setting if setting.failed.is_some() => ("not tested", Tone::Warning),
-        _ if !claims => ("no claim", Tone::Warning),
-        setting if setting.is_broken() => ("BROKEN", Tone::Bad),
-        setting if setting.unjudged().0 > 0 => ("not all judged", Tone::Warning),
-        _ => ("as promised", Tone::Good),
+    match () {
+        () if setting.failed.is_some() => ("not tested", Tone::Warning),
+        () if !claims_any(setting) => ("no claim", Tone::Warning),
+        () if setting.is_broken() => ("BROKEN", Tone::Bad),
+        () if setting.unjudged().0 > 0 => ("not all judged", Tone::Warning),
+        () => ("as promised", Tone::Good),
     }
 }
 
 /// A line for each setting and model, with the control that has no syncs.
 fn by_model(run: &CrashRun) -> Option<Block> {
+    type Row<'a> = (&'a CrashSetting, &'a ModelFound);
     let rows = run.settings.iter().flat_map(|setting| {
         let found = setting.found.iter();
         found.map(move |found| (setting, found))
     });
-    let rows: Vec<(&CrashSetting, &ModelFound)> = rows.collect();
-    type Row<'a> = (&'a CrashSetting, &'a ModelFound);
-    let columns = vec![
-        text_column("setting", "", |row: &Row<'_>| Cell::text(&row.0.name))
-            .weighing(Column::ESSENTIAL),
+    let rows: Vec<Row<'_>> = rows.collect();
+    let left = |(setting, found): &Row<'_>| {
+        let tally = &found.tally;
+        let tone = match setting.breaks(found) {
+            true => Tone::Bad,
+            false => Tone::Plain,
+        };
+        let [drawn, states, systematic] = [tally.drawn, tally.states, tally.systematic].map(count);
+        Cell {
+            help: format!(
+                "{drawn} made, {states} different, {systematic} of them at syncs and acknowledgements{}",
+                age(tally)
+            ),
+            ..Cell::text(toned(fates(tally), tone))
+        }
+    };
+    let no_syncs = |row: &Row<'_>| Cell::text(fates(&row.1.no_syncs));
+    let columns = [
+        text_column("setting", "", |row: &Row<'_>| Cell::text(&row.0.name)),
         text_column("promises", said("promises"), |row: &Row<'_>| {
             Cell::text(promise(row.0))
-        })
-        .weighing(4),
-        text_column("model", "", |row: &Row<'_>| Cell::text(row.1.model.name()))
-            .weighing(Column::ESSENTIAL),
-        text_column("what was left", said("left"), |row: &Row<'_>| {
-            left(row.0, row.1)
-        })
-        .weighing(Column::ESSENTIAL),
-        text_column(
-            "with no syncs",
-            "The control that has to fail",
-            |row: &Row<'_>| Cell::text(fates(&row.1.no_syncs)),
-        )
-        .weighing(5),
+        }),
+        text_column("model", "", |row: &Row<'_>| Cell::text(row.1.model.name())),
+        text_column("what was left", said("left"), left),
+        text_column("with no syncs", "The control that has to fail", no_syncs),
     ];
+    let columns = columns.map(|column| column.weighing(Column::ESSENTIAL));
     let title = "By setting and model";
-    let table = (!rows.is_empty()).then(|| Table::of(title, columns, &rows).into());
-    chapter("models", title, table.into_iter().collect()).map(|block| block.at(Detail::Full))
-}
-
-fn left(setting: &CrashSetting, found: &ModelFound) -> Cell {
-    let tally = &found.tally;
-    let tone = match setting.breaks(found) {
-        true => Tone::Bad,
-        false => Tone::Plain,
-    };
-    Cell {
-        help: format!(
-            "{} made, {} different, {} of them at syncs and acknowledgements{}",
-            count(tally.drawn),
-            count(tally.states),
-            count(tally.systematic),
-            age(tally)
-        ),
-        ..Cell::text(toned(fates(tally), tone))
-    }
+    let table = (!rows.is_empty()).then(|| Table::of(title, columns.into(), &rows).into());
+    chapter("models", title, table.into_iter().collect())
 }
 
 /// A store as its kind, the words of what its promise depends on, and its other settings by their names.
@@ -227,11 +201,10 @@ fn label(name: &str) -> String {
         let (key, value) = pair.split_once('=')?;
         Some(if KNOWN.contains(&key) { value } else { pair })
     });
-    let words = words.collect::<Option<Vec<_>>>();
-    words.map_or_else(
-        || name.to_owned(),
-        |words| format!("{kind} {}", words.join(" ")),
-    )
+    let words: Option<Vec<&str>> = words.collect();
+    words.map_or(name.to_owned(), |words| {
+        format!("{kind} {}", words.join(" "))
+    })
 }
 
 /// `D3 A`
@@ -248,10 +221,8 @@ fn fates(tally: &Tally) -> String {
         .map(|fate| (fate.name(), tally.of(fate)));
     let met = met.chain([("not judged", tally.unjudged)]);
     let met = met.filter(|(_, states)| *states > 0);
-    let met: Vec<String> = met
-        .map(|(name, states)| unbroken(&format!("{name} {}", count(states))))
-        .collect();
-    met.join(", ")
+    let met = met.map(|(name, states)| unbroken(&format!("{name} {}", count(states))));
+    met.collect::<Vec<_>>().join(", ")
 }
 
 fn age(tally: &Tally) -> String {
@@ -259,107 +230,92 @@ fn age(tally: &Tally) -> String {
         0 => String::new(),
         lost => format!(
             "; at most {} lost, the oldest acknowledged {} operations and {} before the cut",
-            commits(lost),
+            counted(lost, "commit"),
             count(tally.oldest_operations),
             time(float(tally.oldest_ns))
         ),
     }
 }
 
-fn commits(number: u64) -> String {
-    counted(number, "commit")
-}
-
-/// Nothing where no setting could be tested.
-fn controls(run: &CrashRun) -> Option<Text> {
+/// What the controls of the tested settings did; nothing where no setting could be tested.
+fn controls(run: &CrashRun) -> Option<String> {
     let settings = || {
         run.settings
             .iter()
             .filter(|setting| setting.failed.is_none())
     };
-    let found =
-        || settings().flat_map(|setting| setting.found.iter().map(move |found| (setting, found)));
-    let all: u64 = found().map(|(_, found)| found.no_syncs.states).sum();
-    let failed: u64 = found().map(|(_, found)| found.no_syncs.not_kept()).sum();
-    let damaged: u64 = found().map(|(_, found)| found.no_syncs.damaged()).sum();
-    let synced: u64 = settings().map(|setting| setting.all_synced.states).sum();
-    let wrong: u64 = settings()
-        .map(|setting| setting.all_synced.not_kept())
-        .sum();
-    if all == 0 {
-        return None;
-    }
+    let sum = |of: fn(&Tally) -> u64| -> u64 {
+        let found = settings().flat_map(|setting| &setting.found);
+        found.map(|found| of(&found.no_syncs)).sum()
+    };
+    let all = sum(|tally| tally.states);
+    let synced = |of: fn(&Tally) -> u64| count(settings().map(|it| of(&it.all_synced)).sum());
     let share = |part: u64| 100.0 * float(part) / float(all);
-    let text = plain(format!(
+    let controls = format!(
         "Controls: with no syncs {:.0}% of {} states fail, {:.0}% by more than losses; with everything synced \
          {} of {}.",
-        share(failed),
+        share(sum(Tally::not_kept)),
         count(all),
-        share(damaged),
-        count(wrong),
-        count(synced)
-    ));
-    let blind = named_where(run, &|setting, found| {
+        share(sum(Tally::damaged)),
+        synced(Tally::not_kept),
+        synced(|tally| tally.states)
+    );
+    let is_blind = |setting: &&CrashSetting| {
         let durable = setting.claim.class == Durability::Durable;
-        let undamaged = found.no_syncs.damaged() + found.tally.damaged() == 0;
-        setting.claims(found) && durable && undamaged
-    });
-    Some(match blind.is_empty() {
-        true => text,
-        false => text.then(strong(format!(
+        let mut claimed = setting.found.iter().filter(|found| setting.claims(found));
+        durable && claimed.any(|found| found.no_syncs.damaged() + found.tally.damaged() == 0)
+    };
+    let blind: Vec<&str> = settings().filter(is_blind).map(|it| &*it.name).collect();
+    let blind = match blind.as_slice() {
+        [] => String::new(),
+        blind => format!(
             " Only of losses something is claimed of {}: no control shows that its judge would see damage.",
             blind.join(", ")
-        ))),
-    })
+        ),
+    };
+    (all > 0).then(|| controls + &blind)
 }
 
 /// Beside a setting of which nothing is claimed, what its controls did; and beside one that broke its promise and
 /// never synced, what is not seen.
-fn reasons(run: &CrashRun) -> Vec<Block> {
-    let mut reasons = Vec::new();
-    for setting in run
+fn reasons(run: &CrashRun) -> Vec<String> {
+    let tested = run
         .settings
         .iter()
-        .filter(|setting| setting.failed.is_none())
-    {
+        .filter(|setting| setting.failed.is_none());
+    let reasons = tested.flat_map(|setting| {
         let unclaimed = setting.found.iter().filter(|found| !setting.claims(found));
-        let told =
-            grouped(unclaimed.map(|found| (unclaimed_because(setting, found), found.model.name())));
-        reasons.extend(told.into_iter().map(|(why, models)| {
+        let told = unclaimed.map(|found| (unclaimed_because(setting, found), found.model.name()));
+        let told = grouped(told).into_iter().map(|(why, models)| {
             let under = match models.len() == setting.found.len() {
                 true => String::new(),
                 false => format!(" under {}", models.join(", ")),
             };
-            notice(format!(
-                "Nothing is claimed of {}{under}: {why}.",
-                setting.name
-            ))
-        }));
-        if setting.syncs == 0 && setting.is_broken() {
-            reasons.push(notice(format!(
+            format!("Nothing is claimed of {}{under}: {why}.", setting.name)
+        });
+        let unseen = (setting.syncs == 0 && setting.is_broken()).then(|| {
+            format!(
                 "No fsync at all was seen of {}. sync(2) and syncfs(2) are not seen here: a program that relies on \
                  them is wrongly called broken.",
                 setting.name
-            )));
-        }
-    }
-    reasons
+            )
+        });
+        told.chain(unseen).collect::<Vec<_>>()
+    });
+    reasons.collect()
 }
 
 /// Which control did not do what it must, and what was said in it.
 fn unclaimed_because(setting: &CrashSetting, found: &ModelFound) -> String {
     let (synced, none) = (&setting.all_synced, &found.no_syncs);
     if let Some(failure) = &setting.synced_failure {
-        let said = match failure.note.as_str() {
-            "" => String::new(),
-            note => format!(" ({note})"),
-        };
         return format!(
-            "with everything synced {} of {} states should be kept and are not, the first of them is {}{said}; \
+            "with everything synced {} of {} states should be kept and are not, the first of them is {}{}; \
              its check or its acknowledgements are wrong",
             count(synced.not_kept()),
             count(synced.states),
-            failure.fate.name()
+            failure.fate.name(),
+            in_brackets(&failure.note)
         );
     }
     if synced.states == 0 || synced.unjudged > 0 {
@@ -372,69 +328,42 @@ fn unclaimed_because(setting: &CrashSetting, found: &ModelFound) -> String {
         0 => "; no line 'ack N' was seen on its stdout, so that nothing can be lost",
         _ => "",
     };
+    let states = count(none.states);
     match none.not_kept() {
         0 => format!(
-            "with every sync struck out its check still finds all of {} states kept, and sees nothing missing{ack}",
-            count(none.states)
+            "with every sync struck out its check still finds all of {states} states kept, and sees nothing missing{ack}"
         ),
         lost => format!(
-            "with every sync struck out {} of {} states are lost and none is damaged: that its check would see \
+            "with every sync struck out {} of {states} states are lost and none is damaged: that its check would see \
              damage is not shown{ack}",
-            count(lost),
-            count(none.states)
+            count(lost)
         ),
     }
 }
 
-/// The settings that are meant, with the models where not all are.
-fn named_where(run: &CrashRun, meant: &dyn Fn(&CrashSetting, &ModelFound) -> bool) -> Vec<String> {
-    let named = run.settings.iter().filter_map(|setting| {
-        let found = setting.found.iter().filter(|found| meant(setting, found));
-        let models: Vec<&str> = found.map(|found| found.model.name()).collect();
-        match models.len() {
-            0 => None,
-            all if all == setting.found.len() => Some(setting.name.clone()),
-            _ => Some(format!("{} ({})", setting.name, models.join(", "))),
-        }
-    });
-    named.collect()
+fn in_brackets(note: &str) -> String {
+    match note {
+        "" => String::new(),
+        note => format!(" ({note})"),
+    }
 }
 
-/// A chapter of findings: its name, its title, who wants to read it, and of which findings it is, by whether anything
-/// is claimed of their setting and whether they broke a promise.
-type Chapter = (&'static str, &'static str, Detail, fn(bool, bool) -> bool);
-
-const CHAPTERS: [Chapter; 3] = [
-    (
-        "broken",
-        "Promises that were broken",
-        Detail::Summary,
-        |claims, broken| claims && broken,
-    ),
-    (
-        "within",
-        "What was lost as promised",
-        Detail::Full,
-        |claims, broken| claims && !broken,
-    ),
-    (
-        "unclaimed",
-        "What was found where nothing is claimed",
-        Detail::Full,
-        |claims, _| !claims,
-    ),
-];
-
-fn findings(run: &CrashRun, (id, title, detail, is_meant): Chapter) -> Option<Block> {
-    let mut items = Vec::new();
-    for setting in &run.settings {
-        for found in &setting.found {
-            let of_it = |finding: &&CrashFinding| is_meant(setting.claims(found), finding.broken);
-            let told = found.findings.iter().filter(of_it);
-            items.extend(told.map(|finding| item(setting, found, finding)));
-        }
-    }
-    list_chapter(id, title, items).map(|block| block.at(detail))
+/// A chapter of the findings that are meant.
+fn findings(
+    run: &CrashRun,
+    id: &str,
+    title: &str,
+    is_meant: &dyn Fn(&CrashSetting, &ModelFound, &CrashFinding) -> bool,
+) -> Option<Block> {
+    let items = run.settings.iter().flat_map(|setting| {
+        let found = setting.found.iter().flat_map(move |found| {
+            let told = found.findings.iter();
+            let told = told.filter(|finding| is_meant(setting, found, finding));
+            told.map(move |finding| item(setting, found, finding))
+        });
+        found.collect::<Vec<_>>()
+    });
+    list_chapter(id, title, items.collect())
 }
 
 fn list_chapter(id: &str, title: &str, items: Vec<Item>) -> Option<Block> {
@@ -446,55 +375,49 @@ fn item(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> I
         true => Tone::Bad,
         false => Tone::Plain,
     };
-    let lost = match (finding.judged.lost, finding.judged.note.as_str()) {
-        (0, "") => String::new(),
-        (0, note) => format!(": {note}"),
-        (lost, "") => format!(" {}", commits(lost)),
-        (lost, note) => format!(" {}: {note}", commits(lost)),
-    };
+    let (judged, shrunk) = (&finding.judged, &finding.shrunk);
+    let fate = judged.fate.name();
     let text = format!(
-        "{lost}. Cut after operation {} of {}, the {}; the last acknowledged commit is {}.",
+        "{}{}. Cut after operation {} of {}, the {}; the last acknowledged commit is {}.",
+        with_losses(judged.fate, judged.lost),
+        in_brackets(&judged.note),
         count(finding.cut),
         count(setting.length),
         finding.after,
         count(finding.acked)
     );
-    let mut note = String::new();
-    if !finding.shrunk.words.is_empty() {
-        note = format!(
-            "For {} it is enough that this is lost, of {} operations{}: {}. ",
-            effect(finding),
-            count(finding.shrunk.cut),
-            if finding.shrunk.unfinished {
-                " (perhaps less is)"
-            } else {
-                ""
-            },
-            finding.shrunk.words.join("; ")
-        );
-    } else if finding.shrunk.cut > 0 {
-        note = format!(
-            "For {} nothing need be lost: a cut after operation {} does it. ",
-            effect(finding),
-            finding.shrunk.cut
-        );
-    }
-    note.push_str(&format!("--replay {}", finding.seed));
+    // What the fewest losses do may be less than what was found first.
+    let least = shrunk.judged.as_ref().unwrap_or(judged);
+    let least = with_losses(least.fate, least.lost);
+    let perhaps = if shrunk.unfinished {
+        " (perhaps less is)"
+    } else {
+        ""
+    };
+    let enough = match shrunk.words.as_slice() {
+        [] if shrunk.cut == 0 => String::new(),
+        [] => format!(
+            "A cut after operation {} does the same: {least}. ",
+            shrunk.cut
+        ),
+        words => format!(
+            "Enough for “{least}”, of {} operations{perhaps}: {}. ",
+            count(shrunk.cut),
+            words.join("; ")
+        ),
+    };
     Item {
         title: plain(format!("{}, {}", setting.name, found.model)),
-        note: plain(note),
-        ..Item::of(plain(format!("{}{text}", finding.judged.fate.name())))
-            .with_badge(finding.judged.fate.name(), tone)
+        note: plain(format!("{enough}--replay {}", finding.seed)),
+        ..Item::of(plain(text)).with_badge(fate, tone)
     }
 }
 
-/// What the fewest losses do, which may be less than what was found first.
-fn effect(finding: &CrashFinding) -> String {
-    let judged = finding.shrunk.judged.as_ref().unwrap_or(&finding.judged);
-    match (judged.fate, judged.lost) {
-        (Fate::Lost, lost) => format!("{} to be lost", commits(lost.max(1))),
-        (Fate::Unopenable, _) => "it not to open".to_owned(),
-        (fate, _) => format!("it to be {}", fate.name()),
+/// `lost 3 commits`
+fn with_losses(fate: Fate, lost: u64) -> String {
+    match lost {
+        0 => fate.name().to_owned(),
+        lost => format!("{} {}", fate.name(), counted(lost, "commit")),
     }
 }
 
@@ -521,43 +444,41 @@ fn programs(run: &CrashRun) -> Option<Block> {
         note: plain(format!("Checked by: {}", setting.check)),
         ..Item::of(plain(&setting.program))
     });
-    list_chapter("programs", "Programs", items.collect()).map(|block| block.at(Detail::Full))
+    list_chapter("programs", "Programs", items.collect())
 }
 
-fn meaning(run: &CrashRun) -> Block {
-    let models = run.models.iter().map(|model| (model.name(), model.about()));
-    let clean = |model: CrashModel| -> u64 {
-        let clean = run.settings.iter().flat_map(|setting| {
-            let found = setting.found.iter().filter(|found| found.model == model);
-            found.filter(|found| setting.claims(found) && found.tally.broken == 0)
+/// The models, what it says where a setting broke nothing under one, and what none of it says.
+fn meaning(run: &CrashRun) -> Option<Block> {
+    let models = facts(run.models.iter().map(|model| (model.name(), model.about())));
+    let bounds = run.models.iter().filter_map(|model| {
+        let found = run.settings.iter().flat_map(|setting| {
+            let claimed = setting.found.iter().filter(|found| setting.claims(found));
+            claimed.filter(|found| found.model == *model && found.tally.broken == 0)
         });
         let drawn = |tally: &Tally| tally.states.saturating_sub(tally.systematic);
-        clean.map(|found| drawn(&found.tally)).min().unwrap_or(0)
-    };
-    let bounds: Vec<String> = run
-        .models
-        .iter()
-        .filter(|model| clean(**model) > 0)
-        .map(|model| {
-            let states = clean(*model);
-            let bound = 100.0 * (3.0 / float(states)).min(1.0);
-            format!(
-                "under {model}, none in {} states is at most {bound:.2}%",
-                count(states)
-            )
-        })
-        .collect();
+        let states = found
+            .map(|found| drawn(&found.tally))
+            .min()
+            .filter(|states| *states > 0)?;
+        let bound = 100.0 * (3.0 / float(states)).min(1.0);
+        let states = count(states);
+        Some(format!(
+            "under {model}, none in {states} states is at most {bound:.2}%"
+        ))
+    });
+    let bounds: Vec<String> = bounds.collect();
     let bounds = (!bounds.is_empty()).then(|| {
         paragraph(format!(
             "Of a setting that broke nothing: {} of the states that would be drawn, at 95%.",
             bounds.join("; ")
         ))
     });
-    let mut blocks = vec![facts(models)];
-    blocks.extend(bounds);
-    blocks.push(remark(said("meaning")));
-    let section = Section::new("What was tried, and what it means", blocks).named("meaning");
-    Block::from(section.in_contents("Meaning")).at(Detail::Full)
+    let blocks = [models]
+        .into_iter()
+        .chain(bounds)
+        .chain([remark(said("meaning"))]);
+    let section = Section::new("What was tried, and what it means", blocks.collect());
+    Some(section.named("meaning").in_contents("Meaning").into())
 }
 
 /// What is said of every run, by its title.
@@ -569,7 +490,7 @@ fn said(title: &str) -> String {
 mod tests {
     use super::*;
     use crate::render::{html, markdown, terminal};
-    use stowplan_model::{DurabilityClaim, Judged, Shrunk};
+    use stowplan_model::{CrashModel, DurabilityClaim, Judged, Shrunk};
 
     fn tally(kept: u64, lost: u64, broken: u64) -> Tally {
         Tally {
@@ -671,6 +592,7 @@ mod tests {
         ]);
         let found = document(&run);
         let text = drawn(&found, 80);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for said in [
             "1 of 2 settings broke what they promise",
             "sqlite wal full",
@@ -778,7 +700,7 @@ mod tests {
         let summary = markdown::render(&document(&run(vec![mine])));
         assert!(summary.contains("lost 3 commits"), "{summary}");
         assert!(
-            summary.contains("For 1 commit to be lost it is enough"),
+            summary.contains("Enough for “lost 1 commit”, of 30 operations"),
             "{summary}"
         );
         assert!(

@@ -15,8 +15,9 @@ use crate::document::{
 };
 use crate::figure;
 use crate::run::answers;
+use crate::run::by_size::Sizes;
 use crate::run::figures::Drawn;
-use crate::{claims, constituents, csv, json, noise, value, wording};
+use crate::{claims, csv, json, noise, value, wording};
 use std::cmp::Reverse;
 use stowplan_analysis::{
     Analysis, CellSummary, FindingAcross, FindingGroup, Kind, Machine, MachinesError,
@@ -247,15 +248,15 @@ impl<'a> Fleet<'a> {
     /// Whether a machine measured something else where it answers this.
     fn measured_otherwise(&self, place: usize, target: &str) -> bool {
         let analysis = self.analyses[place];
-        let of = |kind: &str, id: &str| anchor(kind, id) == target;
-        let matrices = analysis.matrices.iter().filter(|m| of("matrix", &m.id));
-        let sweeps = analysis.sweeps.iter().filter(|s| of("sweep", &s.sweep.id));
-        let parts = matrices
-            .flat_map(|matrix| constituents::of_matrix(analysis, matrix))
-            .chain(sweeps.flat_map(|sweep| constituents::of_sweep(analysis, sweep)));
+        let by_size = analysis.by_size.iter();
+        let by_size = by_size.map(|found| Sizes::of(analysis, found));
+        let parts = by_size.filter(|sizes| sizes.anchor() == target);
+        let parts = parts.flat_map(|sizes| sizes.parts);
         let cells = parts.flat_map(|part| part.cells.iter().map(|cell| &cell.cell.id));
-        let space = analysis.run.plan.study.space.iter();
-        let space = space.filter(|_| target == "space").map(|asked| &asked.cell);
+        let space = analysis.run.plan.study.space();
+        let space = space
+            .filter(|_| target == "space")
+            .filter_map(|asked| asked.cell.as_ref());
         let cells: Vec<&CellId> = cells.chain(space).collect();
         let mut differences = self.outcome.differences.iter();
         differences.any(|found| found.machine == place && cells.contains(&&found.cell))

@@ -10,7 +10,6 @@ mod cells;
 pub mod claims;
 mod columns;
 pub mod compare;
-mod constituents;
 pub mod crash;
 pub mod csv;
 pub mod doctor;

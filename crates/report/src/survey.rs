@@ -1,7 +1,7 @@
 //! What a place of the user's holds: numbers, sizes, and what is odd about it.
 
 use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, plain};
-use crate::histogram::{Bin, sizes_figure};
+use crate::histogram::sizes_figure;
 use crate::value::{count, counted};
 use crate::words::halves;
 use serde::Serialize;
@@ -10,8 +10,6 @@ use stowplan_model::{Oddity, Origin, Survey, format_bytes};
 /// What is odd, by its name, and what becomes of it in an archive.
 const ODD: &str = include_str!("words/odd.txt");
 
-/// More rows of a histogram are shown by the doubling.
-const ROWS_MAX: usize = 16;
 /// So much of a name is shown, in characters.
 const SHOWN: usize = 48;
 
@@ -44,7 +42,7 @@ pub fn json(survey: &Survey, tool_version: &str) -> Result<String, serde_json::E
 #[must_use]
 pub fn document(survey: &Survey) -> Document {
     let mut blocks = vec![facts(numbers(survey)).at(Detail::Answer)];
-    blocks.extend(sizes_figure(&rows(survey)));
+    blocks.extend(sizes_figure(survey));
     blocks.extend(odd(survey));
     blocks.extend(for_studies(survey));
     Document {
@@ -167,23 +165,6 @@ fn counted_directories(directories: u64) -> String {
         1 => "1 directory".to_owned(),
         many => format!("{} directories", count(many)),
     }
-}
-
-/// The histogram, by the doubling where it has many rows.
-fn rows(survey: &Survey) -> Vec<Bin> {
-    if survey.histogram.len() <= ROWS_MAX {
-        return survey.histogram.clone();
-    }
-    let octave = |size: u64| size.checked_ilog2();
-    let octaves = survey
-        .histogram
-        .chunk_by(|a, b| octave(a.from) == octave(b.from));
-    let rows = octaves.map(|bins| Bin {
-        from: bins[0].from,
-        to: bins[bins.len() - 1].to,
-        values: bins.iter().map(|bin| bin.values).sum(),
-    });
-    rows.collect()
 }
 
 /// What an archive cannot hold, or loses.

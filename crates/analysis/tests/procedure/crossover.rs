@@ -9,8 +9,7 @@
 use crate::recorded_noise::{Round, ln_corrected, recordings};
 use crate::support::{Random, block_of_log, comparison, run};
 use stowplan_analysis::{
-    Crossover, RefineLimits, SettingSweep, Side, Standing, SweepPoint, Verdict, crossover, refine,
-    rules_of_thumb, sweep,
+    Crossover, RefineLimits, Side, Standing, SweepPoint, Verdict, crossover, leads, refine, sweep,
 };
 use stowplan_model::Measurement;
 
@@ -189,7 +188,7 @@ impl<'a> Window<'a> {
 fn measured(truth: Truth, size: u64, window: &Window<'_>, noise: Noise) -> SweepPoint {
     let comparison = comparison(&["other"]);
     let blocks = window.blocks(truth.ln_ratio(size as f64), noise);
-    SweepPoint::of(size, &run(&comparison, &blocks).contrasts[0])
+    SweepPoint::of(size, run(&comparison, &blocks).contrasts.first())
 }
 
 /// A first sweep, refined twice.
@@ -428,7 +427,7 @@ fn without_a_crossing_there_is_no_zone() {
 }
 
 #[test]
-fn of_settings_that_are_alike_none_is_said_to_gain_most_and_of_others_the_better_one() {
+fn of_settings_that_are_alike_none_is_said_to_lead_and_of_others_the_better_one() {
     println!("seed {SEED}");
     let records = recordings();
     let mut random = Random(SEED);
@@ -439,19 +438,16 @@ fn of_settings_that_are_alike_none_is_said_to_gain_most_and_of_others_the_better
             .map(|size| measured(truth, size, &Window::draw(&records, &mut random), FOURFOLD))
             .collect()
     };
-    // The second and the third are alike, so neither can gain most anywhere.
+    // The second and the third are alike, so neither can lead anywhere.
     let better = Shape::Linear([1_000.0, 0.2], [4_000.0, 0.1]);
-    let mut gains = [0; 3];
+    let mut led = [0; 3];
     for _ in 0..5 {
-        let matrix = [better, MODERATE, MODERATE].map(|shape| SettingSweep {
-            setting: format!("{shape:?}"),
-            points: first_sweep(shape),
-        });
-        for (count, rule) in gains.iter_mut().zip(rules_of_thumb(&matrix, 0.05)) {
-            *count += usize::from(!rule.gains_most.is_empty());
+        let matrix = [better, MODERATE, MODERATE].map(&mut first_sweep);
+        for (count, sizes) in led.iter_mut().zip(leads(&matrix, 0.05)) {
+            *count += usize::from(!sizes.is_empty());
         }
     }
-    assert_eq!(gains, [5, 0, 0]);
+    assert_eq!(led, [5, 0, 0]);
 }
 
 /// One row of the table of docs/method.md.

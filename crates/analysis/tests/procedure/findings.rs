@@ -751,26 +751,6 @@ fn much_read_ahead(map: impl Fn(&mut Cell)) -> Analysis {
 }
 
 #[test]
-fn results_from_before_mapping_was_a_capability_tell_it_by_store_and_settings() {
-    let ruled = |kind: &str, setting: Option<(&str, Value)>| {
-        let found = much_read_ahead(|cell| {
-            cell.store.kind = kind.to_owned();
-            if let Some((name, value)) = setting.clone() {
-                cell.settings.set(name, value);
-            }
-        });
-        found.cold[0].cells[1].ruled_by_read_ahead
-    };
-    let size = || Some(("mmap", Value::Number(1 << 30)));
-    let word = || Some(("read", Value::Word("mmap".to_owned())));
-    assert!(ruled("lmdb", None) && ruled("mdbx", None));
-    assert!(ruled("sqlite", size()) && ruled("flat", word()));
-    assert!(!ruled("sqlite", Some(("mmap", Value::Number(0)))) && !ruled("flat", None));
-    // A driver's store says itself whether it maps its files.
-    assert!(!ruled("mine/sqlite", size()) && !ruled("mine/lmdb", None));
-}
-
-#[test]
 fn a_cold_read_through_a_mapping_that_fetches_much_more_than_its_value_is_one_of_read_ahead() {
     let found = much_read_ahead(|cell| cell.capabilities.mapped = true);
     let cells = &found.cold[0].cells;
@@ -915,7 +895,6 @@ fn space_is_that_right_after_building_beside_a_figure_and_how_many_values_that_i
         found.space[0].published,
         Some(("du".to_owned(), 12_345, Some(1000)))
     );
-    assert!(found.space[0].published_of_as_many);
     assert_eq!(found.space[1].published, None);
 
     all.push(footprint("store-of-base", 4, false));
@@ -930,7 +909,6 @@ fn space_is_that_right_after_building_beside_a_figure_and_how_many_values_that_i
     let found = analyse(&all, None).unwrap();
     let published = found.space[0].published.as_ref().unwrap();
     assert_eq!(published.2, Some(1000), "another number of values");
-    assert!(!found.space[0].published_of_as_many);
     assert_eq!(found.space[0].label, "du", "it is the same store");
 }
 
@@ -948,7 +926,7 @@ fn a_shared_store_is_described_by_its_layout_and_not_by_one_of_its_cells() {
     let Record::Run(run) = &mut all[0] else {
         panic!("not a header")
     };
-    run.plan.study.space.clear();
+    run.plan.study.figures.clear();
     let found = analyse(&all, None).unwrap();
     assert_eq!(found.space[0].label, "files, layout=tree");
     assert_eq!(found.space[0].ratio, Some(1.0));

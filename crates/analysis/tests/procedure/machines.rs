@@ -273,7 +273,6 @@ fn a_comparison_of_a_sweep_is_a_part_and_any_other_is_not() {
                 run.plan.comparisons[0].id = id.to_owned();
                 run.plan.sweeps.push(Sweep {
                     id: "size".to_owned(),
-                    setting: None,
                     a: "a".to_owned(),
                     b: "b".to_owned(),
                 });

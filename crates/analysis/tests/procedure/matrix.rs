@@ -1,7 +1,7 @@
 //! Matrices of made-up runs.
 
 use crate::support::{block, cell, comparison, elsewhere, id, named, planned};
-use stowplan_analysis::{Analysis, MatrixOutcome, Side, SizeRange, Verdict};
+use stowplan_analysis::{Analysis, BySize, Side, SizePoint, SizeRange, Verdict};
 use stowplan_model::{Comparison, Measurement, Operation, Plan, Record, Role, Study};
 
 const STUDY: &str = r#"
@@ -79,10 +79,17 @@ fn blocks() -> Vec<Measurement> {
     .concat()
 }
 
-fn matrix(columns: &[&str], blocks: Vec<Measurement>) -> MatrixOutcome {
-    let mut matrices = analysed(columns, blocks).matrices;
+fn matrix(columns: &[&str], blocks: Vec<Measurement>) -> BySize {
+    let mut matrices = analysed(columns, blocks).by_size;
     assert_eq!(matrices.len(), 1);
     matrices.remove(0)
+}
+
+/// Something of each point, by row.
+fn points<T>(matrix: &BySize, of: impl Fn(&SizePoint) -> T) -> Vec<Vec<T>> {
+    let rows = matrix.rows.iter();
+    rows.map(|row| row.points.iter().map(&of).collect())
+        .collect()
 }
 
 const ALL: [&str; 3] = ["read-10k", "read-100k", "read-1m"];
@@ -94,17 +101,11 @@ fn a_matrix_shows_external_over_internal_by_row_and_column() {
         (matrix.id.as_str(), matrix.title.as_str()),
         ("read", "Reads")
     );
-    assert_eq!(matrix.operation, Operation::Read);
-    assert_eq!(matrix.row_setting, "page_size");
-    assert_eq!(matrix.rows, [1_024, 8_192]);
-    assert_eq!(matrix.columns, [10_000, 100_000, 1_000_000]);
-    assert_eq!(matrix.row_labels[1], "SQLite, page_size 8192");
-    assert_eq!(matrix.external_label, "files");
-    let ratios: Vec<Vec<f64>> = matrix
-        .cells
-        .iter()
-        .map(|row| row.iter().map(|c| c.estimate.unwrap().ratio).collect())
-        .collect();
+    assert_eq!(matrix.workload.operation, Operation::Read);
+    assert_eq!(matrix.row_setting.as_deref(), Some("page_size"));
+    assert_eq!(matrix.sizes(|_| true), [10_000, 100_000, 1_000_000]);
+    assert_eq!((&*matrix.a, &*matrix.b), ("SQLite", "files"));
+    let ratios = points(&matrix, |point| point.found.estimate.unwrap().ratio);
     for (row, expected) in ratios.iter().zip([[1.0, 0.5, 0.25], [2.0, 1.0, 0.5]]) {
         for (ratio, expected) in row.iter().zip(expected) {
             assert!((ratio / expected - 1.0).abs() < 0.01, "{ratios:?}");
@@ -115,34 +116,27 @@ fn a_matrix_shows_external_over_internal_by_row_and_column() {
 #[test]
 fn the_verdict_and_the_interval_are_those_of_the_external_store() {
     let matrix = matrix(&ALL, blocks());
-    let verdicts: Vec<Vec<Verdict>> = matrix
-        .cells
-        .iter()
-        .map(|row| row.iter().map(|cell| cell.verdict).collect())
-        .collect();
+    let verdicts = points(&matrix, |point| point.found.verdict);
     use Verdict::{Equivalent, Faster, Slower};
     assert_eq!(
         verdicts,
         [[Equivalent, Faster, Faster], [Slower, Equivalent, Faster]]
     );
-    for cell in matrix.cells.iter().flatten() {
-        let estimate = cell.estimate.unwrap();
+    for point in matrix.points() {
+        let estimate = point.found.estimate.unwrap();
         assert!(
             estimate.low < estimate.ratio && estimate.ratio < estimate.high,
             "{estimate:?}"
         );
     }
-    assert_eq!(matrix.cells[1][2].cell.0, "read-1m/8192");
+    let comparison = matrix.rows[1].points[2].comparison.as_deref();
+    assert_eq!(comparison, Some("read-1m"));
 }
 
 #[test]
 fn published_ratios_stand_in_their_cells_and_nowhere_else() {
     let matrix = matrix(&ALL, blocks());
-    let published: Vec<Vec<Option<f64>>> = matrix
-        .cells
-        .iter()
-        .map(|row| row.iter().map(|cell| cell.published).collect())
-        .collect();
+    let published = points(&matrix, |point| point.published);
     assert_eq!(
         published,
         [vec![None; 3], vec![Some(2.24), None, Some(0.72)]]
@@ -153,9 +147,9 @@ fn published_ratios_stand_in_their_cells_and_nowhere_else() {
 #[test]
 fn each_row_has_a_rule_whose_side_a_is_the_internal_store() {
     let matrix = matrix(&ALL, blocks());
-    let settings: Vec<&str> = matrix.rules.iter().map(|r| r.setting.as_str()).collect();
+    let settings: Vec<&str> = matrix.rows.iter().map(|r| r.setting.as_str()).collect();
     assert_eq!(settings, ["1024", "8192"]);
-    let [never, zone] = [0, 1].map(|row: usize| &matrix.rules[row].crossover);
+    let [never, zone] = [0, 1].map(|row: usize| &matrix.rows[row].finding);
     assert_eq!(zone.winner_at(10_000), Some(Side::A));
     let (from, to) = (10_000, 1_000_000);
     assert_eq!(zone.open(), Some(SizeRange { from, to }));
@@ -170,11 +164,15 @@ fn a_column_that_failed_its_gate_claims_nothing_and_spoils_no_other() {
         measured("read-1m", [100.0, 400.0, 200.0], 1.0),
     ];
     let matrix = matrix(&ALL, blocks.concat());
-    for row in &matrix.cells {
-        let reliable: Vec<bool> = row.iter().map(|cell| cell.reliable).collect();
-        assert_eq!(reliable, [true, false, true]);
-        assert_eq!(row[1].verdict, Verdict::Unreliable);
-        assert_ne!(row[2].verdict, Verdict::Unreliable);
+    for row in &matrix.rows {
+        let verdict = |at: usize| row.points[at].found.verdict;
+        assert_eq!(verdict(1), Verdict::Unreliable);
+        assert!(
+            [0, 2]
+                .map(verdict)
+                .iter()
+                .all(|v| *v != Verdict::Unreliable)
+        );
     }
 }
 
@@ -182,10 +180,9 @@ fn a_column_that_failed_its_gate_claims_nothing_and_spoils_no_other() {
 fn a_column_that_was_not_planned_is_a_gap_of_which_the_rules_say_nothing() {
     let blocks = measured("read-10k", [10.0, 10.0, 5.0], 1.0);
     let matrix = matrix(&["read-10k"], blocks);
-    let cell = &matrix.cells[1][1];
-    assert_eq!((cell.estimate, cell.verdict), (None, Verdict::NoData));
-    assert!(cell.reliable);
-    let claims: Vec<_> = matrix.rules[1].crossover.claims().collect();
+    let gap = matrix.rows[1].points[1].found;
+    assert_eq!((gap.estimate, gap.verdict), (None, Verdict::NoData));
+    let claims: Vec<_> = matrix.rows[1].finding.claims().collect();
     let (from, to) = (10_000, 10_000);
     assert_eq!(claims, [(Side::A, SizeRange { from, to })]);
 }
@@ -194,14 +191,13 @@ fn a_column_that_was_not_planned_is_a_gap_of_which_the_rules_say_nothing() {
 fn a_column_that_was_planned_and_never_ran_changes_no_rule() {
     let blocks = measured("read-10k", [10.0, 10.0, 5.0], 1.0);
     let (planned, alone) = (matrix(&ALL, blocks.clone()), matrix(&["read-10k"], blocks));
-    assert_eq!(planned.rules, alone.rules);
-    assert_eq!(planned.measured, [10_000]);
-    assert_eq!(planned.columns, [10_000, 100_000, 1_000_000]);
-    assert_eq!(planned.cells[1][1].estimate, None);
+    assert_eq!(planned.rows, alone.rows);
+    assert_eq!(planned.sizes(|point| point.comparison.is_some()), [10_000]);
+    assert_eq!(planned.rows[1].points[1].found.estimate, None);
 }
 
 #[test]
 fn a_matrix_without_a_single_measurement_is_not_shown() {
-    assert!(analysed(&ALL, Vec::new()).matrices.is_empty());
-    assert!(analysed(&[], Vec::new()).matrices.is_empty());
+    assert!(analysed(&ALL, Vec::new()).by_size.is_empty());
+    assert!(analysed(&[], Vec::new()).by_size.is_empty());
 }

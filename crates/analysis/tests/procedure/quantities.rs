@@ -7,9 +7,9 @@ use crate::support::{
 use proptest::prelude::*;
 use stowplan_analysis::{Analysis, CellSummary, ContrastOutcome, Finding, FindingRow, ServerCost};
 use stowplan_model::{
-    Across, Action, BarsSpec, BlockKind, Comparison, Durability, IoCounters, LinesSpec, Measure,
+    Across, Action, BlockKind, Comparison, Durability, FigureSpec, IoCounters, Measure,
     Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation, PerTransaction, Plan,
-    PublishedBar, Record, Role, SERVER_CPU, Value, WarningKind,
+    PublishedRow, Record, Role, SERVER_CPU, Value, WarningKind,
 };
 
 fn close(a: f64, b: f64) -> bool {
@@ -247,12 +247,12 @@ fn cells_with_other_numbers_of_threads_are_no_rivals() {
 fn charted(
     comparison: &Comparison,
     blocks: &[Measurement],
-    bars: Option<BarsSpec>,
-    lines: Option<LinesSpec>,
+    bars: Option<FigureSpec>,
+    lines: Option<FigureSpec>,
 ) -> Analysis {
     let change = |plan: &mut Plan| {
-        plan.study.bars.extend(bars);
-        plan.study.lines.extend(lines);
+        plan.study.figures.extend(bars);
+        plan.study.figures.extend(lines);
     };
     planned(
         comparison,
@@ -261,16 +261,13 @@ fn charted(
     )
 }
 
-fn bars(measure: Measure) -> BarsSpec {
-    BarsSpec {
+fn bars(measure: Measure) -> FigureSpec {
+    FigureSpec {
         id: "bars".to_owned(),
         title: "Bars".to_owned(),
         comparisons: vec!["c".to_owned(), "skipped".to_owned()],
-        cells: Vec::new(),
         measure,
-        axis: None,
-        published_label: None,
-        published: Vec::new(),
+        ..FigureSpec::default()
     }
 }
 
@@ -336,11 +333,12 @@ fn bars_show_what_is_asked_for_in_its_unit_and_published_figures_in_seconds() {
         5e6_f64.to_bits()
     );
     let mut spec = bars(Measure::BlockTime);
-    spec.published = vec![PublishedBar {
-        comparison: "c".to_owned(),
-        label: "other".to_owned(),
-        seconds: 3.0,
+    spec.published = vec![PublishedRow {
+        comparison: Some("c".to_owned()),
+        label: Some("other".to_owned()),
+        seconds: Some(3.0),
         error_seconds: Some(0.5),
+        ..PublishedRow::default()
     }];
     let found = charted(&measured, &blocks, Some(spec), None);
     let published = ours(&found).iter().filter(|row| row.cell.is_none());
@@ -368,7 +366,7 @@ fn a_published_error_is_that_of_the_cell_in_its_own_comparison() {
             let base = comparison.cells.get_mut("base").unwrap();
             base.published_error_seconds = Some(error);
         }
-        study.bars.push(bars(Measure::BlockTime));
+        study.figures.push(bars(Measure::BlockTime));
     };
     let blocks = ten(&[]).into_iter().map(Record::Measurement);
     let found = planned(&measured, change, blocks);
@@ -385,21 +383,20 @@ fn the_footprint_of_a_cell_is_that_of_its_own_store() {
     let blocks = ten(&[("slow", 20_000.0)])
         .into_iter()
         .map(Record::Measurement);
-    let change = |plan: &mut Plan| plan.study.bars.push(bars(Measure::Footprint));
+    let change = |plan: &mut Plan| plan.study.figures.push(bars(Measure::Footprint));
     let found = planned(&measured, change, blocks.chain(sizes));
     let bars = ours(&found).iter();
     let values: Vec<f64> = bars.map(|bar| bar.quantity.unwrap().value).collect();
     assert_eq!(values, [5_000.0, 7_000.0]);
 }
 
-fn lines(x: Across) -> LinesSpec {
-    LinesSpec {
+fn lines(x: Across) -> FigureSpec {
+    FigureSpec {
         id: "lines".to_owned(),
         title: "Lines".to_owned(),
         comparisons: vec!["c".to_owned()],
-        cells: Vec::new(),
-        x,
-        measure: Measure::Time,
+        x: Some(x),
+        ..FigureSpec::default()
     }
 }
 
@@ -464,7 +461,7 @@ fn a_cell_without_the_setting_across_is_a_level() {
     let blocks = ten(&[("large", 3_000.0), ("plain", 100.0)]);
     let across = Across::Setting("window_rows".to_owned());
     let found = charted(&window, &blocks, None, Some(lines(across)));
-    assert_eq!(drawn(&found), [("by … rows".to_owned(), vec![100, 10_000])]);
+    assert_eq!(drawn(&found), [("by".to_owned(), vec![100, 10_000])]);
     let levels = plane(&found).rows().filter(|row| row.x.is_none());
     let levels: Vec<&str> = levels.map(|row| row.label.as_str()).collect();
     assert_eq!(levels, ["the plain"]);
@@ -508,7 +505,7 @@ fn what_a_store_cannot_do_is_listed_if_the_chart_asks_for_it() {
     some.not_applicable
         .insert("cannot do it".to_owned(), "no such workload".to_owned());
     let listed = |cells: &[&str]| {
-        let spec = BarsSpec {
+        let spec = FigureSpec {
             cells: cells.iter().map(|key| (*key).to_owned()).collect(),
             ..bars(Measure::Time)
         };

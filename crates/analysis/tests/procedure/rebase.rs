@@ -131,7 +131,6 @@ fn the_warning_follows_the_header_and_names_the_comparisons_that_keep_their_own(
         }
         run.plan.sweeps.push(Sweep {
             id: "size".to_owned(),
-            setting: None,
             a: "a".to_owned(),
             b: "b".to_owned(),
         });
@@ -222,7 +221,6 @@ fn parts_of_a_sweep_keep_their_reference() {
     };
     run.plan.sweeps.push(Sweep {
         id: "sweep".to_owned(),
-        setting: None,
         a: "files".parse::<StoreSpec>().unwrap().to_string(),
         b: "sqlite".to_owned(),
     });

@@ -242,22 +242,24 @@ baseline = "base"
 base = { store = "files" }
 slow = { store = "files" }
 gone = { store = "files", label = "cannot do it" }
-[[chart]]
+[[figure]]
 id = "chart"
 title = "a chart"
-comparison = "c"
-reference = "slow"
-bars = ["base", "slow", "gone"]
-published = { b = 0.9, a = 0.4 }
+comparisons = ["c"]
+to = "slow"
+cells = ["base", "slow", "gone"]
+published_ratios = { b = 0.9, a = 0.4 }
 published_label = "what they compare"
 [systems]
 a = "machine A"
 b = "machine B"
-[[space]]
-cell = "c/base"
-label = "du"
-bytes = 12345
-count = 1000
+[[figure]]
+id = "space"
+title = "Disk space"
+measure = "footprint"
+published = [
+  { cell = "c/base", label = "du", bytes = 12345, count = 1000 },
+]
 "#;
 
 pub(crate) fn header(comparison: &Comparison) -> Record {

@@ -75,7 +75,7 @@ impl Refining {
             return None;
         };
         let repeated = plan.comparisons.iter().filter(|c| again(&c.id));
-        let repeated = repeated.filter_map(|comparison| sweep.size_of(comparison));
+        let repeated = repeated.filter_map(|comparison| sweep.size_of(&comparison.id));
         let repeated = repeated.collect();
         let mut sought = plan.sought.clone()?;
         // They may have been raised since.
@@ -99,12 +99,13 @@ impl Refining {
         let analysis = analyse(&records, None).map_err(|error| {
             HarnessError::invalid(format!("{}: {error}", self.result.display()))
         })?;
-        let sweep = plan.sweeps.first().zip(analysis.sweeps.into_iter().next());
+        let sweep = plan.sweeps.first().zip(analysis.by_size.into_iter().next());
         Ok(sweep.map_or_else(Measured::default, |(sweep, outcome)| {
             let comparisons = plan.comparisons.iter();
+            let points = outcome.points().filter(|point| point.comparison.is_some());
             Measured {
-                points: outcome.points,
-                planned: comparisons.filter_map(|c| sweep.size_of(c)).collect(),
+                points: points.map(|point| point.found).collect(),
+                planned: comparisons.filter_map(|c| sweep.size_of(&c.id)).collect(),
             }
         }))
     }

@@ -69,30 +69,30 @@ max_rounds = 20
 lax = { store = "files:write=truncate" }
 safe = { store = "files:write=rename,fsync=directory" }
 
-[[chart]]
+[[figure]]
 id = "one"
 title = "Over SQLite"
-comparison = "read"
-reference = "sql"
-bars = ["dir", "tree", "sql"]
-[[chart]]
+comparisons = ["read"]
+to = "sql"
+cells = ["dir", "tree", "sql"]
+[[figure]]
 id = "two"
 title = "Over SQLite again"
-comparison = "read"
-reference = "sql"
-bars = ["tree", "lent"]
-[[chart]]
+comparisons = ["read"]
+to = "sql"
+cells = ["tree", "lent"]
+[[figure]]
 id = "three"
 title = "The other way round"
-comparison = "read"
-reference = "tree"
-bars = ["sql"]
-[[chart]]
+comparisons = ["read"]
+to = "tree"
+cells = ["sql"]
+[[figure]]
 id = "four"
 title = "Cold"
-comparison = "cold"
-reference = "dir"
-bars = ["memory"]
+comparisons = ["cold"]
+to = "dir"
+cells = ["memory"]
 "#;
 
 fn study(text: &str) -> Study {
@@ -455,8 +455,9 @@ fn a_scale_changes_counts_operations_and_rounds_and_leaves_comparisons_out() {
         ["read", "cold", "write", "lax-first"]
     );
     assert_eq!(comparison_ids(&quick), ["read", "write", "lax-first"]);
-    assert!(quick.study.charts.iter().all(|c| c.comparison != "cold"));
-    assert_eq!(quick.study.charts.len(), whole.study.charts.len() - 1);
+    let cold = ["cold".to_owned()];
+    assert!(quick.study.figures.iter().all(|f| f.comparisons != cold));
+    assert_eq!(quick.study.figures.len(), whole.study.figures.len() - 1);
     let rounds = |plan, id| comparison(plan, id).max_rounds;
     assert_eq!(rounds(&whole, "read"), LOOKS[LOOKS.len() - 1]);
     assert_eq!(stowplan_model::MOST_ROUNDS, LOOKS[LOOKS.len() - 1]);
@@ -479,9 +480,9 @@ fn a_scale_may_leave_single_cells_out_and_they_are_drawn_nowhere() {
     assert!(quick.cells().any(|cell| cell.id.0 == "lax-first/lax"));
     let charts: Vec<(&str, &[String])> = quick
         .study
-        .charts
+        .figures
         .iter()
-        .map(|chart| (chart.id.as_str(), &chart.bars[..]))
+        .map(|chart| (chart.id.as_str(), &chart.cells[..]))
         .collect();
     let bars = |names: &[&str]| {
         names

@@ -4,7 +4,7 @@
 use super::file::StudyFile;
 use super::matrix::EXTERNAL;
 use super::{
-    Across, BarsSpec, CellSpec, ClaimSpec, ComparisonSpec, MOST_ROUNDS, MatrixSpec, Measure,
+    Across, CellSpec, ClaimSpec, ComparisonSpec, FigureSpec, MOST_ROUNDS, MatrixSpec, Measure,
     PublishedMatrix, PublishedRow, Study, TestSpec,
 };
 use crate::{CellId, SizeDistribution, suggestion};
@@ -23,14 +23,12 @@ pub(super) fn all(study: &Study, lost: &[String], file: &StudyFile<'_>) -> Vec<S
     check.names();
     check.datasets();
     check.comparisons();
-    check.charts();
     check.scales();
     check.matrices();
     if lost.is_empty() {
-        check.bars_and_lines();
+        check.figures();
         check.ladders();
         check.claims();
-        check.published();
     }
     check.found.into_inner()
 }
@@ -267,25 +265,6 @@ impl<'s> Check<'s> {
         }
     }
 
-    fn charts(&'s self) {
-        for (at, chart) in self.each("chart", &self.study.charts, |chart| &chart.id) {
-            at.on("id").plain(&chart.id);
-            at.on("comparison")
-                .refers("comparison", &chart.comparison, self.ids());
-            if let Some(comparison) = self.comparison(&chart.comparison) {
-                at.on("reference")
-                    .refers("cell", &chart.reference, comparison.cells.keys());
-                for cell in &chart.bars {
-                    at.on("bars").refers("cell", cell, comparison.cells.keys());
-                }
-            }
-            for system in chart.published.keys() {
-                let at = at.on("published").on(system);
-                at.refers("system", system, self.study.systems.keys());
-            }
-        }
-    }
-
     fn scales(&'s self) {
         let study = self.study;
         let cells = study.comparisons.iter().flat_map(|comparison| {
@@ -375,29 +354,43 @@ impl<'s> Check<'s> {
         true
     }
 
-    fn bars_and_lines(&'s self) {
-        let mut seen: BTreeSet<&String> = self.study.charts.iter().map(|chart| &chart.id).collect();
-        for (at, bars) in self.each("bars", &self.study.bars, |bars| &bars.id) {
-            at.key("id").id(&bars.id, &mut seen);
-            self.drawn(&at, &bars.comparisons, &bars.cells);
-            bars.check_published(&at.key("published"));
-        }
-        for (at, lines) in self.each("lines", &self.study.lines, |lines| &lines.id) {
-            at.key("id").id(&lines.id, &mut seen);
-            self.drawn(&at, &lines.comparisons, &lines.cells);
-            self.across(&at.key("x"), &lines.comparisons, &lines.x);
+    fn figures(&'s self) {
+        let known = self.names_of_cells();
+        let mut seen = BTreeSet::new();
+        for (at, figure) in self.each("figure", &self.study.figures, |figure| &figure.id) {
+            at.key("id").id(&figure.id, &mut seen);
+            self.drawn(&at, figure);
+            if let Some(x) = &figure.x {
+                self.across(&at.key("x"), &figure.comparisons, x);
+            }
+            for system in figure.published_ratios.keys() {
+                let at = at.on("published_ratios").on(system);
+                at.refers("system", system, self.study.systems.keys());
+            }
+            for row in &figure.published {
+                row.check(&at.key("published"), figure, &known);
+            }
         }
     }
 
-    fn drawn(&'s self, at: &At<'_>, comparisons: &[String], cells: &[String]) {
+    fn drawn(&'s self, at: &At<'_>, figure: &FigureSpec) {
+        let FigureSpec {
+            comparisons, cells, ..
+        } = figure;
         let of = at.key("comparisons");
-        rules! { of, !comparisons.is_empty() => "give at least one"; }
         for (index, id) in comparisons.iter().enumerate() {
             of.refers("comparison", id, self.ids());
             rules! { of, !comparisons[..index].contains(id) => "'{id}' stands here twice"; }
         }
+        let (of_table, to) = (comparisons.is_empty(), figure.to.iter());
+        rules! {
+            of, !of_table || !figure.published.is_empty()
+                => "give at least one, or what was published";
+            at.key("to"), figure.to.is_none() || (comparisons.len() == 1 && !cells.is_empty())
+                => "ratios are of the 'cells' of one comparison";
+        }
         let known: Vec<&String> = self.cells_of(comparisons).map(|(name, _)| name).collect();
-        for cell in cells.iter().filter(|cell| !known.contains(cell)) {
+        for cell in to.chain(cells).filter(|cell| !known.contains(cell)) {
             let near = suggestion(cell, known.iter().map(|name| name.as_str()));
             let cells = at.key("cells");
             cells.wrong(format_args!(
@@ -483,18 +476,6 @@ impl<'s> Check<'s> {
         at.on("order").refers_to_cells(&claim.order, known);
         let at = at.on("test");
         claim.test.iter().for_each(|test| test.check(&at, known));
-    }
-
-    /// Published times are of cells that there are, and of something.
-    fn published(&'s self) {
-        let known = self.names_of_cells();
-        let mut seen = BTreeSet::new();
-        for (at, table) in self.each("published", &self.study.published, |table| &table.id) {
-            at.on("id").id(&table.id, &mut seen);
-            for row in &table.rows {
-                row.check(&at.on("rows"), &known);
-            }
-        }
     }
 
     /// The names of all cells, those of matrices among them.
@@ -587,24 +568,6 @@ impl PublishedMatrix {
     }
 }
 
-impl BarsSpec {
-    fn check_published(&self, at: &At<'_>) {
-        let measure = self.measure.name();
-        rules! {
-            at, self.published.is_empty() || self.measure == Measure::BlockTime
-                => "published figures are seconds of a block, which measure = \"block-time\" shows, \
-                    and this one is \"{measure}\"";
-        }
-        for bar in &self.published {
-            let id = &bar.comparison;
-            let near = suggestion(id, self.comparisons.iter().map(String::as_str));
-            rules! { at, self.comparisons.contains(id) => "'{id}' is none of its comparisons{near}"; }
-            let figures = [bar.seconds].into_iter().chain(bar.error_seconds);
-            at.seconds(&format!("'{}': ", bar.label), figures);
-        }
-    }
-}
-
 impl TestSpec {
     fn check(&self, at: &At<'_>, known: &BTreeSet<String>) {
         let alone = self.to.is_empty();
@@ -623,17 +586,31 @@ impl TestSpec {
 }
 
 impl PublishedRow {
-    fn check(&self, at: &At<'_>, known: &BTreeSet<String>) {
-        let of_commit = self
-            .error_seconds
-            .into_iter()
-            .chain(self.before_commit_seconds);
-        let mut times = of_commit.chain([self.seconds]);
-        rules! {
-            at, self.operations > 0 && times.all(|time| time >= 0.0)
-                => "a time is of 1 operation at least, and 0 seconds or more";
-            at, self.cell.is_some() || self.what.is_some() => "give 'cell', or 'what' it is of";
-        }
+    fn check(&self, at: &At<'_>, figure: &FigureSpec, known: &BTreeSet<String>) {
+        let measure = figure.measure.name();
+        let label = self.label.as_deref().unwrap_or_default();
+        let seconds = [self.seconds, self.error_seconds, self.before_commit_seconds];
+        at.seconds(&format!("'{label}': "), seconds.into_iter().flatten());
         at.refers_to_cells(&self.cell, known);
+        rules! {
+            at, self.cell.is_some() || self.label.is_some() => "give 'cell', or 'label': what it is of";
+        }
+        if figure.is_of_space() {
+            return;
+        }
+        rules! { at, self.seconds.is_some() => "'{label}': give its 'seconds'"; }
+        if figure.comparisons.is_empty() {
+            rules! { at, self.operations.is_some_and(|all| all > 0) => "a time is of 1 operation at least"; }
+            return;
+        }
+        let id = self.comparison.as_deref().unwrap_or_default();
+        let near = suggestion(id, figure.comparisons.iter().map(String::as_str));
+        rules! {
+            at, figure.measure == Measure::BlockTime
+                => "published figures are seconds of a block, which measure = \"block-time\" shows, \
+                    and this one is \"{measure}\"";
+            at, figure.comparisons.iter().any(|known| known == id)
+                => "'{id}' is none of its comparisons{near}";
+        }
     }
 }

@@ -111,16 +111,6 @@ impl MatrixSpec {
         CellId(format!("{}/{EXTERNAL}", self.comparison_id(size)))
     }
 
-    /// The internal store at a row, for people.
-    pub fn row_label(&self, row: u64) -> String {
-        self.row(row).name()
-    }
-
-    /// The external store, for people.
-    pub fn external_label(&self) -> String {
-        self.external.name()
-    }
-
     /// The number of values in a column's dataset; at least 1.
     fn count(&self, size: u64) -> u64 {
         (self.bytes / size.max(1)).max(1)

@@ -214,10 +214,15 @@ impl<'l, 'd> Walk<'l, 'd> {
             if fields.contains(&name) {
                 continue;
             }
-            let message = format!(
-                "unknown field `{name}`, expected one of `{}`",
-                known.join("`, `")
-            );
+            let message = match ["chart", "bars", "lines", "published", "space"].contains(&name) {
+                true if fields.contains(&"figure") => format!(
+                    "[[{name}]] is [[figure]] now; what its keys are called stands in docs/study-format.md, \"Figures\""
+                ),
+                _ => format!(
+                    "unknown field `{name}`, expected one of `{}`",
+                    known.join("`, `")
+                ),
+            };
             let unknown = UnknownKey {
                 table: self.value,
                 name,

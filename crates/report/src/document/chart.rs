@@ -37,8 +37,6 @@ pub struct Rows {
 pub struct Across {
     /// The axis.
     pub axis: Axis,
-    /// Whether the points of a group are joined by a line.
-    pub joined: bool,
     /// What stands above the drawing and what below it, where the two ends of the axis upwards mean
     /// something: `files faster`.
     pub ends: Option<(String, String)>,
@@ -151,12 +149,11 @@ impl Rows {
         }
     }
 
-    /// Makes a plane of it, its points joined by lines, with this axis across.
+    /// Makes a plane of it, with this axis across.
     #[must_use]
     pub fn across(self, axis: Axis) -> Self {
         let across = Across {
             axis,
-            joined: true,
             ends: None,
             unclaimed: None,
         };

@@ -53,13 +53,6 @@ impl Scale {
         Self::logarithmic(low, high)
     }
 
-    /// A logarithmic axis from 1 / `factor` to `factor`, which is above 1.
-    pub fn around_one(factor: f64) -> Self {
-        let usable = factor.is_finite() && factor > 1.0;
-        let factor = if usable { factor } else { 2.0 };
-        Self::of_factors(1.0 / factor, factor)
-    }
-
     fn of_factors(low: f64, high: f64) -> Self {
         Self {
             low,

@@ -1,12 +1,11 @@
 //! All answers of a run at a glance: what to do, and why to believe it. What the answers are is
 //! decided by the analysis.
 
-use super::{crossover, questions};
-use crate::document::{Block, Content, Item, Section, Text, anchor, paragraph, plain, strong};
-use crate::{noise, value, wording};
-use stowplan_analysis::{
-    Analysis, Answer, ComparisonOutcome, MatrixOutcome, SizeRange, SweepOutcome,
-};
+use super::by_size::Sizes;
+use super::questions;
+use crate::document::{Block, Content, Item, Section, Text, paragraph, plain, strong};
+use crate::{noise, value};
+use stowplan_analysis::{Analysis, Answer, ComparisonOutcome};
 
 /// An answer that is not of one comparison.
 pub(crate) struct Row {
@@ -52,29 +51,22 @@ impl Row {
     }
 }
 
-/// What follows for each matrix and sweep, in running order.
+/// What follows for each matrix and sweep, in reading order.
 pub(crate) fn by_size(analysis: &Analysis) -> Vec<Row> {
-    let rows = analysis.answers.iter().filter_map(|answer| match answer {
-        Answer::Matrix {
-            id,
-            inside,
-            outside,
-            complete,
-            ..
-        } => {
-            let outcome = analysis.matrices.iter().find(|matrix| matrix.id == *id)?;
-            Some(Row {
-                answer: matrix_answer(outcome, (inside, outside), *complete),
-                target: anchor("matrix", &outcome.id),
-                title: outcome.title.clone(),
-            })
-        }
-        Answer::Sweep { id, .. } => {
-            let mut sweeps = analysis.sweeps.iter();
-            let outcome = sweeps.find(|outcome| outcome.sweep.id == *id)?;
-            Some(sweep_row(analysis, outcome))
-        }
-        Answer::Comparison { .. } | Answer::Space { .. } => None,
+    let rows = analysis.answers.iter().filter_map(|answer| {
+        let Answer::BySize {
+            id, a, b, complete, ..
+        } = answer
+        else {
+            return None;
+        };
+        let mut found = analysis.by_size.iter();
+        let sizes = Sizes::of(analysis, found.find(|found| found.id == *id)?);
+        Some(Row {
+            answer: sizes.answer(a, b, *complete),
+            target: sizes.anchor(),
+            title: sizes.title,
+        })
     });
     rows.collect()
 }
@@ -91,51 +83,6 @@ pub(crate) fn space(analysis: &Analysis) -> Option<Row> {
         title: "Disk space, allocated".to_owned(),
         answer: format!("{smallest} takes the least"),
     })
-}
-
-/// `keep values of 10 kB inside and values of 1 MB outside; other sizes depend on …`
-fn matrix_answer(
-    outcome: &MatrixOutcome,
-    (inside, outside): (&[SizeRange], &[SizeRange]),
-    complete: bool,
-) -> String {
-    if !outcome.claims_anything() {
-        return "no rule by size".to_owned();
-    }
-    if !outcome.same_durability {
-        return "no choice by time alone: inside and outside promise different things".to_owned();
-    }
-    let setting = outcome.row_setting.replace(['-', '_'], " ");
-    let mut found = Vec::new();
-    for (ranges, place) in [(inside, "inside"), (outside, "outside")] {
-        let texts = ranges.iter();
-        let texts: Vec<String> = texts.map(|r| crossover::span(*r, value::size)).collect();
-        if !texts.is_empty() {
-            found.push(format!("values of {} {place}", wording::list(&texts)));
-        }
-    }
-    if found.is_empty() {
-        return format!("it depends on the {setting}: see the rules");
-    }
-    let rest = match (complete, outcome.rows.len()) {
-        (true, _) => String::new(),
-        (false, 1) => "; other sizes are open".to_owned(),
-        (false, _) => format!("; other sizes depend on the {setting} or are open"),
-    };
-    format!("keep {}{rest}", wording::list(&found))
-}
-
-fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome) -> Row {
-    let found = crossover::in_short(analysis, outcome);
-    Row {
-        answer: if outcome.same_durability {
-            found
-        } else {
-            format!("no choice by time alone, which says: {found}")
-        },
-        target: anchor("sweep", &outcome.sweep.id),
-        title: crossover::title(outcome),
-    }
 }
 
 /// What was done that makes the answers worth believing, in a sentence.

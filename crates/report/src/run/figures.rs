@@ -7,7 +7,6 @@ use crate::document::{
     Sign, Unit, Value, anchor, folded, headed, legend, notice, paragraph, remark,
 };
 use crate::figure::{self, extent, ticks};
-use crate::noise;
 use crate::value::{self, float};
 use crate::wording::{self, class};
 use crate::words::halves;
@@ -170,21 +169,12 @@ impl<'a> Drawn<'a> {
     }
 
     fn unreliable(&self) -> Option<String> {
-        let Finding { unreliable, x, .. } = self.found;
-        let titles: Vec<String> = unreliable
-            .iter()
-            .map(|title| wording::quoted(title))
-            .collect();
-        match () {
-            () if titles.is_empty() => None,
-            () if is_of_ratios(self.found) => {
-                Some("Session unreliable: nothing is claimed from this machine's bars.".to_owned())
-            }
-            () => x.as_ref().map(|_| {
-                let titles = wording::list(&titles);
-                format!("Session unreliable in {titles}: nothing is claimed of it.")
-            }),
-        }
+        let titles = self.found.unreliable.iter();
+        let titles: Vec<String> = titles.map(|title| wording::quoted(title)).collect();
+        let titles = (!titles.is_empty()).then(|| wording::list(&titles))?;
+        Some(format!(
+            "Session unreliable in {titles}: nothing is claimed of it."
+        ))
     }
 
     fn unit(&self) -> Unit {
@@ -230,27 +220,19 @@ impl<'a> Drawn<'a> {
         let is_ours = |row: &&FindingRow| row.source != Source::Published;
         let count = group.rows.iter().take_while(is_ours).count();
         let (ours, published) = group.rows.split_at(count);
-        let unreliable = &self.found.unreliable;
-        let (mut groups, reliable) = match self.found.shown {
-            Shown::Ratios { .. } => (Vec::new(), unreliable.is_empty()),
-            Shown::Measured(_) => {
-                let reliable = !unreliable.contains(&group.title);
-                (vec![about(group, reliable)], reliable)
-            }
-        };
+        let reliable = self.found.unreliable.is_empty();
         let drawn = |rows: &[FindingRow]| -> Vec<ChartRow> {
             rows.iter().map(|row| self.row(row, reliable)).collect()
         };
-        let alike = |a: &FindingRow, b: &FindingRow| {
-            is_of_ratios(self.found) || a.durability == b.durability
-        };
-        groups.extend(ours.chunk_by(alike).map(|class| {
-            let title = match self.found.shown {
-                Shown::Ratios { .. } => group.title.clone(),
-                Shown::Measured(_) => class_title(ours, class),
-            };
-            RowGroup::of(title, drawn(class))
-        }));
+        let mut groups = Vec::new();
+        if is_of_ratios(self.found) {
+            groups.push(RowGroup::of(&group.title, drawn(ours)));
+        } else {
+            groups.push(about(group));
+            let any = ours.iter().any(|row| row.durability.is_some());
+            let classes = ours.chunk_by(|a, b| a.durability == b.durability);
+            groups.extend(classes.map(|rows| RowGroup::of(promised(rows, any), drawn(rows))));
+        }
         let label = group.published_label.as_deref();
         groups.extend(figure::published(label, drawn(published)));
         groups
@@ -331,7 +313,7 @@ impl<'a> Drawn<'a> {
         let (levels, lines): (Vec<_>, Vec<_>) = self.found.groups.iter().partition(level);
         let levels = levels.into_iter().flat_map(|group| &group.rows);
         let levels = levels.filter_map(|row| Some((row, self.value(row)?)));
-        let levels = levels.zip((0..).map(letters));
+        let levels = levels.zip(('a'..='z').cycle().map(String::from));
         let marks = levels.clone().map(|((_, value), sign)| Mark {
             sign,
             ..Mark::new(value.number, MarkKind::Level)
@@ -346,11 +328,7 @@ impl<'a> Drawn<'a> {
         let any = lines.iter().any(|line| promise(line).is_some());
         let groups = lines.chunk_by(|a, b| promise(a) == promise(b));
         let groups = groups.flat_map(|lines| {
-            let title = match promise(lines[0]) {
-                Some(claim) => class(&claim),
-                None if any => "reads or floor: nothing promised".to_owned(),
-                None => String::new(),
-            };
+            let title = promised(&lines[0].rows, any);
             headed(title, lines.iter().map(|line| self.line(line)).collect())
         });
         let places: BTreeSet<u64> = self.found.rows().filter_map(|row| row.x).collect();
@@ -395,7 +373,7 @@ impl<'a> Drawn<'a> {
 const EXTRAPOLATED: &str = "~";
 
 /// What there is to know of a group before its numbers.
-fn about(group: &FindingGroup, reliable: bool) -> RowGroup {
+fn about(group: &FindingGroup) -> RowGroup {
     let extrapolated = group.rows.iter().any(|row| row.sample);
     let extrapolated = extrapolated.then(|| format!("{EXTRAPOLATED} extrapolated from a sample."));
     let cells = group.not_applicable.keys();
@@ -403,21 +381,17 @@ fn about(group: &FindingGroup, reliable: bool) -> RowGroup {
     let none = (!cells.is_empty()).then(|| format!("Not applicable: {}.", wording::list(&cells)));
     RowGroup {
         heading: group.title.clone(),
-        notices: match reliable {
-            true => Vec::new(),
-            false => vec![noise::unreliable()],
-        },
         remarks: extrapolated.into_iter().chain(none).collect(),
         ..RowGroup::default()
     }
 }
 
-fn class_title(all: &[FindingRow], found: &[FindingRow]) -> String {
-    match &found[0].durability {
+/// What rows that stand together promise, if any row of the figure does.
+fn promised(rows: &[FindingRow], any: bool) -> String {
+    match &rows[0].durability {
         Some(claim) => class(claim),
-        None if all.iter().all(|row| row.durability.is_none()) => String::new(),
-        None if found.iter().all(|row| row.source == Source::Floor) => "floor, no store".to_owned(),
-        None => "reads: nothing promised".to_owned(),
+        None if any => "reads or floor: nothing promised".to_owned(),
+        None => String::new(),
     }
 }
 
@@ -427,26 +401,5 @@ fn across(x: &Across) -> String {
         Across::PerTransaction => "operations per transaction".to_owned(),
         Across::Threads => "threads".to_owned(),
         Across::Setting(name) => name.replace('_', " "),
-    }
-}
-
-/// `a`, `b`, … `z`, `aa`, …
-fn letters(index: usize) -> String {
-    let last = ('a'..='z').nth(index % 26);
-    let before = match index / 26 {
-        0 => String::new(),
-        more => letters(more - 1),
-    };
-    before.chars().chain(last).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::letters;
-
-    #[test]
-    fn there_are_signs_for_more_levels_than_letters() {
-        let signs = [0, 25, 26, 51, 52, 701, 702].map(letters);
-        assert_eq!(signs, ["a", "z", "aa", "az", "ba", "zz", "aaa"]);
     }
 }

@@ -38,7 +38,7 @@ fn applies(analysis: &Analysis, needs: &str) -> bool {
         "slow" => analysis.comparisons.iter().any(|c| !c.measure.is_time()),
         "neighbours" => cells.any(|cell| cell.cell.workload.beside.is_some()),
         "ladders" => !analysis.ladders.is_empty(),
-        "sizes" => !(analysis.matrices.is_empty() && analysis.sweeps.is_empty()),
+        "sizes" => !analysis.by_size.is_empty(),
         _ => true,
     }
 }

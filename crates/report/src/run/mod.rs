@@ -5,22 +5,19 @@
 //! [`crate::render`]).
 
 pub(crate) mod answers;
+pub(crate) mod by_size;
 mod comparison;
-mod crossover;
 pub(crate) mod environment;
 pub(crate) mod figures;
 mod ladder;
 mod ledger;
-mod matrix;
 pub(crate) mod method;
 mod percentiles;
 mod place;
 mod promises;
 mod published;
 mod questions;
-mod ratios;
 mod screen;
-mod sign_words;
 mod space;
 pub(crate) mod warnings;
 
@@ -66,11 +63,8 @@ pub fn circumstances(analysis: &Analysis) -> Vec<Block> {
 
 /// Every drawing of the study, by size first: there the drawing is the answer.
 fn charts(analysis: &Analysis) -> Option<Block> {
-    let blocks: Vec<Block> = matrix::figures(analysis)
-        .into_iter()
-        .chain(crossover::figures(analysis))
-        .chain(figures::figures(analysis))
-        .collect();
+    let mut blocks = by_size::figures(analysis);
+    blocks.extend(figures::figures(analysis));
     let title = if blocks.len() == 1 { "Chart" } else { "Charts" };
     let section = Section::new(title, blocks);
     let section = section.named("charts").in_contents("Charts");

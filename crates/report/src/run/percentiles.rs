@@ -6,8 +6,8 @@ use crate::document::{
     Axis, Block, Cell, ChartRow, Detail, Fill, RowGroup, Rows, Scale, Section, Table, Unit, Value,
     anchor, folded, headed, paragraph,
 };
+use crate::value;
 use crate::value::float;
-use crate::{value, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
 use stowplan_model::{Action, Role};
 
@@ -58,7 +58,7 @@ fn plane(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Option<Rows>
     };
     let y = Axis::new("", y, y.ticks(), |at| Unit::Time.tick(at));
     let summary = format!("Latency percentiles: {}", comparison.title);
-    Some(Rows::new(summary, y, lines(comparison, cells)).across(x))
+    Some(Rows::new(summary, y, lines(cells)).across(x))
 }
 
 /// A percentile on the usual axis of tails, on which 90, 99 and 99.9 lie equally far apart.
@@ -72,9 +72,9 @@ fn nanoseconds(ns: u64) -> f64 {
 }
 
 /// All cells in one drawing, or, if they are too many, those of each kind of store.
-fn lines(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Vec<RowGroup> {
+fn lines(cells: &[&CellSummary]) -> Vec<RowGroup> {
     let lines = |cells: &[&CellSummary]| -> Vec<RowGroup> {
-        let lines = cells.iter().filter_map(|cell| line(comparison, cell));
+        let lines = cells.iter().filter_map(|cell| line(cell));
         lines.collect()
     };
     if cells.len() <= TOLD_APART {
@@ -89,7 +89,7 @@ fn lines(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Vec<RowGroup
     drawings.collect()
 }
 
-fn line(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<RowGroup> {
+fn line(cell: &CellSummary) -> Option<RowGroup> {
     let of = format!(
         "of {} operations",
         value::count(cell.latency.as_ref()?.count)
@@ -106,20 +106,7 @@ fn line(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<RowGroup> 
             ..ChartRow::bar(label, Some(time), Fill::Ours)
         }
     });
-    Some(RowGroup::of(label(comparison, cell), points.collect()))
-}
-
-/// The label of a cell; where promises differ, with its own beside it.
-fn label(comparison: &ComparisonOutcome, cell: &CellSummary) -> String {
-    let label = cells::label(cell);
-    let differ = !wording::promise_alike(comparison);
-    match cell
-        .promise()
-        .filter(|_| differ && cell.cell.role != Role::Floor)
-    {
-        Some(claim) => format!("{label} ({})", wording::short_class(&claim)),
-        None => label,
-    }
+    Some(RowGroup::of(cells::label(cell), points.collect()))
 }
 
 /// A cell, what its operations did where that is told apart, and how long they took.

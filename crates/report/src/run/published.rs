@@ -50,6 +50,6 @@ fn special(name: &str, row: &&PublishedTime) -> Cell {
 
 /// A time that was published as 0 says only that it is below what was printed.
 fn factor(row: &PublishedTime) -> Option<f64> {
-    let ours = row.ours_seconds?.estimate;
-    (row.seconds > 0.0 && ours > 0.0).then(|| row.seconds / ours)
+    let (ours, seconds) = (row.ours_seconds?.estimate, row.published.seconds?);
+    (seconds > 0.0 && ours > 0.0).then(|| seconds / ours)
 }

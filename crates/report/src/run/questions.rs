@@ -52,7 +52,7 @@ pub(super) fn questions(analysis: &Analysis) -> Vec<Question> {
                     baseline: None,
                 })
             }
-            Answer::Matrix { .. } | Answer::Sweep { .. } => None,
+            Answer::BySize { .. } => None,
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! A run on one screen: the table of answers, the main picture, what is not decided, and where the
 //! rest is. The whole report is [`super::document`].
 
-use super::{answers, crossover, figures, ladder, ledger, matrix, place, questions, warnings};
+use super::{answers, by_size, figures, ladder, ledger, place, questions, warnings};
 use crate::claims;
 use crate::document::{Block, Detail, Document, Section, bullets, paragraph, remark};
 use crate::{noise, value};
@@ -92,8 +92,7 @@ fn article(analysis: &Analysis) -> Option<String> {
 /// What shows the answer best, in so many rows.
 fn picture(analysis: &Analysis, rows: usize) -> Option<Block> {
     ladder::picture(analysis, rows)
-        .or_else(|| matrix::picture(analysis, rows))
-        .or_else(|| crossover::picture(analysis, rows))
+        .or_else(|| by_size::picture(analysis, rows))
         .or_else(|| figures::picture(analysis, rows))
 }
 

@@ -2,25 +2,24 @@
 
 use crate::columns;
 use crate::document::{Block, Cell, Table, Unit, chapter, folded};
+use crate::value;
 use crate::value::float;
-use crate::{constituents, value};
 use stowplan_analysis::{Analysis, SpaceRow};
 use stowplan_model::format_bytes;
 
-/// What the built stores take; of those that only matrices and sweeps use, where everything is asked
-/// for. Nothing without any store.
+/// So many stores are shown at once.
+const MOST_ROWS: usize = 20;
+
+/// What the built stores take; of many, as those of a matrix are, where everything is asked for. Nothing without any
+/// store.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
-    let (shown, of_parts) = constituents::space(analysis);
-    let mut blocks: Vec<Block> = (!shown.is_empty())
-        .then(|| table(&shown))
-        .into_iter()
-        .collect();
-    if !of_parts.is_empty() {
-        let count = of_parts.len();
-        let title = format!("Disk space of the {count} stores of matrices and sweeps");
-        blocks.push(folded(title, table(&of_parts)));
-    }
-    chapter("space", "Disk space", blocks)
+    let rows: Vec<&SpaceRow> = analysis.space.iter().collect();
+    let block = match rows.len() {
+        0 => None,
+        1..=MOST_ROWS => Some(table(&rows)),
+        many => Some(folded(format!("All {many} stores"), table(&rows))),
+    };
+    chapter("space", "Disk space", block.into_iter().collect())
 }
 
 /// Allocated bytes per byte of values.
@@ -54,7 +53,7 @@ fn relative(ratio: f64) -> String {
     }
 }
 
-/// `1.23 GB (+20%)`, or `1.23 GB of 100,000 (+20%)` where ours is of another number of values.
+/// `1.23 GB of 100,000 (+20%)`: of so many values.
 fn published(row: &SpaceRow) -> Cell {
     let Some((_, bytes, values)) = &row.published else {
         return Cell::default();
@@ -62,7 +61,6 @@ fn published(row: &SpaceRow) -> Cell {
     let ratio = row.published_ratio.filter(|r| r.to_bits() != REFERENCE);
     let relative = ratio.map(|ratio| format!(" ({})", value::difference(ratio)));
     let relative = relative.unwrap_or_default();
-    let values = values.filter(|_| !row.published_of_as_many);
     let values = values.map(|values| format!(" of {}", value::count(values)));
     let values = values.unwrap_or_default();
     let text = format!("{}{values}{relative}", format_bytes(*bytes));

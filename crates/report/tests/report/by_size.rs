@@ -3,10 +3,10 @@
 
 use crate::fixture::{self, Draft, comparison, estimate, judge};
 use stowplan_analysis::{
-    Analysis, ComparisonOutcome, ContrastOutcome, MatrixCell, MatrixOutcome, RatioEstimate,
-    SettingSweep, SweepOutcome, SweepPoint, Verdict, crossover, rules_of_thumb,
+    Analysis, BySize, ComparisonOutcome, ContrastOutcome, RatioEstimate, SizePoint, SizeRow,
+    SweepPoint, Verdict, leads,
 };
-use stowplan_model::{CellId, Durability, Operation, Role, Sweep, WorkloadSpec};
+use stowplan_model::{CellId, Durability, Operation, Role, WorkloadSpec};
 
 /// Columns: size, comparison, what files take.
 const COLUMNS: [(u64, &str, f64); 7] = [
@@ -80,60 +80,72 @@ fn outside_over_inside(column: &ComparisonOutcome, key: &str) -> ContrastOutcome
     contrasts.find(|c| c.cell == id).unwrap().inverse()
 }
 
-fn matrix(columns: &[ComparisonOutcome]) -> MatrixOutcome {
-    let cell = |row: usize, column: usize| {
-        let contrast = outside_over_inside(&columns[column], ROWS[row].1);
-        MatrixCell {
-            cell: contrast.reference.clone(),
-            estimate: contrast.estimate,
-            verdict: contrast.verdict,
-            published: Some(PUBLISHED[row][column]),
-            reliable: columns[column].reliable,
-        }
-    };
-    let cells: Vec<Vec<MatrixCell>> = (0..7)
-        .map(|row| (0..7).map(|column| cell(row, column)).collect())
-        .collect();
-    let sweeps: Vec<SettingSweep> = cells
-        .iter()
-        .enumerate()
-        .map(|(row, cells)| SettingSweep {
-            setting: ROWS[row].1.to_owned(),
-            points: cells
-                .iter()
-                .zip(COLUMNS)
-                .map(|(cell, (size, ..))| SweepPoint {
-                    size,
-                    estimate: cell.estimate,
-                    verdict: cell.verdict,
-                })
-                .collect(),
-        })
-        .collect();
-    MatrixOutcome {
-        id: "intern".into(),
-        title: "Reading BLOBs inside or outside the database".into(),
-        operation: Operation::Read,
-        row_setting: "page-size".into(),
-        rows: ROWS.map(|row| row.0).into(),
-        columns: COLUMNS.map(|column| column.0).into(),
-        measured: COLUMNS.map(|column| column.0).into(),
+/// What is put together of these rows, which are compared with each other.
+fn whole(id: &str, mut rows: Vec<SizeRow>) -> BySize {
+    let found = |row: &SizeRow| row.points.iter().map(|point| point.found).collect();
+    let sweeps: Vec<Vec<SweepPoint>> = rows.iter().map(found).collect();
+    for (row, leads) in rows.iter_mut().zip(leads(&sweeps, 0.05)) {
+        row.leads = leads;
+    }
+    let points = rows[0].points.iter();
+    BySize {
+        id: id.into(),
+        title: String::new(),
+        workload: WorkloadSpec::default().complete(),
+        a: "files in a tree".to_owned(),
+        b: "SQLite, prepared SELECT".to_owned(),
+        row_setting: None,
         same_durability: true,
-        row_labels: ROWS.map(|row| row.2.to_owned()).into(),
-        external_label: "files in a tree".into(),
-        cells,
-        space: space(),
+        published_label: None,
+        note: None,
+        comparisons: points
+            .filter_map(|point| point.comparison.clone())
+            .collect(),
+        superseded: Vec::new(),
+        rows,
+    }
+}
+
+/// A matrix of pages with these rows.
+pub(crate) fn of_pages(rows: Vec<SizeRow>) -> BySize {
+    BySize {
+        title: "Reading BLOBs inside or outside the database".into(),
+        row_setting: Some("page-size".into()),
+        a: "SQLite".into(),
+        b: "files in a tree".into(),
         note: Some("The cache holds 2 MB of pages, whatever their size.".into()),
         published_label: Some("SQLite 3.7.8 on Ubuntu, Ext4 on a SATA disk, c. 2011".into()),
-        rules: rules_of_thumb(&sweeps, 0.05),
+        ..whole("intern", rows)
     }
+}
+
+fn matrix(columns: &[ComparisonOutcome]) -> BySize {
+    let point = |row: usize, column: usize| {
+        let (size, id, _) = COLUMNS[column];
+        let contrast = outside_over_inside(&columns[column], ROWS[row].1);
+        let [outside, inside] = space_at(size);
+        SizePoint {
+            found: SweepPoint::of(size, Some(&contrast)),
+            comparison: Some(id.to_owned()),
+            published: Some(PUBLISHED[row][column]),
+            space: [
+                inside.map(|inside| inside * (1.0 + row as f64 / 100.0)),
+                outside,
+            ],
+        }
+    };
+    let row = |row: usize| {
+        let points = (0..7).map(|column| point(row, column));
+        SizeRow::of(ROWS[row].1, points.collect())
+    };
+    of_pages((0..7).map(row).collect())
 }
 
 /// A run of nothing but the matrix.
 pub(crate) fn with_matrix() -> Analysis {
     let columns: Vec<ComparisonOutcome> = COLUMNS.map(column).into();
     let mut analysis = empty("Internal Versus External BLOBs in SQLite");
-    analysis.matrices = vec![matrix(&columns)];
+    analysis.by_size = vec![matrix(&columns)];
     analysis.comparisons = columns;
     fixture::decided(analysis)
 }
@@ -172,19 +184,28 @@ pub(crate) fn sweep_point(size: u64, letter: char) -> SweepPoint {
 }
 
 /// A sweep planned at 1 KiB, 2 KiB, 4 KiB …, one size per letter; at `-`, nothing was measured.
-pub(crate) fn planned_sweep(letters: &str) -> SweepOutcome {
-    let all = sweep_points(letters);
-    let ran = all.iter().zip(letters.chars()).filter(|(_, l)| *l != '-');
-    let ran = ran.map(|(point, _)| *point).collect();
-    let mut outcome = sweep("s", None, ran);
-    outcome.planned = all.iter().map(|point| point.size).collect();
-    for size in &outcome.planned {
-        let id = outcome.sweep.comparison(*size);
-        if !outcome.comparisons.contains(&id) {
-            outcome.unmeasured.push(id);
-        }
+pub(crate) fn planned_sweep(letters: &str) -> BySize {
+    let points = sweep_points(letters).into_iter().zip(letters.chars());
+    let points = points.map(|(found, letter)| SizePoint {
+        comparison: (letter != '-').then(|| format!("s-{}", found.size)),
+        ..size_point("s", found)
+    });
+    whole("s", vec![SizeRow::of("", points.collect())])
+}
+
+fn size_point(sweep: &str, found: SweepPoint) -> SizePoint {
+    SizePoint {
+        comparison: Some(format!("{sweep}-{}", found.size)),
+        published: None,
+        space: space_at(found.size),
+        found,
     }
-    outcome
+}
+
+/// A row of these points.
+pub(crate) fn row_of(setting: &str, points: Vec<SweepPoint>) -> SizeRow {
+    let points = points.into_iter().map(|found| size_point("s", found));
+    SizeRow::of(setting, points.collect())
 }
 
 /// Points at 1 KiB, 2 KiB, 4 KiB …, one per letter.
@@ -210,26 +231,9 @@ fn measured(ratios: &[(u64, f64, f64)]) -> Vec<SweepPoint> {
 }
 
 /// A sweep of these points, without its comparisons.
-pub(crate) fn sweep(id: &str, setting: Option<&str>, points: Vec<SweepPoint>) -> SweepOutcome {
-    let sweep = Sweep {
-        id: id.to_owned(),
-        setting: setting.map(str::to_owned),
-        a: "files in a tree".to_owned(),
-        b: "SQLite, prepared SELECT".to_owned(),
-    };
-    let planned: Vec<u64> = points.iter().map(|point| point.size).collect();
-    SweepOutcome {
-        comparisons: planned.iter().map(|size| sweep.comparison(*size)).collect(),
-        superseded: Vec::new(),
-        unmeasured: Vec::new(),
-        planned,
-        sweep,
-        workload: WorkloadSpec::default().complete(),
-        same_durability: true,
-        finding: crossover(&points),
-        space: points.iter().map(|point| space_at(point.size)).collect(),
-        points,
-    }
+pub(crate) fn sweep(id: &str, points: Vec<SweepPoint>) -> BySize {
+    let points = points.into_iter().map(|found| size_point(id, found));
+    whole(id, vec![SizeRow::of("", points.collect())])
 }
 
 /// Of values of one size, what files and a database take per byte.
@@ -238,24 +242,12 @@ fn space_at(size: u64) -> [Option<f64>; 2] {
     [Some(pages(4096)), Some(pages(64) * 1.01)]
 }
 
-/// Of the matrix: the rows, the larger the page the more, and files below them.
-fn space() -> Vec<Vec<Option<f64>>> {
-    let sizes = COLUMNS.map(|column| space_at(column.0));
-    let row = |row: u32| {
-        let of = |[_, inside]: [Option<f64>; 2]| Some(inside? * (1.0 + f64::from(row) / 100.0));
-        sizes.map(of).to_vec()
-    };
-    let outside = sizes.map(|[outside, _]| outside).to_vec();
-    (0..7).map(row).chain([outside]).collect()
-}
-
 /// The comparison of files and SQLite at one size of a sweep.
-pub(crate) fn at_size(sweep: &SweepOutcome, point: &SweepPoint) -> ComparisonOutcome {
+pub(crate) fn at_size(sweep: &BySize, point: &SizePoint) -> ComparisonOutcome {
     let writes = sweep.workload.operation == Operation::Overwrite;
-    let ratio = point.estimate.map_or(1.0, |estimate| estimate.ratio);
-    let at = sweep.points.iter().position(|p| p.size == point.size);
-    let id = at.map(|at| sweep.comparisons[at].clone());
-    let id: &'static str = id.unwrap().leak();
+    let found = point.found;
+    let ratio = found.estimate.map_or(1.0, |estimate| estimate.ratio);
+    let id: &'static str = point.comparison.clone().unwrap().leak();
     let draft = |key, label, store, ns, claim| {
         let draft = if writes {
             Draft::overwrite(key, label, store, ns, claim)
@@ -279,21 +271,23 @@ pub(crate) fn at_size(sweep: &SweepOutcome, point: &SweepPoint) -> ComparisonOut
             strong,
         ),
     ];
-    let title = format!("Values of {} bytes", point.size);
+    let title = format!("Values of {} bytes", found.size);
     let mut outcome = comparison(id, &title, &drafts, 1.003, &[]);
-    outcome.contrasts[0].estimate = point.estimate;
-    outcome.contrasts[0].verdict = point.verdict;
+    outcome.contrasts[0].estimate = found.estimate;
+    outcome.contrasts[0].verdict = found.verdict;
     outcome
 }
 
 /// A run of nothing but these sweeps.
-pub(crate) fn with_sweeps(sweeps: Vec<SweepOutcome>) -> Analysis {
+pub(crate) fn with_sweeps(sweeps: Vec<BySize>) -> Analysis {
     let mut analysis = empty("Where the order changes with the size");
-    analysis.comparisons = sweeps
-        .iter()
-        .flat_map(|sweep| sweep.points.iter().map(|point| at_size(sweep, point)))
-        .collect();
-    analysis.sweeps = sweeps;
+    let tried = sweeps.iter().flat_map(|sweep| {
+        let points = sweep.points();
+        let points = points.filter(|point| point.comparison.is_some());
+        points.map(move |point| at_size(sweep, point))
+    });
+    analysis.comparisons = tried.collect();
+    analysis.by_size = sweeps;
     fixture::decided(analysis)
 }
 
@@ -325,8 +319,5 @@ pub(crate) fn with_page_sizes() -> Analysis {
         (1 << 18, 1.01, 0.02),
         (1 << 20, 1.02, 0.1),
     ]);
-    with_sweeps(vec![
-        sweep("read-4096", Some("page_size=4096"), small),
-        sweep("read-32768", Some("page_size=32768"), large),
-    ])
+    with_sweeps(vec![sweep("read-4096", small), sweep("read-32768", large)])
 }

@@ -90,10 +90,8 @@ fn checkup() -> Checkup {
 
 fn sizes() -> Stat {
     let mut values = Values::default();
-    let mut histogram = stat::bins(8_000, 12_000);
     for (key, bytes) in [(1, 8_000), (2, 9_000), (5, 12_000), (6, 10_001)] {
         values.add(key, bytes);
-        stat::count_in(&mut histogram, bytes);
     }
     let leaf = PageUse {
         sort: "leaf",
@@ -115,7 +113,6 @@ fn sizes() -> Stat {
             used: vec![leaf],
         }),
         footprint: Footprint::default(),
-        histogram,
         survey: None,
         fault: Some("the value of key 7 cannot be read".to_owned()),
     }

@@ -105,18 +105,6 @@ fn what_a_comparison_by_a_percentile_measures_has_a_name_of_its_own() {
         (time["value"].as_f64(), p99["value"].as_f64()),
         (Some(4_100.0), Some(36_900.0))
     );
-    let verdict = |entry: &Value| entry["extra"].as_str().unwrap().contains(": faster");
-    assert!(verdict(&p99) && !verdict(&time), "{time} {p99}");
-
-    let text = markdown(&analysis);
-    assert!(
-        text.contains("\n99th percentile of a block, as a multiple of"),
-        "{text}"
-    );
-    assert!(
-        text.contains("| p99 vs baseline |") && text.contains("| time vs baseline |"),
-        "{text}"
-    );
 }
 
 #[test]
@@ -178,15 +166,7 @@ fn the_github_action_gets_a_list_where_smaller_is_better() {
         (&"ns".into(), &4100.0.into())
     );
     assert_eq!(sql["range"], "3977.0 to 4264.0");
-    let extra = sql["extra"].as_str().unwrap();
-    for part in [
-        "SQLite, prepared SELECT",
-        "20 rounds",
-        "of separate files: faster",
-        "lab-3",
-    ] {
-        assert!(extra.contains(part), "{extra}");
-    }
+    assert_eq!(sql["extra"], "SQLite, prepared SELECT, 20 rounds");
     let none = |part: &str| {
         !entries
             .iter()

@@ -10,10 +10,10 @@ use stowplan_analysis::{
     Verdict,
 };
 use stowplan_model::{
-    CacheState, Capabilities, Cell, CellFailure, CellId, ChartSpec, Delivery, Device, Durability,
-    DurabilityClaim, Environment, FileSystem, Footprint, HarnessCost, Operation, PerTransaction,
-    Plan, PreparationRecord, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings,
-    StoreSpec, Study, Value, Verification, Warning, WarningKind, WorkloadSpec,
+    CacheState, Capabilities, Cell, CellFailure, CellId, Delivery, Device, Durability,
+    DurabilityClaim, Environment, FigureSpec, FileSystem, Footprint, HarnessCost, Operation,
+    PerTransaction, Plan, PreparationRecord, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
+    Settings, StoreSpec, Study, Value, Verification, Warning, WarningKind, WorkloadSpec,
 };
 
 /// A label that would run if it were not escaped.
@@ -57,12 +57,14 @@ dataset = "blobs"
 baseline = "dir"
 [comparison.cells]
 dir = { store = "files" }
-[[space]]
-cell = "reads/sql"
-label = "SQLite database"
-[[space]]
-cell = "reads/dir"
-label = "directory, by du"
+[[figure]]
+id = "space"
+title = "Disk space"
+measure = "footprint"
+published = [
+  { cell = "reads/sql", label = "SQLite database" },
+  { cell = "reads/dir", label = "directory, by du" },
+]
 
 [systems]
 win7 = "c. 2009 Dell Inspiron, Pentium dual-core 2.30 GHz, 4 GiB, Windows 7, hard drive"
@@ -71,45 +73,45 @@ mac = "2015 MacBook Pro, 3.1 GHz i7, 16 GiB, macOS 10.12.5, SSD"
 ubuntu = "i7-4770K 3.50 GHz, 32 GiB, Ubuntu 16.04.2, SSD"
 android = "Galaxy S3, ARMv7, 2 GiB, SSD"
 
-[[chart]]
+[[figure]]
 id = "chart1"
 title = "Chart 1: reads, prepared SELECT, random order"
-comparison = "reads"
-reference = "sql"
-bars = ["dir", "tree", "sql-each", "pread"]
-published = { ubuntu = 1.10, android = 1.28, mac = 1.45, win7 = 2.40, win10 = 5.0 }
+comparisons = ["reads"]
+to = "sql"
+cells = ["dir", "tree", "sql-each", "pread"]
+published_ratios = { ubuntu = 1.10, android = 1.28, mac = 1.45, win7 = 2.40, win10 = 5.0 }
 published_precision = 0.05
-[[chart]]
+[[figure]]
 id = "chart2"
 title = "Chart 2: reads, sqlite3_blob_read(), random order"
-comparison = "reads"
-reference = "blob"
-bars = ["dir", "tree"]
-published = { ubuntu = 1.22, android = 1.40, mac = 1.67, win7 = 3.67, win10 = 5.43 }
+comparisons = ["reads"]
+to = "blob"
+cells = ["dir", "tree"]
+published_ratios = { ubuntu = 1.22, android = 1.40, mac = 1.67, win7 = 3.67, win10 = 5.43 }
 published_precision = 0.05
-[[chart]]
+[[figure]]
 id = "chart3"
 title = "Chart 3: reads, sqlite3_blob_read() from a memory-mapped database, random order"
-comparison = "reads"
-reference = "mmap-blob"
-bars = ["dir", "tree"]
-published = { ubuntu = 1.6, mac = 2.1, android = 2.15, win7 = 11.1, win10 = 13.75 }
+comparisons = ["reads"]
+to = "mmap-blob"
+cells = ["dir", "tree"]
+published_ratios = { ubuntu = 1.6, mac = 2.1, android = 2.15, win7 = 11.1, win10 = 13.75 }
 published_precision = 0.1
-[[chart]]
+[[figure]]
 id = "chart4"
 title = "Chart 4: overwrites, WAL, synchronous=NORMAL, one transaction"
-comparison = "overwrites"
-reference = "wal"
-bars = ["dir", "safe"]
-published = { ubuntu = 1.07, win7 = 1.20, mac = 1.63, win10 = 3.10 }
+comparisons = ["overwrites"]
+to = "wal"
+cells = ["dir", "safe"]
+published_ratios = { ubuntu = 1.07, win7 = 1.20, mac = 1.63, win10 = 3.10 }
 published_precision = 0.05
-[[chart]]
+[[figure]]
 id = "chart5"
 title = "Chart 5: overwrites, journal_mode=OFF, synchronous=OFF"
-comparison = "overwrites"
-reference = "off"
-bars = ["dir"]
-published = { mac = 1.32, ubuntu = 1.50, win7 = 3.92, win10 = 4.90 }
+comparisons = ["overwrites"]
+to = "off"
+cells = ["dir"]
+published_ratios = { mac = 1.32, ubuntu = 1.50, win7 = 3.92, win10 = 4.90 }
 published_precision = 0.05
 "#;
 
@@ -540,10 +542,11 @@ fn without_data(cell: &mut CellSummary) {
 }
 
 fn figures(study: &Study, comparisons: &[ComparisonOutcome]) -> Vec<Finding> {
-    let chart = |spec: &ChartSpec| {
-        let outcome = comparisons.iter().find(|c| c.id == spec.comparison);
+    let chart = |spec: &FigureSpec| {
+        let to = spec.to.as_deref().unwrap();
+        let outcome = comparisons.iter().find(|c| c.id == spec.comparisons[0]);
         let outcome = outcome.unwrap();
-        let cell_id = |key: &str| CellId(format!("{}/{key}", spec.comparison));
+        let cell_id = |key: &str| CellId(format!("{}/{key}", spec.comparisons[0]));
         let row = |key: &str| {
             let cell = &outcome.cell(&cell_id(key)).unwrap().cell;
             let claim = cell.capabilities.durability;
@@ -553,49 +556,52 @@ fn figures(study: &Study, comparisons: &[ComparisonOutcome]) -> Vec<Finding> {
                     _ => Source::Here,
                 },
                 cell: Some(cell.id.clone()),
-                durability: (spec.comparison == "overwrites").then_some(claim),
+                durability: (spec.comparisons[0] == "overwrites").then_some(claim),
                 ..FindingRow::published(&cell.label, None)
             }
         };
         let reference = FindingRow {
             source: Source::Reference,
             quantity: Some(Quantity::with_error(1.0, None)),
-            ..row(&spec.reference)
+            ..row(to)
         };
         let label = reference.label.clone();
         let bar = |key: &String| {
             let contrasts = outcome.contrasts.iter();
             let mut both_ways = contrasts.flat_map(|c| [c.clone(), c.inverse()]);
             let found = both_ways.find(|contrast| {
-                contrast.cell == cell_id(key) && contrast.reference == cell_id(&spec.reference)
+                contrast.cell == cell_id(key) && contrast.reference == cell_id(to)
             });
             let contrast = found.unwrap();
             row(key).with_ratio(contrast.estimate, contrast.verdict)
         };
-        let of_others = spec.published.iter().map(|(system, ratio)| FindingRow {
-            description: Some(study.systems[system].clone()),
-            ..FindingRow::published(
-                system,
-                Some(Quantity::with_error(*ratio, spec.published_precision)),
-            )
-        });
+        let of_others = spec
+            .published_ratios
+            .iter()
+            .map(|(system, ratio)| FindingRow {
+                description: Some(study.systems[system].clone()),
+                ..FindingRow::published(
+                    system,
+                    Some(Quantity::with_error(*ratio, spec.published_precision)),
+                )
+            });
         let value = |row: &FindingRow| row.quantity.unwrap().value;
         let mut of_others: Vec<FindingRow> = of_others.collect();
         of_others.sort_by(|a, b| value(a).total_cmp(&value(b)));
-        let bars = spec.bars.iter().filter(|key| **key != spec.reference);
+        let bars = spec.cells.iter().filter(|key| *key != to);
         let rows = [reference].into_iter().chain(bars.map(bar));
         Finding {
             id: spec.id.clone(),
             title: spec.title.clone(),
             shown: Shown::Ratios {
-                to: cell_id(&spec.reference),
+                to: cell_id(to),
                 label,
             },
             x: None,
             axis: None,
             groups: vec![FindingGroup {
                 title: "This machine".to_owned(),
-                comparison: spec.comparison.clone(),
+                comparison: spec.comparisons[0].clone(),
                 rows: rows.chain(of_others).collect(),
                 published_label: Some(
                     "separate files over SQLite, as published in 2017".to_owned(),
@@ -608,7 +614,8 @@ fn figures(study: &Study, comparisons: &[ComparisonOutcome]) -> Vec<Finding> {
                 .collect(),
         }
     };
-    study.charts.iter().map(chart).collect()
+    let ratios = study.figures.iter().filter(|spec| spec.to.is_some());
+    ratios.map(chart).collect()
 }
 
 /// The rows of figures whose ratio is known.
@@ -635,7 +642,6 @@ fn space() -> Vec<SpaceRow> {
                 ratio: Some(allocated as f64 / 1_024_405_504.0),
                 published: published.map(|(what, bytes)| (what.to_owned(), bytes, Some(100_000))),
                 published_ratio: published.map(|(_, bytes)| bytes as f64 / 1_024_512_000.0),
-                published_of_as_many: published.is_some(),
             }
         };
     vec![
@@ -762,8 +768,7 @@ pub(crate) fn analysis() -> Analysis {
         advice: None,
         figures: figures(&run.plan.study, &comparisons),
         run,
-        sweeps: Vec::new(),
-        matrices: Vec::new(),
+        by_size: Vec::new(),
         comparisons,
         claims: Vec::new(),
         published: Vec::new(),

@@ -7,7 +7,7 @@ use stowplan_analysis::{
     Analysis, ClaimOutcome, ClaimVerdict, FigureCell, FigureOutcome, Interval, Ledger, MissingCell,
     PublishedOutcome, PublishedTime,
 };
-use stowplan_model::{CellId, ClaimMeasure};
+use stowplan_model::{CellId, ClaimMeasure, PublishedRow};
 use stowplan_report::claims::Claims;
 use stowplan_report::render;
 
@@ -102,12 +102,14 @@ fn claims() -> Vec<ClaimOutcome> {
 
 fn analysis() -> Analysis {
     let row = |what: &str, cell: Option<&str>, ours: Option<f64>| PublishedTime {
+        published: PublishedRow {
+            cell: cell.map(|cell| CellId(cell.to_owned())),
+            operations: Some(10_000),
+            seconds: Some(0.27),
+            before_commit_seconds: Some(0.06),
+            ..PublishedRow::default()
+        },
         what: what.to_owned(),
-        cell: cell.map(|cell| CellId(cell.to_owned())),
-        operations: 10_000,
-        seconds: 0.27,
-        error_seconds: None,
-        before_commit_seconds: Some(0.06),
         ours_seconds: ours.map(|seconds| Interval {
             estimate: seconds,
             low: seconds * 0.9,

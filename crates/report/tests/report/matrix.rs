@@ -1,11 +1,9 @@
 //! How a matrix is shown: as a heat map, as a table of the terminal, and in rules of thumb.
 
-use crate::by_size::{PUBLISHED, sweep_points, with_matrix};
+use crate::by_size::{PUBLISHED, of_pages, row_of, sweep_points, with_matrix};
 use crate::said::in_text;
 use crate::support::{PLAIN, brief, html, markdown, screen, terminal, three_digits};
-use stowplan_analysis::{
-    Analysis, ContrastOutcome, MatrixCell, SettingSweep, Verdict, rules_of_thumb,
-};
+use stowplan_analysis::{Analysis, ContrastOutcome, SizePoint, SizeRow, Verdict};
 use stowplan_report::document::Detail;
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::run;
@@ -55,9 +53,8 @@ fn matrix_page() -> String {
     html(&with_matrix(), "")
 }
 
-fn cells(analysis: &Analysis) -> Vec<MatrixCell> {
-    let rows = analysis.matrices[0].cells.iter().flatten();
-    rows.cloned().collect()
+fn cells(analysis: &Analysis) -> Vec<SizePoint> {
+    analysis.by_size[0].points().cloned().collect()
 }
 
 #[test]
@@ -67,7 +64,7 @@ fn every_cell_has_its_ratio_interval_rounds_verdict_and_published_ratio() {
     for (cell, (_, title, text)) in cells(&with_matrix()).iter().zip(&drawn) {
         let published = format!("; published {:.3}", cell.published.unwrap());
         assert!(title.ends_with(&published), "{title}");
-        let Some(estimate) = cell.estimate else {
+        let Some(estimate) = cell.found.estimate else {
             assert!(title.starts_with("no data"), "{title}");
             continue;
         };
@@ -91,8 +88,8 @@ fn colours_and_signs_follow_the_side_that_is_claimed() {
     let drawn = cells_of(&matrix_page());
     let mut seen = std::collections::BTreeSet::new();
     for (cell, (class, title, text)) in cells(&with_matrix()).iter().zip(&drawn) {
-        let ratio = cell.estimate.map_or(1.0, |estimate| estimate.ratio);
-        let (side, sign, words) = match cell.verdict {
+        let ratio = cell.found.estimate.map_or(1.0, |estimate| estimate.ratio);
+        let (side, sign, words) = match cell.found.verdict {
             Verdict::Slower => ("above-", "▲", "inside faster"),
             Verdict::Faster => ("below-", "▼", "outside faster"),
             Verdict::SmallDifference if ratio > 1.05 => ("above-", "△", "inside faster, perhaps"),
@@ -193,19 +190,6 @@ fn the_comparisons_of_a_matrix_are_folded() {
 }
 
 #[test]
-fn stores_that_only_a_matrix_uses_are_folded() {
-    let mut analysis = with_matrix();
-    let instance = &analysis.comparisons[0].cells[2].cell.instance;
-    let mut row = crate::fixture::analysis().space.swap_remove(2);
-    row.instance.clone_from(instance);
-    row.label = "a store of the matrix".to_owned();
-    analysis.space.push(row);
-    assert!(!screen(&analysis, &PLAIN).contains("a store of the matrix"));
-    let page = html(&analysis, "");
-    assert!(page.contains("Disk space of the 1 stores of matrices and sweeps"));
-}
-
-#[test]
 fn the_document_has_both_matrices_and_the_rules() {
     let text = markdown(&with_matrix());
     assert!(
@@ -213,33 +197,22 @@ fn the_document_has_both_matrices_and_the_rules() {
         "{text}"
     );
     assert!(text.contains("| 4 KiB | 2.261 | 1.886 | 1.173 |"), "{text}");
-    assert!(text.contains("- With pages of 1 KiB, keep values of 10 kB inside"));
+    assert!(text.contains("- With pages of 1 KiB, faster at 10 kB: inside; "));
     assert!(text.contains("The cache holds 2 MB of pages"));
 }
 
 /// The rules of a matrix with these rows at 1 KiB, 2 KiB … .
 fn rules(rows: &[(&str, &str)]) -> Vec<String> {
+    let rows = rows.iter();
+    let rows = rows.map(|(row, letters)| row_of(row, sweep_points(letters)));
     let mut analysis = with_matrix();
-    let matrix = &mut analysis.matrices[0];
-    matrix.columns = sweep_points(rows[0].1).iter().map(|p| p.size).collect();
-    matrix.measured.clone_from(&matrix.columns);
-    matrix.space.clear();
-    let sweeps: Vec<SettingSweep> = rows
-        .iter()
-        .map(|(row, letters)| SettingSweep {
-            setting: (*row).to_owned(),
-            points: sweep_points(letters),
-        })
-        .collect();
-    let cell = matrix.cells[0][0].clone();
-    matrix.cells = vec![vec![cell; matrix.columns.len()]; rows.len()];
-    matrix.rows = rows.iter().map(|(row, _)| row.parse().unwrap()).collect();
-    matrix.rules = rules_of_thumb(&sweeps, 0.05);
+    analysis.by_size = vec![of_pages(rows.collect())];
     // They are no parts of what the matrix is now.
     analysis.comparisons.clear();
     let text = in_text(&run::document(&analysis, ""), Detail::Full);
-    let (_, rules) = text.split_once("Rules of thumb").unwrap();
-    let rules = rules.lines().skip(1);
+    let (_, rules) = text.split_once("\nChart\n").unwrap();
+    let bullet = |line: &&str| !line.starts_with("• ");
+    let rules = rules.lines().skip_while(bullet);
     let rules = rules.map_while(|line| line.strip_prefix("• "));
     rules
         .map(|rule| rule.trim_matches([' ', '|']).to_owned())
@@ -251,17 +224,14 @@ fn every_kind_of_rule_says_what_was_found_and_no_more() {
     let cases = [
         (
             "AA?B",
-            "keep values of 1 KiB to 2 KiB inside and those of 8 KiB outside; other sizes are open.",
+            "faster at 1 KiB to 2 KiB: inside; at 8 KiB: outside; other sizes are open.",
         ),
         (
             "BBA",
-            "keep values of 1 KiB to 2 KiB outside and those of 4 KiB inside.",
+            "faster at 1 KiB to 2 KiB: outside; at 4 KiB: inside.",
         ),
-        ("AAA", "keep values of 1 KiB to 4 KiB inside."),
-        (
-            "A=A",
-            "keep values of 1 KiB and 4 KiB inside; else equivalent.",
-        ),
+        ("AAA", "faster at 1 KiB to 4 KiB: inside."),
+        ("A=A", "faster at 1 KiB and 4 KiB: inside; else equivalent."),
         (
             "=b",
             "faster, perhaps by less than 5%, at 2 KiB: outside; equivalent within 5% at 1 KiB.",
@@ -271,16 +241,12 @@ fn every_kind_of_rule_says_what_was_found_and_no_more() {
             "=?=",
             "equivalent within 5% at 1 KiB; at 4 KiB; not decided at 2 KiB.",
         ),
-        (
-            "B?!B",
-            "keep values of 1 KiB and 8 KiB outside; other sizes are open.",
-        ),
-        ("A?", "keep values of 1 KiB inside; other sizes are open."),
+        ("A?", "faster at 1 KiB: inside; other sizes are open."),
         (
             "ABA",
             "of single sizes only, faster at 1 KiB: inside; at 2 KiB: outside; at 4 KiB: inside.",
         ),
-        ("?!.", "nothing is decided at any size."),
+        ("?!.", "not decided at 1 KiB to 4 KiB."),
     ];
     for (letters, expected) in cases {
         let found = rules(&[("8192", letters)]);
@@ -293,18 +259,13 @@ fn every_kind_of_rule_says_what_was_found_and_no_more() {
 }
 
 #[test]
-fn rows_that_teach_the_same_share_a_rule_and_only_gains_tell_them_apart() {
+fn rows_that_teach_the_same_share_a_rule_and_only_leads_tell_them_apart() {
     let found = rules(&[("4096", "AAB"), ("8192", "aaB"), ("16384", "aaB")]);
     assert_eq!(found.len(), 3, "{found:?}");
-    assert!(found[1].starts_with("With pages of 8 KiB and 16 KiB, keep values of 4 KiB outside"));
+    assert!(found[1].starts_with("With pages of 8 KiB and 16 KiB, faster at 4 KiB: outside"));
     assert_eq!(
         found[2],
-        "Being inside pays most with pages of 4 KiB for values of 1 KiB to 2 KiB."
-    );
-    let found = rules(&[("4096", "??"), ("8192", "BB")]);
-    assert_eq!(
-        found.last().unwrap(),
-        "If values of 1 KiB to 2 KiB must be inside, that costs least with pages of 4 KiB."
+        "Inside does best with pages of 4 KiB for values of 1 KiB to 2 KiB."
     );
 }
 
@@ -318,41 +279,43 @@ fn the_overview_says_what_holds_for_every_row() {
         answer.unwrap().to_owned()
     };
     let mut analysis = with_matrix();
-    assert_eq!(row(&analysis), "It depends on the page size: see the rules");
-    analysis.matrices[0].rules.truncate(4);
     assert_eq!(
         row(&analysis),
-        "Keep values of 10 kB inside; other sizes depend on the page size or are open"
+        "It depends on the page size: see the details"
     );
-    analysis.matrices[0].rules.remove(0);
+    analysis.by_size[0].rows.truncate(4);
     assert_eq!(
         row(&analysis),
-        "Keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
-         depend on the page size or are open"
+        "At 10 kB: inside; other sizes depend on the page size or are open"
     );
-    analysis.matrices[0].rows.truncate(1);
+    analysis.by_size[0].rows.remove(0);
     assert_eq!(
         row(&analysis),
-        "Keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
-         are open"
+        "At 10 kB to 20 kB: inside; at 500 kB to 1 MB: outside; other sizes depend on the page \
+         size or are open"
     );
-    analysis.matrices[0].rules.clear();
-    assert_eq!(row(&analysis), "No rule by size");
+    analysis.by_size[0].rows.truncate(1);
+    let said = row(&analysis);
+    assert!(said.ends_with("outside; other sizes are open"), "{said}");
 }
 
 #[test]
 fn columns_that_were_not_measured_are_said_to_be_that() {
     let mut analysis = with_matrix();
-    assert!(!terminal(&analysis, &PLAIN).contains("Not measured"));
-    let matrix = &mut analysis.matrices[0];
-    matrix.measured.retain(|size| *size <= 50_000);
-    for row in &mut matrix.cells {
-        for cell in &mut row[3..] {
-            (cell.estimate, cell.verdict) = (None, Verdict::NoData);
+    assert!(!terminal(&analysis, &PLAIN).contains("not measured"));
+    for row in &mut analysis.by_size[0].rows {
+        let mut points = row.points.clone();
+        for point in &mut points[3..] {
+            (point.found.estimate, point.found.verdict) = (None, Verdict::NoData);
+            point.comparison = None;
         }
+        *row = SizeRow::of(&row.setting, points);
     }
     let text = terminal(&analysis, &PLAIN);
-    assert!(text.contains("\nNot measured: 100 kB to 1 MB.\n"), "{text}");
+    assert!(
+        text.contains("\nPlanned and not measured: 100 kB to 1 MB.\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -371,18 +334,12 @@ fn promises_that_differ_stand_beside_the_ratios() {
     }
     let unlike = |contrast: &mut ContrastOutcome| contrast.same_durability = false;
     column.contrasts.iter_mut().for_each(unlike);
-    analysis.matrices[0].same_durability = false;
+    analysis.by_size[0].same_durability = false;
     analysis.decide();
     let expected = "Different durability: inside: none; outside: none. The ratios compare";
     for text in [terminal(&analysis, &PLAIN), html(&analysis, "")] {
         assert!(text.contains(expected), "{text}");
-        let advice = [
-            "keep values",
-            "Keep values",
-            "pays most",
-            "costs least",
-            "does not matter",
-        ];
+        let advice = ["keep values", "Keep values", "does best", "does not matter"];
         for verb in advice {
             assert!(!text.contains(verb), "{verb}: {text}");
         }

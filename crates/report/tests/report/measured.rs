@@ -62,7 +62,7 @@ fn classes_stand_below_headings_of_their_own_weakest_first() {
         "D1 process-crash",
         "D2 consistent",
         "D3 durable",
-        "floor, no store",
+        "reads or floor",
     ];
     let places: Vec<usize> = headings
         .iter()

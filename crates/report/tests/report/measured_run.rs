@@ -76,7 +76,7 @@ w100 = { store = "sqlite-buffered:window_rows=100", label = "carried over by 100
 w1000 = { store = "sqlite-buffered:window_rows=1000", label = "carried over by 1,000 rows" }
 w10000 = { store = "sqlite-buffered:window_rows=10000", label = "carried over by 10,000 rows" }
 
-[[bars]]
+[[figure]]
 id = "phases"
 title = "200 operations in defaults"
 comparisons = ["insert", "read"]
@@ -88,7 +88,7 @@ published = [
   { comparison = "read", label = "SQL CE 4.0", seconds = 0.0284, error_seconds = 0.000678 },
 ]
 
-[[bars]]
+[[figure]]
 id = "amplification"
 title = "Write amplification of inserts"
 comparisons = ["insert"]
@@ -96,20 +96,20 @@ cells = ["sqlite", "redb", "lmdb", "fjall"]
 measure = "write-amplification"
 axis = "linear"
 
-[[bars]]
+[[figure]]
 id = "memory"
 title = "Peak memory"
 comparisons = ["insert", "read"]
 measure = "peak-memory"
 
-[[lines]]
+[[figure]]
 id = "scaling"
 title = "YCSB A: throughput against threads"
 comparisons = ["threads"]
 x = "threads"
 measure = "throughput"
 
-[[lines]]
+[[figure]]
 id = "window"
 title = "Throughput against the window that may be lost"
 comparisons = ["window"]

@@ -287,7 +287,7 @@ mod hostile_blocks {
 
     fn plane() -> impl Strategy<Value = Content> {
         let ends = option::of((label(), label()));
-        (rows(), axis(), ends, any::<bool>()).prop_map(|(content, axis, ends, joined)| {
+        (rows(), axis(), ends).prop_map(|(content, axis, ends)| {
             let Content::Rows(rows) = content else {
                 return content;
             };
@@ -295,7 +295,6 @@ mod hostile_blocks {
             Content::Rows(Rows {
                 across: Some(Across {
                     axis,
-                    joined,
                     ends,
                     unclaimed: None,
                 }),

@@ -363,7 +363,6 @@ pub(crate) fn sizes() -> Vec<Block> {
     let plane = Rows {
         across: Some(Across {
             axis: x,
-            joined: true,
             ends: Some(("SQLite faster".to_owned(), "files faster".to_owned())),
             unclaimed: Some((4.0, 64.0)),
         }),

@@ -211,14 +211,12 @@ proptest! {
             comparison.cells[0].wall_ns = ns;
             comparison.contrasts[0].estimate.as_mut().unwrap().ratio = ratio;
         }
-        let mut by_size = by_size::with_matrix();
-        let estimate = by_size.matrices[0].cells[0][0].estimate.as_mut().unwrap();
-        (estimate.ratio, estimate.high) = (ratio, ns);
-        by_size.sweeps = by_size::with_page_sizes().sweeps;
-        let estimate = by_size.sweeps[0].points[0].estimate.as_mut().unwrap();
-        (estimate.ratio, estimate.low) = (ratio, ns);
-        analysis.matrices = by_size.matrices;
-        analysis.sweeps = by_size.sweeps;
+        analysis.by_size = by_size::with_matrix().by_size;
+        analysis.by_size.extend(by_size::with_page_sizes().by_size);
+        for found in &mut analysis.by_size {
+            let estimate = found.rows[0].points[0].found.estimate.as_mut().unwrap();
+            (estimate.ratio, estimate.low, estimate.high) = (ratio, ns, ns);
+        }
         let _ = terminal(&analysis, &PLAIN);
         let _ = html(&analysis, "");
         let _ = markdown(&analysis);

@@ -96,14 +96,6 @@ fn examine(options: &StatOptions, container: Container) -> Result<Stat, CliError
         values.add(key, bytes);
         Ok(())
     });
-    let mut histogram = Vec::new();
-    if listed.is_ok() && values.count > 0 {
-        histogram = stat::bins(values.smallest, values.largest);
-        inspect::values(place, container, &mut |_, bytes| {
-            stat::count_in(&mut histogram, bytes);
-            Ok(())
-        })?;
-    }
     Ok(Stat {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         place: place.display().to_string(),
@@ -111,7 +103,6 @@ fn examine(options: &StatOptions, container: Container) -> Result<Stat, CliError
         values: listed.is_ok().then_some(values),
         pages,
         footprint: inspect::footprint(place, container)?,
-        histogram,
         survey: match &listed {
             Ok(()) => survey(&options.column.at(place)).ok(),
             Err(_) => None,

@@ -38,12 +38,12 @@ baseline = "dir"
 [comparison.cells]
 dir = { store = "files:layout=dir", label = "files" }
 wal = { store = "sqlite:journal=wal,synchronous=normal", label = "SQLite, WAL" }
-[[chart]]
+[[figure]]
 id = "c"
 title = "Reads"
-comparison = "read"
-reference = "sql"
-bars = ["dir", "floor"]
+comparisons = ["read"]
+to = "sql"
+cells = ["dir", "floor"]
 "#;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_stowplan");

@@ -9,7 +9,7 @@ fn finding(finished: &Finished) -> Value {
 }
 
 fn sweep(finished: &Finished) -> Value {
-    finished.exits(0).json()["sweeps"][0].clone()
+    finished.exits(0).json()["by_size"][0]["rows"][0].clone()
 }
 
 #[test]

@@ -52,24 +52,27 @@ const RUN: &str = "study places.toml --output out";
 fn a_matrix_is_measured_and_analysed_cell_by_cell() {
     let bench = bench();
     let document = bench.run(&format!("{RUN} --json")).exits(0).json();
-    let matrices = document["matrices"].as_array().unwrap();
+    let matrices = document["by_size"].as_array().unwrap();
     assert_eq!(matrices.len(), 2);
-    let read = &matrices[0];
-    assert_eq!(read["columns"], serde_json::json!([1_000, 2_000, 4_000]));
-    for (row, setting) in [(0, 1_024), (1, 4_096)] {
-        for (column, size) in [(0, "1k"), (1, "2k"), (2, "4k")] {
-            let cell = &read["cells"][row][column];
-            assert_eq!(cell["cell"], format!("read-{size}/{setting}"));
-            let ratio = |what: &str| cell["estimate"][what].as_f64().unwrap();
+    let rows = matrices[0]["rows"].as_array().unwrap();
+    for (row, setting) in rows.iter().zip(["1024", "4096"]) {
+        assert_eq!(row["setting"], setting);
+        let points = row["points"].as_array().unwrap();
+        for (point, size) in points.iter().zip(["1k", "2k", "4k"]) {
+            assert_eq!(point["comparison"], format!("read-{size}"));
+            let ratio = |what: &str| point["estimate"][what].as_f64().unwrap();
             assert!(
                 0.0 < ratio("low") && ratio("low") <= ratio("ratio"),
-                "{cell}"
+                "{point}"
             );
         }
     }
-    assert_eq!(read["cells"][1][2]["published"], 0.5);
-    assert_eq!(read["cells"][0][2]["published"], serde_json::Value::Null);
-    assert_eq!(read["rules"].as_array().unwrap().len(), 2);
+    let published = |row: usize| rows[row]["points"][2]["published"].clone();
+    assert_eq!(
+        [published(0), published(1)],
+        [serde_json::Value::Null, 0.5.into()]
+    );
+    assert_eq!(rows.len(), 2);
 }
 
 /// The sizes of which something lies in the work directory, each time that it is looked at.

@@ -416,7 +416,7 @@ fn a_crossover_goes_on_with_the_sizes_that_it_added() {
     let distinct: BTreeSet<&&str> = added.iter().collect();
     assert_eq!(distinct.len(), added.len(), "added twice: {added:?}");
     let found = bench.run("report out --json").json();
-    let found = &found["sweeps"][0]["finding"];
+    let found = &found["by_size"][0]["rows"][0]["finding"];
     let runs = found["runs"].as_array().unwrap();
     let won = |side: &'static str| {
         runs.iter()

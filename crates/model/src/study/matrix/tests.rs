@@ -99,10 +99,9 @@ fn a_column_compares_each_row_and_what_stands_beside_with_the_external_store() {
 
 #[test]
 fn a_row_is_labelled_by_the_store_and_the_value_of_the_setting() {
-    assert_eq!(matrix("read").row_label(1_024), "SQLite, page_size 1024");
-    let unlabelled = matrix("write").row_label(4_096);
+    assert_eq!(matrix("read").row(1_024).name(), "SQLite, page_size 1024");
+    let unlabelled = matrix("write").row(4_096).name();
     assert_eq!(unlabelled, "sqlite:journal=off,page_size=4096");
-    assert_eq!(matrix("read").external_label(), "files-indexed");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn drawing(lines: &[Line<'_>], rows: &Rows, across: &Across) -> Markup {
             (drawn.beside(&rows.axis))
             (drawn.below(&across.axis))
             @for mark in levels { (drawn.level(mark.at, mark_class(mark.kind), &mark.sign)) }
-            @if across.joined { @for line in lines { (drawn.curves(*line)) } }
+            @for line in lines { (drawn.curves(*line)) }
             @for line in lines { (drawn.points(*line)) }
         }
     }

@@ -24,7 +24,7 @@ dataset = "rows"
 baseline = "wal"
 [comparison.cells]
 wal = { store = "sqlite:journal=wal" }
-[[bars]]
+[[figure]]
 id = "phases"
 title = "Phases"
 comparisons = ["insert", "read"]
@@ -33,7 +33,7 @@ measure = "block-time"
 axis = "logarithmic"
 published_label = "2011"
 published = [{ comparison = "insert", label = "SQL CE 4.0", seconds = 0.0258, error_seconds = 0.0006 }]
-[[lines]]
+[[figure]]
 id = "window"
 title = "Window"
 comparisons = ["insert"]
@@ -44,12 +44,12 @@ measure = "throughput"
 #[test]
 fn bars_and_lines_are_read() {
     let study = Study::parse(STUDY, "t.toml").unwrap();
-    let bars = &study.bars[0];
+    let bars = &study.figures[0];
     assert_eq!(bars.measure, Measure::BlockTime);
     assert_eq!(bars.axis, Some(Axis::Logarithmic));
     assert_eq!(bars.published[0].error_seconds, Some(0.0006));
-    let x = &study.lines[0].x;
-    assert_eq!(*x, Across::Setting("window_rows".to_owned()));
+    let x = Across::Setting("window_rows".to_owned());
+    assert_eq!(study.figures[1].x, Some(x));
     let small = &study.comparisons[0].cells["small"];
     assert_eq!(small.published_error_seconds, Some(0.2));
 }
@@ -59,12 +59,32 @@ fn a_study_with_bars_and_lines_reads_back_from_a_result_as_it_was_run() {
     let study = Study::parse(STUDY, "t.toml").unwrap();
     let text = serde_json::to_string(&study).unwrap();
     assert_eq!(serde_json::from_str::<Study>(&text).unwrap(), study);
-    let without = Study::parse(STUDY.split("[[bars]]").next().unwrap(), "t.toml").unwrap();
-    let text = serde_json::to_string(&without).unwrap();
-    assert!(
-        !text.contains("\"bars\"") && !text.contains("\"lines\""),
-        "{text}"
+}
+
+#[test]
+fn a_result_from_before_there_were_figures_keeps_them() {
+    let before = r#"{ "name": "t", "title": "T", "question": "?", "systems": {}, "comparison": [],
+        "chart": [{ "id": "a", "title": "A", "comparison": "r", "reference": "x", "bars": ["y"],
+            "published": { "mac": 1.5 }, "published_label": null, "published_precision": null }],
+        "lines": [{ "id": "b", "title": "B", "comparisons": ["r"], "cells": [], "x": "threads" }],
+        "published": [{ "id": "c", "title": "C", "rows": [{ "what": "w", "operations": 1, "seconds": 2.0 }] }],
+        "space": [{ "cell": "r/x", "label": "X", "bytes": 5, "count": null }] }"#;
+    let mut before = serde_json::Deserializer::from_str(before);
+    let study = super::of_result(&mut before).unwrap();
+    let [a, b, c, _] = &study.figures[..] else {
+        panic!("{:?}", study.figures)
+    };
+    assert_eq!(
+        (&a.comparisons[..], a.to.as_deref()),
+        (&["r".to_owned()][..], Some("x"))
     );
+    assert_eq!(
+        (&a.cells[..], a.published_ratios["mac"]),
+        (&["y".to_owned()][..], 1.5)
+    );
+    assert_eq!(b.x, Some(Across::Threads));
+    assert_eq!(c.published[0].label.as_deref(), Some("w"));
+    assert_eq!(study.space().next().unwrap().bytes, Some(5));
 }
 
 #[test]
@@ -72,7 +92,7 @@ fn every_measure_is_read_by_its_name() {
     for measure in Measure::ALL {
         let text = STUDY.replace("\"throughput\"", &format!("\"{}\"", measure.name()));
         let study = Study::parse(&text, "t.toml").unwrap();
-        assert_eq!(study.lines[0].measure, measure);
+        assert_eq!(study.figures[1].measure, measure);
     }
 }
 
