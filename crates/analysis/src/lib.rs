@@ -32,7 +32,6 @@ mod machines;
 mod matrix;
 mod outcome;
 mod percentiles;
-mod places;
 mod published;
 mod quantity;
 mod rebase;

@@ -1,7 +1,7 @@
 //! What the analysis itself finds to spoil or qualify a run.
 
 use crate::{
-    ComparisonOutcome, gathered::Gathered, judge::Judge, places, stationarity, summary::Described,
+    ComparisonOutcome, gathered::Gathered, judge::Judge, stationarity, summary::Described,
 };
 use stowplan_model::{
     Action, Cell, Operation, PerTransaction, Role, Settings, Value, Warning, WarningKind, Workload,
@@ -22,7 +22,6 @@ pub(crate) fn of_comparison(
 ) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = unreliable(outcome).into_iter().collect();
     warnings.extend(stationarity::warning(judge, outcome));
-    warnings.extend(places::warning(judge, outcome));
     warnings.extend(read_in_again(judge, gathered));
     // The control is a copy of the baseline: it would say everything twice.
     let cells = judge.comparison.cells.iter();
