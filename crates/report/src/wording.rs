@@ -2,13 +2,12 @@
 
 use crate::cells::grouped;
 use crate::value;
+use crate::words::note;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
     work_differences as differences, workload_differences,
 };
-use stowplan_model::{
-    Action, CacheState, DurabilityClaim, Mix, Operation, PerTransaction, Role, RunOutcome, Workload,
-};
+use stowplan_model::{Action, DurabilityClaim, Mix, PerTransaction, Role, RunOutcome, Workload};
 
 /// How the run ended, if that qualifies what it found.
 #[must_use]
@@ -20,12 +19,16 @@ pub fn ending(analysis: &Analysis) -> Option<String> {
     match end.outcome {
         RunOutcome::Complete => None,
         RunOutcome::Budget => {
+            let mut comparisons = analysis.comparisons.iter();
+            let cut = match comparisons.all(ComparisonOutcome::was_measured) {
+                true => "cut some comparisons short",
+                false => "left some comparisons unmeasured",
+            };
             // Of an answer on somebody's own data, what to type stands below it.
             let more = match analysis.advice {
                 Some(_) => "",
                 None => " A larger --budget narrows what is unresolved.",
             };
-            let cut = cut(analysis);
             Some(format!(
                 "The time budget {cut}; the run took {after}.{more}"
             ))
@@ -34,21 +37,6 @@ pub fn ending(analysis: &Analysis) -> Option<String> {
             "The run was interrupted after {after}; what it had measured until then is shown."
         )),
     }
-}
-
-/// What a time budget did: each comparison has a share of it, and those that come after its end
-/// have nothing.
-fn cut(analysis: &Analysis) -> String {
-    let failed = |comparison: &ComparisonOutcome| {
-        let mut failures = analysis.failures.iter();
-        failures.any(|failure| comparison.cell(&failure.cell).is_some())
-    };
-    let left_out = analysis.comparisons.iter();
-    let left_out = left_out.filter(|c| !c.was_measured() && !failed(c)).count();
-    if left_out == 0 {
-        return "cut some comparisons short".to_owned();
-    }
-    format!("left {} unmeasured", value::counted(left_out, "comparison"))
 }
 
 /// A verdict in one or two words, for tables.
@@ -152,44 +140,33 @@ pub(crate) fn work(analysis: &Analysis, cell: &CellSummary) -> String {
     task(&cell.cell.workload, &size.unwrap_or_default())
 }
 
+/// What workloads do, by their operations and by the state of the page cache.
+const WORK: &str = include_str!("words/work.txt");
+
 /// Says what a workload does; `size` says how large the values are, with a space before it.
 pub(crate) fn task(workload: &Workload, size: &str) -> String {
-    let verb = match workload.operation {
-        Operation::Read => "read values",
-        Operation::Overwrite => "overwrite values",
-        Operation::Insert => "insert values",
-        Operation::Delete => "delete values",
-        Operation::Scan => "scan values",
-        Operation::Mix => "do a mix of operations on values",
-        Operation::CreateTable => return "to make a table".to_owned(),
-        Operation::DropTable => return format!("to drop a table of values{size}"),
-    };
     let share = workload.mix.map_or_else(String::new, proportions);
-    let cache = match workload.cache {
-        _ if workload.operation.writes() => "",
-        CacheState::Warm => " that are in the page cache",
-        CacheState::AsFound => " with the page cache as it was found",
-        CacheState::Cold => " whose data is not in memory (names still are)",
-        CacheState::MetadataCold => {
-            " whose data and inodes are not in memory (the file system's own blocks may be)"
-        }
-        CacheState::AllCold => " with nothing in memory (as after a reboot)",
+    let cache = match workload.operation.writes() {
+        true => None,
+        false => note(WORK, &format!("{:?}", workload.cache), &[]),
     };
     let transactions = match workload.per_transaction {
-        PerTransaction::All => String::new(),
-        per => format!(", {per}"),
+        PerTransaction::All => None,
+        per => Some(per.to_string()),
     };
-    let threads = match workload.threads {
-        1 => String::new(),
-        threads => format!(", by {threads} threads"),
-    };
-    let more: String = circumstances(workload)
-        .map(|part| format!(", {part}"))
-        .collect();
-    format!(
-        "to {verb}{size}{share}{cache} in {} order{transactions}{threads}{more}",
-        workload.order.name()
-    )
+    let threads = (workload.threads > 1).then(|| format!("by {} threads", workload.threads));
+    let more = transactions.into_iter().chain(threads);
+    let more = more.chain(circumstances(workload));
+    let filled = [
+        ("size", format!("{size}{share}")),
+        (
+            "cache",
+            cache.map_or_else(String::new, |cache| format!(" {cache}")),
+        ),
+        ("order", workload.order.name().to_owned()),
+        ("more", more.map(|part| format!(", {part}")).collect()),
+    ];
+    note(WORK, &format!("{:?}", workload.operation), &filled).unwrap_or_default()
 }
 
 /// What few workloads have: busy neighbours, what was done before, keys that are left out, first touches.
@@ -342,6 +319,7 @@ pub fn shortened(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_model::Operation;
 
     #[test]
     fn what_few_workloads_have_is_said_of_those() {

@@ -34,7 +34,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 /// Everything about one comparison in one place.
 fn fold(analysis: &Analysis, comparison: &ComparisonOutcome) -> Block {
     let advice = Advice::of(analysis, comparison);
-    let mut found = strong(advice.phrase());
+    let mut found = strong(advice.phrase(wording::quoted));
     let how_much = advice.by_how_much();
     if !how_much.is_empty() {
         found = found.then(faint(format!(" {how_much}")));
