@@ -375,26 +375,24 @@ pub enum PairingError {
 }
 
 /// Whether two results are of one run: begun in the same second, with the same seed, the machine being
-/// in the same state, and with the same first time of the first cell that both measured. (In a fleet,
-/// several machines may have one name and begin in the same second; no two blocks last equally long.)
+/// in the same state, and with the same first time of a cell. (In a fleet, several machines may have one name
+/// and begin in the same second; no two blocks last equally long.)
 #[must_use]
 pub fn same_run(a: &Analysis, b: &Analysis) -> bool {
-    let (ours, theirs) = (&a.run, &b.run);
-    let firsts = |analysis: &Analysis| -> BTreeMap<CellId, (u32, u64)> {
-        let firsts = analysis
-            .cells()
-            .filter_map(|cell| Some((&cell.cell.id, cell.series.first()?)));
-        firsts
-            .map(|(id, (round, log))| (id.clone(), (*round, log.to_bits())))
-            .collect()
+    let header = |analysis: &Analysis| {
+        let run = &analysis.run;
+        (run.started.clone(), run.seed, run.environment.clone())
     };
-    let known = firsts(b);
-    let mut both = firsts(a).into_iter();
-    let differ = both.find_map(|(id, first)| Some(first != *known.get(&id)?));
-    ours.started == theirs.started
-        && ours.seed == theirs.seed
-        && ours.environment == theirs.environment
-        && differ != Some(true)
+    let firsts = |analysis: &Analysis| -> BTreeSet<(CellId, u32, u64)> {
+        let firsts = analysis.cells().filter_map(|cell| {
+            let (round, log) = cell.series.first()?;
+            Some((cell.cell.id.clone(), *round, log.to_bits()))
+        });
+        firsts.collect()
+    };
+    let (ours, theirs) = (firsts(a), firsts(b));
+    let in_common = ours.is_empty() || theirs.is_empty() || !ours.is_disjoint(&theirs);
+    header(a) == header(b) && in_common
 }
 
 /// Compares two results cell by cell.

@@ -7,9 +7,10 @@ use crate::{
     blocks::{location, logs},
     gathered::Gathered,
     judge::Judge,
+    warnings,
 };
 use std::collections::BTreeSet;
-use stowplan_model::{BlockKind, Cell, Measurement, Warning, WarningKind, Workload};
+use stowplan_model::{BlockKind, Cell, Measurement, Warning, Workload};
 
 /// What the driver of a cell costs beside its time, where both were measured.
 pub(crate) fn of_cell(
@@ -55,7 +56,7 @@ fn comparable_time(
 
 /// A warning for each driver whose cost is, in the time of some cell that can be chosen, more than the
 /// least difference that counts: so much alone can turn equivalent into slower. Of several cells the worst is named.
-pub(crate) fn warnings<'a>(
+pub(crate) fn large<'a>(
     comparisons: impl Iterator<Item = &'a ComparisonOutcome>,
     equivalence: f64,
 ) -> Vec<Warning> {
@@ -82,17 +83,15 @@ fn large_share((cell, cost, share): (&CellSummary, CellDriverCost, f64)) -> Warn
         _ => "wall time",
     };
     let at_least = if cost.at_least { "at least " } else { "" };
-    Warning {
-        kind: WarningKind::Other,
-        message: format!(
-            "{whose} costs {at_least}{:.0} ns per operation: {at_least}{:.0}% of the {time} of {}",
-            cost.ns,
-            share * 100.0,
-            cell.cell.id
-        ),
-        advice: "Ratios between cells of one driver are nearer to 1 for it, and those to cells of \
-                 another driver are of both loops as well: measure larger values, or more work per \
-                 operation."
-            .to_owned(),
-    }
+    let message = format!(
+        "{whose} costs {at_least}{:.0} ns per operation: {at_least}{:.0}% of the {time} of {}",
+        cost.ns,
+        share * 100.0,
+        cell.cell.id
+    );
+    warnings::other(
+        message,
+        "Ratios between cells of one driver are nearer to 1 for it, and those to cells of another \
+         driver are of both loops as well: measure larger values, or more work per operation.",
+    )
 }

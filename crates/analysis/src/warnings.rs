@@ -53,14 +53,18 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
             "Stop other work on this machine, then run it again.",
         ),
     };
-    Some(Warning {
+    let id = &outcome.id;
+    let message = format!("comparison {id}: {what}, so nothing is claimed of it");
+    Some(other(message, advice))
+}
+
+/// A warning of no kind that anything asks about.
+pub(crate) fn other(message: String, advice: impl Into<String>) -> Warning {
+    Warning {
         kind: WarningKind::Other,
-        message: format!(
-            "comparison {}: {what}, so nothing is claimed of it",
-            outcome.id
-        ),
-        advice: advice.to_owned(),
-    })
+        message,
+        advice: advice.into(),
+    }
 }
 
 /// Blocks that found their data as a repair left it (R9), not as building did.
