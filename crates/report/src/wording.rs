@@ -7,7 +7,9 @@ use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
     work_differences as differences, workload_differences,
 };
-use stowplan_model::{Action, DurabilityClaim, Mix, PerTransaction, Role, RunOutcome, Workload};
+use stowplan_model::{
+    Action, Delivery, DurabilityClaim, Mix, PerTransaction, Role, RunOutcome, Workload,
+};
 
 /// How the run ended, if that qualifies what it found.
 #[must_use]
@@ -155,7 +157,8 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
         per => Some(per.to_string()),
     };
     let threads = (workload.threads > 1).then(|| format!("by {} threads", workload.threads));
-    let more = transactions.into_iter().chain(threads);
+    let lent = (workload.delivery == Delivery::InPlace).then(|| "lent in place".to_owned());
+    let more = transactions.into_iter().chain(threads).chain(lent);
     let more = more.chain(circumstances(workload));
     let filled = [
         ("size", format!("{size}{share}")),
@@ -170,7 +173,7 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
 }
 
 /// What few workloads have: busy neighbours, what was done before, keys that are left out, first touches.
-pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String> {
+fn circumstances(workload: &Workload) -> impl Iterator<Item = String> {
     let unlike_most = workload_differences(workload, &Workload::default()).into_iter();
     let rare = unlike_most.filter(|difference| WorkDifference::RARE.contains(&difference.what));
     rare.map(|difference| format!("{}: {}", difference.what, difference.ours))
@@ -202,11 +205,9 @@ pub(crate) fn different_promises(
     (a, ours): (&str, Option<&CellSummary>),
     (b, theirs): (&str, Option<&CellSummary>),
 ) -> String {
-    let promises = match (
-        ours.and_then(CellSummary::promise),
-        theirs.and_then(CellSummary::promise),
-    ) {
-        (Some(ours), Some(theirs)) => format!(": {a}: {ours}; {b}: {theirs}"),
+    let promises = [ours, theirs].map(|cell| cell.and_then(CellSummary::promise));
+    let promises = match promises {
+        [Some(ours), Some(theirs)] => format!(": {a}: {ours}; {b}: {theirs}"),
         _ => String::new(),
     };
     format!(

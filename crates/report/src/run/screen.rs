@@ -68,17 +68,9 @@ fn context(analysis: &Analysis) -> String {
         system.filter(|kind| !kind.is_empty()),
         Some(value::counted(run.environment.cpus, "CPU")),
         Some(format!("scale {}", run.plan.scale)),
-        took.map(duration),
+        took.map(value::seconds),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-/// `58 s`, `3 min 29 s`
-fn duration(seconds: f64) -> String {
-    match (seconds / 60.0).floor() {
-        0.0 => format!("{seconds:.0} s"),
-        minutes => format!("{minutes:.0} min {:.0} s", seconds % 60.0),
-    }
 }
 
 /// What became of the claims of the article, in a line.

@@ -245,8 +245,7 @@ fn factors_have_one_direction() {
     let text = said(&new(), &Question::default(), Detail::Answer);
     let faster = "reads/tree | 8.74 µs | 6.99 µs | −20% | [−22%, −18%] | faster | −20%";
     assert!(text.contains(faster), "{text}");
-    let slower =
-        "reads/blob | 3.62 µs | 9.05 µs | +150% | [+144%, +156%] | regression | +150%";
+    let slower = "reads/blob | 3.62 µs | 9.05 µs | +150% | [+144%, +156%] | regression | +150%";
     assert!(text.contains(slower), "{text}");
 }
 
