@@ -159,15 +159,18 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
 }
 
 fn one_study(analyses: &[&Analysis]) -> Result<(), MachinesError> {
-    let mut studies: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut studies: Vec<(String, Vec<usize>)> = Vec::new();
     for (place, analysis) in analyses.iter().enumerate() {
         let plan = &analysis.run.plan;
         let study = format!("{} at scale {}", plan.study.name, plan.scale);
-        studies.entry(study).or_default().push(place);
+        match studies.iter_mut().find(|(known, _)| *known == study) {
+            Some((_, places)) => places.push(place),
+            None => studies.push((study, vec![place])),
+        }
     }
     match studies.len() {
         1 => Ok(()),
-        _ => Err(MachinesError::SeveralStudies(studies.into_iter().collect())),
+        _ => Err(MachinesError::SeveralStudies(studies)),
     }
 }
 

@@ -250,7 +250,23 @@ fn reservations(base: &Side<'_>, new: &Side<'_>, changes: &Changes) -> Vec<Strin
          the machine that it met; several, in turns, measure that (--base, --new)."
             .to_owned()
     });
-    endings.chain(left_out).chain(sessions).collect()
+    // What the time says and the ratio to the baseline does not.
+    let doubted = changes.regressions().filter(|cell| {
+        use ChangeVerdict::{NoChange, Unresolved, WithinThreshold};
+        let by_ratio = cell.ratio_verdict;
+        let is_shown = !matches!(by_ratio, Some(NoChange | WithinThreshold | Unresolved));
+        changes.decides == Decides::Time && !is_shown
+    });
+    let doubted: Vec<String> = doubted.map(name).collect();
+    let shared = (!doubted.is_empty()).then(|| {
+        format!(
+            "Of {} the ratio to the baseline does not show that: the cause may be something that both \
+             share, such as the machine.",
+            wording::list(&doubted)
+        )
+    });
+    let notes = endings.chain(left_out).chain(sessions);
+    notes.chain(shared).collect()
 }
 
 /// Where sessions took no turns: that what drifts cannot be told from what changed, and the commands by

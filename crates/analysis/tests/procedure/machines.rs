@@ -184,8 +184,8 @@ fn one_result_the_same_twice_and_several_studies_are_refused() {
     let refused = machines(&[&a, &quick, &b]).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the results are not of one study at one scale: t at scale quick (result 2); t at scale seed \
-         (result 1, 3)"
+        "the results are not of one study at one scale: t at scale seed (result 1, 3); t at scale \
+         quick (result 2)"
     );
 }
 
