@@ -11,34 +11,38 @@ use stowplan_model::{
     Action, Delivery, DurabilityClaim, Mix, PerTransaction, Role, RunOutcome, Workload,
 };
 
+/// How runs end.
+const ENDINGS: &str = include_str!("words/endings.txt");
+
 /// How the run ended, if that qualifies what it found.
 #[must_use]
 pub fn ending(analysis: &Analysis) -> Option<String> {
-    let Some(end) = &analysis.end else {
-        return Some("The run was cut off; what it had measured until then is shown.".to_owned());
+    let end = analysis.end.as_ref();
+    let title = match end.map(|end| end.outcome) {
+        None => "cut off",
+        Some(RunOutcome::Complete) => return None,
+        Some(RunOutcome::Budget) => "budget",
+        Some(RunOutcome::Interrupted) => "interrupted",
     };
-    let after = value::seconds(end.seconds);
-    match end.outcome {
-        RunOutcome::Complete => None,
-        RunOutcome::Budget => {
-            let mut comparisons = analysis.comparisons.iter();
-            let cut = match comparisons.all(ComparisonOutcome::was_measured) {
-                true => "cut some comparisons short",
-                false => "left some comparisons unmeasured",
-            };
-            // Of an answer on somebody's own data, what to type stands below it.
-            let more = match analysis.advice {
-                Some(_) => "",
-                None => " A larger --budget narrows what is unresolved.",
-            };
-            Some(format!(
-                "The time budget {cut}; the run took {after}.{more}"
-            ))
-        }
-        RunOutcome::Interrupted => Some(format!(
-            "The run was interrupted after {after}; what it had measured until then is shown."
-        )),
-    }
+    let mut comparisons = analysis.comparisons.iter();
+    let cut = match comparisons.all(ComparisonOutcome::was_measured) {
+        true => "cut some comparisons short",
+        false => "left some comparisons unmeasured",
+    };
+    // Of an answer on somebody's own data, what to type stands below it.
+    let more = match analysis.advice {
+        Some(_) => "",
+        None => " A larger --budget narrows what is unresolved.",
+    };
+    let filled = [
+        (
+            "after",
+            value::maybe(end, |end| value::seconds(end.seconds)),
+        ),
+        ("cut", cut.to_owned()),
+        ("more", more.to_owned()),
+    ];
+    note(ENDINGS, title, &filled)
 }
 
 /// A verdict in one or two words, for tables.
@@ -62,27 +66,16 @@ pub(crate) fn with_advice(message: &str, advice: &str) -> String {
 }
 
 /// Which time the ratios of a comparison are of.
-#[must_use]
-pub fn metric(comparison: &ComparisonOutcome) -> &'static str {
-    match comparison.metric {
-        _ if !comparison.measure.is_time() => {
-            "single operations by wall time: of each block one figure, and of rounds the median ratio"
-        }
-        Metric::Wall if has_neighbours(comparison) => {
-            "wall time, because waiting for a CPU is part of what neighbours cost"
-        }
-        Metric::Corrected => "corrected time (wall time minus the wait for a CPU)",
-        Metric::Wall if comparison.sleeps => {
-            "wall time, because blocks sleep or sync; corrected time (minus the wait for a CPU) stands \
-             beside it, and a claim holds by both"
-        }
-        Metric::Wall => "wall time",
-    }
-}
-
-fn has_neighbours(comparison: &ComparisonOutcome) -> bool {
+pub(crate) fn metric(comparison: &ComparisonOutcome) -> String {
     let mut cells = comparison.cells.iter();
-    cells.any(|cell| cell.cell.workload.beside.is_some())
+    let title = match comparison.metric {
+        _ if !comparison.measure.is_time() => "single operations",
+        Metric::Corrected => "corrected time",
+        Metric::Wall if cells.any(|cell| cell.cell.workload.beside.is_some()) => "neighbours",
+        Metric::Wall if comparison.sleeps => "sleeps",
+        Metric::Wall => "wall time",
+    };
+    note(WORK, title, &[]).unwrap_or_default()
 }
 
 /// The time of one operation on average, by the comparison's clock, in nanoseconds; not a number without
