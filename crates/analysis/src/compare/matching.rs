@@ -211,9 +211,15 @@ fn cells_of<'a>(sessions: &[&'a Analysis]) -> Vec<Vec<Place<'a>>> {
 /// had, unless the user paired one of the two otherwise.
 fn without_partner(place: Place<'_>, other: &str, others: &[&Analysis]) -> NotCompared {
     let mut namesakes = others.iter().flat_map(|other| Place::all(other));
-    let reason = match namesakes.any(|other| other.id() == place.id()) {
-        true => "paired otherwise by --cells".to_owned(),
-        false => format!("not in {other}"),
+    let mut comparisons = others.iter().flat_map(|other| &other.comparisons);
+    let there = comparisons.find(|comparison| comparison.id == place.comparison.id);
+    let why = there.and_then(|there| there.not_applicable.get(&place.cell.cell.label));
+    let reason = match why {
+        _ if namesakes.any(|other| other.id() == place.id()) => {
+            "paired otherwise by --cells".to_owned()
+        }
+        Some(why) => format!("not applicable in {other}: {why}"),
+        None => format!("not in {other}"),
     };
     NotCompared {
         cell: place.id().clone(),

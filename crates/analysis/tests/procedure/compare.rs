@@ -286,6 +286,15 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
     });
     assert!(!gone[0].of_measurement);
     is(told(gone), "not in NEW", "");
+    let cannot = obstacles(|new| {
+        let comparison = &mut new.comparisons[0];
+        comparison.cells.remove(2);
+        let why = "it cannot".to_owned();
+        comparison
+            .not_applicable
+            .insert("the other".to_owned(), why);
+    });
+    is(told(cannot), "not applicable in NEW: it cannot", "");
 }
 
 #[test]
