@@ -286,7 +286,7 @@ fn enough_to_miss_a_control(comparison: &Comparison, blocks: &Blocks<'_>) -> boo
     };
     let mut cells = comparison.cells.iter();
     cells.any(|cell| {
-        let pairs = || blocks.differences(&cell.id, &baseline.id, Metric::Wall);
+        let pairs = || blocks.paired(&cell.id, &baseline.id, Metric::Wall);
         cell.role != Role::Control && cell.id != baseline.id && pairs().len() >= MIN_ROUNDS
     })
 }

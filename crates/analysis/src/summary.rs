@@ -3,7 +3,7 @@
 use crate::{
     CellSummary, Metric, ServerCost,
     block_time::block_time,
-    blocks::{Span, flush_of_timed, location, log_time, logs, share_of_timed},
+    blocks::{Span, flush_of_timed, location, log_time, logs, share_of_timed, total},
     counts::counts,
     driver_cost,
     estimate::median,
@@ -268,9 +268,4 @@ impl<'a> Described<'a> {
         let without = if told { 0.0 } else { f64::NAN };
         self.syncs_per_commit().unwrap_or(without)
     }
-}
-
-/// The sum of what blocks counted. A number of a damaged result may be any.
-pub(crate) fn total(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
 }
