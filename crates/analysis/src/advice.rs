@@ -122,7 +122,11 @@ pub struct SpaceTaken {
 pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
     let asked = analysis.run.plan.study.advise.as_ref()?;
     let aspects = aspects(analysis, asked, Rival::Database);
-    let split = split(analysis, asked);
+    let split = cell(analysis, Rival::Split).map(|cell| Split {
+        inside: cell.settings.number("inline_limit"),
+        aspects: self::aspects(analysis, asked, Rival::Split),
+        allocated_bytes: row(analysis, cell).map(|row| row.footprint.allocated_bytes),
+    });
     let choice = choose(&aspects, split.as_ref());
     let meant = match choice {
         Choice::Split { .. } => Rival::Split,
@@ -146,10 +150,9 @@ pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
 /// has none.
 fn lacks_boot(analysis: &Analysis) -> bool {
     let plan = &analysis.run.plan;
-    let asked = plan.study.comparisons.iter();
-    let mut asked = asked.map(|comparison| comparison.id.as_str());
+    let mut asked = plan.study.comparisons.iter();
     let mut planned = plan.comparisons.iter();
-    asked.any(|id| id == AdviseSpec::BOOT)
+    asked.any(|comparison| comparison.id == AdviseSpec::BOOT)
         && !planned.any(|comparison| comparison.id == AdviseSpec::BOOT)
 }
 
@@ -177,38 +180,30 @@ impl Rival {
     }
 }
 
-/// How a store stands against files, in each respect that was to be measured.
+/// How a store stands against files, in each respect that was to be measured: reads of C, each by itself and, where
+/// that is better, many in a transaction, and those of Python; then the others.
 fn aspects(analysis: &Analysis, asked: &AdviseSpec, rival: Rival) -> Vec<Aspect> {
-    let found = [
-        (What::Read, AdviseSpec::READ),
-        (What::Cold, AdviseSpec::COLD),
-        (What::Boot, AdviseSpec::BOOT),
-        (What::Replace, AdviseSpec::REPLACE),
-    ];
     let zone = analysis.run.equivalence.ln_1p();
-    let found = found
-        .into_iter()
-        .filter_map(|(what, id)| aspect(what, analysis.comparison(id)?, rival));
-    let found = found.map(|aspect| as_programs_find(aspect, zone));
-    let mut aspects: Vec<Aspect> = found.collect();
-    aspects.extend(mixed(&aspects, asked.overwrites, zone));
-    let Some(read) = aspects
-        .iter()
-        .find(|aspect| aspect.what == What::Read)
-        .cloned()
-    else {
-        return aspects;
+    let of = |what, id: &str, rival| {
+        let found = aspect(what, analysis.comparison(id)?, rival)?;
+        Some(as_programs_find(found, zone))
     };
-    let together = analysis
-        .comparison(AdviseSpec::READ)
-        .filter(|_| rival == Rival::Database)
-        .and_then(|read| aspect(What::Together, read, Rival::Together))
-        .map(|aspect| as_programs_find(aspect, zone))
-        .filter(|together| is_better(together, &read));
-    let more = together
-        .into_iter()
-        .chain(by_python(asked, rival, &read, zone));
-    aspects.splice(1..1, more);
+    let mut aspects: Vec<Aspect> = Vec::new();
+    if let Some(read) = of(What::Read, AdviseSpec::READ, rival) {
+        let together = of(What::Together, AdviseSpec::READ, Rival::Together);
+        let is_asked = |found: &Aspect| rival == Rival::Database && is_better(found, &read);
+        let python = by_python(asked, rival, &read, zone);
+        let together = together.filter(is_asked);
+        aspects.push(read);
+        aspects.extend(together.into_iter().chain(python));
+    }
+    let others = [
+        of(What::Cold, AdviseSpec::COLD, rival),
+        of(What::Boot, AdviseSpec::BOOT, rival),
+        of(What::Replace, AdviseSpec::REPLACE, rival),
+    ];
+    aspects.extend(others.into_iter().flatten());
+    aspects.extend(mixed(&aspects, asked.overwrites, zone));
     aspects
 }
 
@@ -232,39 +227,33 @@ fn by_python(asked: &AdviseSpec, rival: Rival, read: &Aspect, zone: f64) -> Vec<
             time_ns: median(ours.to_vec()),
         })
     };
-    let alone = match rival {
-        Rival::Split => &reads.split,
-        Rival::Database | Rival::Together => &reads.database,
+    if rival == Rival::Split {
+        return Vec::from_iter(aspect(What::ReadByPython, &reads.split));
+    }
+    let Some(alone) = aspect(What::ReadByPython, &reads.database) else {
+        return Vec::new();
     };
-    let read = aspect(What::ReadByPython, alone);
-    let together = read.as_ref().and_then(|read| {
-        let together = aspect(What::TogetherByPython, &reads.together);
-        together.filter(|together| rival == Rival::Database && is_better(together, read))
-    });
-    read.into_iter().chain(together).collect()
+    let together = aspect(What::TogetherByPython, &reads.together);
+    let together = together.filter(|together| is_better(together, &alone));
+    [alone].into_iter().chain(together).collect()
 }
 
 /// A read with the interval of what other programs find: warm, those that read in other ways, into other buffers;
 /// after a reboot, those that read more values or fewer, for each file's inode and name brings in those of others.
-fn as_programs_find(aspect: Aspect, zone: f64) -> Aspect {
+fn as_programs_find(mut aspect: Aspect, zone: f64) -> Aspect {
     let differs = matches!(aspect.what, What::Read | What::Together | What::Boot);
-    let Some(gain) = aspect.gain.filter(|_| differs) else {
-        return aspect;
-    };
-    let gain = RatioEstimate {
-        low: gain.low * (-PROGRAMS).exp(),
-        high: gain.high * PROGRAMS.exp(),
-        ..gain
-    };
-    let found = verdict(-gain.high.ln(), -gain.low.ln(), zone);
-    Aspect {
-        gain: Some(gain),
-        verdict: match aspect.verdict {
-            Verdict::Faster | Verdict::Slower | Verdict::SmallDifference => found,
-            other => other,
-        },
-        ..aspect
+    if let Some(gain) = aspect.gain.as_mut().filter(|_| differs) {
+        gain.low *= (-PROGRAMS).exp();
+        gain.high *= PROGRAMS.exp();
+        let claims = matches!(
+            aspect.verdict,
+            Verdict::Faster | Verdict::Slower | Verdict::SmallDifference
+        );
+        if claims {
+            aspect.verdict = verdict(-gain.high.ln(), -gain.low.ln(), zone);
+        }
     }
+    aspect
 }
 
 /// Whether many reads in one transaction have a better verdict than each by itself.
@@ -306,15 +295,12 @@ fn mixed(aspects: &[Aspect], overwrites: Option<f64>, zone: f64) -> Option<Aspec
     let (read, replace) = (of(What::Read)?, of(What::Replace)?);
     let weights = [read.files_ns? * (1.0 - share), replace.files_ns? * share];
     let weighed = |gains: [RatioEstimate; 2]| weighed_mean(weights, gains.map(|g| g.inverse()));
-    let (read_gain, replace_gain) = (read.gain?, replace.gain?);
-    let ratio = weighed([read_gain, replace_gain]);
-    let is_beside = read.corrected.is_some() || replace.corrected.is_some();
-    let corrected = is_beside.then(|| {
-        weighed([
-            read.corrected.unwrap_or(read_gain),
-            replace.corrected.unwrap_or(replace_gain),
-        ])
-    });
+    let gains = [read.gain?, replace.gain?];
+    let ratio = weighed(gains);
+    let corrected = [read.corrected, replace.corrected];
+    let is_beside = corrected.iter().any(Option::is_some);
+    let corrected = [0, 1].map(|at| corrected[at].unwrap_or(gains[at]));
+    let corrected = is_beside.then(|| weighed(corrected));
     let by_wall = verdict(ratio.low.ln(), ratio.high.ln(), zone);
     let agrees = corrected.is_none_or(|other| bears_out(by_wall, &ratio, &other, zone));
     let unreliable = [read, replace].map(|aspect| aspect.verdict == Verdict::Unreliable);
@@ -346,16 +332,6 @@ fn weighed_mean(weights: [f64; 2], ratios: [RatioEstimate; 2]) -> RatioEstimate 
         high: mean(|ratio| ratio.high),
         rounds: ratios[0].rounds.min(ratios[1].rounds),
     }
-}
-
-/// What was found of values split by size.
-fn split(analysis: &Analysis, asked: &AdviseSpec) -> Option<Split> {
-    let cell = cell(analysis, Rival::Split)?;
-    Some(Split {
-        inside: cell.settings.number("inline_limit"),
-        aspects: aspects(analysis, asked, Rival::Split),
-        allocated_bytes: row(analysis, cell).map(|row| row.footprint.allocated_bytes),
-    })
 }
 
 /// What decides. Where reads and replacements are weighed, they do not decide each by itself; that many reads
@@ -408,13 +384,16 @@ fn is_ahead(of: &[Aspect], other: &[Aspect]) -> bool {
 
 /// What is to be said of a store against files, by itself.
 fn alone(aspects: &[Aspect]) -> Choice {
-    let is = |verdict: Verdict| deciding(aspects).any(|aspect| aspect.verdict == verdict);
-    let claims = deciding(aspects).any(|aspect| {
+    let verdicts: Vec<Verdict> = deciding(aspects).map(|aspect| aspect.verdict).collect();
+    let is = |verdict: Verdict| verdicts.contains(&verdict);
+    // That the database is not faster by more than matters.
+    let settled = |verdict: &Verdict| {
         matches!(
-            aspect.verdict,
-            Verdict::Faster | Verdict::Slower | Verdict::Equivalent | Verdict::SmallDifference
+            verdict,
+            Verdict::Slower | Verdict::Equivalent | Verdict::SmallDifference
         )
-    });
+    };
+    let claims = is(Verdict::Faster) || verdicts.iter().any(settled);
     // What was to be measured and could not be is no ground to advise on.
     let lacks = is(Verdict::NoData) || is(Verdict::Unreliable);
     match (is(Verdict::Faster), is(Verdict::Slower)) {
@@ -423,19 +402,9 @@ fn alone(aspects: &[Aspect]) -> Choice {
         (true, false) => Choice::Database,
         // Nothing is shown to be gained by moving, and something to be lost.
         (false, true) => Choice::Files,
-        (false, false) if deciding(aspects).all(|aspect| is_settled(aspect.verdict)) => {
-            Choice::Files
-        }
+        (false, false) if verdicts.iter().all(settled) => Choice::Files,
         (false, false) => Choice::Open,
     }
-}
-
-/// Whether a verdict says that the database is not faster by more than matters.
-fn is_settled(verdict: Verdict) -> bool {
-    matches!(
-        verdict,
-        Verdict::Slower | Verdict::Equivalent | Verdict::SmallDifference
-    )
 }
 
 /// The cells of the first of the comparisons of the user's values.

@@ -20,7 +20,7 @@ use crate::{
 use serde::Serialize;
 use stowplan_model::{
     CellFailure, CellId, Comparison, DriverCost, HarnessCost, PreparationRecord, Record, RunEnd,
-    RunHeader, Warning, WarningKind,
+    RunHeader, Warning,
 };
 
 /// Everything that can be said about one run.
@@ -168,11 +168,11 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
     let counted = analysis.comparisons.iter();
     let counted = counted.filter(|comparison| !analysis.is_superseded(comparison));
     found.retain(|(id, _)| counted.clone().any(|comparison| comparison.id == *id));
-    let warnings = sessions::warnings(&gathered)
+    let warnings = sessions::breaks(&gathered)
         .into_iter()
         .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
         .chain(cold::warnings(&analysis.cold))
-        .chain(driver_cost::warnings(counted, rule.equivalence));
+        .chain(driver_cost::large(counted, rule.equivalence));
     let warnings: Vec<RunWarning> = warnings.map(RunWarning::from).collect();
     analysis.warnings.extend(warnings);
     analysis.decide();
@@ -268,11 +268,9 @@ fn judge<'a>(
     let mut unreadable = Vec::new();
     let outcome = outcome(&judge, gathered, &mut unreadable);
     found.extend(warnings::of_comparison(&judge, &outcome, gathered));
-    found.extend(unreadable.into_iter().map(|message| Warning {
-        kind: WarningKind::Other,
-        message,
-        advice: "It is left out of the percentiles; check the result file.".to_owned(),
-    }));
+    let advice = "It is left out of the percentiles; check the result file.";
+    let unreadable = unreadable.into_iter();
+    found.extend(unreadable.map(|message| warnings::other(message, advice)));
     (judge, outcome)
 }
 

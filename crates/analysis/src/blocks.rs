@@ -193,7 +193,7 @@ impl<'a> Blocks<'a> {
     pub(crate) fn operations_of(&self, cell: &CellId) -> u64 {
         let metric = self.metric();
         let compared = self.of_cell(cell).filter(|m| self.log(m, metric).is_some());
-        compared.map(|m| m.operations).fold(0, u64::saturating_add)
+        total(compared.map(|m| m.operations))
     }
 
     /// Which times the ratios are of (METHOD R8): corrected time if every block knows its run-queue
@@ -218,15 +218,9 @@ impl<'a> Blocks<'a> {
     /// Mean share of the wall time that blocks waited for a CPU (D/W), 0 to 1; nothing where no
     /// block knows.
     pub(crate) fn delay_share(&self) -> Option<f64> {
-        let shares: Vec<f64> = self
-            .by_cell
-            .values()
-            .flat_map(BTreeMap::values)
-            .filter_map(|m| {
-                let delay = m.run_delay_ns?;
-                Some(delay as f64 / m.wall_ns.max(1) as f64)
-            })
-            .collect();
+        let blocks = self.by_cell.values().flat_map(BTreeMap::values);
+        let shares = blocks.filter_map(|m| Some(m.run_delay_ns? as f64 / m.wall_ns.max(1) as f64));
+        let shares: Vec<f64> = shares.collect();
         (!shares.is_empty()).then(|| mean(&shares))
     }
 
@@ -261,19 +255,8 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// `d_r = ln(x_cell,r / x_reference,r)` of the rounds that both cells have, by rising round
-    /// (METHOD "Ratios").
-    pub(crate) fn differences(
-        &self,
-        cell: &CellId,
-        reference: &CellId,
-        metric: Metric,
-    ) -> Vec<(u32, f64)> {
-        let paired = self.paired(cell, reference, metric).into_iter();
-        paired.map(|pair| (pair.round, pair.difference)).collect()
-    }
-
-    /// The differences of a pair of cells by round, with the builds that both blocks met.
+    /// `d_r = ln(x_cell,r / x_reference,r)` of the rounds that both cells have, by rising round (METHOD
+    /// "Ratios"), with the builds that both blocks met.
     pub(crate) fn paired(&self, cell: &CellId, reference: &CellId, metric: Metric) -> Vec<Paired> {
         let Some(denominators) = self.by_cell.get(reference) else {
             return Vec::new();
@@ -322,6 +305,11 @@ fn sleeps(m: &Measurement) -> bool {
 /// The headline time of the blocks of one cell.
 pub(crate) fn metric_of<'a>(blocks: impl Iterator<Item = &'a Measurement> + Clone) -> Metric {
     clock_of(blocks).metric()
+}
+
+/// The sum of what blocks counted. A number of a damaged result may be any.
+pub(crate) fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 /// The logarithms of a series.

@@ -13,7 +13,7 @@ use crate::latency;
 use crate::{Analysis, AnalysisError, CellSummary, ComparisonOutcome, Estimate, Interval};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_model::{BlockKind, Cell, CellId, Measurement, Plan, Record, Residency, Role, Value};
+use stowplan_model::{BlockKind, Cell, Measurement, Plan, Record, Role};
 
 /// The name of the study that is a calibration.
 pub const STUDY: &str = "calibrate";
@@ -251,52 +251,54 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// The comparisons of a series: `aa-files-01` and so on.
-    fn series(
-        &self,
-        pattern: &'static str,
-    ) -> impl Iterator<Item = &'a ComparisonOutcome> + use<'a> {
-        self.analysis
-            .comparisons
-            .iter()
-            .filter(move |c| c.id.starts_with(pattern))
+    fn series(&self, pattern: &'static str) -> impl Iterator<Item = &'a ComparisonOutcome> {
+        let comparisons = self.analysis.comparisons.iter();
+        comparisons.filter(move |c| c.id.starts_with(pattern))
     }
 
-    /// The blocks of a cell of one kind.
+    /// The blocks of cells of one kind.
     fn blocks(
         &self,
-        cell: &CellId,
+        cells: impl Iterator<Item = &'a CellSummary>,
         kind: BlockKind,
-    ) -> impl Iterator<Item = &'a Measurement> + use<'a> {
-        let measured = self.gathered.measurements(cell).iter().copied();
-        measured.filter(move |m| m.block == kind && m.operations > 0)
+    ) -> Vec<&'a Measurement> {
+        let blocks = cells.flat_map(|cell| self.gathered.measurements(&cell.cell.id));
+        let blocks = blocks.copied();
+        blocks
+            .filter(|m| m.block == kind && m.operations > 0)
+            .collect()
     }
 
-    /// The cells whose store does nothing at all, while nothing was to disturb them.
-    fn idle_cells(&self) -> impl Iterator<Item = &'a CellId> + use<'a> {
+    /// The blocks of the store that does nothing at all, while nothing was to disturb them.
+    fn idle(&self, kind: BlockKind) -> Vec<&'a Measurement> {
         let quiet = ["clock", "known"].map(|id| self.analysis.comparison(id));
         let cells = quiet.into_iter().flatten().flat_map(|c| &c.cells);
         let idle = |cell: &&CellSummary| matches!(cell.cell.role, Role::Baseline | Role::Control);
-        cells.filter(idle).map(|cell| &cell.cell.id)
+        self.blocks(cells.filter(idle), kind)
     }
 }
 
 fn found(run: &Run<'_>) -> Calibration {
+    let of = |id: &str| run.analysis.comparison(id);
     let harness = vec![
         cost_of_nothing(run, "ratio blocks", BlockKind::Ratio).at_most(RATIO_BUDGET_NS),
         cost_of_nothing(run, "latency blocks", BlockKind::Latency).at_most(LATENCY_BUDGET_NS),
     ];
-    let known = run
-        .analysis
-        .comparison("known")
-        .map_or_else(Vec::new, |outcome| {
-            known_costs(outcome, ALLOWED_SHARE).collect()
-        });
+    let known = of("known").map_or_else(Vec::new, |known| known_costs(known, ALLOWED_SHARE));
+    // Known costs beside busy processes, and how long blocks waited for a CPU.
+    let busy = of("known-busy").map(|outcome| {
+        let waited = outcome.delay_share.map(exactly);
+        let name = "waited for a CPU, subtracted";
+        let mut figures = known_costs(outcome, ALLOWED_SHARE_BUSY);
+        figures.push(Figure::new(name, FigureUnit::ShareOfTime, waited));
+        Group::of(Subject::Busy, &outcome.title, figures)
+    });
     let mut groups = vec![
         Group::of(Subject::Clock, "Clock", clock(run)),
         Group::of(Subject::Harness, "Cost of the harness", harness),
         Group::of(Subject::Known, "Known costs", known),
     ];
-    groups.extend(run.analysis.comparison("known-busy").map(busy));
+    groups.extend(busy);
     groups.extend([
         sessions::identical(run),
         sessions::different(run),
@@ -325,9 +327,11 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Nanoseconds per operation of a cell less those of another one, of the rounds that both have.
-fn differences(cell: &CellSummary, nothing: &CellSummary) -> Vec<f64> {
-    let nothing: BTreeMap<u32, f64> = nothing.series.iter().copied().collect();
+/// Nanoseconds per operation of a cell less those of the baseline, of the rounds that both have.
+fn over_nothing(outcome: &ComparisonOutcome, cell: &CellSummary) -> Vec<f64> {
+    let nothing = outcome.baseline().into_iter();
+    let nothing = nothing.flat_map(|cell| cell.series.iter().copied());
+    let nothing: BTreeMap<u32, f64> = nothing.collect();
     let rounds = cell.series.iter();
     rounds
         .filter_map(|(round, log)| Some(log.exp() - nothing.get(round)?.exp()))
@@ -341,23 +345,17 @@ fn candidates(outcome: &ComparisonOutcome) -> impl Iterator<Item = &CellSummary>
 
 /// A number among the settings of a cell's store.
 fn setting(cell: &Cell, name: &str) -> f64 {
-    match cell.settings.get(name) {
-        Some(Value::Number(number)) => float(*number),
-        _ => 0.0,
-    }
+    float(cell.settings.number(name))
 }
 
 /// By how much each known cost was missed, by rising cost: the time of the cell less that of the store
 /// that does nothing, of the same rounds.
-fn known_costs(outcome: &ComparisonOutcome, share: f64) -> impl Iterator<Item = Figure> {
-    let mut cells: Vec<(f64, &CellSummary)> = candidates(outcome)
-        .map(|cell| (setting(&cell.cell, "base"), cell))
-        .collect();
+fn known_costs(outcome: &ComparisonOutcome, share: f64) -> Vec<Figure> {
+    let cells = candidates(outcome).map(|cell| (setting(&cell.cell, "base"), cell));
+    let mut cells: Vec<(f64, &CellSummary)> = cells.collect();
     cells.sort_by(|a, b| a.0.total_cmp(&b.0));
-    cells.into_iter().map(move |(known_ns, cell)| {
-        let found = outcome
-            .baseline()
-            .map_or_else(Vec::new, |nothing| differences(cell, nothing));
+    let figures = cells.into_iter().map(|(known_ns, cell)| {
+        let found = over_nothing(outcome, cell);
         let (unit, allowed, scale) = match ALLOWED_NS < share * known_ns {
             true => (FigureUnit::ShareOff, share, 1.0 / known_ns),
             false => (FigureUnit::NsOff, ALLOWED_NS, 1.0),
@@ -365,31 +363,17 @@ fn known_costs(outcome: &ComparisonOutcome, share: f64) -> impl Iterator<Item = 
         let off = located(&found).map(|found| found.less(exactly(known_ns)).times(scale));
         let figure = Figure::new(&cell.cell.label, unit, off).of(Some(found.len() as u64));
         figure.within(Some(-allowed), Some(allowed))
-    })
-}
-
-/// Known costs beside busy processes, and how long blocks waited for a CPU.
-fn busy(outcome: &ComparisonOutcome) -> Group {
-    let waited = Figure::new(
-        "waited for a CPU, subtracted",
-        FigureUnit::ShareOfTime,
-        outcome.delay_share.map(exactly),
-    );
-    let figures = known_costs(outcome, ALLOWED_SHARE_BUSY).chain([waited]);
-    Group::of(Subject::Busy, &outcome.title, figures.collect())
+    });
+    figures.collect()
 }
 
 fn clock(run: &Run<'_>) -> Vec<Figure> {
-    let outcome = run.analysis.comparison("clock");
-    let cells =
-        outcome.and_then(|outcome| Some((candidates(outcome).next()?, outcome.baseline()?)));
-    let reading = cells.and_then(|(readings, nothing)| {
+    let reading = run.analysis.comparison("clock").and_then(|outcome| {
+        let readings = candidates(outcome).next()?;
         let number = setting(&readings.cell, "clock").max(1.0);
-        Some(located(&differences(readings, nothing))?.times(1.0 / number))
+        Some(located(&over_nothing(outcome, readings))?.times(1.0 / number))
     });
-    let blocks = run
-        .idle_cells()
-        .flat_map(|cell| run.blocks(cell, BlockKind::Latency));
+    let blocks = run.idle(BlockKind::Latency).into_iter();
     let texts = blocks.filter_map(|block| block.latency.as_deref());
     vec![
         Figure::new("a reading takes", FigureUnit::Ns, reading),
@@ -426,8 +410,7 @@ fn step<'a>(histograms: impl Iterator<Item = &'a str>) -> Option<u64> {
 
 /// What an operation of the store that does nothing takes, in blocks of a kind.
 fn cost_of_nothing(run: &Run<'_>, name: &str, kind: BlockKind) -> Figure {
-    let blocks = run.idle_cells().flat_map(|cell| run.blocks(cell, kind));
-    let each = blocks.map(|block| {
+    let each = run.idle(kind).into_iter().map(|block| {
         let time = block.corrected_ns().unwrap_or(block.wall_ns);
         float(time) / float(block.operations)
     });
@@ -440,7 +423,7 @@ fn cold(run: &Run<'_>) -> Vec<Figure> {
     let outcome = run.analysis.comparison("cold").into_iter();
     let cells = outcome.flat_map(|outcome| &outcome.cells);
     let figures = cells.flat_map(|cell| {
-        let blocks: Vec<&Measurement> = run.blocks(&cell.cell.id, BlockKind::Ratio).collect();
+        let blocks = run.blocks([cell].into_iter(), BlockKind::Ratio);
         evicted(&cell.cell.label, &blocks)
     });
     figures.collect()
@@ -448,26 +431,24 @@ fn cold(run: &Run<'_>) -> Vec<Figure> {
 
 /// Pages of the files that cold blocks read, all blocks together; nothing where one does not tell.
 fn evicted(label: &str, blocks: &[&Measurement]) -> [Figure; 4] {
-    let residencies = blocks.iter().map(|m| m.residency).collect::<Option<_>>();
-    let residencies: Option<Vec<Residency>> = residencies.filter(|_| !blocks.is_empty());
-    let sum = |of: fn(&Residency) -> Option<u64>| -> Option<u64> {
-        residencies.as_ref()?.iter().map(of).sum()
+    let sum = |of: fn(&Measurement) -> Option<u64>| -> Option<u64> {
+        let sum = blocks.iter().map(|block| of(block)).sum::<Option<u64>>();
+        sum.filter(|_| !blocks.is_empty())
     };
-    let fetched = blocks
-        .iter()
-        .map(|m| Some(m.io?.storage_read_bytes))
-        .sum::<Option<u64>>();
-    let (after, checked) = (sum(|r| r.after_block_pages), sum(|r| Some(r.checked_pages)));
+    let fetched = sum(|m| Some(m.io?.storage_read_bytes));
+    let checked = sum(|m| Some(m.residency?.checked_pages));
+    let after = sum(|m| m.residency?.after_block_pages);
     // What was fetched and not looked for has come in all the same; with it comes what was read ahead.
     let brought = after.max(fetched.map(|bytes| bytes.div_ceil(PAGE_BYTES)));
     let brought = checked.map(|checked| brought.unwrap_or(0).min(checked));
     let pages = |what: &str, count| {
         Figure::counted(format!("{label}, {what}"), FigureUnit::Pages, count).of(checked)
     };
-    let fetched = fetched.filter(|_| !blocks.is_empty());
+    let before = sum(|m| m.residency?.before_eviction_pages);
+    let resident = sum(|m| Some(m.residency?.resident_pages));
     [
-        pages("before eviction", sum(|r| r.before_eviction_pages)),
-        pages("after it", sum(|r| Some(r.resident_pages))).at_most(0.0),
+        pages("before eviction", before),
+        pages("after it", resident).at_most(0.0),
         pages("brought in", brought).at_least(1.0),
         Figure::counted(format!("{label}, fetched"), FigureUnit::Bytes, fetched),
     ]
@@ -477,17 +458,17 @@ fn evicted(label: &str, blocks: &[&Measurement]) -> [Figure; 4] {
 /// not, or because the machine was taken away (R9).
 fn warm(run: &Run<'_>) -> Vec<Figure> {
     let cells = run.series("aa-").flat_map(|outcome| &outcome.cells);
-    let blocks: Vec<&Measurement> = cells
-        .flat_map(|cell| run.blocks(&cell.cell.id, BlockKind::Ratio))
-        .collect();
+    let blocks = run.blocks(cells, BlockKind::Ratio);
     let reading = blocks.iter().filter(|m| m.in_blocks > 0).count() as u64;
     let discarded = blocks.iter().map(|m| u64::from(m.repeats)).sum();
     let all = (!blocks.is_empty()).then_some(blocks.len() as u64);
-    let reading = all.map(|_| reading);
+    let reading = Figure::counted(
+        "read from storage",
+        FigureUnit::Blocks,
+        all.map(|_| reading),
+    );
     vec![
-        Figure::counted("read from storage", FigureUnit::Blocks, reading)
-            .of(all)
-            .at_most(0.0),
+        reading.of(all).at_most(0.0),
         Figure::counted("measured again", FigureUnit::Blocks, Some(discarded)),
     ]
 }

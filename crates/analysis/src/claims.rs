@@ -2,7 +2,7 @@
 
 use crate::{Analysis, Verdict};
 use serde::Serialize;
-use stowplan_model::{CellId, Role};
+use stowplan_model::CellId;
 
 /// What each ratio may err by: the share of sessions in which its looks together exclude the truth.
 pub const ERROR_OF_A_RATIO: f64 = 0.05;
@@ -28,16 +28,10 @@ impl Claims {
         let mut claims = Self::default();
         let comparisons = analysis.comparisons.iter();
         for comparison in comparisons.filter(|c| c.reliable && !analysis.is_superseded(c)) {
-            let is_store = |id: &CellId| {
-                let role = comparison.cell(id).map(|cell| cell.cell.role);
-                matches!(role, Some(Role::Baseline | Role::Candidate))
-            };
-            for contrast in &comparison.contrasts {
-                let stores = is_store(&contrast.cell) && is_store(&contrast.reference);
-                if !stores || contrast.estimate.is_none() {
-                    continue;
-                }
-                claims.ratios += 1;
+            let is_store = |id: &CellId| comparison.stores().any(|cell| cell.cell.id == *id);
+            let contrasts = comparison.contrasts.iter();
+            for contrast in contrasts.filter(|c| is_store(&c.cell) && is_store(&c.reference)) {
+                claims.ratios += usize::from(contrast.estimate.is_some());
                 match contrast.verdict {
                     Verdict::Faster | Verdict::Slower | Verdict::SmallDifference => {
                         claims.differences += 1;

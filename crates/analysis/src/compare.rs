@@ -22,13 +22,13 @@ mod turns;
 
 use crate::{Analysis, Interval, Metric};
 pub use family::judge_together;
-use judge::{Criteria, Shifted, leaves_open};
+use judge::{Shifted, drift_is_measured, leaves_open};
 pub use machine::EnvironmentChange;
 pub use matching::Obstacle;
 use matching::{Matching, Pair, Place, comparable, matching};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_model::{CellId, Role, suggestion};
+use stowplan_model::{CellId, Measure, Role, suggestion};
 use thiserror::Error;
 pub use turns::Turns;
 
@@ -286,8 +286,10 @@ pub struct CellChange {
     pub regression: bool,
     /// In what it differs though it has the same name: store and settings.
     pub differences: Vec<Difference>,
-    /// What it takes besides time.
-    pub resources: Resources,
+    /// What it takes besides time, where both results know it: bytes allocated on disk, bytes sent to storage
+    /// per byte written, and the largest resident set of a worker in bytes. One figure per run (of several
+    /// the median), without an interval: nothing regresses by it.
+    pub resources: BTreeMap<&'static str, ResourceChange>,
 }
 
 impl CellChange {
@@ -302,17 +304,12 @@ impl CellChange {
     }
 }
 
-/// What a cell takes besides time, where both results know it. One figure per run (of several the
-/// median), without an interval: nothing regresses by it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Resources {
-    /// Bytes allocated on disk.
-    pub allocated_bytes: Option<ResourceChange>,
-    /// Bytes sent to storage per byte written.
-    pub write_amplification: Option<ResourceChange>,
-    /// Largest resident set of a worker, bytes.
-    pub peak_memory_bytes: Option<ResourceChange>,
-}
+/// What a cell takes besides time, as it is called in [`CellChange::resources`].
+pub(crate) const RESOURCES: [(&str, Measure); 3] = [
+    ("allocated_bytes", Measure::Footprint),
+    ("write_amplification", Measure::WriteAmplification),
+    ("peak_memory_bytes", Measure::PeakMemory),
+];
 
 /// One figure in both results.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -378,26 +375,24 @@ pub enum PairingError {
 }
 
 /// Whether two results are of one run: begun in the same second, with the same seed, the machine being
-/// in the same state, and with the same first time of the first cell that both measured. (In a fleet,
-/// several machines may have one name and begin in the same second; no two blocks last equally long.)
+/// in the same state, and with the same first time of a cell. (In a fleet, several machines may have one name
+/// and begin in the same second; no two blocks last equally long.)
 #[must_use]
 pub fn same_run(a: &Analysis, b: &Analysis) -> bool {
-    let (ours, theirs) = (&a.run, &b.run);
-    let firsts = |analysis: &Analysis| -> BTreeMap<CellId, (u32, u64)> {
-        let firsts = analysis
-            .cells()
-            .filter_map(|cell| Some((&cell.cell.id, cell.series.first()?)));
-        firsts
-            .map(|(id, (round, log))| (id.clone(), (*round, log.to_bits())))
-            .collect()
+    let header = |analysis: &Analysis| {
+        let run = &analysis.run;
+        (run.started.clone(), run.seed, run.environment.clone())
     };
-    let known = firsts(b);
-    let mut both = firsts(a).into_iter();
-    let differ = both.find_map(|(id, first)| Some(first != *known.get(&id)?));
-    ours.started == theirs.started
-        && ours.seed == theirs.seed
-        && ours.environment == theirs.environment
-        && differ != Some(true)
+    let firsts = |analysis: &Analysis| -> BTreeSet<(CellId, u32, u64)> {
+        let firsts = analysis.cells().filter_map(|cell| {
+            let (round, log) = cell.series.first()?;
+            Some((cell.cell.id.clone(), *round, log.to_bits()))
+        });
+        firsts.collect()
+    };
+    let (ours, theirs) = (firsts(a), firsts(b));
+    let in_common = ours.is_empty() || theirs.is_empty() || !ours.is_disjoint(&theirs);
+    header(a) == header(b) && in_common
 }
 
 /// Compares two results cell by cell.
@@ -440,40 +435,28 @@ pub fn compare_sessions(
         }
     }
     not_compared.extend(alone);
-    let zones = base
-        .iter()
-        .chain(new)
-        .map(|session| session.run.equivalence);
-    let zone = zones.fold(0.0, f64::max);
-    let criteria = Criteria {
-        decides: decides(same_machine, question),
-        threshold: question.threshold,
-        zone: zone.min(question.threshold.unwrap_or(zone)),
-        floors: floors(base, new, unit),
-        cells,
-        unit,
-        turns,
-    };
+    let sessions = base.iter().chain(new);
+    let zone = sessions.map(|session| session.run.equivalence);
+    let zone = zone.fold(0.0, f64::max);
+    let floors = floors(base, new, unit);
     let mut changes = Changes {
         unit,
         base_sessions: base.len(),
         new_sessions: new.len(),
         turns,
         same_machine,
-        decides: criteria.decides,
-        threshold: criteria.threshold,
-        zone: criteria.zone,
-        drift_assumed: criteria.assumes_drift(),
+        decides: decides(same_machine, question),
+        threshold: question.threshold,
+        zone: zone.min(question.threshold.unwrap_or(zone)),
+        drift_assumed: floors.is_empty() && !drift_is_measured(unit, turns),
         family: 0,
         environment,
-        floors: criteria
-            .floors
-            .iter()
-            .map(|floor| floor.floor(unit))
-            .collect(),
-        cells: criteria.changes(),
+        floors: floors.iter().map(|floor| floor.floor(unit)).collect(),
+        cells: Vec::new(),
         not_compared,
     };
+    let of_cell = |cell: &Shifted<'_>| cell.change(&changes, &floors, &cells);
+    changes.cells = cells.iter().map(of_cell).collect();
     judge_together(std::slice::from_mut(&mut changes));
     Ok(changes)
 }

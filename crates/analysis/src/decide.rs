@@ -5,10 +5,10 @@ use crate::recommendation::{
     When,
 };
 use crate::{
-    CellSummary, ComparisonOutcome, ContrastOutcome, RatioEstimate, TotalOutcome, Verdict,
-    estimate::MIN_ROUNDS, same_work, work_differences,
+    CellSummary, ComparisonOutcome, ContrastOutcome, RatioEstimate, Verdict, estimate::MIN_ROUNDS,
+    same_work, work_differences,
 };
-use stowplan_model::{CellFailure, CellId};
+use stowplan_model::CellFailure;
 
 /// What to choose. `equivalence` is the half-width of the zone in which no difference matters, as a
 /// ratio minus one.
@@ -29,7 +29,7 @@ pub(crate) fn recommend(
             None => Open::ControlTooShort,
         });
     }
-    if comparison.rivals().count() == 1 && comparison.stores().count() > 1 {
+    if comparison.rivals().count() == 1 {
         return Recommendation::open(Open::NoChoice);
     }
     let choosing = Choosing {
@@ -55,6 +55,22 @@ struct Choosing<'a> {
 
 /// A cell and its ratio to the baseline.
 type Rated<'a> = (&'a CellSummary, RatioEstimate);
+
+/// A ratio to the baseline with its verdict.
+type Judged = (RatioEstimate, Verdict);
+
+/// By which time a ratio is.
+type By = fn(&ContrastOutcome) -> Option<Judged>;
+
+fn timed(contrast: &ContrastOutcome) -> Option<Judged> {
+    Some((contrast.estimate?, contrast.verdict))
+}
+
+/// With the flush in both times.
+fn at_rest(contrast: &ContrastOutcome) -> Option<Judged> {
+    let total = contrast.total?;
+    (total.verdict != Verdict::Unreliable).then_some((total.estimate, total.verdict))
+}
 
 impl<'a> Choosing<'a> {
     /// A cell beats each of the others.
@@ -82,53 +98,48 @@ impl<'a> Choosing<'a> {
         let (cell, ratio) = *found.or_else(|| faster.first())?;
         let mut choice = self.choice(Kind::Prefer, cell, self.over_baseline(cell));
         let safer = faster.iter().find(|(other, _)| promises_more(other, cell));
-        let is_weaker = |(other, theirs): &&Rated<'_>| {
+        let weaker = faster.iter().find(|(other, theirs)| {
             keeps(cell) && !keeps(other) && theirs.high < ratio.low && other.promise().is_some()
-        };
-        let weaker = faster.iter().find(is_weaker);
-        let by_promise = [
-            safer.map(|safer| alternative(When::MoreMustSurvive, safer, cell)),
-            weaker.map(|weaker| alternative(When::LessIsEnough, weaker, cell)),
-        ];
-        let by_promise = by_promise.into_iter().flatten();
+        });
+        let by_promise = [(When::MoreMustSurvive, safer), (When::LessIsEnough, weaker)];
+        let by_promise = by_promise.into_iter();
+        let by_promise =
+            by_promise.filter_map(|(when, found)| Some(self.alternative(when, found?.0, cell)));
         choice.alternatives = by_promise.chain(choice.alternatives).collect();
         Some(self.or_depends(choice, cell))
     }
 
     /// Nothing is faster than the baseline.
     fn kept(&self, failures: &[CellFailure]) -> Recommendation {
-        let rivals = self.comparison.rivals();
-        let contrasts: Vec<(&CellSummary, &ContrastOutcome)> = rivals
+        let rivals = || self.comparison.rivals();
+        let contrasts: Vec<(&CellSummary, &ContrastOutcome)> = rivals()
             .filter_map(|cell| Some((cell, self.comparison.to_baseline(cell)?)))
             .collect();
         let all = |are: &[Verdict]| contrasts.iter().all(|(_, c)| are.contains(&c.verdict));
         if all(&[Verdict::NoData]) {
             return Recommendation::open(self.without_data(&contrasts, failures));
         }
-        let unbeaten = contrasts
-            .iter()
-            .filter(|(_, c)| c.verdict != Verdict::Slower);
-        let unbeaten: Vec<Unbeaten> = unbeaten.map(|(_, c)| self.unbeaten(c)).collect();
-        let may_change = unbeaten.iter().any(|cell| cell.may_be_faster);
-        if all(&[Verdict::Unresolved, Verdict::NoData]) && may_change {
-            return Recommendation {
-                unbeaten,
-                alternatives: self.promising_more(),
-                ..Recommendation::open(Open::Undecided)
-            };
+        let unbeaten = contrasts.iter().map(|(_, contrast)| contrast);
+        let unbeaten = unbeaten.filter(|contrast| contrast.verdict != Verdict::Slower);
+        // So that advice on speed is not taken for advice on safety.
+        let safer = rivals().filter(|cell| promises_more(cell, self.baseline));
+        let safer = safer.map(|cell| self.alternative(When::MoreMustSurvive, cell, self.baseline));
+        let mut found = Recommendation {
+            unbeaten: unbeaten.map(|contrast| self.unbeaten(contrast)).collect(),
+            alternatives: safer.collect(),
+            ..Recommendation::default()
+        };
+        if all(&[Verdict::Unresolved, Verdict::NoData]) && found.may_change() {
+            found.open = Some(Open::Undecided);
+            return found;
         }
-        let alternatives = self.promising_more();
         if all(&[Verdict::Equivalent]) {
-            return Recommendation {
-                kind: Kind::Equivalent,
-                unbeaten,
-                alternatives,
-                ..Recommendation::default()
-            };
+            found.kind = Kind::Equivalent;
+            return found;
         }
         let choice = Recommendation {
-            unbeaten,
-            alternatives,
+            unbeaten: found.unbeaten,
+            alternatives: found.alternatives,
             ..self.choice(Kind::Keep, self.baseline, self.next_behind())
         };
         self.or_depends(choice, self.baseline)
@@ -149,86 +160,70 @@ impl<'a> Choosing<'a> {
     /// The choice, or that it depends: it is shown to answer sooner than what is shown to be done
     /// sooner, and, unless it is the baseline itself, its lead over that is shown to be lost with the
     /// flush.
-    fn or_depends(&self, choice: Recommendation, cell: &CellSummary) -> Recommendation {
+    fn or_depends(&self, mut choice: Recommendation, cell: &CellSummary) -> Recommendation {
         let sooner = choice.flush.as_ref().and_then(|f| f.sooner.as_ref());
         let sooner = sooner.and_then(|sooner| self.comparison.cell(sooner));
-        let total = self.total_of(cell);
-        let is_lost = total.is_some_and(|total| total.estimate.low > 1.0);
-        let depends = (self.is_baseline(cell) || is_lost)
-            && sooner.is_some_and(|sooner| self.answers_sooner(cell, sooner));
-        match depends {
-            true => Recommendation {
-                kind: Kind::Depends,
-                ..choice
-            },
-            false => choice,
+        let total = self.to_baseline(cell, at_rest);
+        let is_lost = total.is_some_and(|(total, _)| total.low > 1.0);
+        let answers_sooner = sooner.is_some_and(|sooner| self.is_ahead(cell, sooner, timed));
+        if answers_sooner && (self.is_baseline(cell) || is_lost) {
+            choice.kind = Kind::Depends;
         }
-    }
-
-    /// Whether a cell is shown to take less time than another one, without the flush.
-    fn answers_sooner(&self, cell: &CellSummary, than: &CellSummary) -> bool {
-        let verdict = |of: &CellSummary| self.comparison.to_baseline(of).map(|c| c.verdict);
-        if self.is_baseline(than) {
-            return verdict(cell) == Some(Verdict::Faster);
-        }
-        if self.is_baseline(cell) {
-            return verdict(than) == Some(Verdict::Slower);
-        }
-        // Both are known against the baseline only: their intervals must be apart.
-        let ratio = |of: &CellSummary| self.comparison.to_baseline(of)?.estimate;
-        let both = ratio(cell).zip(ratio(than));
-        both.is_some_and(|(ours, theirs)| ours.high * self.zone < theirs.low)
+        choice
     }
 
     fn is_baseline(&self, cell: &CellSummary) -> bool {
         cell.cell.id == self.baseline.cell.id
     }
 
+    fn to_baseline(&self, cell: &CellSummary, by: By) -> Option<Judged> {
+        by(self.comparison.to_baseline(cell)?)
+    }
+
+    /// Whether a cell is shown to take less time than another one.
+    fn is_ahead(&self, cell: &CellSummary, than: &CellSummary, by: By) -> bool {
+        let (ours, theirs) = (self.to_baseline(cell, by), self.to_baseline(than, by));
+        if self.is_baseline(than) {
+            return ours.is_some_and(|(_, verdict)| verdict == Verdict::Faster);
+        }
+        if self.is_baseline(cell) {
+            return theirs.is_some_and(|(_, verdict)| verdict == Verdict::Slower);
+        }
+        // Both are known against the baseline only: their intervals must be apart.
+        let both = ours.zip(theirs);
+        both.is_some_and(|((ours, _), (theirs, _))| ours.high * self.zone < theirs.low)
+    }
+
     fn over_baseline(&self, cell: &CellSummary) -> Option<Over> {
-        let contrast = self.comparison.to_baseline(cell)?;
-        Some(Over {
-            cell: self.baseline.cell.id.clone(),
-            ratio: contrast.estimate?,
-            verdict: contrast.verdict,
-            promise: PromiseDifference::of(cell, self.baseline),
-            work: work_differences(cell, self.baseline),
-        })
+        let found = self.to_baseline(cell, timed)?;
+        Some(over(cell, self.baseline, found))
     }
 
     /// By how much the baseline is ahead of the next that it is shown to beat.
     fn next_behind(&self) -> Option<Over> {
         let slower = self.comparison.with_verdict(Verdict::Slower);
         let (next, ratio) = slower.first()?;
-        Some(Over {
-            cell: next.cell.id.clone(),
-            ratio: ratio.inverse(),
-            verdict: Verdict::Faster,
-            promise: PromiseDifference::of(self.baseline, next),
-            work: work_differences(self.baseline, next),
-        })
-    }
-
-    /// With the flush: the cell over the baseline.
-    fn total_of(&self, cell: &CellSummary) -> Option<TotalOutcome> {
-        let total = self.comparison.to_baseline(cell)?.total?;
-        (total.verdict != Verdict::Unreliable).then_some(total)
+        let found = (ratio.inverse(), Verdict::Faster);
+        Some(over(self.baseline, next, found))
     }
 
     /// What the final flush makes of the choice of this cell; nothing where it makes nothing of it.
     fn flush(&self, cell: &CellSummary, over: Option<&Over>) -> Option<Flush> {
         let sooner = self.done_sooner(cell).map(|other| other.cell.id.clone());
         let total = over.and_then(|over| {
-            let total = if self.is_baseline(cell) {
-                self.total_of(self.comparison.cell(&over.cell)?)?.inverse()
+            let (total, verdict) = if self.is_baseline(cell) {
+                let behind = self.comparison.cell(&over.cell)?;
+                let (total, verdict) = self.to_baseline(behind, at_rest)?;
+                (total.inverse(), verdict.inverse())
             } else {
-                self.total_of(cell)?
+                self.to_baseline(cell, at_rest)?
             };
-            let says_otherwise = total.verdict != over.verdict || apart(total.estimate, over.ratio);
-            says_otherwise.then_some(total)
+            let is_apart = total.high < over.ratio.low || over.ratio.high < total.low;
+            (verdict != over.verdict || is_apart).then_some((total, verdict))
         });
         (total.is_some() || sooner.is_some()).then(|| Flush {
-            ratio: total.map(|total| total.estimate),
-            verdict: total.map(|total| total.verdict),
+            ratio: total.map(|(total, _)| total),
+            verdict: total.map(|(_, verdict)| verdict),
             sooner,
         })
     }
@@ -236,32 +231,17 @@ impl<'a> Choosing<'a> {
     /// What is shown to be done sooner than this cell, flush included: the baseline, or a cell that
     /// does the same work with the same promise. Of several, the one with the smallest ratio.
     fn done_sooner(&self, cell: &CellSummary) -> Option<&'a CellSummary> {
-        let mut found: Vec<(f64, &CellSummary)> = Vec::new();
-        for other in self.comparison.rivals() {
+        let others = self.comparison.rivals().filter(|other| {
             let is_rival = other.promise() == cell.promise() && same_work(other, cell);
-            if other.cell.id != cell.cell.id && (is_rival || self.is_baseline(other)) {
-                let ratio = self.done_sooner_than(cell, other);
-                found.extend(ratio.map(|ratio| (ratio, other)));
-            }
-        }
-        found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        found.first().map(|(_, other)| *other)
-    }
-
-    /// The total of `other` over that of the baseline, if it is shown to be done sooner than `cell`.
-    fn done_sooner_than(&self, cell: &CellSummary, other: &CellSummary) -> Option<f64> {
-        if self.is_baseline(other) {
-            let ours = self.total_of(cell)?;
-            return (ours.verdict == Verdict::Slower).then_some(1.0);
-        }
-        let theirs = self.total_of(other)?;
-        let sooner = if self.is_baseline(cell) {
-            theirs.verdict == Verdict::Faster
-        } else {
-            // Both are known against the baseline only: their intervals must be apart.
-            theirs.estimate.high * self.zone < self.total_of(cell)?.estimate.low
+            other.cell.id != cell.cell.id
+                && (is_rival || self.is_baseline(other))
+                && self.is_ahead(other, cell, at_rest)
+        });
+        let total = |other: &CellSummary| {
+            let found = self.to_baseline(other, at_rest);
+            found.map_or(1.0, |(total, _)| total.ratio)
         };
-        sooner.then_some(theirs.estimate.ratio)
+        others.min_by(|a, b| total(a).total_cmp(&total(b)))
     }
 
     /// What is faster still, promises the same as the choice, and does other work, so that it is no
@@ -271,14 +251,14 @@ impl<'a> Choosing<'a> {
         let ours = self.comparison.to_baseline(chosen);
         let ours = ours.and_then(|contrast| contrast.estimate);
         let faster = self.comparison.with_verdict(Verdict::Faster);
-        let mut found = faster.iter().filter(|(cell, ratio)| {
+        let mut found = faster.into_iter().filter(|(cell, ratio)| {
             cell.promise() == chosen.promise()
                 && !same_work(cell, chosen)
                 && ours.is_none_or(|ours| ratio.high < ours.low)
                 && self.keeps_its_lead(cell, chosen)
         });
-        let found = found.next()?;
-        Some(alternative(When::OtherWorkWillDo, found, chosen))
+        let (found, _) = found.next()?;
+        Some(self.alternative(When::OtherWorkWillDo, found, chosen))
     }
 
     /// Whether a cell that is faster than another one is so with the flush as well.
@@ -287,24 +267,20 @@ impl<'a> Choosing<'a> {
         let Some(theirs) = contrast.and_then(|contrast| contrast.total) else {
             return true;
         };
-        let ours = self.total_of(than);
+        let ours = self.to_baseline(than, at_rest);
         theirs.verdict == Verdict::Faster
-            && ours.is_none_or(|ours| theirs.estimate.high < ours.estimate.low)
+            && ours.is_none_or(|(ours, _)| theirs.estimate.high < ours.low)
     }
 
-    /// The cells that keep what the baseline does and more, so that advice on speed is not taken for
-    /// advice on safety.
-    fn promising_more(&self) -> Vec<Alternative> {
-        let rivals = self.comparison.rivals();
-        let more = rivals.filter(|cell| promises_more(cell, self.baseline));
-        more.map(|cell| Alternative {
-            when: When::MoreMustSurvive,
+    fn alternative(&self, when: When, cell: &CellSummary, chosen: &CellSummary) -> Alternative {
+        let contrast = self.comparison.to_baseline(cell);
+        Alternative {
+            when,
             cell: cell.cell.id.clone(),
-            ratio: self.comparison.to_baseline(cell).and_then(|c| c.estimate),
+            ratio: contrast.and_then(|contrast| contrast.estimate),
             promise: cell.promise(),
-            work: work_differences(cell, self.baseline),
-        })
-        .collect()
+            work: work_differences(cell, chosen),
+        }
     }
 
     fn unbeaten(&self, contrast: &ContrastOutcome) -> Unbeaten {
@@ -326,42 +302,31 @@ impl<'a> Choosing<'a> {
         contrasts: &[(&CellSummary, &ContrastOutcome)],
         failures: &[CellFailure],
     ) -> Open {
-        let failed = |cell: &CellSummary| failures.iter().any(|f| is_of(f, &cell.cell.id));
+        let failed = |cell: &CellSummary| failures.iter().any(|f| f.cell == cell.cell.id);
         let pairs = contrasts.iter();
         let rounds = pairs.map(|(cell, _)| cell.rounds_in_common(self.baseline));
-        let Some(rounds) = rounds.max() else {
-            return Open::Alone;
-        };
-        if failed(self.baseline) || contrasts.iter().all(|(cell, _)| failed(cell)) {
-            Open::Failed
-        } else if rounds < MIN_ROUNDS {
-            Open::TooFewRounds {
+        match rounds.max() {
+            None => Open::Alone,
+            _ if failed(self.baseline) || contrasts.iter().all(|(cell, _)| failed(cell)) => {
+                Open::Failed
+            }
+            Some(rounds) if rounds < MIN_ROUNDS => Open::TooFewRounds {
                 rounds,
                 needed: MIN_ROUNDS,
-            }
-        } else {
-            Open::NoRatio
+            },
+            Some(_) => Open::NoRatio,
         }
     }
 }
 
-fn is_of(failure: &CellFailure, cell: &CellId) -> bool {
-    failure.cell == *cell
-}
-
-fn alternative(when: When, (cell, ratio): &Rated<'_>, chosen: &CellSummary) -> Alternative {
-    Alternative {
-        when,
-        cell: cell.cell.id.clone(),
-        ratio: Some(*ratio),
-        promise: cell.promise(),
-        work: work_differences(cell, chosen),
+fn over(cell: &CellSummary, other: &CellSummary, (ratio, verdict): Judged) -> Over {
+    Over {
+        cell: other.cell.id.clone(),
+        ratio,
+        verdict,
+        promise: PromiseDifference::of(cell, other),
+        work: work_differences(cell, other),
     }
-}
-
-/// Whether two intervals have nothing in common.
-fn apart(a: RatioEstimate, b: RatioEstimate) -> bool {
-    a.high < b.low || b.high < a.low
 }
 
 fn promises_more(cell: &CellSummary, than: &CellSummary) -> bool {

@@ -3,10 +3,14 @@
 //! takes a loop for a store.
 
 use crate::{
-    CellDriverCost, CellSummary, ComparisonOutcome, Metric, blocks::location, gathered::Gathered,
+    CellDriverCost, CellSummary, ComparisonOutcome, Metric,
+    blocks::{location, logs},
+    gathered::Gathered,
     judge::Judge,
+    warnings,
 };
-use stowplan_model::{BlockKind, Cell, Measurement, Warning, WarningKind, Workload};
+use std::collections::BTreeSet;
+use stowplan_model::{BlockKind, Cell, Measurement, Warning, Workload};
 
 /// What the driver of a cell costs beside its time, where both were measured.
 pub(crate) fn of_cell(
@@ -45,67 +49,49 @@ fn comparable_time(
         count if count == blocks.len() => Metric::Corrected,
         _ => return None,
     };
-    let logs = judge.shared.log_times(&cell.id, metric);
-    let logs: Vec<f64> = logs.into_iter().map(|(_, log)| log).collect();
-    let time = location(&logs, metric).filter(|_| cell.workload.threads <= 1)?;
+    let times = judge.shared.log_times(&cell.id, metric);
+    let time = location(&logs(&times), metric).filter(|_| cell.workload.threads <= 1)?;
     Some((metric, time.estimate))
 }
 
 /// A warning for each driver whose cost is, in the time of some cell that can be chosen, more than the
-/// least difference that counts: so much alone can turn equivalent into slower.
-pub(crate) fn warnings<'a>(
+/// least difference that counts: so much alone can turn equivalent into slower. Of several cells the worst is named.
+pub(crate) fn large<'a>(
     comparisons: impl Iterator<Item = &'a ComparisonOutcome>,
     equivalence: f64,
 ) -> Vec<Warning> {
     let rivals = comparisons.flat_map(ComparisonOutcome::rivals);
-    let mut large: Vec<(&CellSummary, CellDriverCost, f64)> = rivals
-        .filter_map(|cell| Some((cell, cell.driver_cost?, cell.driver_cost?.share?)))
-        .filter(|(_, _, share)| *share > equivalence)
-        .collect();
+    let shares = rivals.filter_map(|cell| {
+        let cost = cell.driver_cost?;
+        Some((cell, cost, cost.share?))
+    });
+    let mut large: Vec<(&CellSummary, CellDriverCost, f64)> = shares.collect();
+    large.retain(|(_, _, share)| *share > equivalence);
     large.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let mut warnings = Vec::new();
-    while let Some(worst) = large.first().copied() {
-        let driver = worst.0.cell.driver.as_str();
-        let all = large.len();
-        large.retain(|(cell, ..)| cell.cell.driver.as_str() != driver);
-        warnings.push(large_share(worst, all - large.len() - 1, equivalence));
-    }
-    warnings
+    let mut told = BTreeSet::new();
+    large.retain(|(cell, ..)| told.insert(&cell.cell.driver));
+    large.into_iter().map(large_share).collect()
 }
 
-fn large_share(
-    (worst, cost, share): (&CellSummary, CellDriverCost, f64),
-    others: usize,
-    equivalence: f64,
-) -> Warning {
-    let whose = match worst.cell.driver.as_str() {
+fn large_share((cell, cost, share): (&CellSummary, CellDriverCost, f64)) -> Warning {
+    let whose = match cell.cell.driver.as_str() {
         "" => "The program's own loop".to_owned(),
         driver => format!("The loop of driver {driver}"),
-    };
-    let others = match others {
-        0 => String::new(),
-        n => format!(
-            ", and more than {:.0}% of that of {n} other cell{}",
-            equivalence * 100.0,
-            if n == 1 { "" } else { "s" }
-        ),
     };
     let time = match cost.of {
         Some(Metric::Corrected) => "corrected time",
         _ => "wall time",
     };
     let at_least = if cost.at_least { "at least " } else { "" };
-    Warning {
-        kind: WarningKind::Other,
-        message: format!(
-            "{whose} costs {at_least}{:.0} ns per operation: {at_least}{:.0}% of the {time} of {}{others}",
-            cost.ns,
-            share * 100.0,
-            worst.cell.id
-        ),
-        advice: "Ratios between cells of one driver are nearer to 1 for it, and those to cells of \
-                 another driver are of both loops as well: measure larger values, or more work per \
-                 operation."
-            .to_owned(),
-    }
+    let message = format!(
+        "{whose} costs {at_least}{:.0} ns per operation: {at_least}{:.0}% of the {time} of {}",
+        cost.ns,
+        share * 100.0,
+        cell.cell.id
+    );
+    warnings::other(
+        message,
+        "Ratios between cells of one driver are nearer to 1 for it, and those to cells of another \
+         driver are of both loops as well: measure larger values, or more work per operation.",
+    )
 }

@@ -79,7 +79,7 @@ impl<'a> Judge<'a> {
         match self.noise.beside {
             _ if metric == self.noise.metric => self.noise.floor,
             Some(beside) if metric == beside.metric => beside.floor,
-            _ => stopping::floor(self.comparison, &self.blocks, metric),
+            _ => stopping::ByTime::of(self.comparison, &self.blocks, metric).floor,
         }
     }
 

@@ -30,7 +30,6 @@ mod ledger;
 mod machines;
 mod outcome;
 mod percentiles;
-mod places;
 mod published;
 mod quantity;
 mod rebase;

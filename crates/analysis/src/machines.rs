@@ -3,14 +3,13 @@
 
 mod across;
 
-pub use across::{ClaimAcross, Ledger, ledger};
-
 use crate::{
     Analysis, CellSummary, Finding, FindingGroup, FindingRow, Shown, Source, Verdict,
     cell_differences, compare::same_run, figures,
 };
+pub use across::{ClaimAcross, Ledger, ledger};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{CellId, Environment, RunEnd};
 use thiserror::Error;
 
@@ -97,8 +96,6 @@ pub struct FindingAcross {
     /// Of each machine: whether it has every cell but floors, and each is what the first that has it
     /// measured.
     pub complete: Vec<bool>,
-    /// The machines whose ratios are to another cell, and left out.
-    pub to_another: Vec<usize>,
 }
 
 impl FindingGroup {
@@ -171,10 +168,10 @@ fn one_study(analyses: &[&Analysis]) -> Result<(), MachinesError> {
             None => studies.push((study, vec![place])),
         }
     }
-    if studies.len() > 1 {
-        return Err(MachinesError::SeveralStudies(studies));
+    match studies.len() {
+        1 => Ok(()),
+        _ => Err(MachinesError::SeveralStudies(studies)),
     }
-    Ok(())
 }
 
 fn each_once(analyses: &[&Analysis]) -> Result<(), MachinesError> {
@@ -187,30 +184,33 @@ fn each_once(analyses: &[&Analysis]) -> Result<(), MachinesError> {
     Ok(())
 }
 
-fn list(analyses: &[&Analysis]) -> Vec<Machine> {
-    let labels = labels(analyses);
+/// A number for the machine of each result, by first appearance.
+fn numbered(analyses: &[&Analysis]) -> Vec<usize> {
     let mut known: Vec<&Environment> = Vec::new();
-    let with_labels = analyses.iter().zip(labels);
-    with_labels
-        .map(|(analysis, label)| {
-            let environment = &analysis.run.environment;
-            let machine = known
-                .iter()
-                .position(|other| other.is_same_machine(environment));
-            let machine = machine.unwrap_or_else(|| {
-                known.push(environment);
-                known.len() - 1
-            });
-            Machine {
-                label,
-                machine,
-                started: analysis.run.started.clone(),
-                environment: environment.clone(),
-                equivalence: analysis.run.equivalence,
-                end: analysis.end.clone(),
-                warnings: analysis.warnings.len(),
-                failures: analysis.failures.len(),
-            }
+    let numbers = analyses.iter().map(|analysis| {
+        let here = &analysis.run.environment;
+        let at = known.iter().position(|other| other.is_same_machine(here));
+        at.unwrap_or_else(|| {
+            known.push(here);
+            known.len() - 1
+        })
+    });
+    numbers.collect()
+}
+
+fn list(analyses: &[&Analysis]) -> Vec<Machine> {
+    let named = labels(analyses).into_iter().zip(numbered(analyses));
+    let machines = analyses.iter().zip(named);
+    machines
+        .map(|(analysis, (label, machine))| Machine {
+            label,
+            machine,
+            started: analysis.run.started.clone(),
+            environment: analysis.run.environment.clone(),
+            equivalence: analysis.run.equivalence,
+            end: analysis.end.clone(),
+            warnings: analysis.warnings.len(),
+            failures: analysis.failures.len(),
         })
         .collect()
 }
@@ -222,55 +222,45 @@ fn labels(analyses: &[&Analysis]) -> Vec<String> {
         "" => "unnamed".to_owned(),
         host => host.to_owned(),
     };
-    let ways: [fn(&Analysis) -> String; 4] = [
-        |analysis| analysis.run.environment.file_system.kind.clone(),
-        |analysis| started(analysis, 10),
-        |analysis| started(analysis, 16),
-        |analysis| started(analysis, 19),
-    ];
-    let label = |place: usize, analysis: &&Analysis| {
+    let way = |analysis: &Analysis, way: usize| match [0, 10, 16, 19][way] {
+        0 => analysis.run.environment.file_system.kind.clone(),
+        characters => {
+            let time: String = analysis.run.started.chars().take(characters).collect();
+            time.replace('T', " ")
+        }
+    };
+    let label = |(place, analysis): (usize, &&Analysis)| {
         let name = host(analysis);
         let alike: Vec<&&Analysis> = analyses.iter().filter(|a| host(a) == name).collect();
         if alike.len() == 1 {
             return name;
         }
-        let tells_apart = |way: &&fn(&Analysis) -> String| {
-            let texts: BTreeSet<String> = alike.iter().map(|a| way(a)).collect();
+        let tells_apart = |number: &usize| {
+            let texts: BTreeSet<String> = alike.iter().map(|a| way(a, *number)).collect();
             texts.len() == alike.len() && !texts.contains("")
         };
-        match ways.iter().find(tells_apart) {
-            Some(way) => format!("{name} ({})", way(analysis)),
+        match (0..4).find(tells_apart) {
+            Some(number) => format!("{name} ({})", way(analysis, number)),
             None => format!("{name} (result {})", place + 1),
         }
     };
-    let places = analyses.iter().enumerate();
-    places.map(|(place, a)| label(place, a)).collect()
-}
-
-/// The first characters of the time of a run: `2026-11-21 16:15`.
-fn started(analysis: &Analysis, characters: usize) -> String {
-    let time: String = analysis.run.started.chars().take(characters).collect();
-    time.replace('T', " ")
+    analyses.iter().enumerate().map(label).collect()
 }
 
 /// Every cell that is not the same as on the first machine that has it.
 fn measured_otherwise(analyses: &[&Analysis]) -> Vec<MeasuredOtherwise> {
     let mut found = Vec::new();
-    for (place, analysis) in analyses.iter().copied().enumerate() {
-        for summary in analysis.cells() {
-            let id = &summary.cell.id;
-            let first = analyses.iter().find_map(|a| Some((*a, a.cell(id)?)));
-            let Some((other, other_summary)) = first else {
-                continue;
-            };
-            if let Some(what) = difference((analysis, summary), (other, other_summary)) {
-                found.push(MeasuredOtherwise {
-                    cell: id.clone(),
-                    machine: place,
-                    what,
-                });
-            }
-        }
+    for (place, analysis) in analyses.iter().enumerate() {
+        let otherwise = analysis.cells().filter_map(|ours| {
+            let cell = &ours.cell.id;
+            let (other, theirs) = analyses.iter().find_map(|a| Some((a, a.cell(cell)?)))?;
+            Some(MeasuredOtherwise {
+                cell: cell.clone(),
+                machine: place,
+                what: difference((analysis, ours), (other, theirs))?,
+            })
+        });
+        found.extend(otherwise);
     }
     found
 }
@@ -328,81 +318,73 @@ impl SideBySide<'_> {
 
     /// One finding on the machines that have it; nothing where it is not of ratios, or none has one. Ratios to
     /// another cell, or to one that does something else, say nothing here.
-    fn together(&self, on: Vec<(usize, Finding)>) -> Option<FindingAcross> {
+    fn together(&self, mut on: Vec<(usize, Finding)>) -> Option<FindingAcross> {
         let Shown::Ratios { to, label } = on.first()?.1.shown.clone() else {
             return None;
         };
-        let is_other =
-            |found: &Finding| !matches!(&found.shown, Shown::Ratios { to: its, .. } if *its == to);
-        let (other, mut same): (Vec<_>, Vec<_>) = on.into_iter().partition(|(_, f)| is_other(f));
-        same.retain(|(place, _)| !self.left_out(*place, &to));
-        let first = same.first()?.1.clone();
-        let ours = |found: &Finding| -> Vec<FindingRow> {
-            let rows = found.rows().cloned();
-            rows.filter(|row| matches!(row.source, Source::Here | Source::Floor))
-                .collect()
+        on.retain(|(place, found)| {
+            let to_it = matches!(&found.shown, Shown::Ratios { to: its, .. } if *its == to);
+            to_it && !self.left_out(*place, &to)
+        });
+        let first = on.first()?.1.clone();
+        let comparison = first.groups.first()?.comparison.clone();
+        let rows = on.iter().map(|(place, found)| {
+            let ours = |row: &&FindingRow| {
+                let is_same = |id: &CellId| !self.left_out(*place, id);
+                let is_ours = matches!(row.source, Source::Here | Source::Floor);
+                is_ours && row.cell.as_ref().is_some_and(is_same)
+            };
+            (*place, found.rows().filter(ours).collect())
+        });
+        let rows: BTreeMap<usize, Vec<&FindingRow>> = rows.collect();
+        let row_on = |place: usize, cell: &FindingRow| {
+            let mut rows = rows.get(&place)?.iter().copied();
+            rows.find(|row| row.cell == cell.cell)
         };
-        let rows: Vec<(usize, FindingRow)> = same
-            .iter()
-            .flat_map(|(place, found)| ours(found).into_iter().map(move |row| (*place, row)))
-            .filter(|(place, row)| {
-                row.cell
-                    .as_ref()
-                    .is_some_and(|id| !self.left_out(*place, id))
-            })
-            .collect();
-        let places = 0..self.analyses.len();
         let mut cells: Vec<&FindingRow> = Vec::new();
-        for (_, row) in &rows {
+        for row in rows.values().flatten() {
             if !cells.iter().any(|known| known.cell == row.cell) {
                 cells.push(row);
             }
         }
-        let row_on = |place: usize, cell: &FindingRow| {
-            let mut rows = rows.iter();
-            rows.find(|(at, row)| *at == place && row.cell == cell.cell)
-                .map(|(_, row)| row)
+        let places = || 0..self.analyses.len();
+        let mut rivals = cells.clone();
+        rivals.retain(|cell| cell.source != Source::Floor);
+        let is_complete = |place: usize| {
+            rows.contains_key(&place) && rivals.iter().all(|cell| row_on(place, cell).is_some())
         };
-        let is_there = |place: usize| same.iter().any(|(at, _)| *at == place);
-        let rivals = cells.iter().filter(|cell| cell.source != Source::Floor);
-        let complete = places.clone().map(|place| {
-            is_there(place) && rivals.clone().all(|cell| row_on(place, cell).is_some())
+        let reliable = places().map(|place| {
+            let outcome = self.analyses[place].comparison(&comparison)?;
+            (rows.contains_key(&place) && outcome.was_measured()).then_some(outcome.reliable)
         });
-        let comparison = &first.groups.first()?.comparison;
-        let reliable = places.clone().map(|place| {
-            let outcome = self.analyses[place].comparison(comparison)?;
-            (is_there(place) && outcome.was_measured()).then_some(outcome.reliable)
-        });
-        let mut groups: Vec<FindingGroup> = cells
-            .iter()
-            .map(|cell| FindingGroup {
-                title: titled(cell, &label),
-                comparison: comparison.clone(),
-                rows: places
-                    .clone()
-                    .map(|place| self.on_machine(place, cell, row_on(place, cell)))
-                    .collect(),
-                ..FindingGroup::default()
-            })
-            .collect();
+        let reliable: Vec<Option<bool>> = reliable.collect();
+        let group = |cell: &&FindingRow| FindingGroup {
+            title: titled(cell, &label),
+            comparison: comparison.clone(),
+            rows: places()
+                .map(|place| self.on_machine(place, cell, row_on(place, cell)))
+                .collect(),
+            ..FindingGroup::default()
+        };
+        let mut groups: Vec<FindingGroup> = cells.iter().map(group).collect();
         // What no machine has measured often enough for a ratio says so where nothing else is said.
         let has_ratio = |group: &FindingGroup| group.rows.iter().any(|row| row.rounds.is_some());
-        if groups.iter().any(has_ratio) || reliable.clone().all(|found| found.is_none()) {
+        if groups.iter().any(has_ratio) || reliable.iter().all(Option::is_none) {
             groups.retain(has_ratio);
         }
         if groups.is_empty() {
             return None;
         }
-        groups.extend(first.groups.iter().cloned().map(|mut group| {
+        let published = first.groups.iter().cloned().map(|mut group| {
             group.rows.retain(|row| row.source == Source::Published);
             group
-        }));
-        groups.retain(|group| !group.rows.is_empty());
+        });
+        groups.extend(published.filter(|group| !group.rows.is_empty()));
+        let (place, _) = on[0];
         Some(FindingAcross {
-            part: self.analyses[same[0].0].constituents().contains(comparison),
-            reliable: reliable.collect(),
-            complete: complete.collect(),
-            to_another: other.iter().map(|(place, _)| *place).collect(),
+            part: self.analyses[place].constituents().contains(&comparison),
+            complete: places().map(is_complete).collect(),
+            reliable,
             finding: Finding {
                 groups,
                 unreliable: Vec::new(),

@@ -192,17 +192,6 @@ pub struct TotalOutcome {
     pub verdict: Verdict,
 }
 
-impl TotalOutcome {
-    /// Swaps numerator and denominator.
-    #[must_use]
-    pub fn inverse(&self) -> Self {
-        Self {
-            estimate: self.estimate.inverse(),
-            verdict: self.verdict.inverse(),
-        }
-    }
-}
-
 impl ContrastOutcome {
     /// Swaps numerator and denominator.
     #[must_use]
@@ -217,7 +206,10 @@ impl ContrastOutcome {
                 ..other
             }),
             builds: self.builds,
-            total: self.total.map(|total| total.inverse()),
+            total: self.total.map(|total| TotalOutcome {
+                estimate: total.estimate.inverse(),
+                verdict: total.verdict.inverse(),
+            }),
             same_durability: self.same_durability,
         }
     }

@@ -63,17 +63,22 @@ pub enum RebaseError {
 /// There is no such cell, it is a floor or only explains others, or its comparisons are parts of a
 /// matrix or a sweep.
 pub fn rebase(records: &mut Vec<Record>, baseline: &str) -> Result<(), RebaseError> {
-    let extensions: Vec<Comparison> = records.iter().flat_map(added).cloned().collect();
+    // Comparisons that the plan got while it ran are those of sweeps.
+    let added = records.iter().filter_map(|record| match record {
+        Record::Extension(more) => Some(&more.comparisons),
+        _ => None,
+    });
+    let added: Vec<Comparison> = added.flatten().cloned().collect();
     let header = |record: &Record| matches!(record, Record::Run(_));
     let position = records.iter().position(header).unwrap_or(0);
     let Some(Record::Run(run)) = records.get_mut(position) else {
         return Err(RebaseError::NoHeader);
     };
     let plan = &mut run.plan;
-    let change = changes(plan, &extensions, baseline)?;
+    let constituents = constituents(plan);
+    let change = changes(plan, &added, &constituents, baseline)?;
     let mut replaced: BTreeSet<String> = BTreeSet::new();
     let mut kept: Vec<String> = Vec::new();
-    let constituents = constituents(plan);
     for comparison in &mut plan.comparisons {
         match change.iter().find(|(id, _)| *id == comparison.id) {
             Some((_, cell)) => replaced.extend(make_baseline(comparison, cell)),
@@ -82,73 +87,52 @@ pub fn rebase(records: &mut Vec<Record>, baseline: &str) -> Result<(), RebaseErr
         }
     }
     if !replaced.is_empty() {
-        let warning = warning(baseline, &replaced, &kept);
+        let warning = warning(baseline, replaced, &kept);
         records.insert(position + 1, Record::Warning(warning));
     }
     Ok(())
-}
-
-/// Comparisons that the plan got while it ran: those of sweeps.
-fn added(record: &Record) -> &[Comparison] {
-    match record {
-        Record::Extension(more) => &more.comparisons,
-        _ => &[],
-    }
 }
 
 /// The comparisons that change, each with the cell that becomes its baseline.
 fn changes(
     plan: &Plan,
     added: &[Comparison],
+    constituents: &BTreeSet<String>,
     baseline: &str,
 ) -> Result<Vec<(String, CellId)>, RebaseError> {
-    let constituents = constituents(plan);
-    let everything = || plan.comparisons.iter().chain(added);
-    let meant = |cell: &&Cell| {
-        cell.role != Role::Control && (cell.key == baseline || cell.id.0 == baseline)
-    };
-    let found: Vec<(&Comparison, &Cell)> = everything()
-        .flat_map(|comparison| comparison.cells.iter().map(move |cell| (comparison, cell)))
-        .filter(|(_, cell)| meant(cell))
-        .collect();
+    let comparisons = plan.comparisons.iter().chain(added);
+    let cells = comparisons.flat_map(|known| known.cells.iter().map(move |cell| (known, cell)));
+    let cells = cells.filter(|(_, cell)| cell.role != Role::Control);
+    let cells: Vec<(&Comparison, &Cell)> = cells.collect();
+    let mut found = cells.clone();
+    found.retain(|(_, cell)| cell.key == baseline || cell.id.0 == baseline);
     if found.is_empty() {
-        return Err(unknown(everything(), baseline));
+        return Err(unknown(cells.into_iter().map(|(_, cell)| cell), baseline));
     }
     let name = || baseline.to_owned();
-    let only_explain = found.iter().all(|(_, cell)| cell.role == Role::Part);
-    let stores: Vec<_> = found
-        .into_iter()
-        .filter(|(_, cell)| !matches!(cell.role, Role::Floor | Role::Part))
-        .collect();
-    if stores.is_empty() {
-        return Err(match only_explain {
-            true => RebaseError::OnlyExplains(name()),
-            false => RebaseError::Floor(name()),
-        });
+    if found.iter().all(|(_, cell)| cell.role == Role::Part) {
+        return Err(RebaseError::OnlyExplains(name()));
     }
-    let whole: Vec<(String, CellId)> = stores
-        .into_iter()
-        .filter(|(comparison, _)| {
-            !constituents.contains(&comparison.id) && !added.contains(comparison)
-        })
-        .map(|(comparison, cell)| (comparison.id.clone(), cell.id.clone()))
-        .collect();
-    if whole.is_empty() {
+    found.retain(|(_, cell)| !matches!(cell.role, Role::Floor | Role::Part));
+    if found.is_empty() {
+        return Err(RebaseError::Floor(name()));
+    }
+    found.retain(|(of, _)| !constituents.contains(&of.id) && !added.contains(of));
+    if found.is_empty() {
         return Err(RebaseError::Constituent(name()));
     }
-    Ok(whole)
+    let whole = found.into_iter();
+    Ok(whole
+        .map(|(of, cell)| (of.id.clone(), cell.id.clone()))
+        .collect())
 }
 
-fn unknown<'a>(comparisons: impl Iterator<Item = &'a Comparison>, name: &str) -> RebaseError {
+fn unknown<'a>(cells: impl Iterator<Item = &'a Cell> + Clone, name: &str) -> RebaseError {
     const SHOWN: usize = 12;
-    let cells = comparisons.flat_map(|comparison| &comparison.cells);
-    let cells: Vec<&Cell> = cells.filter(|cell| cell.role != Role::Control).collect();
-    let keys: BTreeSet<&str> = cells.iter().map(|cell| cell.key.as_str()).collect();
-    let ids = cells.iter().map(|cell| cell.id.0.as_str());
-    let suggestion = if name.contains('/') {
-        suggestion(name, ids)
-    } else {
-        suggestion(name, keys.iter().copied())
+    let keys: BTreeSet<&str> = cells.clone().map(|cell| cell.key.as_str()).collect();
+    let suggestion = match name.contains('/') {
+        true => suggestion(name, cells.map(|cell| cell.id.0.as_str())),
+        false => suggestion(name, keys.iter().copied()),
     };
     let more = match keys.len().saturating_sub(SHOWN) {
         0 => String::new(),
@@ -178,37 +162,29 @@ fn make_baseline(comparison: &mut Comparison, chosen: &CellId) -> Option<String>
         }
     }
     // The baseline stands first; the control stays behind the cell that it is a copy of.
-    comparison
-        .cells
-        .sort_by_key(|cell| cell.role != Role::Baseline);
-    let to_chosen = comparison.cells.iter();
+    let cells = &mut comparison.cells;
+    cells.sort_by_key(|cell| cell.role != Role::Baseline);
     let judged = |cell: &&Cell| !matches!(cell.role, Role::Control | Role::Part);
-    let to_chosen = to_chosen.filter(|cell| judged(cell) && cell.id != *chosen);
-    let mut contrasts: Vec<Contrast> = to_chosen
-        .map(|cell| Contrast {
-            cell: cell.id.clone(),
-            reference: chosen.clone(),
-        })
-        .collect();
+    let to_chosen = cells.iter().filter(judged);
+    let to_chosen = to_chosen.filter(|cell| cell.id != *chosen);
+    let to_chosen = to_chosen.map(|cell| Contrast {
+        cell: cell.id.clone(),
+        reference: chosen.clone(),
+    });
     // What a chart asks for besides stays, as far as it is not one of these the other way round.
     let others = comparison.contrasts.iter();
-    contrasts.extend(
-        others
-            .filter(|c| c.reference != old && ![&c.cell, &c.reference].contains(&chosen))
-            .cloned(),
-    );
-    comparison.contrasts = contrasts;
+    let others =
+        others.filter(|c| c.reference != old && ![&c.cell, &c.reference].contains(&chosen));
+    comparison.contrasts = to_chosen.chain(others.cloned()).collect();
     Some(old_key)
 }
 
-fn warning(baseline: &str, replaced: &BTreeSet<String>, kept: &[String]) -> Warning {
-    let replaced: Vec<&str> = replaced.iter().map(String::as_str).collect();
+fn warning(baseline: &str, replaced: BTreeSet<String>, kept: &[String]) -> Warning {
     let kept = match kept {
         [] => String::new(),
-        [one] => format!("; comparison {one} keeps its own, because it has no such cell"),
-        many => format!(
-            "; comparisons {} keep their own, because they have no such cell",
-            many.join(", ")
+        kept => format!(
+            "; where there is no such cell a comparison keeps its own: {}",
+            kept.join(", ")
         ),
     };
     Warning {
@@ -218,7 +194,7 @@ fn warning(baseline: &str, replaced: &BTreeSet<String>, kept: &[String]) -> Warn
              when the ratios to the planned baseline were decided, so one of these may be \
              unresolved that more rounds would decide; the noise is that of the planned baseline \
              and its copy",
-            replaced.join(", ")
+            replaced.into_iter().collect::<Vec<_>>().join(", ")
         ),
         advice: "To have it measured until it is decided, name this baseline in the study."
             .to_owned(),

@@ -1,8 +1,7 @@
 //! One cell measured in rounds, with nothing to compare it with.
 
-use crate::blocks::location;
+use crate::blocks::{location, total};
 use crate::latency::latency;
-use crate::summary::total;
 use crate::{Interval, LatencySummary, Metric, blocks::metric_of, blocks::time_ns};
 use serde::Serialize;
 use stowplan_model::{BlockKind, Measurement};

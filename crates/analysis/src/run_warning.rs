@@ -9,12 +9,12 @@ use stowplan_model::{Warning, WarningKind};
 pub struct RunWarning {
     /// Which kind.
     pub kind: WarningKind,
-    /// What is so, with the figures of all sessions that recorded it.
+    /// What is so, as the last session that recorded it found it.
     pub message: String,
     /// What to do about it.
     pub advice: String,
     /// The sessions of a resumed run that recorded it, from 1, rising; none where the run has only one,
-    /// and where only one recorded it without a figure of the moment.
+    /// and where only one recorded it and it is not of the moment.
     pub sessions: Vec<usize>,
 }
 
@@ -29,93 +29,39 @@ impl From<Warning> for RunWarning {
     }
 }
 
-/// Warnings that say the same of different sessions, but for one figure.
-struct Group<'a> {
-    first: &'a Warning,
-    text: Parted<'a>,
-    figures: Vec<&'a str>,
-    sessions: Vec<usize>,
+/// Whether warnings of a kind are of the moment, so that their figures differ from session to session.
+fn is_of_the_moment(kind: WarningKind) -> bool {
+    matches!(kind, WarningKind::Load | WarningKind::ForeignWrites)
 }
-
-/// A text without the figure that differs between sessions: what stands before it and behind it.
-type Parted<'a> = (&'a str, &'a str);
 
 /// What was recorded: of what several sessions recorded, once.
 pub(crate) fn recorded(gathered: &Gathered<'_>) -> Vec<RunWarning> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut found: Vec<RunWarning> = Vec::new();
     for (session, warning) in &gathered.warnings {
         let session = session + 1;
-        let (text, figure) = parted(warning);
-        let same = groups.iter_mut().find(|group| {
-            let theirs = (group.first.kind, &group.first.advice, group.text);
-            theirs == (warning.kind, &warning.advice, text) && !group.sessions.contains(&session)
+        let mut known = found.iter_mut();
+        let known = known.find(|known| {
+            let alike = (known.kind, &known.advice) == (warning.kind, &warning.advice);
+            let says_the_same = is_of_the_moment(known.kind) || known.message == warning.message;
+            alike && says_the_same && !known.sessions.contains(&session)
         });
-        match same {
-            Some(group) => {
-                group.sessions.push(session);
-                if !group.figures.contains(&figure) {
-                    group.figures.push(figure);
-                }
+        match known {
+            Some(known) => {
+                known.message.clone_from(&warning.message);
+                known.sessions.push(session);
             }
-            None => groups.push(Group {
-                first: warning,
-                text,
-                figures: vec![figure],
+            None => found.push(RunWarning {
                 sessions: vec![session],
+                ..RunWarning::from((*warning).clone())
             }),
         }
     }
-    let total = gathered.sessions();
-    let groups = groups.into_iter();
-    groups.map(|group| group.warning(total)).collect()
-}
-
-/// A warning in parts, of which the figure is empty where it may not differ.
-fn parted(warning: &Warning) -> (Parted<'_>, &str) {
-    let text = warning.message.as_str();
-    in_parts(text, words_of_figure(warning.kind)).unwrap_or(((text, ""), ""))
-}
-
-/// How many words the figure of the moment has that a warning of this kind gives; none where it gives
-/// none.
-fn words_of_figure(kind: WarningKind) -> usize {
-    match kind {
-        WarningKind::Load => 1,
-        // A rate has a unit.
-        WarningKind::ForeignWrites => 2,
-        _ => 0,
-    }
-}
-
-/// A text in parts, the figure being its first number with so many words in all; nothing of none, or
-/// where nothing follows them.
-fn in_parts(text: &str, words: usize) -> Option<(Parted<'_>, &str)> {
-    let (before, rest) = text.split_at(text.find(|c: char| c.is_ascii_digit())?);
-    let (end, _) = rest.match_indices(' ').nth(words.checked_sub(1)?)?;
-    let (figure, after) = rest.split_at(end);
-    Some(((before, after), figure))
-}
-
-impl Group<'_> {
-    fn warning(mut self, total: usize) -> RunWarning {
-        let (before, after) = self.text;
-        let last = self.figures.pop().unwrap_or_default();
-        let figures = match &*self.figures {
-            [] => last.to_owned(),
-            others => format!("{} and {last}", others.join(", ")),
-        };
-        let is_of_sessions =
-            total > 1 && (self.sessions.len() > 1 || words_of_figure(self.first.kind) > 0);
-        RunWarning {
-            message: format!("{before}{figures}{after}"),
-            // Older results tell a warning without such a figure once, also where it held in sessions
-            // after that.
-            sessions: if is_of_sessions {
-                self.sessions
-            } else {
-                Vec::new()
-            },
-            ..RunWarning::from(self.first.clone())
+    for warning in &mut found {
+        // Older results tell what is not of the moment once, also where it held in sessions after that.
+        let told_once = warning.sessions.len() == 1 && !is_of_the_moment(warning.kind);
+        if gathered.sessions() == 1 || told_once {
+            warning.sessions.clear();
         }
     }
+    found
 }

@@ -6,12 +6,12 @@
 //! What builds differ by is no finding either: rounds on the same build resemble each other, and the
 //! interval knows (METHOD "Builds").
 
-use crate::ComparisonOutcome;
 use crate::estimate::median;
 use crate::judge::Judge;
 use crate::spread::{Builds, Paired, builds_of};
+use crate::{ComparisonOutcome, warnings};
 use std::collections::BTreeMap;
-use stowplan_model::{Warning, WarningKind};
+use stowplan_model::Warning;
 
 /// Standard normal quantile of 0.9995: a trend may go either way.
 const TREND_Z: f64 = 3.29;
@@ -141,15 +141,13 @@ pub(crate) fn warning(judge: &Judge<'_>, outcome: &ComparisonOutcome) -> Option<
         ))
     });
     let found: Vec<String> = found.collect();
-    (!found.is_empty()).then(|| Warning {
-        kind: WarningKind::Other,
-        message: format!(
-            "comparison {}: rounds are not independent, so that intervals are too narrow: {}",
-            outcome.id,
-            found.join("; ")
-        ),
-        advice: "Run it again, on a quieter machine if you can, and compare both.".to_owned(),
-    })
+    let message = format!(
+        "comparison {}: rounds are not independent, so that intervals are too narrow: {}",
+        outcome.id,
+        found.join("; ")
+    );
+    let advice = "Run it again, on a quieter machine if you can, and compare both.";
+    (!found.is_empty()).then(|| warnings::other(message, advice))
 }
 
 #[cfg(test)]

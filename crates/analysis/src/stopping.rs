@@ -154,20 +154,45 @@ pub(crate) struct Noise {
     pub(crate) reliable: bool,
     pub(crate) control: Option<ControlOutcome>,
     /// The time that has to agree with what is claimed by the headline (R8), where there is one.
-    pub(crate) beside: Option<Beside>,
+    pub(crate) beside: Option<ByTime>,
 }
 
-/// A time that stands beside that of the headline, and its own noise.
+/// What the errors of ratios by one time have in common.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Beside {
+pub(crate) struct ByTime {
     pub(crate) metric: Metric,
-    /// What the errors of ratios by this time have in common.
     pub(crate) spread: Spread,
     /// φ by this time, as a natural logarithm.
     pub(crate) floor: f64,
+    /// The least that it is.
+    base: f64,
+    /// What two identical cells show.
+    control: Option<Estimate>,
 }
 
-impl Beside {
+impl ByTime {
+    pub(crate) fn of(comparison: &Comparison, blocks: &Blocks<'_>, metric: Metric) -> Self {
+        let paired =
+            |contrast: &Contrast| blocks.paired(&contrast.cell, &contrast.reference, metric);
+        let contrasts = comparison.contrasts.iter();
+        let ratios = contrasts.filter(|contrast| !has_control(comparison, contrast));
+        let ratios: Vec<Vec<Paired>> = ratios.map(paired).collect();
+        let control = contrast_of_control(comparison).map(|control| paired(&control));
+        let spread = Spread::of(&ratios, control.as_deref());
+        let base = base_floor(blocks, metric);
+        let control = control.and_then(|paired| {
+            let found = spread.without_control().estimate(&paired, ALPHA_PER_LOOK);
+            found.map(|(estimate, _)| estimate)
+        });
+        Self {
+            metric,
+            spread,
+            floor: control.map_or(base, |control| base.max(control.estimate.abs())),
+            base,
+            control,
+        }
+    }
+
     /// The ratio by this time over the first `rounds` pairs, on which that of the headline rests.
     pub(crate) fn ratio(
         &self,
@@ -185,27 +210,30 @@ impl Noise {
     /// The noise of these blocks.
     pub(crate) fn of(comparison: &Comparison, blocks: &Blocks<'_>, rule: &StoppingRule) -> Self {
         let clock = blocks.clock();
-        let metric = clock.metric();
-        let delay_share = blocks.delay_share();
-        let base = base_floor(blocks, metric);
-        let spread = spread(comparison, blocks, metric);
-        let control = control_estimate(comparison, blocks, (metric, spread));
-        let reliable = match control {
-            Some(control) => passes_gate(&control, base),
+        let headline = ByTime::of(comparison, blocks, clock.metric());
+        let reliable = match headline.control {
+            Some(control) => passes_gate(&control, headline.base),
             None => !enough_to_miss_a_control(comparison, blocks),
         };
+        let control = headline.control.map(|control| {
+            let (low, high) = control.widened(headline.base);
+            ControlOutcome {
+                estimate: control.to_ratio(headline.base),
+                verdict: match reliable {
+                    true => verdict(low, high, rule.zone()),
+                    false => Verdict::Unreliable,
+                },
+            }
+        });
+        let beside = clock.beside();
         Self {
-            metric,
-            delay_share,
-            spread,
-            floor: floor_beside(control, base),
+            metric: headline.metric,
+            delay_share: blocks.delay_share(),
+            spread: headline.spread,
+            floor: headline.floor,
             reliable,
-            control: control.map(|control| control_outcome(&control, base, reliable, rule)),
-            beside: clock.beside().map(|metric| Beside {
-                metric,
-                spread: self::spread(comparison, blocks, metric),
-                floor: floor(comparison, blocks, metric),
-            }),
+            control,
+            beside: beside.map(|metric| ByTime::of(comparison, blocks, metric)),
         }
     }
 
@@ -218,26 +246,6 @@ impl Noise {
     }
 }
 
-/// What the errors of the ratios of these blocks have in common.
-fn spread(comparison: &Comparison, blocks: &Blocks<'_>, metric: Metric) -> Spread {
-    let paired = |contrast: &Contrast| blocks.paired(&contrast.cell, &contrast.reference, metric);
-    let contrasts = comparison.contrasts.iter();
-    let ratios = contrasts.filter(|contrast| !has_control(comparison, contrast));
-    let control = contrast_of_control(comparison).map(|control| paired(&control));
-    Spread::of(&ratios.map(paired).collect::<Vec<_>>(), control.as_deref())
-}
-
-/// φ by a time, as a natural logarithm.
-pub(crate) fn floor(comparison: &Comparison, blocks: &Blocks<'_>, metric: Metric) -> f64 {
-    let spread = spread(comparison, blocks, metric);
-    let control = control_estimate(comparison, blocks, (metric, spread));
-    floor_beside(control, base_floor(blocks, metric))
-}
-
-fn floor_beside(control: Option<Estimate>, base: f64) -> f64 {
-    control.map_or(base, |control| base.max(control.estimate.abs()))
-}
-
 /// The least that φ is on a machine as busy as this one.
 fn base_floor(blocks: &Blocks<'_>, metric: Metric) -> f64 {
     // Several threads do not tell their waits, nor do some systems: the machine may be busy.
@@ -246,17 +254,6 @@ fn base_floor(blocks: &Blocks<'_>, metric: Metric) -> f64 {
     let busy = unknown || share.is_some_and(|share| share > BUSY_DELAY_SHARE);
     let base: f64 = if busy { BUSY_FLOOR } else { BASE_FLOOR };
     base.ln()
-}
-
-fn control_estimate(
-    comparison: &Comparison,
-    blocks: &Blocks<'_>,
-    (metric, spread): (Metric, Spread),
-) -> Option<Estimate> {
-    let contrast = contrast_of_control(comparison)?;
-    let paired = blocks.paired(&contrast.cell, &contrast.reference, metric);
-    let found = spread.without_control().estimate(&paired, ALPHA_PER_LOOK);
-    found.map(|(estimate, _)| estimate)
 }
 
 /// The cell that the control is a copy of: the one whose key it has. That is the baseline, unless
@@ -281,36 +278,17 @@ fn passes_gate(control: &Estimate, base_floor: f64) -> bool {
     low <= 0.0 && high >= 0.0
 }
 
-fn control_outcome(
-    control: &Estimate,
-    base_floor: f64,
-    reliable: bool,
-    rule: &StoppingRule,
-) -> ControlOutcome {
-    let estimate: RatioEstimate = control.to_ratio(base_floor);
-    let (low, high) = control.widened(base_floor);
-    let verdict = if reliable {
-        verdict(low, high, rule.zone())
-    } else {
-        Verdict::Unreliable
-    };
-    ControlOutcome { estimate, verdict }
-}
-
 /// Whether some cell has rounds enough for a verdict, so that a control without an estimate must
 /// have failed or be missing: then nothing vouches for the session.
 fn enough_to_miss_a_control(comparison: &Comparison, blocks: &Blocks<'_>) -> bool {
-    let baseline = comparison.with_role(Role::Baseline);
-    comparison
-        .cells
-        .iter()
-        .filter(|cell| cell.role != Role::Control)
-        .filter_map(|cell| {
-            let reference = baseline.filter(|baseline| baseline.id != cell.id)?;
-            let pairs = blocks.differences(&cell.id, &reference.id, Metric::Wall);
-            Some(pairs.len())
-        })
-        .any(|pairs| pairs >= MIN_ROUNDS)
+    let Some(baseline) = comparison.with_role(Role::Baseline) else {
+        return false;
+    };
+    let mut cells = comparison.cells.iter();
+    cells.any(|cell| {
+        let pairs = || blocks.paired(&cell.id, &baseline.id, Metric::Wall);
+        cell.role != Role::Control && cell.id != baseline.id && pairs().len() >= MIN_ROUNDS
+    })
 }
 
 /// How far a contrast has come.
@@ -487,22 +465,15 @@ pub fn contrast_of_control(comparison: &Comparison) -> Option<Contrast> {
 /// The contrasts that decide when to stop: all but that of the control, or that one if there is
 /// no other.
 fn asked(comparison: &Comparison) -> impl Iterator<Item = &Contrast> {
-    let only_control = comparison
-        .contrasts
-        .iter()
-        .all(|contrast| has_control(comparison, contrast));
-    comparison
-        .contrasts
-        .iter()
-        .filter(move |contrast| only_control || !has_control(comparison, contrast))
+    let of_control = |contrast: &&Contrast| has_control(comparison, contrast);
+    let only_control = comparison.contrasts.iter().all(|c| of_control(&c));
+    let contrasts = comparison.contrasts.iter();
+    contrasts.filter(move |contrast| only_control || !of_control(contrast))
 }
 
 /// Whether one side of the contrast is the control.
 pub(crate) fn has_control(comparison: &Comparison, contrast: &Contrast) -> bool {
-    let is_control = |id| comparison.cell(id).map(role) == Some(Role::Control);
-    is_control(&contrast.cell) || is_control(&contrast.reference)
-}
-
-fn role(cell: &Cell) -> Role {
-    cell.role
+    let sides = [&contrast.cell, &contrast.reference];
+    let mut cells = sides.into_iter().filter_map(|id| comparison.cell(id));
+    cells.any(|cell| cell.role == Role::Control)
 }

@@ -3,7 +3,7 @@
 use crate::{
     CellSummary, Metric, ServerCost,
     block_time::block_time,
-    blocks::{Span, flush_of_timed, location, log_time, logs, share_of_timed},
+    blocks::{Span, flush_of_timed, location, log_time, logs, share_of_timed, total},
     counts::counts,
     driver_cost,
     estimate::median,
@@ -59,7 +59,7 @@ pub(crate) fn summarise(
         driver_cost: driver_cost::of_cell(cell, judge, gathered),
         published_error_seconds: published_error(cell, &judge.comparison.id, gathered),
         wall_ns: described.median_per_operation(|m| m.wall_ns),
-        corrected_ns: described.corrected(),
+        corrected_ns: described.median_of(|m| Some(m.corrected_ns()? as f64 / m.operations as f64)),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         server: described.server(),
         kernel_share,
@@ -83,7 +83,11 @@ pub(crate) fn summarise(
             .flatten(),
         faults: described.mean(|m| m.minor_faults.saturating_add(m.major_faults)),
         syncs_per_commit: described.syncs_per_commit_or_none_made(),
-        peak_memory_bytes: described.peak_memory(),
+        peak_memory_bytes: described
+            .blocks
+            .iter()
+            .filter_map(|m| m.peak_memory_bytes)
+            .max(),
         last_commit_ns,
         commits: described
             .median_of(|m| Some(m.commits as f64))
@@ -92,7 +96,7 @@ pub(crate) fn summarise(
         space_per_value_byte: space::per_value_byte(cell, gathered),
         page_fill: described.median_of(|m| m.page_fill),
         index_fill: described.median_of(|m| m.index_fill),
-        conflicts: total(described.blocks.iter().map(|m| m.conflicts)),
+        conflicts: described.sum(|m| m.conflicts),
         latency: latency(measured, problems),
         latencies: latencies(measured, problems),
         counts: counts(measured),
@@ -159,12 +163,22 @@ impl<'a> Described<'a> {
     }
 
     fn operations(&self) -> u64 {
-        total(self.blocks.iter().map(|m| m.operations))
+        self.sum(|m| m.operations)
+    }
+
+    fn sum(&self, of: impl Fn(&Measurement) -> u64) -> u64 {
+        total(self.blocks.iter().map(|m| of(m)))
+    }
+
+    /// Over all blocks; nothing if there are none, or if one does not know.
+    fn sum_if_known(&self, of: impl Fn(&Measurement) -> Option<u64>) -> Option<u64> {
+        let known: Vec<u64> = self.blocks.iter().map(|m| of(m)).collect::<Option<_>>()?;
+        (!known.is_empty()).then(|| total(known.into_iter()))
     }
 
     fn median_per_operation(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
-        let per_operation = |m: &&Measurement| of(m) as f64 / m.operations as f64;
-        median(self.blocks.iter().map(per_operation).collect()).unwrap_or(f64::NAN)
+        let median = self.median_of(|m| Some(of(m) as f64 / m.operations as f64));
+        median.unwrap_or(f64::NAN)
     }
 
     /// Per round, the logarithm of time per operation.
@@ -175,45 +189,37 @@ impl<'a> Described<'a> {
 
     /// Over all operations; not a number if there are none.
     fn mean(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
-        let sum = total(self.blocks.iter().map(|m| of(m)));
-        sum as f64 / self.operations() as f64
+        self.sum(of) as f64 / self.operations() as f64
     }
 
     /// Over all operations; nothing if a block lacks the counters.
     fn mean_io(&self, of: impl Fn(&IoCounters) -> u64) -> Option<f64> {
-        let counters: Vec<IoCounters> = self.blocks.iter().map(|m| m.io).collect::<Option<_>>()?;
-        let sum = total(counters.iter().map(of));
-        (!counters.is_empty()).then(|| sum as f64 / self.operations().max(1) as f64)
+        let sum = self.sum_if_known(|m| Some(of(&m.io?)))?;
+        Some(sum as f64 / self.operations().max(1) as f64)
     }
 
     /// Bytes sent to storage per byte written; nothing if a block lacks a counter, or if nothing was
     /// written.
     fn write_amplification(&self) -> Option<f64> {
-        let sent = |m: &&Measurement| {
+        let sent = self.sum_if_known(|m| {
             let drained = share_of_timed(m, m.drain_write_bytes?);
             Some(m.io?.storage_write_bytes.saturating_add(drained))
-        };
-        let sent: Vec<u64> = self.blocks.iter().map(sent).collect::<Option<_>>()?;
-        let sent = total(sent.into_iter());
-        let written = total(self.blocks.iter().map(|m| m.bytes));
+        })?;
+        let written = self.sum(|m| m.bytes);
         (written > 0).then(|| sent as f64 / written as f64)
     }
 
     /// The share of CPU time in the kernel, and by how much it may be off.
     fn kernel_share(&self) -> (f64, Option<f64>) {
-        let system = total(self.blocks.iter().map(|m| m.system_ns));
-        let user = total(self.blocks.iter().map(|m| m.user_ns));
-        let both = system.saturating_add(user) as f64;
+        let system = self.sum(|m| m.system_ns);
+        let both = system.saturating_add(self.sum(|m| m.user_ns)) as f64;
         let in_ticks = |m: &&Measurement| {
             let mut outside = m.read_from_outside.iter();
             outside.any(|field| matches!(field.as_str(), "user_ns" | "system_ns"))
         };
         let block_ns = both / self.blocks.len() as f64;
-        let resolution = self
-            .blocks
-            .iter()
-            .any(in_ticks)
-            .then(|| (TICK_NS / block_ns).min(1.0));
+        let is_coarse = self.blocks.iter().any(in_ticks);
+        let resolution = is_coarse.then(|| (TICK_NS / block_ns).min(1.0));
         let share = in_known_digits(system as f64 / both, resolution);
         (share, resolution)
     }
@@ -236,14 +242,9 @@ impl<'a> Described<'a> {
     /// Only where the block was one transaction of writes.
     fn last_commit(&self) -> Option<f64> {
         self.median_of(|m| {
-            (m.commits == 1 && m.outside.last_commit_ns > 0)
-                .then_some(m.outside.last_commit_ns as f64)
+            let commit = m.outside.last_commit_ns;
+            (m.commits == 1 && commit > 0).then_some(commit as f64)
         })
-    }
-
-    /// Corrected time per operation, where it is known.
-    fn corrected(&self) -> Option<f64> {
-        self.median_of(|m| Some(m.corrected_ns()? as f64 / m.operations as f64))
     }
 
     fn footprint(&self) -> Option<Footprint> {
@@ -252,19 +253,13 @@ impl<'a> Described<'a> {
         all.get(all.len() / 2).copied()
     }
 
-    fn peak_memory(&self) -> Option<u64> {
-        self.blocks.iter().filter_map(|m| m.peak_memory_bytes).max()
-    }
-
     /// Sync calls per commit of the median block, which a checkpoint now and then does not
     /// raise; nothing if no block committed, or its driver does not count them.
     pub(crate) fn syncs_per_commit(&self) -> Option<f64> {
-        let committing = self.blocks.iter().filter(|m| m.commits > 0);
-        median(
-            committing
-                .filter_map(|m| Some(m.syncs?.total() as f64 / m.commits as f64))
-                .collect(),
-        )
+        self.median_of(|m| {
+            let commits = (m.commits > 0).then_some(m.commits as f64)?;
+            Some(m.syncs?.total() as f64 / commits)
+        })
     }
 
     /// Syncs for each commit, with 0 for blocks that committed nothing.
@@ -273,9 +268,4 @@ impl<'a> Described<'a> {
         let without = if told { 0.0 } else { f64::NAN };
         self.syncs_per_commit().unwrap_or(without)
     }
-}
-
-/// The sum of what blocks counted. A number of a damaged result may be any.
-pub(crate) fn total(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
 }

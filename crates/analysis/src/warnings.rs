@@ -1,7 +1,7 @@
 //! What the analysis itself finds to spoil or qualify a run.
 
 use crate::{
-    ComparisonOutcome, gathered::Gathered, judge::Judge, places, stationarity, summary::Described,
+    ComparisonOutcome, gathered::Gathered, judge::Judge, stationarity, summary::Described,
 };
 use stowplan_model::{
     Action, Cell, Operation, PerTransaction, Role, Settings, Value, Warning, WarningKind, Workload,
@@ -22,7 +22,6 @@ pub(crate) fn of_comparison(
 ) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = unreliable(outcome).into_iter().collect();
     warnings.extend(stationarity::warning(judge, outcome));
-    warnings.extend(places::warning(judge, outcome));
     warnings.extend(read_in_again(judge, gathered));
     // The control is a copy of the baseline: it would say everything twice.
     let cells = judge.comparison.cells.iter();
@@ -54,14 +53,18 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
             "Stop other work on this machine, then run it again.",
         ),
     };
-    Some(Warning {
+    let id = &outcome.id;
+    let message = format!("comparison {id}: {what}, so nothing is claimed of it");
+    Some(other(message, advice))
+}
+
+/// A warning of no kind that anything asks about.
+pub(crate) fn other(message: String, advice: impl Into<String>) -> Warning {
+    Warning {
         kind: WarningKind::Other,
-        message: format!(
-            "comparison {}: {what}, so nothing is claimed of it",
-            outcome.id
-        ),
-        advice: advice.to_owned(),
-    })
+        message,
+        advice: advice.into(),
+    }
 }
 
 /// Blocks that found their data as a repair left it (R9), not as building did.

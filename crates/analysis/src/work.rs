@@ -6,7 +6,6 @@
 
 use crate::estimate::median;
 use serde::Serialize;
-use std::fmt::Display;
 use stowplan_model::{Cell, Delivery, Measurement, Mix, PerTransaction, Workload, format_count};
 
 /// One way in which the work of two cells differs.
@@ -21,9 +20,6 @@ pub struct WorkDifference {
     /// Whether that says by itself what it is of, as `4 threads` does.
     #[serde(skip)]
     pub clear: bool,
-    /// Whether the cell that is spoken of does more at a time.
-    #[serde(skip)]
-    pub more: bool,
 }
 
 impl WorkDifference {
@@ -32,31 +28,24 @@ impl WorkDifference {
     const PER_BLOCK: &str = "operations per block";
     const PER_TRANSACTION: &str = "transactions";
     const THREADS: &str = "threads";
-    const AGE: &str = "storage age";
-    const AFTER: &str = "on the same connection before";
-    const OMITTED: &str = "last keys left out";
-    const FIRST_TOUCH: &str = "first touch of mapped pages";
-    const BESIDE: &str = "beside";
-    const RATE: &str = "operations begun per second";
+
     /// What few workloads have.
     pub const RARE: [&str; 6] = [
-        Self::AGE,
-        Self::AFTER,
-        Self::OMITTED,
-        Self::FIRST_TOUCH,
-        Self::BESIDE,
-        Self::RATE,
+        "storage age",
+        "on the same connection before",
+        "last keys left out",
+        "first touch of mapped pages",
+        "beside",
+        "operations begun per second",
     ];
 
     /// `one thread against 4 threads`
     #[must_use]
     pub fn in_words(&self) -> String {
-        let Self {
-            what, ours, theirs, ..
-        } = self;
+        let against = format!("{} against {}", self.ours, self.theirs);
         match self.clear {
-            true => format!("{ours} against {theirs}"),
-            false => format!("{what}: {ours} against {theirs}"),
+            true => against,
+            false => format!("{}: {against}", self.what),
         }
     }
 
@@ -70,43 +59,20 @@ impl WorkDifference {
     }
 }
 
-/// What is asked of a cell in one respect, in words that differ where it does.
-struct Fact {
-    what: &'static str,
-    words: String,
-    clear: bool,
-    at_a_time: u64,
-}
+/// What is asked of a cell in one respect: what it is called, words that differ where it does, and whether these
+/// say what they are of.
+type Fact = (&'static str, String, bool);
 
-impl Fact {
-    /// One whose words need its name.
-    fn of(what: &'static str, words: impl Display) -> Self {
-        Self {
-            what,
-            words: words.to_string(),
-            clear: false,
-            at_a_time: 0,
-        }
-    }
-
-    /// One whose words say what they are of.
-    fn clear(what: &'static str, words: impl Display) -> Self {
-        Self {
-            clear: true,
-            ..Self::of(what, words)
-        }
-    }
-
-    /// The difference to another fact of the same kind, if there is one.
-    fn against(self, theirs: Self) -> Option<WorkDifference> {
-        (self.words != theirs.words).then_some(WorkDifference {
-            what: self.what,
-            clear: self.clear,
-            more: self.at_a_time > theirs.at_a_time,
-            ours: self.words,
-            theirs: theirs.words,
-        })
-    }
+/// Where facts about the same do not read the same.
+fn differences(ours: Vec<Fact>, theirs: Vec<Fact>) -> impl Iterator<Item = WorkDifference> {
+    let both = ours.into_iter().zip(theirs);
+    let other = both.filter(|((_, ours, _), (_, theirs, _))| ours != theirs);
+    other.map(|((what, ours, clear), (_, theirs, _))| WorkDifference {
+        what,
+        ours,
+        theirs,
+        clear,
+    })
 }
 
 /// A number that a study may leave to the program.
@@ -118,44 +84,22 @@ fn mix_in_words(mix: Option<Mix>) -> String {
     let Some(mix) = mix else {
         return "none".to_owned();
     };
-    let parts = mix
-        .actions()
-        .map(|action| format!("{action} {}", mix.parts(action)));
+    let parts = mix.actions();
+    let parts = parts.map(|action| format!("{action} {}", mix.parts(action)));
     parts.collect::<Vec<_>>().join(", ")
 }
 
-fn threads(number: u32) -> Fact {
-    let words = match number {
-        1 => "one thread".to_owned(),
-        number => format!("{} threads", format_count(number.into())),
-    };
-    Fact {
-        at_a_time: number.into(),
-        ..Fact::clear(WorkDifference::THREADS, words)
+/// `one row`, `1,000 rows`
+fn some(number: u32, what: &str) -> String {
+    match number {
+        1 => format!("one {what}"),
+        number => format!("{} {what}s", format_count(number.into())),
     }
-}
-
-fn transactions(per: PerTransaction) -> Fact {
-    Fact {
-        at_a_time: match per {
-            PerTransaction::Operations(number) => number.into(),
-            PerTransaction::All => u64::MAX,
-        },
-        ..Fact::clear(WorkDifference::PER_TRANSACTION, per)
-    }
-}
-
-fn sample(of: Option<u64>) -> Fact {
-    let words = of.map_or_else(
-        || "all operations".to_owned(),
-        |all| format!("a sample out of {} operations", format_count(all)),
-    );
-    Fact::clear(WorkDifference::SAMPLE, words)
 }
 
 /// All that is asked of a workload. A new field of [`Workload`] does not compile until it is said here
 /// how it reads.
-fn facts(workload: &Workload) -> [Fact; 17] {
+fn facts(workload: &Workload) -> Vec<Fact> {
     let Workload {
         operation,
         order,
@@ -175,60 +119,70 @@ fn facts(workload: &Workload) -> [Fact; 17] {
         beside,
         rate,
     } = *workload;
-    let rows = match rows_per_statement {
-        None | Some(1) => "one row by each statement".to_owned(),
-        Some(rows) => format!("{} rows by each statement", format_count(rows.into())),
-    };
+    let rows = some(rows_per_statement.unwrap_or(1), "row");
     let delivery = match delivery {
         Delivery::Copy => "copied",
         Delivery::InPlace => "lent in place",
     };
+    let sample = sample_of.map_or_else(
+        || "all operations".to_owned(),
+        |all| format!("a sample out of {} operations", format_count(all)),
+    );
     let first_touch = if first_touch { "timed" } else { "before" };
     let beside = beside.map_or_else(|| "nobody".to_owned(), |beside| beside.to_string());
     let rate = rate.map_or_else(|| "as many as end".to_owned(), |rate| rate.to_string());
-    [
-        Fact::of("operation", operation),
-        Fact::of("mix", mix_in_words(mix)),
-        Fact::clear("order", format!("{order} order")),
-        transactions(per_transaction),
-        Fact::clear("delivery", delivery),
-        Fact::of("page cache", cache),
-        self::threads(threads),
-        Fact::of(WorkDifference::PER_BLOCK, asked(operations)),
-        Fact::of("rows per scan", asked(scan_rows)),
-        Fact::clear("rows per statement", rows),
-        sample(sample_of),
-        Fact::of(WorkDifference::AGE, age),
-        Fact::of(WorkDifference::AFTER, after),
-        Fact::of(WorkDifference::OMITTED, omit_last),
-        Fact::of(WorkDifference::FIRST_TOUCH, first_touch),
-        Fact::of(WorkDifference::BESIDE, beside),
-        Fact::of(WorkDifference::RATE, rate),
+    let [aged, done_before, omitted, touched, neighbours, begun] = WorkDifference::RARE;
+    vec![
+        ("operation", operation.to_string(), false),
+        ("mix", mix_in_words(mix), false),
+        ("order", format!("{order} order"), true),
+        (
+            WorkDifference::PER_TRANSACTION,
+            per_transaction.to_string(),
+            true,
+        ),
+        ("delivery", delivery.to_owned(), true),
+        ("page cache", cache.to_string(), false),
+        (WorkDifference::THREADS, some(threads, "thread"), true),
+        (WorkDifference::PER_BLOCK, asked(operations), false),
+        ("rows per scan", asked(scan_rows), false),
+        (
+            "rows per statement",
+            format!("{rows} by each statement"),
+            true,
+        ),
+        (WorkDifference::SAMPLE, sample, true),
+        (aged, age.to_string(), false),
+        (done_before, after.to_string(), false),
+        (omitted, omit_last.to_string(), false),
+        (touched, first_touch.to_owned(), false),
+        (neighbours, beside, false),
+        (begun, rate, false),
     ]
 }
 
 /// Every way in which two workloads differ.
 #[must_use]
 pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDifference> {
-    let both = facts(ours).into_iter().zip(facts(theirs));
-    both.filter_map(|(ours, theirs)| ours.against(theirs))
-        .collect()
+    differences(facts(ours), facts(theirs)).collect()
 }
 
 /// Every way in which what is asked of two cells differs, but for their stores.
 #[must_use]
 pub fn cell_differences(ours: &Cell, theirs: &Cell) -> Vec<WorkDifference> {
-    let scanned = |cell: &Cell| Fact::of("between store and files", cell.scanned);
-    let mut found = workload_differences(&ours.workload, &theirs.workload);
-    found.extend(scanned(ours).against(scanned(theirs)));
-    found
+    let [ours, theirs] = [ours, theirs].map(|cell| {
+        let mut facts = facts(&cell.workload);
+        facts.push(("between store and files", cell.scanned.to_string(), false));
+        facts
+    });
+    differences(ours, theirs).collect()
 }
 
 /// In what the work of a cell is another one than that of a cell beside it.
 pub(crate) fn work_differences_of(ours: &Cell, theirs: &Cell) -> Vec<WorkDifference> {
-    let all = cell_differences(ours, theirs).into_iter();
-    all.filter(|difference| difference.counts(&ours.workload))
-        .collect()
+    let mut all = cell_differences(ours, theirs);
+    all.retain(|difference| difference.counts(&ours.workload));
+    all
 }
 
 /// Differences of what was asked for, and what was measured besides: writes that shared transactions
@@ -245,8 +199,8 @@ pub(crate) fn measured_too(
     ];
     let explained = asked.iter().any(|found| EXPLAIN.contains(&found.what));
     if let Some((ours, theirs)) = ours.zip(theirs).filter(|_| !explained) {
-        let fact = |number: u64| Fact::of("operations per commit", number);
-        asked.extend(fact(ours).against(fact(theirs)));
+        let fact = |number: u64| vec![("operations per commit", number.to_string(), false)];
+        asked.extend(differences(fact(ours), fact(theirs)));
     }
     asked
 }

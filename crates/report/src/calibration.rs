@@ -84,60 +84,58 @@ fn figures(group: &Group) -> Block {
     Section::new(&group.title, vec![about, table.into()]).into()
 }
 
-/// How the numbers of a figure are written.
-fn unit(figure: &Figure) -> Unit {
+/// How the numbers of a figure are written, and what is counted, if anything is.
+fn unit(figure: &Figure) -> (Unit, Option<&'static str>) {
     match figure.unit {
-        FigureUnit::Ns | FigureUnit::NsOff => Unit::Time,
-        FigureUnit::ShareOff | FigureUnit::ShareOfTime | FigureUnit::ShareOfSessions => {
-            Unit::Percent
-        }
-        FigureUnit::Blocks | FigureUnit::Pages => Unit::Count,
-        FigureUnit::Bytes => Unit::Bytes,
+        FigureUnit::Ns | FigureUnit::NsOff => (Unit::Time, None),
+        FigureUnit::ShareOff | FigureUnit::ShareOfTime => (Unit::Percent, None),
+        FigureUnit::ShareOfSessions => (Unit::Percent, Some("session")),
+        FigureUnit::Blocks => (Unit::Count, Some("block")),
+        FigureUnit::Pages => (Unit::Count, Some("page")),
+        FigureUnit::Bytes => (Unit::Bytes, None),
     }
 }
 
-/// What was found, with its interval where it has one.
+/// What was found, with its interval where it has one: `+2.50 ns [+1.00, +3.00 ns]`, `3 of 80 sessions (3.75%)`.
 fn found(figure: &Figure) -> String {
     let Some(found) = figure.found else {
         return NOTHING.to_owned();
     };
+    let (unit, noun) = unit(figure);
     let is_off = matches!(figure.unit, FigureUnit::NsOff | FigureUnit::ShareOff);
-    let value = Value {
-        mark: if is_off && found.estimate > 0.0 {
-            "+"
-        } else {
-            ""
-        },
-        ..Value::new(found.estimate, unit(figure))
+    let mark = if is_off && found.estimate > 0.0 {
+        "+"
+    } else {
+        ""
     };
-    let value = match found.low < found.high {
-        true => value.between(found.low, found.high),
-        false => value,
+    let mut value = Value {
+        mark,
+        ..Value::new(found.estimate, unit)
     };
-    let of = |noun: &str, number: f64| {
-        let number = number.round() as u64;
-        match figure.of {
-            Some(of) => format!("{} of {}", count(number), value::counted(of, noun)),
-            None => value::counted(number, noun),
+    if found.low < found.high {
+        value = value.between(found.low, found.high);
+    }
+    let share = unit == Unit::Percent;
+    let all = if share {
+        figure.of.map_or(0.0, value::float)
+    } else {
+        1.0
+    };
+    let number = (found.estimate * all).round() as u64;
+    match (noun, figure.of) {
+        (None, _) => value.whole(),
+        (Some(noun), Some(of)) if share => {
+            let of = value::counted(of, noun);
+            format!("{} of {of} ({})", count(number), value.whole())
         }
-    };
-    match figure.unit {
-        FigureUnit::ShareOfSessions => {
-            let sessions = of(
-                "session",
-                found.estimate * value::float(figure.of.unwrap_or(0)),
-            );
-            format!("{sessions} ({})", value.whole())
-        }
-        FigureUnit::Blocks => of("block", found.estimate),
-        FigureUnit::Pages => of("page", found.estimate),
-        _ => value.whole(),
+        (Some(noun), Some(of)) => format!("{} of {}", count(number), value::counted(of, noun)),
+        (Some(noun), None) => value::counted(number, noun),
     }
 }
 
 /// What a figure may be; empty where it may be anything.
 fn limit(figure: &Figure) -> String {
-    let text = |limit| unit(figure).tick(limit);
+    let text = |limit| unit(figure).0.tick(limit);
     match (figure.at_least, figure.at_most) {
         (Some(_), Some(most)) => format!("±{}", text(most)),
         (Some(least), None) => format!("at least {}", text(least)),

@@ -6,7 +6,9 @@ mod across;
 pub use across::{CSV_START, Claims};
 
 use crate::cells::grouped;
-use crate::document::{Block, Detail, Item, Section, Text, Tone, faint, listed, plain, strong};
+use crate::document::{
+    Block, Detail, Item, Section, Text, Tone, Unit, Value, faint, listed, plain, strong,
+};
 use crate::words::note;
 use crate::{value, wording};
 use stowplan_analysis::{
@@ -31,12 +33,30 @@ fn tone(verdict: ClaimVerdict) -> Tone {
 fn item(claim: &ClaimAcross, machines: &[&str]) -> Item {
     let stated = &claim.stated;
     let note = match machines {
-        [] => plain(evidence(&unmeasured(stated, Vec::new()))),
+        // Without a run nothing is missing in it.
+        [] => plain(evidence(&ClaimOutcome {
+            missing: Vec::new(),
+            ..stated.clone()
+        })),
         [_] => strong(evidence(&alone(claim))),
-        _ => strong(of_each(claim, machines)),
+        _ => {
+            let on = machines.iter().zip(&claim.on);
+            let said = on.filter_map(|(machine, outcome)| {
+                let outcome = outcome.as_ref()?;
+                let (verdict, evidence) = (outcome.verdict.in_words(), evidence(outcome));
+                Some(format!("{machine}: {verdict}. {evidence}"))
+            });
+            strong(said.collect::<Vec<_>>().join(" "))
+        }
     };
+    // How its words were read, where they leave a choice.
+    let reading = stated
+        .note
+        .as_deref()
+        .map(|note| note.trim_end_matches('.'));
+    let reading = reading.map_or_else(String::new, |note| format!(" {note}."));
     let item = Item {
-        note: note.then(faint(reading(stated.note.as_deref()))),
+        note: note.then(faint(reading)),
         ..Item::of(quoted(&stated.quote, stated.place.as_deref()))
     };
     match verdict(claim) {
@@ -56,31 +76,13 @@ fn verdict(claim: &ClaimAcross) -> Option<ClaimVerdict> {
 
 /// What the only machine says of a claim. A run knows no labels of cells that its scale leaves out.
 fn alone(claim: &ClaimAcross) -> ClaimOutcome {
-    let outcome = claim.on.iter().flatten().next();
-    match outcome {
+    match claim.on.iter().flatten().next() {
         Some(tested) if tested.verdict != ClaimVerdict::NoData => tested.clone(),
-        untested => {
-            let missing = untested.map(|known| known.missing.clone());
-            unmeasured(&claim.stated, missing.unwrap_or_default())
-        }
+        untested => ClaimOutcome {
+            missing: untested.map_or_else(Vec::new, |known| known.missing.clone()),
+            ..claim.stated.clone()
+        },
     }
-}
-
-fn unmeasured(stated: &ClaimOutcome, missing: Vec<MissingCell>) -> ClaimOutcome {
-    ClaimOutcome {
-        missing,
-        ..stated.clone()
-    }
-}
-
-fn of_each(claim: &ClaimAcross, machines: &[&str]) -> String {
-    let on = machines.iter().zip(&claim.on);
-    let said = on.filter_map(|(machine, outcome)| {
-        let outcome = outcome.as_ref()?;
-        let verdict = outcome.verdict.in_words();
-        Some(format!("{machine}: {verdict}. {}", evidence(outcome)))
-    });
-    said.collect::<Vec<_>>().join(" ")
 }
 
 /// The words of the article, and where they stand in it.
@@ -144,26 +146,17 @@ pub(crate) fn articles<'a>(
     articles.collect()
 }
 
-/// How its words were read, where they leave a choice.
-fn reading(note: Option<&str>) -> String {
-    note.map_or_else(String::new, |note| {
-        format!(" {}.", note.trim_end_matches('.'))
-    })
-}
-
 /// The figures that decide a claim, in sentences.
 fn evidence(claim: &ClaimOutcome) -> String {
-    let mut sentences = Vec::new();
-    let comparisons = claim.figures.iter().flat_map(|f| f.of.iter().chain(&f.to));
-    let mut comparisons = comparisons.filter_map(comparison_of);
+    let cells = claim.figures.iter().flat_map(|f| f.of.iter().chain(&f.to));
+    let mut comparisons = cells.filter_map(comparison_of);
     let first = comparisons.next();
     let several = comparisons.any(|id| Some(id) != first);
-    let decided = claim.verdict == ClaimVerdict::Fails;
-    let shown = claim.figures.iter().filter(|figure| {
-        // What fails decides alone.
-        !decided || figure.verdict == ClaimVerdict::Fails
-    });
-    sentences.extend(shown.map(|figure| self::figure(figure, several)));
+    // What fails decides alone.
+    let fails = claim.verdict == ClaimVerdict::Fails;
+    let shown = claim.figures.iter();
+    let shown = shown.filter(|figure| !fails || figure.verdict == ClaimVerdict::Fails);
+    let mut sentences: Vec<String> = shown.map(|figure| told(figure, several)).collect();
     sentences.extend(missing(&claim.missing));
     if claim.verdict == ClaimVerdict::Unreliable {
         sentences.push("nothing is claimed, because the session is unreliable".to_owned());
@@ -176,24 +169,12 @@ fn evidence(claim: &ClaimOutcome) -> String {
 }
 
 fn comparison_of(cell: &FigureCell) -> Option<&str> {
-    cell.cell
-        .0
-        .split_once('/')
-        .map(|(comparison, _)| comparison)
+    let (comparison, _) = cell.cell.0.split_once('/')?;
+    Some(comparison)
 }
 
-/// `files over SQLite: 1.43 [1.40, 1.45] times the time, said to be 1.08 to 1.69`
-fn figure(figure: &FigureOutcome, with_comparison: bool) -> String {
-    let what = subject(figure, with_comparison);
-    let bounds = bounds(figure);
-    match &figure.estimate {
-        Some(estimate) => format!("{what}: {}, said to be {bounds}", value(figure, estimate)),
-        None => format!("{what}: said to be {bounds}"),
-    }
-}
-
-/// What a figure is of: `time of files over that of SQLite`.
-fn subject(figure: &FigureOutcome, with_comparison: bool) -> String {
+/// `time of files over that of SQLite: 1.43 [1.40, 1.45], said to be 1.08 to 1.69`
+fn told(figure: &FigureOutcome, with_comparison: bool) -> String {
     let name = |cells: &[FigureCell]| {
         let names = cells.iter().map(|cell| match comparison_of(cell) {
             Some(comparison) if with_comparison => format!("{} ({comparison})", cell.label),
@@ -201,64 +182,47 @@ fn subject(figure: &FigureOutcome, with_comparison: bool) -> String {
         });
         names.collect::<Vec<_>>().join(" + ")
     };
-    let measure = format!("{:?}", figure.measure);
-    let measure = note(MEASURES, &measure, &[]).unwrap_or_default();
-    let of = name(&figure.of);
-    match figure.to.as_slice() {
-        [] => format!("{measure} of {of}"),
-        to if figure.or_to.is_empty() => format!("{measure} of {of} over {}", name(to)),
-        to => format!(
-            "{measure} of {of} over {} (or {})",
-            name(to),
-            name(&figure.or_to)
-        ),
-    }
-}
-
-fn is_share(figure: &FigureOutcome) -> bool {
-    let shares = [
-        ClaimMeasure::PageFill,
-        ClaimMeasure::IndexFill,
-        ClaimMeasure::CpuShare,
-    ];
-    figure.to.is_empty() && shares.contains(&figure.measure)
-}
-
-fn number(figure: &FigureOutcome, value: f64) -> String {
-    match () {
-        () if is_share(figure) => value::percent(value),
-        () if figure.to.is_empty() && figure.measure == ClaimMeasure::Throughput => {
-            value::rate(value)
-        }
-        () => value::ratio(value),
-    }
-}
-
-/// `1.43 [1.40, 1.45]`
-fn value(figure: &FigureOutcome, estimate: &Interval) -> String {
-    let number = |value| number(figure, value);
-    let ends = value::between(&number(estimate.low), &number(estimate.high));
-    let beside = figure
-        .beside
-        .filter(|_| figure.verdict == ClaimVerdict::Undecided);
-    let beside = beside.map_or_else(String::new, |other| {
-        let ends = value::between(&number(other.low), &number(other.high));
-        format!(" (by corrected time {} {ends})", number(other.estimate))
-    });
-    format!("{} {ends}{beside}", number(estimate.estimate))
-}
-
-fn bounds(figure: &FigureOutcome) -> String {
-    let bound = |value: f64| match () {
-        () if is_share(figure) => value::percent(value),
-        () => value::ratio_tick(value),
+    let over = |before: &str, cells: &[FigureCell], after: &str| match cells {
+        [] => String::new(),
+        cells => format!(" {before}{}{after}", name(cells)),
     };
-    match (figure.at_least, figure.at_most) {
-        (Some(least), Some(most)) => format!("{} to {}", bound(least), bound(most)),
-        (Some(least), None) => format!("at least {}", bound(least)),
-        (None, Some(most)) => format!("at most {}", bound(most)),
+    let measure = note(MEASURES, &format!("{:?}", figure.measure), &[]).unwrap_or_default();
+    let of = format!(
+        "{measure} of {}{}{}",
+        name(&figure.of),
+        over("over ", &figure.to, ""),
+        over("(or ", &figure.or_to, ")")
+    );
+    let found = figure.estimate.map_or_else(String::new, |estimate| {
+        let undecided = figure.verdict == ClaimVerdict::Undecided;
+        let beside = figure.beside.filter(|_| undecided);
+        let beside = beside.map_or_else(String::new, |other| {
+            format!(" (by corrected time {})", value(figure, &other).whole())
+        });
+        format!("{}{beside}, ", value(figure, &estimate).whole())
+    });
+    let bound = |bound: f64| unit(figure).tick(bound);
+    let bounds = match (figure.at_least.map(bound), figure.at_most.map(bound)) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
         (None, None) => "anything".to_owned(),
+    };
+    format!("{of}: {found}said to be {bounds}")
+}
+
+/// How the numbers of a figure are written: those of quotients have no unit.
+fn unit(figure: &FigureOutcome) -> Unit {
+    match figure.measure {
+        _ if !figure.to.is_empty() => Unit::Ratio,
+        ClaimMeasure::PageFill | ClaimMeasure::IndexFill | ClaimMeasure::CpuShare => Unit::Percent,
+        ClaimMeasure::Throughput => Unit::Rate,
+        _ => Unit::Ratio,
     }
+}
+
+fn value(figure: &FigureOutcome, found: &Interval) -> Value {
+    Value::new(found.estimate, unit(figure)).between(found.low, found.high)
 }
 
 /// `not measured: “kept” (it was left out of this run)`, by reason.
@@ -269,11 +233,12 @@ fn missing(cells: &[MissingCell]) -> Option<String> {
         (why, format!("“{}”", cell.cell))
     }));
     let told = reasons.into_iter().map(|(why, names)| {
-        let names = match names.len().checked_sub(NAMED) {
-            Some(more) if more > 0 => format!("{} and {more} more", names[..NAMED].join(", ")),
-            _ => names.join(", "),
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        format!("{names} ({why})")
+        let names: Vec<String> = names.into_iter().take(NAMED).collect();
+        format!("{}{more} ({why})", names.join(", "))
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| format!("not measured: {}", told.join("; ")))
@@ -281,31 +246,31 @@ fn missing(cells: &[MissingCell]) -> Option<String> {
 
 /// `Of 31 claims, 18 hold here, 6 fail and 4 are undecided; 3 were not measured.`
 pub(crate) fn summary(verdicts: &[ClaimVerdict]) -> String {
-    let told = |(wanted, one, many): (ClaimVerdict, &str, &str)| {
+    let told = |wanted: ClaimVerdict, one: &str, many: &str| {
         let count = verdicts.iter().filter(|found| **found == wanted).count();
         let word = if count == 1 { one } else { many };
         (count > 0).then(|| format!("{count} {word}"))
     };
     let parts = [
-        (ClaimVerdict::Holds, "holds here", "hold here"),
-        (ClaimVerdict::Fails, "fails", "fail"),
-        (ClaimVerdict::Undecided, "is undecided", "are undecided"),
-        (
+        told(ClaimVerdict::Holds, "holds here", "hold here"),
+        told(ClaimVerdict::Fails, "fails", "fail"),
+        told(ClaimVerdict::Undecided, "is undecided", "are undecided"),
+        told(
             ClaimVerdict::Unreliable,
             "is of an unreliable session",
             "are of unreliable sessions",
         ),
     ];
-    let parts: Vec<String> = parts.into_iter().filter_map(told).collect();
-    let rest = told((
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let rest = told(
         ClaimVerdict::NoData,
         "was not measured",
         "were not measured",
-    ));
+    );
+    let rest = rest.map_or_else(String::new, |rest| format!("; {rest}"));
     let claims = value::counted(verdicts.len(), "claim");
-    match (parts.is_empty(), rest) {
-        (true, _) => format!("Of {claims}, none was measured."),
-        (false, None) => format!("Of {claims}, {}.", wording::list(&parts)),
-        (false, Some(rest)) => format!("Of {claims}, {}; {rest}.", wording::list(&parts)),
+    match parts.as_slice() {
+        [] => format!("Of {claims}, none was measured."),
+        parts => format!("Of {claims}, {}{rest}.", wording::list(parts)),
     }
 }

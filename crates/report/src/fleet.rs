@@ -11,9 +11,8 @@ use crate::advice::Advice;
 use crate::cells::grouped;
 use crate::document::{
     Block, Content, Detail, Document, File, Item, Look, Section, Text, Tone, anchor, chapter,
-    faint, folded, listed, paragraph, plain, remark, strong,
+    faint, listed, notice, paragraph, plain, remark, strong,
 };
-use crate::figure;
 use crate::run::answers;
 use crate::run::by_size::Sizes;
 use crate::run::figures::Drawn;
@@ -21,7 +20,7 @@ use crate::{claims, csv, json, noise, value, wording};
 use std::cmp::Reverse;
 use stowplan_analysis::{
     Analysis, CellSummary, FindingAcross, FindingGroup, Kind, Machine, MachinesError,
-    MachinesOutcome, PromiseDifference, Shown, TWICE_DIFFERED, Verdict, work_differences,
+    MachinesOutcome, PromiseDifference, TWICE_DIFFERED, Verdict, work_differences,
 };
 use stowplan_model::{CellId, Role};
 
@@ -70,13 +69,15 @@ impl<'a> Fleet<'a> {
     /// All of it; `raw` is the text of each result file.
     #[must_use]
     pub fn document(&self, raw: &[&str]) -> Document {
-        let mut blocks: Vec<Block> = notes::notices(self).collect();
+        let charts = self.outcome.figures.iter();
+        let charts = charts.map(|found| self.drawn(found).block(self.reservations(found)));
+        let mut blocks: Vec<Block> = self.notices().collect();
         blocks.push(self.answers(usize::MAX));
-        blocks.extend(self.charts());
+        blocks.extend(chapter("charts", "Charts", charts.collect()));
         blocks.push(machines::section(self));
         blocks.extend(self.each_comparison());
         blocks.extend(self.claims());
-        blocks.extend(method());
+        blocks.extend(chapter("method", "Method", vec![remark(METHOD)]));
         blocks.extend(self.raw_results(raw));
         Document {
             kind: format!("Stowplan report of {}", self.count()),
@@ -92,7 +93,7 @@ impl<'a> Fleet<'a> {
     pub fn screen(&self, rows: usize) -> Document {
         let count = format!("{}, scale {}", self.count(), self.outcome.scale);
         let mut blocks = vec![remark(count).at(Detail::Answer)];
-        blocks.extend(notes::notices(self));
+        blocks.extend(self.notices());
         // An answer takes about three lines.
         let answered = (rows / 3).min(self.questions().len());
         blocks.push(self.answers(answered));
@@ -109,8 +110,7 @@ impl<'a> Fleet<'a> {
     /// A row per machine and cell.
     #[must_use]
     pub fn csv(&self) -> String {
-        let labels = self.machines().iter().map(|machine| machine.label.as_str());
-        csv::of_machines(labels.zip(self.analyses.iter().copied()))
+        csv::of_machines(self.labels().zip(self.analyses.iter().copied()))
     }
 
     /// What was set side by side, as JSON.
@@ -126,9 +126,17 @@ impl<'a> Fleet<'a> {
         &self.outcome.machines
     }
 
+    fn labels(&self) -> impl Iterator<Item = &str> {
+        self.machines().iter().map(|machine| &*machine.label)
+    }
+
+    fn notices(&self) -> impl Iterator<Item = Block> {
+        let notes = notes::notes(self).into_iter();
+        notes.map(|note| notice(note).at(Detail::Answer))
+    }
+
     fn byline(&self) -> Vec<Text> {
-        let machines = self.machines().iter();
-        let mut parts: Vec<Text> = machines.map(|machine| plain(&machine.label)).collect();
+        let mut parts: Vec<Text> = self.labels().map(plain).collect();
         parts.push(format!("scale {}", self.outcome.scale).into());
         let source = self.outcome.source.as_ref();
         parts.extend(source.map(|source| plain("the published study").linked(source)));
@@ -168,8 +176,8 @@ impl<'a> Fleet<'a> {
     /// What one machine answers: of comparisons that stand for themselves, by size, and of disk space.
     fn said(&self, place: usize) -> Vec<(Question, Answer)> {
         let analysis = self.analyses[place];
-        let singles = self.outcome.comparisons.iter().filter(|found| !found.part);
-        let singles = singles.filter(|found| found.reliable[place].is_some());
+        let singles = self.outcome.comparisons.iter();
+        let singles = singles.filter(|found| !found.part && found.reliable[place].is_some());
         let recommended = singles.map(|across| {
             let target = anchor("finding", &across.finding.id);
             let title = across.finding.title.clone();
@@ -177,14 +185,10 @@ impl<'a> Fleet<'a> {
         });
         let rows = answers::by_size(analysis).into_iter();
         let rows = rows.chain(answers::space(analysis)).map(|row| {
-            let said = match self.measured_otherwise(place, &row.target) {
-                true => (
-                    false,
-                    "left out, because not the same was measured there".to_owned(),
-                ),
-                false => (true, row.answer),
-            };
-            ((row.target, row.title), said)
+            let is_other = self.measured_otherwise(place, &row.target);
+            let left_out = "left out, because not the same was measured there".to_owned();
+            let said = if is_other { left_out } else { row.answer };
+            ((row.target, row.title), (!is_other, said))
         });
         recommended.chain(rows).collect()
     }
@@ -198,7 +202,8 @@ impl<'a> Fleet<'a> {
         };
         let kind = found.recommendation.kind;
         let is_open = matches!(kind, Kind::Open | Kind::Keep | Kind::Equivalent);
-        (!is_open, Advice::of(analysis, found).phrase())
+        let phrase = Advice::of(analysis, found).phrase(wording::quoted);
+        (!is_open, phrase)
     }
 
     /// What the machines say, that of most of them first.
@@ -210,7 +215,7 @@ impl<'a> Fleet<'a> {
             1 if places.len() == all => phrase.clone(),
             _ => format!("{}: {phrase}", self.on(places)),
         });
-        let texts: Vec<String> = texts.collect();
+        let texts = texts.collect::<Vec<String>>().join("; ");
         let holds = said.first().filter(|((is_choice, _), _)| *is_choice);
         let holds =
             holds.map(|(_, places)| format!(" {} of {all} {}s.", places.len(), self.noun()));
@@ -223,8 +228,7 @@ impl<'a> Fleet<'a> {
         };
         Item {
             title,
-            text: strong(value::capital(&texts.join("; ")) + ".")
-                .then(faint(holds.unwrap_or_default())),
+            text: strong(value::capital(&texts) + ".").then(faint(holds.unwrap_or_default())),
             note: faint(across.map_or_else(String::new, |across| self.noise(across))),
             ..Item::default()
         }
@@ -233,9 +237,8 @@ impl<'a> Fleet<'a> {
     fn noise(&self, across: &FindingAcross) -> String {
         let counted = self.analyses.iter().zip(&across.reliable);
         let counted = counted.filter(|(_, reliable)| reliable.is_some());
-        let outcomes = counted.flat_map(|(analysis, _)| &analysis.comparisons);
-        let outcomes: Vec<_> = outcomes.filter(|o| o.id == across.finding.id).collect();
-        let differed = noise::noise(&outcomes).map_or_else(
+        let outcomes = counted.filter_map(|(found, _)| found.comparison(&across.finding.id));
+        let differed = noise::noise(&outcomes.collect::<Vec<_>>()).map_or_else(
             || "Noise is unknown: no control has rounds enough".to_owned(),
             |noise| format!("{} by {noise}", value::capital(TWICE_DIFFERED)),
         );
@@ -262,13 +265,6 @@ impl<'a> Fleet<'a> {
         differences.any(|found| found.machine == place && cells.contains(&&found.cell))
     }
 
-    /// The figures of the study.
-    fn charts(&self) -> Option<Block> {
-        let figures = self.outcome.figures.iter();
-        let figures = figures.map(|found| self.drawn(found).block(self.reservations(found)));
-        chapter("charts", "Charts", figures.collect())
-    }
-
     /// The first cell of the first figure, so many rows at most.
     fn picture(&self, rows: usize) -> Option<Block> {
         let mut found = self.outcome.figures.first()?.clone();
@@ -285,21 +281,9 @@ impl<'a> Fleet<'a> {
     /// What must not be overlooked of a figure.
     fn reservations(&self, found: &FindingAcross) -> Vec<String> {
         let unreliable = unreliable(found);
-        let other = (!found.to_another.is_empty()).then(|| {
-            let Shown::Ratios { label, .. } = &found.finding.shown else {
-                return String::new();
-            };
-            format!(
-                "Left out {}, where the ratios of this chart are not to {}.",
-                self.on(&found.to_another),
-                wording::quoted(label)
-            )
-        });
-        let unreliable = (!unreliable.is_empty()).then(|| {
-            let on = self.on(&unreliable);
-            format!("Session unreliable {on}: those bars claim nothing.")
-        });
-        other.into_iter().chain(unreliable).collect()
+        let on = self.on(&unreliable);
+        let text = format!("Session unreliable {on}: those bars claim nothing.");
+        Vec::from_iter((!unreliable.is_empty()).then_some(text))
     }
 
     fn each_comparison(&self) -> Option<Block> {
@@ -315,17 +299,16 @@ impl<'a> Fleet<'a> {
         chapter("comparisons", "Each comparison", blocks)
     }
 
+    /// One comparison: on how many machines each verdict holds, and the ratios of each.
     fn fold(&self, across: &FindingAcross) -> Block {
         let tallies = across.finding.groups.iter();
         let tallies = tallies.filter_map(|group| self.tally(group)).collect();
-        let rows = self.drawn(across).rows();
-        let table = folded("All figures", figure::table(&rows));
-        let blocks = listed(tallies).into_iter();
-        let blocks = blocks.chain([remark(self.noise(across)), rows.into(), table]);
+        let mut blocks: Vec<Block> = listed(tallies).into_iter().collect();
+        blocks.extend([remark(self.noise(across)), self.drawn(across).rows().into()]);
         let fold = Section {
             id: anchor("finding", &across.finding.id),
             look: Look::Finding,
-            ..Section::new(&across.finding.title, blocks.collect())
+            ..Section::new(&across.finding.title, blocks)
         };
         fold.into()
     }
@@ -358,14 +341,16 @@ impl<'a> Fleet<'a> {
     /// The cell of a group and its baseline, as the first machine that has them measured them.
     fn measured(&self, group: &FindingGroup) -> Option<(&'a CellSummary, &'a CellSummary)> {
         let id = group.rows.first()?.cell.as_ref()?;
-        let comparisons = self.analyses.iter().flat_map(|found| &found.comparisons);
-        let mut all = comparisons.filter(|found| found.id == group.comparison);
-        let (cell, baseline) = all.find_map(|found| Some((found.cell(id)?, found.baseline()?)))?;
+        let mut all = self.analyses.iter();
+        let (cell, baseline) = all.find_map(|found| {
+            let comparison = found.comparison(&group.comparison)?;
+            Some((comparison.cell(id)?, comparison.baseline()?))
+        })?;
         (cell.cell.role == Role::Candidate).then_some((cell, baseline))
     }
 
     fn claims(&self) -> Option<Block> {
-        let machines: Vec<&str> = self.machines().iter().map(|m| m.label.as_str()).collect();
+        let machines: Vec<&str> = self.labels().collect();
         let claims = self.outcome.claims.iter();
         let tested = claims.filter(|claim| !claim.verdicts().is_empty());
         let articles = claims::articles(tested, &machines);
@@ -373,9 +358,9 @@ impl<'a> Fleet<'a> {
     }
 
     fn raw_results(&self, raw: &[&str]) -> Option<Block> {
-        let files = self.machines().iter().zip(raw).map(|(machine, text)| File {
-            of: machine.label.clone(),
-            name: format!("{}-result.jsonl", machine.label),
+        let files = self.labels().zip(raw).map(|(label, text)| File {
+            of: label.to_owned(),
+            name: format!("{label}-result.jsonl"),
             content: (*text).to_owned(),
         });
         let what = "Every block that was timed on each machine: unpack them with gunzip and give \
@@ -386,11 +371,11 @@ impl<'a> Fleet<'a> {
 
     /// The equivalence zone, if it is the same on each machine.
     fn zone(&self) -> Option<f64> {
-        let mut zones = self.machines().iter().map(|machine| machine.equivalence);
-        let first = zones.next()?;
-        zones
-            .all(|zone| zone.to_bits() == first.to_bits())
-            .then_some(first)
+        let zones = self.machines().iter().map(|machine| machine.equivalence);
+        match grouped(zones.map(|zone| (zone, ()))).as_slice() {
+            [(zone, _)] => Some(*zone),
+            _ => None,
+        }
     }
 
     fn noun(&self) -> &'static str {
@@ -461,11 +446,8 @@ fn factor(group: &FindingGroup, verdict: Verdict, places: &[usize]) -> String {
     span.map_or_else(String::new, |span| format!(" ({span} times as {way})"))
 }
 
-fn method() -> Option<Block> {
-    let text = "Each ratio is one machine's: time of a cell over the time of the baseline in the \
-                same rounds, with the interval and the verdict of that machine's own analysis, \
-                widened by that machine's own noise. Nothing is averaged or pooled over machines. \
-                Where several machines agree, the range given is from the least to the most of \
-                their own estimates.";
-    chapter("method", "Method", vec![remark(text)])
-}
+const METHOD: &str = "Each ratio is one machine's: time of a cell over the time of the baseline in the \
+                      same rounds, with the interval and the verdict of that machine's own analysis, \
+                      widened by that machine's own noise. Nothing is averaged or pooled over machines. \
+                      Where several machines agree, the range given is from the least to the most of \
+                      their own estimates.";

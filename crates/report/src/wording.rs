@@ -2,53 +2,47 @@
 
 use crate::cells::grouped;
 use crate::value;
+use crate::words::note;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
     work_differences as differences, workload_differences,
 };
 use stowplan_model::{
-    Action, CacheState, DurabilityClaim, Mix, Operation, PerTransaction, Role, RunOutcome, Workload,
+    Action, Delivery, DurabilityClaim, Mix, PerTransaction, Role, RunOutcome, Workload,
 };
+
+/// How runs end.
+const ENDINGS: &str = include_str!("words/endings.txt");
 
 /// How the run ended, if that qualifies what it found.
 #[must_use]
 pub fn ending(analysis: &Analysis) -> Option<String> {
-    let Some(end) = &analysis.end else {
-        return Some("The run was cut off; what it had measured until then is shown.".to_owned());
+    let end = analysis.end.as_ref();
+    let title = match end.map(|end| end.outcome) {
+        None => "cut off",
+        Some(RunOutcome::Complete) => return None,
+        Some(RunOutcome::Budget) => "budget",
+        Some(RunOutcome::Interrupted) => "interrupted",
     };
-    let after = value::seconds(end.seconds);
-    match end.outcome {
-        RunOutcome::Complete => None,
-        RunOutcome::Budget => {
-            // Of an answer on somebody's own data, what to type stands below it.
-            let more = match analysis.advice {
-                Some(_) => "",
-                None => " A larger --budget narrows what is unresolved.",
-            };
-            let cut = cut(analysis);
-            Some(format!(
-                "The time budget {cut}; the run took {after}.{more}"
-            ))
-        }
-        RunOutcome::Interrupted => Some(format!(
-            "The run was interrupted after {after}; what it had measured until then is shown."
-        )),
-    }
-}
-
-/// What a time budget did: each comparison has a share of it, and those that come after its end
-/// have nothing.
-fn cut(analysis: &Analysis) -> String {
-    let failed = |comparison: &ComparisonOutcome| {
-        let mut failures = analysis.failures.iter();
-        failures.any(|failure| comparison.cell(&failure.cell).is_some())
+    let mut comparisons = analysis.comparisons.iter();
+    let cut = match comparisons.all(ComparisonOutcome::was_measured) {
+        true => "cut some comparisons short",
+        false => "left some comparisons unmeasured",
     };
-    let left_out = analysis.comparisons.iter();
-    let left_out = left_out.filter(|c| !c.was_measured() && !failed(c)).count();
-    if left_out == 0 {
-        return "cut some comparisons short".to_owned();
-    }
-    format!("left {} unmeasured", value::counted(left_out, "comparison"))
+    // Of an answer on somebody's own data, what to type stands below it.
+    let more = match analysis.advice {
+        Some(_) => "",
+        None => " A larger --budget narrows what is unresolved.",
+    };
+    let filled = [
+        (
+            "after",
+            value::maybe(end, |end| value::seconds(end.seconds)),
+        ),
+        ("cut", cut.to_owned()),
+        ("more", more.to_owned()),
+    ];
+    note(ENDINGS, title, &filled)
 }
 
 /// A verdict in one or two words, for tables.
@@ -72,27 +66,16 @@ pub(crate) fn with_advice(message: &str, advice: &str) -> String {
 }
 
 /// Which time the ratios of a comparison are of.
-#[must_use]
-pub fn metric(comparison: &ComparisonOutcome) -> &'static str {
-    match comparison.metric {
-        _ if !comparison.measure.is_time() => {
-            "single operations by wall time: of each block one figure, and of rounds the median ratio"
-        }
-        Metric::Wall if has_neighbours(comparison) => {
-            "wall time, because waiting for a CPU is part of what neighbours cost"
-        }
-        Metric::Corrected => "corrected time (wall time minus the wait for a CPU)",
-        Metric::Wall if comparison.sleeps => {
-            "wall time, because blocks sleep or sync; corrected time (minus the wait for a CPU) stands \
-             beside it, and a claim holds by both"
-        }
-        Metric::Wall => "wall time",
-    }
-}
-
-fn has_neighbours(comparison: &ComparisonOutcome) -> bool {
+pub(crate) fn metric(comparison: &ComparisonOutcome) -> String {
     let mut cells = comparison.cells.iter();
-    cells.any(|cell| cell.cell.workload.beside.is_some())
+    let title = match comparison.metric {
+        _ if !comparison.measure.is_time() => "single operations",
+        Metric::Corrected => "corrected time",
+        Metric::Wall if cells.any(|cell| cell.cell.workload.beside.is_some()) => "neighbours",
+        Metric::Wall if comparison.sleeps => "sleeps",
+        Metric::Wall => "wall time",
+    };
+    note(WORK, title, &[]).unwrap_or_default()
 }
 
 /// The time of one operation on average, by the comparison's clock, in nanoseconds; not a number without
@@ -152,48 +135,38 @@ pub(crate) fn work(analysis: &Analysis, cell: &CellSummary) -> String {
     task(&cell.cell.workload, &size.unwrap_or_default())
 }
 
+/// What workloads do, by their operations and by the state of the page cache.
+const WORK: &str = include_str!("words/work.txt");
+
 /// Says what a workload does; `size` says how large the values are, with a space before it.
 pub(crate) fn task(workload: &Workload, size: &str) -> String {
-    let verb = match workload.operation {
-        Operation::Read => "read values",
-        Operation::Overwrite => "overwrite values",
-        Operation::Insert => "insert values",
-        Operation::Delete => "delete values",
-        Operation::Scan => "scan values",
-        Operation::Mix => "do a mix of operations on values",
-        Operation::CreateTable => return "to make a table".to_owned(),
-        Operation::DropTable => return format!("to drop a table of values{size}"),
-    };
     let share = workload.mix.map_or_else(String::new, proportions);
-    let cache = match workload.cache {
-        _ if workload.operation.writes() => "",
-        CacheState::Warm => " that are in the page cache",
-        CacheState::AsFound => " with the page cache as it was found",
-        CacheState::Cold => " whose data is not in memory (names still are)",
-        CacheState::MetadataCold => {
-            " whose data and inodes are not in memory (the file system's own blocks may be)"
-        }
-        CacheState::AllCold => " with nothing in memory (as after a reboot)",
+    let cache = match workload.operation.writes() {
+        true => None,
+        false => note(WORK, &format!("{:?}", workload.cache), &[]),
     };
     let transactions = match workload.per_transaction {
-        PerTransaction::All => String::new(),
-        per => format!(", {per}"),
+        PerTransaction::All => None,
+        per => Some(per.to_string()),
     };
-    let threads = match workload.threads {
-        1 => String::new(),
-        threads => format!(", by {threads} threads"),
-    };
-    let more: String = circumstances(workload)
-        .map(|part| format!(", {part}"))
-        .collect();
-    format!(
-        "to {verb}{size}{share}{cache} in {} order{transactions}{threads}{more}",
-        workload.order.name()
-    )
+    let threads = (workload.threads > 1).then(|| format!("by {} threads", workload.threads));
+    let lent = (workload.delivery == Delivery::InPlace).then(|| "lent in place".to_owned());
+    let more = transactions.into_iter().chain(threads).chain(lent);
+    let more = more.chain(circumstances(workload));
+    let filled = [
+        ("size", format!("{size}{share}")),
+        (
+            "cache",
+            cache.map_or_else(String::new, |cache| format!(" {cache}")),
+        ),
+        ("order", workload.order.name().to_owned()),
+        ("more", more.map(|part| format!(", {part}")).collect()),
+    ];
+    note(WORK, &format!("{:?}", workload.operation), &filled).unwrap_or_default()
 }
 
 /// What few workloads have: busy neighbours, what was done before, keys that are left out, first touches.
-pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String> {
+fn circumstances(workload: &Workload) -> impl Iterator<Item = String> {
     let unlike_most = workload_differences(workload, &Workload::default()).into_iter();
     let rare = unlike_most.filter(|difference| WorkDifference::RARE.contains(&difference.what));
     rare.map(|difference| format!("{}: {}", difference.what, difference.ours))
@@ -225,11 +198,9 @@ pub(crate) fn different_promises(
     (a, ours): (&str, Option<&CellSummary>),
     (b, theirs): (&str, Option<&CellSummary>),
 ) -> String {
-    let promises = match (
-        ours.and_then(CellSummary::promise),
-        theirs.and_then(CellSummary::promise),
-    ) {
-        (Some(ours), Some(theirs)) => format!(": {a}: {ours}; {b}: {theirs}"),
+    let promises = [ours, theirs].map(|cell| cell.and_then(CellSummary::promise));
+    let promises = match promises {
+        [Some(ours), Some(theirs)] => format!(": {a}: {ours}; {b}: {theirs}"),
         _ => String::new(),
     };
     format!(
@@ -342,6 +313,7 @@ pub fn shortened(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_model::Operation;
 
     #[test]
     fn what_few_workloads_have_is_said_of_those() {

@@ -10,71 +10,49 @@ use super::{
     COVERAGE, FALSE_CLAIMS, Figure, FigureUnit, Group, LEFT_OUT, LimitStatus, MOST_UNUSABLE, Run,
     Subject, candidates, exactly, setting,
 };
-use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict, estimate::median};
+use crate::{RatioEstimate, Verdict, estimate::median};
 
-/// Sessions of cells whose ratio is known.
-#[derive(Default)]
-struct Series {
+/// What a session found about one cell.
+#[derive(Clone)]
+struct Session {
     /// What was compared.
     label: String,
     /// The cost of the cell over that of the baseline, as both are known.
     truth: f64,
-    /// What each session found that came to a verdict, in their order.
-    sessions: Vec<Session>,
-    /// How many did not: too few rounds, or a cell failed.
-    lost: usize,
+    /// Whether it claims that two cells differ, and the ratio; nothing of a session that says nothing: its
+    /// control failed, it has too few rounds, or a cell failed.
+    found: Option<(bool, RatioEstimate)>,
 }
 
-/// What a session found about one cell.
-#[derive(Clone, Copy)]
-struct Session {
-    /// How it ended.
-    verdict: Verdict,
-    /// The ratio with its interval.
-    interval: RatioEstimate,
+/// In how many of the sessions that say something it is so, given whether they claim a difference, the ratio,
+/// and what that is known to be.
+fn share_of(
+    sessions: &[Session],
+    name: impl Into<String>,
+    is_so: fn(bool, RatioEstimate, f64) -> bool,
+) -> Figure {
+    let heard = sessions.iter().filter_map(|session| {
+        let (claims, ratio) = session.found?;
+        Some(is_so(claims, ratio, session.truth))
+    });
+    let heard: Vec<bool> = heard.collect();
+    let (count, of) = (heard.iter().filter(|so| **so).count(), heard.len() as u64);
+    let found = share(count as u64, of);
+    Figure::new(name, FigureUnit::ShareOfSessions, found).of(Some(of))
 }
 
-impl Session {
-    /// Whether it claims that two cells differ. An interval without 1 does too, though the whole of it may
-    /// be equivalent: known differences are claimed by the same rule.
-    fn claims(&self) -> bool {
-        let by_verdict = [Verdict::Faster, Verdict::Slower, Verdict::SmallDifference];
-        by_verdict.contains(&self.verdict) || self.interval.excludes_one()
+/// The sessions that say nothing, if any do. Too many of them leave unknown what the others show, for a
+/// tool that refuses to say anything makes no mistakes.
+fn left_out(sessions: &[Session], name: impl Into<String>) -> Option<Figure> {
+    let unusable = sessions.iter().filter(|session| session.found.is_none());
+    let (unusable, planned) = (unusable.count() as u64, sessions.len() as u64);
+    let found = share(unusable, planned);
+    let figure = Figure::new(name, FigureUnit::ShareOfSessions, found).of(Some(planned));
+    let mut figure = by_estimate(figure).at_most(MOST_UNUSABLE);
+    if figure.status == Some(LimitStatus::Missed) {
+        figure.status = Some(LimitStatus::Unknown);
     }
-}
-
-impl Series {
-    /// The sessions that say something: their control did not fail.
-    fn heard(&self) -> impl Iterator<Item = &Session> {
-        let sessions = self.sessions.iter();
-        sessions.filter(|session| session.verdict != Verdict::Unreliable)
-    }
-
-    fn ratios(&self) -> impl Iterator<Item = f64> {
-        self.heard().map(|session| session.interval.ratio)
-    }
-
-    /// In how many of the sessions that say something it is so.
-    fn share(&self, name: impl Into<String>, is_so: impl Fn(&Session) -> bool) -> Figure {
-        let (of, count) = (self.heard().count(), self.heard().filter(|s| is_so(s)));
-        let found = share(count.count() as u64, of as u64);
-        Figure::new(name, FigureUnit::ShareOfSessions, found).of(Some(of as u64))
-    }
-
-    /// The sessions that say nothing, if any do. Too many of them leave unknown what the others show, for a
-    /// tool that refuses to say anything makes no mistakes.
-    fn left_out(&self, name: impl Into<String>) -> Option<Figure> {
-        let planned = self.sessions.len() + self.lost;
-        let unusable = planned - self.heard().count();
-        let found = share(unusable as u64, planned as u64);
-        let figure = Figure::new(name, FigureUnit::ShareOfSessions, found).of(Some(planned as u64));
-        let figure = by_estimate(figure).at_most(MOST_UNUSABLE);
-        let status = figure.status.map(|status| match status {
-            LimitStatus::Missed => LimitStatus::Unknown,
-            other => other,
-        });
-        (unusable > 0).then_some(Figure { status, ..figure })
-    }
+    (unusable > 0).then_some(figure)
 }
 
 /// A few sessions cannot show that something is rare, so the interval of its share does not count.
@@ -91,32 +69,20 @@ fn off(name: impl Into<String>, ratio: Option<f64>) -> Figure {
     Figure::new(name, FigureUnit::ShareOff, found)
 }
 
+fn ratios(sessions: &[Session]) -> impl Iterator<Item = f64> {
+    let heard = sessions.iter().filter_map(|session| session.found);
+    heard.map(|(_, ratio)| ratio.ratio)
+}
+
 /// Cells that are identical: all sessions, and by what was compared with itself.
 pub(super) fn identical(run: &Run<'_>) -> Group {
-    let parts = series(run, "aa-");
-    let all = Series {
-        label: "Identical cells".to_owned(),
-        truth: 1.0,
-        sessions: parts
-            .iter()
-            .flat_map(|part| &part.sessions)
-            .copied()
-            .collect(),
-        lost: parts.iter().map(|part| part.lost).sum(),
-    };
-    let mut figures = vec![
-        all.share("false claims", Session::claims)
-            .at_most(FALSE_CLAIMS),
-    ];
-    figures.extend(
-        parts
-            .iter()
-            .map(|part| part.share(&part.label, Session::claims)),
-    );
-    figures.extend(all.left_out(LEFT_OUT));
-    let farthest = all
-        .ratios()
-        .max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
+    let all = sessions(run, "aa-");
+    let claims = |claims, _, _| claims;
+    let mut figures = vec![share_of(&all, "false claims", claims).at_most(FALSE_CLAIMS)];
+    let parts = by_label(&all).into_iter();
+    figures.extend(parts.map(|part| share_of(&part, &part[0].label, claims)));
+    figures.extend(left_out(&all, LEFT_OUT));
+    let farthest = ratios(&all).max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
     figures.push(off("farthest from 1", farthest));
     Group::of(Subject::Identical, "Identical cells", figures)
 }
@@ -124,57 +90,64 @@ pub(super) fn identical(run: &Run<'_>) -> Group {
 /// Cells that differ by a known share, by rising share. Power has no limit: it is what the machine's noise
 /// leaves of it.
 pub(super) fn different(run: &Run<'_>) -> Group {
-    let series = series(run, "ab-");
-    let figures = series.iter().flat_map(|series| {
-        let name = |what: &str| format!("{}, {what}", series.label);
-        let holds = |s: &Session| (s.interval.low..=s.interval.high).contains(&series.truth);
-        let held = series.share(name("truth held"), holds);
-        let reversed = series.share(name("other way round"), |s| s.interval.high < 1.0);
-        let found = [
-            series.share(name("claimed"), |s| s.interval.low > 1.0),
-            off(name("found as"), median(series.ratios().collect())),
-            by_estimate(held).at_least(COVERAGE),
-            by_estimate(reversed).at_most(FALSE_CLAIMS),
-        ];
-        let left_out = series.left_out(name(LEFT_OUT));
-        found.into_iter().chain(left_out)
-    });
+    let figures = by_label(&sessions(run, "ab-"))
+        .into_iter()
+        .flat_map(|part| {
+            let name = |what: &str| format!("{}, {what}", part[0].label);
+            let share = |what, is_so| share_of(&part, name(what), is_so);
+            let held = share("truth held", |_, ratio, truth| {
+                (ratio.low..=ratio.high).contains(&truth)
+            });
+            let reversed = share("other way round", |_, ratio, _| ratio.high < 1.0);
+            let found = [
+                share("claimed", |_, ratio, _| ratio.low > 1.0),
+                off(name("found as"), median(ratios(&part).collect())),
+                by_estimate(held).at_least(COVERAGE),
+                by_estimate(reversed).at_most(FALSE_CLAIMS),
+            ];
+            found.into_iter().chain(left_out(&part, name(LEFT_OUT)))
+        });
     Group::of(Subject::Different, "Known differences", figures.collect())
 }
 
-/// The cells that were compared many times, in comparisons that are called like this, by what they cost.
-fn series(run: &Run<'_>, pattern: &str) -> Vec<Series> {
-    let outcomes = &run.analysis.comparisons;
-    let outcomes = outcomes
-        .iter()
-        .filter(|outcome| outcome.id.starts_with(pattern));
-    let mut found: Vec<Series> = Vec::new();
-    for (outcome, cell) in outcomes.flat_map(|o| candidates(o).map(move |cell| (o, cell))) {
-        let label = &cell.cell.label;
-        let at = found.iter().position(|series| series.label == *label);
-        let at = at.unwrap_or_else(|| {
-            found.push(Series {
-                label: label.clone(),
-                truth: known_ratio(outcome, cell),
-                ..Series::default()
+/// The sessions of comparisons that are called like this, by rising truth.
+fn sessions(run: &Run<'_>, pattern: &'static str) -> Vec<Session> {
+    let sessions = run.series(pattern).flat_map(|outcome| {
+        let base = outcome.baseline();
+        let base = base.map_or(f64::NAN, |cell| setting(&cell.cell, "base"));
+        candidates(outcome).map(move |cell| {
+            let found = outcome.to_baseline(cell).and_then(|contrast| {
+                let by_verdict = match contrast.verdict {
+                    Verdict::Unreliable | Verdict::NoData => return None,
+                    Verdict::Equivalent | Verdict::Unresolved => false,
+                    Verdict::Faster | Verdict::Slower | Verdict::SmallDifference => true,
+                };
+                // An interval without 1 claims a difference too, though the whole of it may be equivalent:
+                // known differences are claimed by the same rule.
+                let ratio = contrast.estimate?;
+                Some((by_verdict || ratio.excludes_one(), ratio))
             });
-            found.len() - 1
-        });
-        let contrast = outcome.to_baseline(cell);
-        let contrast = contrast.filter(|contrast| contrast.verdict != Verdict::NoData);
-        match contrast.and_then(|contrast| Some((contrast.verdict, contrast.estimate?))) {
-            Some((verdict, interval)) => found[at].sessions.push(Session { verdict, interval }),
-            None => found[at].lost += 1,
-        }
-    }
-    found.sort_by(|a, b| a.truth.total_cmp(&b.truth));
-    found
+            Session {
+                label: cell.cell.label.clone(),
+                truth: setting(&cell.cell, "base") / base,
+                found,
+            }
+        })
+    });
+    let mut sessions: Vec<Session> = sessions.collect();
+    sessions.sort_by(|a, b| a.truth.total_cmp(&b.truth));
+    sessions
 }
 
-/// What a cell costs over what the baseline does, as both are known; NaN where they are not.
-fn known_ratio(outcome: &ComparisonOutcome, cell: &CellSummary) -> f64 {
-    let base = outcome
-        .baseline()
-        .map_or(f64::NAN, |cell| setting(&cell.cell, "base"));
-    setting(&cell.cell, "base") / base
+/// Sessions of what was compared with the same, at least one of each.
+fn by_label(sessions: &[Session]) -> Vec<Vec<Session>> {
+    let mut found: Vec<Vec<Session>> = Vec::new();
+    for session in sessions {
+        let mut parts = found.iter_mut();
+        match parts.find(|part| part[0].label == session.label) {
+            Some(part) => part.push(session.clone()),
+            None => found.push(vec![session.clone()]),
+        }
+    }
+    found
 }

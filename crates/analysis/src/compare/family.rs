@@ -12,7 +12,8 @@ use super::{ALPHA, ChangeVerdict, Changes, Decides};
 /// [`super::compare`] has done this for one comparison; again, over several, it replaces what that
 /// found.
 pub fn judge_together(all: &mut [Changes]) {
-    let p_values: Vec<f64> = all.iter().flat_map(p_values).collect();
+    let judged = all.iter().flat_map(Changes::judged);
+    let p_values: Vec<f64> = judged.map(|(_, change, _)| change.p_slower).collect();
     let mut adjusted = holm(&p_values).into_iter();
     for changes in all {
         let decides = changes.decides;
@@ -26,11 +27,6 @@ pub fn judge_together(all: &mut [Changes]) {
         }
         changes.cells.sort_by(|a, b| order(decides, a, b));
     }
-}
-
-/// Of the cells that decide, in their order.
-fn p_values(changes: &Changes) -> impl Iterator<Item = f64> {
-    changes.judged().map(|(_, change, _)| change.p_slower)
 }
 
 /// Adjusted p values: that of the i-th smallest of m is the largest of `(m − j + 1)·p_j` for j up to

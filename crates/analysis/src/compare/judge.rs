@@ -1,8 +1,8 @@
 //! Changes with their intervals and verdicts.
 
 use super::{
-    ALPHA, CellChange, Change, ChangeVerdict, Decides, FloorShift, ResourceChange, Resources,
-    Turns, Unit,
+    ALPHA, CellChange, Change, ChangeVerdict, Changes, Decides, FloorShift, RESOURCES,
+    ResourceChange, Turns, Unit,
     matching::{Pair, Place, comparable, shown_differences},
 };
 use crate::{
@@ -75,10 +75,10 @@ struct Shift {
 
 impl Shift {
     /// Nothing where a session has too few rounds.
-    fn of(sides: [Vec<Vec<Paired>>; 2], metric: Metric) -> Option<Self> {
-        let [base, new] = &sides;
+    fn of([base, new]: &[Vec<Vec<Paired>>; 2], metric: Metric) -> Option<Self> {
+        let located = |side| located(side, metric);
         Some(Self {
-            found: located(new, metric)?.less(located(base, metric)?),
+            found: located(new)?.less(located(base)?),
             rounds: [base, new].map(|side| side.iter().map(Vec::len).sum()),
             sessions: [base, new].map(Vec::len),
         })
@@ -88,8 +88,8 @@ impl Shift {
     /// `limit`, a natural logarithm.
     fn change(self, noise: f64, drift: Drift, limit: f64) -> Change {
         let found = self.found.interval(ALPHA);
-        let ([base_rounds, new_rounds], [base_sessions, new_sessions]) =
-            (self.rounds, self.sessions);
+        let [base_rounds, new_rounds] = self.rounds;
+        let [base_sessions, new_sessions] = self.sessions;
         Change {
             ratio: found.estimate.exp(),
             raw_low: found.low.exp(),
@@ -116,17 +116,20 @@ fn located(sessions: &[Vec<Paired>], metric: Metric) -> Option<Located> {
     if let [rounds] = sessions {
         return Some(Spread::alone(rounds).located(rounds)?.0);
     }
-    let levels = sessions.iter().map(|rounds| {
-        let logs: Vec<f64> = rounds.iter().map(|round| round.difference).collect();
-        level(&logs, metric)
+    let logs = sessions.iter().map(|rounds| {
+        let logs = rounds.iter().map(|round| round.difference);
+        logs.collect::<Vec<f64>>()
     });
-    Located::mean(&levels.collect::<Option<Vec<f64>>>()?)
+    of_sessions(logs, metric)
 }
 
-/// Where the logarithms of one session lie; nothing where there are too few.
-fn level(logs: &[f64], metric: Metric) -> Option<f64> {
-    let found = location(logs, metric).filter(|_| logs.len() >= MIN_ROUNDS);
-    found.map(|found| found.estimate.ln())
+/// The mean of where sessions lie; nothing where one has too few rounds.
+fn of_sessions(sessions: impl Iterator<Item = Vec<f64>>, metric: Metric) -> Option<Located> {
+    let levels = sessions.map(|logs| {
+        let found = location(&logs, metric).filter(|_| logs.len() >= MIN_ROUNDS);
+        found.map(|found| found.estimate.ln())
+    });
+    Located::mean(&levels.collect::<Option<Vec<f64>>>()?)
 }
 
 /// A pair of cells with how far they lie apart.
@@ -138,33 +141,29 @@ pub(super) struct Shifted<'a> {
     ratio: Option<Shift>,
 }
 
+/// Which of its shifts.
+type Of = fn(&Shifted<'_>) -> Option<Shift>;
+
 impl<'a> Shifted<'a> {
     /// Nothing where it has too few rounds.
     pub(super) fn of(pair: Pair<'a>, unit: Unit) -> Option<Self> {
         let metric = pair.new[0].comparison.metric;
         let of_times = |side: &[Place<'a>]| side.iter().copied().map(times).collect();
-        let baselines = baselines(&pair, unit);
         let of_ratios = |side: &[Place<'a>], baselines: &[Place<'a>]| {
             let places = side.iter().zip(baselines);
             places
-                .map(|(place, baseline)| ratios(*place, *baseline))
+                .map(|(cell, baseline)| ratios(*cell, *baseline))
                 .collect()
         };
-        let ratio = baselines.and_then(|baselines| {
+        let ratio = baselines(&pair, unit).and_then(|baselines| {
             let base = of_ratios(&pair.base, &baselines.base);
-            let new = of_ratios(&pair.new, &baselines.new);
-            Shift::of([base, new], metric)
+            Shift::of(&[base, of_ratios(&pair.new, &baselines.new)], metric)
         });
         Some(Self {
-            time: Shift::of([of_times(&pair.base), of_times(&pair.new)], metric)?,
+            time: Shift::of(&[of_times(&pair.base), of_times(&pair.new)], metric)?,
             ratio,
             pair,
         })
-    }
-
-    fn comparisons(&self) -> [&'a str; 2] {
-        let (base, new) = self.pair.firsts();
-        [base, new].map(|place| &*place.comparison.id)
     }
 
     /// What the sessions say of the noise within them, as a natural logarithm. Each floor bounds an
@@ -178,94 +177,53 @@ impl<'a> Shifted<'a> {
         }
     }
 
+    fn is_beside(&self, other: &Self) -> bool {
+        let comparisons = |one: &Self| {
+            let (base, new) = one.pair.firsts();
+            [base, new].map(|place| place.comparison.id.clone())
+        };
+        comparisons(self) == comparisons(other)
+    }
+
     /// As a floor, widened for the noise within the sessions only.
     pub(super) fn floor(&self, unit: Unit) -> FloorShift {
-        let (base, _) = self.pair.firsts();
         let change = |shift: Shift| shift.change(self.noise(unit), Drift::default(), 0.0);
         FloorShift {
-            cell: base.id().clone(),
+            cell: self.pair.base[0].id().clone(),
             time: change(self.time),
             ratio: self.ratio.map(change),
         }
     }
-}
 
-/// Which of its shifts.
-type Of = fn(&Shifted<'_>) -> Option<Shift>;
-
-/// What every cell of two sides is judged by.
-#[derive(Debug)]
-pub(super) struct Criteria<'a> {
-    pub(super) decides: Decides,
-    pub(super) threshold: Option<f64>,
-    pub(super) zone: f64,
-    pub(super) floors: Vec<Shifted<'a>>,
-    pub(super) cells: Vec<Shifted<'a>>,
-    pub(super) unit: Unit,
-    pub(super) turns: Turns,
-}
-
-impl Criteria<'_> {
-    /// The change of every cell.
-    pub(super) fn changes(&self) -> Vec<CellChange> {
-        let cells = self.cells.iter();
-        cells.filter_map(|cell| self.of_cell(cell)).collect()
-    }
-
-    fn of_cell(&self, cell: &Shifted<'_>) -> Option<CellChange> {
-        let (base, new) = cell.pair.firsts();
-        let limit = self.threshold.map_or(0.0, f64::ln_1p);
-        let change = |of: Of| {
-            let drift = self.drift(cell, of);
-            Some(of(cell)?.change(cell.noise(self.unit), drift, limit))
+    /// The change of this cell, one of `cells`.
+    pub(super) fn change(&self, by: &Changes, floors: &[Self], cells: &[Self]) -> CellChange {
+        let (base, new) = self.pair.firsts();
+        let change = |shift: Shift, of: Of| {
+            let drift = self.drift(by, of, (floors, cells));
+            shift.change(self.noise(by.unit), drift, limit(by))
         };
-        let time = change(|cell| Some(cell.time))?;
-        let ratio = change(|cell| cell.ratio);
-        Some(CellChange {
+        let time = change(self.time, |cell| Some(cell.time));
+        let ratio = self.ratio.map(|ratio| change(ratio, |cell| cell.ratio));
+        let verdict =
+            |found: &Change| verdict(found.low.ln(), found.high.ln(), limit(by), by.zone.ln_1p());
+        CellChange {
             base: base.id().clone(),
             new: new.id().clone(),
             label: new.cell.cell.label.clone(),
             title: new.comparison.title.clone(),
             role: new.cell.cell.role,
             metric: new.comparison.metric,
-            base_time_ns: self.time_ns(&cell.pair.base),
-            new_time_ns: self.time_ns(&cell.pair.new),
+            base_time_ns: time_ns(&self.pair.base, by.unit),
+            new_time_ns: time_ns(&self.pair.new, by.unit),
+            time_verdict: verdict(&time),
+            ratio_verdict: ratio.as_ref().map(verdict),
             time,
-            time_verdict: self.verdict(&time),
             ratio,
-            ratio_verdict: ratio.map(|ratio| self.verdict(&ratio)),
             adjusted_p: None,
             regression: false,
             differences: shown_differences(base, new),
-            resources: self.resources(&cell.pair),
-        })
-    }
-
-    /// The time on one side; of several sessions by what they differ by.
-    fn time_ns(&self, side: &[Place<'_>]) -> Option<Interval> {
-        let metric = side[0].comparison.metric;
-        match self.unit {
-            // Of all rounds, as the change is.
-            Unit::Round => location(&logs(&side[0].cell.series), metric),
-            Unit::Session => {
-                let times = side
-                    .iter()
-                    .map(|place| level(&logs(&place.cell.series), metric));
-                let times: Vec<f64> = times.collect::<Option<_>>()?;
-                Some(Located::mean(&times)?.interval(ALPHA).by(f64::exp))
-            }
+            resources: resources(&self.pair, by.threshold),
         }
-    }
-
-    /// Whether what the machine did lies in the spread of the sessions, because both sides had their
-    /// turns while it did.
-    fn drift_is_measured(&self) -> bool {
-        self.unit == Unit::Session && self.turns == Turns::Taken
-    }
-
-    /// Whether something is assumed to have shifted, because nothing tells.
-    pub(super) fn assumes_drift(&self) -> bool {
-        self.floors.is_empty() && !self.drift_is_measured()
     }
 
     /// What may have shifted between the sides: what the floors of the same comparison show, or,
@@ -273,20 +231,19 @@ impl Criteria<'_> {
     /// of the other cells do, if that is more: what most did is the machine's, or how the session laid its data,
     /// and cannot be told from a change of the program. Another machine is a shift like any other: what it does
     /// to trivial code says nothing of a cell. Nothing where the sessions took turns.
-    fn drift(&self, cell: &Shifted<'_>, of: Of) -> Drift {
-        if self.drift_is_measured() {
+    fn drift(&self, by: &Changes, of: Of, (floors, cells): (&[Self], &[Self])) -> Drift {
+        if drift_is_measured(by.unit, by.turns) {
             return Drift::default();
         }
-        let alike = |other: &&Shifted<'_>| other.comparisons() == cell.comparisons();
-        let shift = |other: &Shifted<'_>| Some(of(other)?.found.estimate);
-        let own = Drift::seen(self.floors.iter().filter(alike).filter_map(shift));
-        let of_floors = own.or_else(|| Drift::seen(self.floors.iter().filter_map(shift)));
-        of_floors.unwrap_or_else(|| {
-            let id = cell.pair.base[0].id();
-            let others = self.cells.iter().filter(|_| self.unit == Unit::Round);
-            let others = others
-                .filter(alike)
-                .filter(|other| other.pair.base[0].id() != id);
+        let shift = |other: &Self| Some(of(other)?.found.estimate);
+        let own = floors.iter().filter(|floor| self.is_beside(floor));
+        let seen = Drift::seen(own.filter_map(shift));
+        let seen = seen.or_else(|| Drift::seen(floors.iter().filter_map(shift)));
+        seen.unwrap_or_else(|| {
+            let others = cells.iter().filter(|other| {
+                let is_other = other.pair.base[0].id() != self.pair.base[0].id();
+                by.unit == Unit::Round && is_other && self.is_beside(other)
+            });
             let assumed = Drift {
                 slower: UNSEEN_DRIFT.ln(),
                 faster: UNSEEN_DRIFT.ln(),
@@ -294,38 +251,49 @@ impl Criteria<'_> {
             assumed.most(Drift::of_most(others.filter_map(shift).collect()))
         })
     }
+}
 
-    fn verdict(&self, change: &Change) -> ChangeVerdict {
-        let (low, high) = (change.low.ln(), change.high.ln());
-        let threshold = self.threshold.map_or(0.0, f64::ln_1p);
-        verdict(low, high, threshold, self.zone.ln_1p())
+/// Whether what the machine did lies in the spread of the sessions, because both sides had their
+/// turns while it did.
+pub(super) fn drift_is_measured(unit: Unit, turns: Turns) -> bool {
+    unit == Unit::Session && turns == Turns::Taken
+}
+
+/// The threshold as a natural logarithm.
+fn limit(changes: &Changes) -> f64 {
+    changes.threshold.map_or(0.0, f64::ln_1p)
+}
+
+/// The time on one side: of all rounds, as the change is; of several sessions by what they differ by.
+fn time_ns(side: &[Place<'_>], unit: Unit) -> Option<Interval> {
+    let metric = side[0].comparison.metric;
+    let mut sessions = side.iter().map(|place| logs(&place.cell.series));
+    match unit {
+        Unit::Round => location(&sessions.next()?, metric),
+        Unit::Session => Some(of_sessions(sessions, metric)?.interval(ALPHA).by(f64::exp)),
     }
+}
 
-    fn resources(&self, pair: &Pair<'_>) -> Resources {
-        let figure = |measure: Measure| {
-            let of = |side: &[Place<'_>]| {
-                let figures = side.iter().filter_map(|place| {
-                    let found = quantity::of(place.cell, measure, &place.analysis.space);
-                    found.map(|quantity| quantity.value)
-                });
-                median(figures.collect())
-            };
-            let (base, new) = (of(&pair.base)?, of(&pair.new)?);
-            let ratio = new / base;
-            let beyond = |threshold: f64| ratio.ln().abs() > threshold.ln_1p();
-            ratio.is_finite().then(|| ResourceChange {
-                base,
-                new,
-                ratio,
-                beyond_threshold: self.threshold.is_some_and(beyond),
-            })
+fn resources(pair: &Pair<'_>, threshold: Option<f64>) -> BTreeMap<&'static str, ResourceChange> {
+    let of = |side: &[Place<'_>], measure: Measure| {
+        let figures = side.iter();
+        let figures =
+            figures.filter_map(|place| quantity::of(place.cell, measure, &place.analysis.space));
+        median(figures.map(|quantity| quantity.value).collect())
+    };
+    let changes = RESOURCES.into_iter().filter_map(|(name, measure)| {
+        let (base, new) = (of(&pair.base, measure)?, of(&pair.new, measure)?);
+        let ratio = new / base;
+        let beyond = |threshold: f64| ratio.ln().abs() > threshold.ln_1p();
+        let change = ResourceChange {
+            base,
+            new,
+            ratio,
+            beyond_threshold: threshold.is_some_and(beyond),
         };
-        Resources {
-            allocated_bytes: figure(Measure::Footprint),
-            write_amplification: figure(Measure::WriteAmplification),
-            peak_memory_bytes: figure(Measure::PeakMemory),
-        }
-    }
+        ratio.is_finite().then_some((name, change))
+    });
+    changes.collect()
 }
 
 /// Regressions first, then by verdict, and last what has none; then the largest change first.
@@ -335,9 +303,8 @@ pub(super) fn order(decides: Decides, a: &CellChange, b: &CellChange) -> Orderin
         (!cell.regression, verdict.is_none(), verdict)
     };
     let size = |cell: &CellChange| {
-        let change = cell
-            .decisive(decides)
-            .map_or(cell.time, |(change, _)| change);
+        let change = cell.decisive(decides);
+        let change = change.map_or(cell.time, |(change, _)| change);
         -change.ratio.ln().abs()
     };
     key(a).cmp(&key(b)).then(size(a).total_cmp(&size(b)))
@@ -408,10 +375,9 @@ fn times(place: Place<'_>) -> Vec<Paired> {
 fn ratios(place: Place<'_>, baseline: Place<'_>) -> Vec<Paired> {
     let of_baseline: BTreeMap<u32, f64> = baseline.cell.series.iter().copied().collect();
     let rounds = times(place).into_iter().filter_map(|paired| {
-        let [build, _] = paired.builds;
         Some(Paired {
             difference: paired.difference - of_baseline.get(&paired.round)?,
-            builds: [build, baseline.build(paired.round)],
+            builds: [paired.builds[0], baseline.build(paired.round)],
             ..paired
         })
     });

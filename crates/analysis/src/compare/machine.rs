@@ -17,75 +17,56 @@ pub struct EnvironmentChange {
     pub another_machine: bool,
 }
 
+/// What the fact about an engine's build options is called, before its name.
+const OPTIONS_OF: &str = "build options of ";
+
 /// The facts of one environment. Figures that change by the minute (load, free memory, free space)
 /// are none of them; what an engine was built with is a fact of its own.
 fn facts(environment: &Environment) -> Vec<Fact> {
     let facts = environment.facts().into_iter();
-    facts
-        .filter(|fact| fact.of != FactOf::Moment)
-        .flat_map(|fact| match fact.of {
-            FactOf::Engine => engine(&fact),
-            _ => vec![fact],
+    let lasting = facts.filter(|fact| fact.of != FactOf::Moment);
+    lasting
+        .flat_map(|fact| {
+            let text = fact.value.as_deref().unwrap_or_default();
+            let text = text.strip_suffix(')').filter(|_| fact.of == FactOf::Engine);
+            let Some((version, options)) = text.and_then(|text| text.split_once(" (")) else {
+                return vec![fact];
+            };
+            let options_of = format!("{OPTIONS_OF}{}", fact.name);
+            let parts = [(fact.name.clone(), version), (options_of, options)];
+            let parts = parts.map(|(name, value)| Fact {
+                name,
+                value: Some(value.to_owned()),
+                of: FactOf::Engine,
+            });
+            parts.into()
         })
         .collect()
 }
 
-fn engine(fact: &Fact) -> Vec<Fact> {
-    let text = fact.value.as_deref().unwrap_or_default();
-    let (version, options) = version_and_options(text);
-    let with = |name: String, value: Option<&str>| Fact {
-        name,
-        value: value.map(str::to_owned),
-        of: FactOf::Engine,
-    };
-    vec![
-        with(fact.name.clone(), Some(version)),
-        with(format!("{OPTIONS_OF}{}", fact.name), options),
-    ]
-}
-
-/// What the fact about an engine's build options is called, before its name.
-const OPTIONS_OF: &str = "build options of ";
-
-/// `3.54.1 (A, B)` as `3.54.1` and `A, B`.
-fn version_and_options(text: &str) -> (&str, Option<&str>) {
-    let parts = text
-        .strip_suffix(')')
-        .and_then(|text| text.split_once(" ("));
-    parts.map_or((text, None), |(version, options)| (version, Some(options)))
-}
-
-/// What the time since the system was last started is called.
-const BOOT: &str = "boot of the system";
-
-/// Characters of a boot's name that tell it from others.
-const BOOT_CHARACTERS: usize = 8;
-
 /// Everything that is not the same in the sessions of both sides; in which boots of the system they
-/// ran comes last.
+/// ran comes last, where that is known of all.
 pub(super) fn changes(base: &[&Analysis], new: &[&Analysis]) -> Vec<EnvironmentChange> {
-    let environments = |sessions: &[&Analysis]| -> Vec<Vec<Fact>> {
-        let environments = sessions.iter().map(|session| &session.run.environment);
-        environments.map(facts).collect()
+    let all = || base.iter().chain(new);
+    let boots_known = all().all(|session| !session.boots.is_empty());
+    let of_session = |session: &&Analysis| {
+        let mut facts = facts(&session.run.environment);
+        facts.extend(boots_known.then(|| boots(session)));
+        facts
     };
-    let mut found = of_facts(&environments(base), &environments(new));
-    found.extend(other_boot(base, new));
-    found
+    let of = |side: &[&Analysis]| side.iter().map(of_session).collect::<Vec<_>>();
+    of_facts(&of(base), &of(new))
 }
 
-/// The boots, where they are known of all sessions and not the same on both sides.
-fn other_boot(base: &[&Analysis], new: &[&Analysis]) -> Option<EnvironmentChange> {
-    let boots = |sessions: &[&Analysis]| {
-        let known = sessions.iter().all(|session| !session.boots.is_empty());
-        let boots = sessions.iter().flat_map(|session| &session.boots);
-        let short = boots.map(|boot| boot.chars().take(BOOT_CHARACTERS).collect());
-        known.then(|| short.collect::<BTreeSet<String>>())
-    };
-    let (was, is) = (boots(base)?, boots(new)?);
-    (was != is).then(|| EnvironmentChange {
-        difference: Difference::of(BOOT, listed(was), listed(is)),
-        another_machine: false,
-    })
+/// The boots that a session ran in, each by as much of its name as tells it from others.
+fn boots(session: &Analysis) -> Fact {
+    let boots = session.boots.iter();
+    let boots = boots.map(|boot| boot.chars().take(8).collect());
+    Fact {
+        name: "boot of the system".to_owned(),
+        value: listed(boots),
+        of: FactOf::Setup,
+    }
 }
 
 /// Everything that is not the same, in the order in which it is told; what only one side has (an
@@ -98,50 +79,41 @@ fn of_facts(base: &[Vec<Fact>], new: &[Vec<Fact>]) -> Vec<EnvironmentChange> {
     };
     let mut told = BTreeSet::new();
     let all = base.iter().chain(new).flatten();
-    all.filter(|fact| told.insert(&fact.name))
-        .filter_map(|fact| {
-            let (was, is) = (values(base, &fact.name), values(new, &fact.name));
-            let another_machine = matches!(fact.of, FactOf::Machine | FactOf::Place);
-            if was == is && (was.len() == 1 || !another_machine) {
-                return None;
-            }
-            let (was, is) = (
-                listed(was.into_iter().flatten()),
-                listed(is.into_iter().flatten()),
-            );
-            let (was, is) = match fact.name.strip_prefix(OPTIONS_OF) {
-                Some(engine) => {
-                    // How an engine was built that the other one does not have is no change.
-                    let known = |side| {
-                        values(side, engine)
-                            .into_iter()
-                            .all(|value| value.is_some())
-                    };
-                    (known(base) && known(new)).then_some(())?;
-                    (only_in(&was, &is), only_in(&is, &was))
-                }
-                None => (was, is),
-            };
-            (was.is_some() || is.is_some()).then(|| EnvironmentChange {
-                difference: Difference::of(&fact.name, was, is),
-                another_machine,
-            })
+    let all = all.filter(|fact| told.insert(&fact.name));
+    let changes = all.filter_map(|fact| {
+        let [was, is] = [base, new].map(|side| values(side, &fact.name));
+        let another_machine = matches!(fact.of, FactOf::Machine | FactOf::Place);
+        if was == is && (was.len() == 1 || !another_machine) {
+            return None;
+        }
+        let [was, is] = match fact.name.starts_with(OPTIONS_OF) {
+            // How an engine was built that the other one does not have is no change.
+            true if was.contains(&None) || is.contains(&None) => return None,
+            true => [only_in(&was, &is), only_in(&is, &was)],
+            false => [was, is].map(|values| listed(values.into_iter().flatten())),
+        };
+        (was.is_some() || is.is_some()).then(|| EnvironmentChange {
+            difference: Difference::of(&fact.name, was, is),
+            another_machine,
         })
-        .collect()
+    });
+    changes.collect()
 }
 
 /// `6.1 or 6.12`; nothing of nothing.
-fn listed(values: impl IntoIterator<Item = String>) -> Option<String> {
-    let values: Vec<String> = values.into_iter().collect();
+fn listed(values: impl Iterator<Item = String>) -> Option<String> {
+    let values: Vec<String> = values.collect();
     (!values.is_empty()).then(|| values.join(" or "))
 }
 
-/// The items of one list, of dozens, that the other one does not have.
-fn only_in(list: &Option<String>, other: &Option<String>) -> Option<String> {
-    let other: Vec<&str> = other.iter().flat_map(|other| other.split(", ")).collect();
-    let items = list.iter().flat_map(|list| list.split(", "));
-    let items: Vec<&str> = items.filter(|item| !other.contains(item)).collect();
-    (!items.is_empty()).then(|| items.join(", "))
+/// The build options, of dozens, that the other side does not have.
+fn only_in(lists: &BTreeSet<Option<String>>, other: &BTreeSet<Option<String>>) -> Option<String> {
+    let items = |lists: &'_ BTreeSet<Option<String>>| -> BTreeSet<String> {
+        let items = lists.iter().flatten().flat_map(|list| list.split(", "));
+        items.map(str::to_owned).collect()
+    };
+    let only: Vec<String> = items(lists).difference(&items(other)).cloned().collect();
+    (!only.is_empty()).then(|| only.join(", "))
 }
 
 #[cfg(test)]

@@ -22,22 +22,19 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    /// Both were not asked for the same.
-    fn asked(reason: impl Into<String>, differences: Vec<Difference>) -> Self {
+    fn of(reason: impl Into<String>, differences: Vec<Difference>, of_measurement: bool) -> Self {
         Self {
             reason: reason.into(),
             differences,
-            of_measurement: false,
-        }
-    }
-
-    fn measured(reason: impl Into<String>, differences: Vec<Difference>) -> Self {
-        Self {
-            of_measurement: true,
-            ..Self::asked(reason, differences)
+            of_measurement,
         }
     }
 }
+
+/// What something is called, and how it reads.
+type Fact = (&'static str, String);
+
+const PROMISE: &str = "durability promise";
 
 /// A cell where it stands: its summary, its comparison, and the result of both.
 #[derive(Debug, Clone, Copy)]
@@ -48,12 +45,12 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Every cell that counts: no control, which is a copy of the baseline, and none of a
-    /// comparison that was measured again.
-    pub(super) fn all(analysis: &'a Analysis) -> Vec<Self> {
+    /// Every cell that counts: no control, which is a copy of the baseline, none that only explains others, and
+    /// none of a comparison that was measured again.
+    pub(super) fn all(analysis: &'a Analysis) -> impl Iterator<Item = Self> {
         let comparisons = analysis.comparisons.iter();
         let comparisons = comparisons.filter(|comparison| !analysis.is_superseded(comparison));
-        let of = |comparison: &'a ComparisonOutcome| {
+        let of = move |comparison: &'a ComparisonOutcome| {
             comparison.cells.iter().map(move |cell| Self {
                 analysis,
                 comparison,
@@ -61,10 +58,7 @@ impl<'a> Place<'a> {
             })
         };
         let cells = comparisons.flat_map(of);
-        // What only explains others is not compared within a result, nor between results.
-        cells
-            .filter(|place| !matches!(place.cell.cell.role, Role::Control | Role::Part))
-            .collect()
+        cells.filter(|place| !matches!(place.cell.cell.role, Role::Control | Role::Part))
     }
 
     pub(super) fn id(self) -> &'a CellId {
@@ -81,17 +75,14 @@ impl<'a> Place<'a> {
         let mut failures = self.analysis.failures.iter();
         let failure = failures.find(|failure| failure.cell == *self.id());
         match (self.cell.rounds, failure) {
-            (MIN_ROUNDS.., _) => (!self.comparison.reliable).then(unreliable),
+            (MIN_ROUNDS.., _) if self.comparison.reliable => None,
+            (MIN_ROUNDS.., _) => Some(format!(
+                "unreliable: {TWICE_DIFFERED} by more than noise explains"
+            )),
             (_, Some(failure)) => Some(format!("failed: {}", failure.message)),
             (0, None) => Some("not measured".to_owned()),
             (few, None) => Some(format!("{few} rounds of at least {MIN_ROUNDS}")),
         }
-    }
-
-    /// What it promises for what it writes.
-    fn promise(self) -> Vec<Fact> {
-        let durability = &self.cell.cell.capabilities.durability;
-        vec![(PROMISE, durability.to_string())]
     }
 
     /// The values that it holds; nothing where the plan does not tell.
@@ -135,23 +126,6 @@ impl<'a> Place<'a> {
             ("stores built anew", rebuilt),
         ]
     }
-
-    fn clock(self) -> Vec<Fact> {
-        let clock = match self.comparison.metric {
-            Metric::Corrected => "corrected time",
-            Metric::Wall => "wall time",
-        };
-        vec![("clock", clock.to_owned())]
-    }
-}
-
-/// What something is called, and how it reads.
-type Fact = (&'static str, String);
-
-const PROMISE: &str = "durability promise";
-
-fn unreliable() -> String {
-    format!("unreliable: {TWICE_DIFFERED} by more than noise explains")
 }
 
 /// Facts of the same names that do not read the same.
@@ -197,32 +171,26 @@ pub(super) fn matching<'a>(
     new: &[&'a Analysis],
     given: &[(CellId, CellId)],
 ) -> Matching<'a> {
-    let (cells, mut others) = (cells_of(base), cells_of(new));
+    let mut others = cells_of(new);
     let by_hand: BTreeMap<&CellId, &CellId> = given.iter().map(|(a, b)| (a, b)).collect();
-    let taken = |id: &CellId| by_hand.values().any(|b| *b == id);
-    let mut found = Matching {
-        pairs: Vec::new(),
-        alone: Vec::new(),
-    };
-    for base in cells {
+    let taken = |id: &&CellId| by_hand.values().any(|b| b == id);
+    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+    for base in cells_of(base) {
         let id = base[0].id();
-        let partner = match by_hand.get(id) {
-            Some(partner) => Some(*partner),
-            None => Some(id).filter(|id| !taken(id)),
-        };
+        let by_name = Some(id).filter(|id| !taken(id));
+        let partner = by_hand.get(id).copied().or(by_name);
         let mut ids = others.iter().map(|other| other[0].id());
         match ids.position(|other| Some(other) == partner) {
-            Some(at) => found.pairs.push(Pair {
+            Some(at) => pairs.push(Pair {
                 base,
                 new: others.remove(at),
             }),
-            None => found.alone.push(alone(base[0], "NEW", new)),
+            None => alone.push(without_partner(base[0], "NEW", new)),
         }
     }
     let rest = others.into_iter();
-    let rest = rest.map(|other| alone(other[0], "BASE", base));
-    found.alone.extend(rest);
-    found
+    alone.extend(rest.map(|other| without_partner(other[0], "BASE", base)));
+    Matching { pairs, alone }
 }
 
 /// Every cell of the sessions of a side, in the order in which they first have it.
@@ -241,7 +209,7 @@ fn cells_of<'a>(sessions: &[&'a Analysis]) -> Vec<Vec<Place<'a>>> {
 
 /// A cell of one side, and why it has no partner on the other. One by its own name it would have
 /// had, unless the user paired one of the two otherwise.
-fn alone(place: Place<'_>, other: &str, others: &[&Analysis]) -> NotCompared {
+fn without_partner(place: Place<'_>, other: &str, others: &[&Analysis]) -> NotCompared {
     let mut namesakes = others.iter().flat_map(|other| Place::all(other));
     let mut comparisons = others.iter().flat_map(|other| &other.comparisons);
     let there = comparisons.find(|comparison| comparison.id == place.comparison.id);
@@ -255,7 +223,7 @@ fn alone(place: Place<'_>, other: &str, others: &[&Analysis]) -> NotCompared {
     };
     NotCompared {
         cell: place.id().clone(),
-        reasons: vec![Obstacle::asked(reason, Vec::new())],
+        reasons: vec![Obstacle::of(reason, Vec::new(), false)],
     }
 }
 
@@ -269,49 +237,55 @@ pub(super) fn comparable(pair: Pair<'_>, unit: Unit) -> Result<Pair<'_>, Vec<Obs
     }
     let usable = match unit {
         Unit::Round => with_usable_rounds(pair)?,
-        Unit::Session => with_usable_sessions(&pair).map_err(|obstacle| vec![obstacle])?,
+        Unit::Session => with_usable_sessions(&pair)?,
     };
-    let places = || usable.base.iter().chain(&usable.new);
-    let clocks = places().map(|place| differences(usable.base[0].clock(), place.clock()));
-    match clocks
-        .max_by_key(Vec::len)
-        .filter(|clock| !clock.is_empty())
-    {
-        Some(clock) => Err(vec![Obstacle::measured("another clock", clock)]),
+    let clock = |place: &Place<'_>| match place.comparison.metric {
+        Metric::Corrected => "corrected time",
+        Metric::Wall => "wall time",
+    };
+    let first = clock(&usable.base[0]);
+    let mut clocks = usable.base.iter().chain(&usable.new).map(clock);
+    match clocks.find(|clock| *clock != first) {
+        Some(other) => {
+            let [base, new] = [first, other].map(|clock| Some(clock.to_owned()));
+            let clock = Difference::of("clock", base, new);
+            Err(vec![Obstacle::of("another clock", vec![clock], true)])
+        }
         None => Ok(usable),
     }
 }
 
 fn with_usable_rounds(pair: Pair<'_>) -> Result<Pair<'_>, Vec<Obstacle>> {
     let (base, new) = pair.firsts();
-    let on = |side: &str, why: String| Obstacle::measured(format!("{side}: {why}"), Vec::new());
-    match [base, new].map(Place::unusable) {
-        [None, None] => Ok(pair),
-        [Some(base), Some(new)] if base == new => Err(vec![on("both", base)]),
-        [base, new] => {
-            let base = base.map(|why| on("BASE", why));
-            let new = new.map(|why| on("NEW", why));
-            Err(base.into_iter().chain(new).collect())
-        }
+    let mut sides = vec![("BASE", base.unusable()), ("NEW", new.unusable())];
+    if sides[0].1 == sides[1].1 {
+        sides = vec![("both", base.unusable())];
+    }
+    let unusable = sides.into_iter().filter_map(|(side, why)| {
+        let why = format!("{side}: {}", why?);
+        Some(Obstacle::of(why, Vec::new(), true))
+    });
+    let unusable: Vec<Obstacle> = unusable.collect();
+    if unusable.is_empty() {
+        Ok(pair)
+    } else {
+        Err(unusable)
     }
 }
 
-fn with_usable_sessions<'a>(pair: &Pair<'a>) -> Result<Pair<'a>, Obstacle> {
-    let usable = |side: &[Place<'a>]| -> Vec<Place<'a>> {
+fn with_usable_sessions<'a>(pair: &Pair<'a>) -> Result<Pair<'a>, Vec<Obstacle>> {
+    let [base, new] = [&pair.base, &pair.new].map(|side| {
         let places = side.iter().copied();
-        places.filter(|place| place.unusable().is_none()).collect()
-    };
-    let (base, new) = (usable(&pair.base), usable(&pair.new));
+        let usable = places.filter(|place| place.unusable().is_none());
+        usable.collect::<Vec<Place<'a>>>()
+    });
     if base.len().min(new.len()) >= MIN_SESSIONS {
         return Ok(Pair { base, new });
     }
     let reason = format!("too few sessions that can be used, of at least {MIN_SESSIONS} each");
-    let numbers = [base, new].map(|side| Some(side.len().to_string()));
-    let [base, new] = numbers;
-    Err(Obstacle::measured(
-        reason,
-        vec![Difference::of("sessions", base, new)],
-    ))
+    let [base, new] = [base, new].map(|side| Some(side.len().to_string()));
+    let sessions = Difference::of("sessions", base, new);
+    Err(vec![Obstacle::of(reason, vec![sessions], true)])
 }
 
 /// In what the sessions of a pair were asked for something else: the sides, and, what makes one no session of
@@ -340,10 +314,8 @@ fn asked_obstacles(pair: &Pair<'_>) -> Vec<Obstacle> {
         ),
         ("the sessions of NEW did not do the same", within(&pair.new)),
     ];
-    let all = all
-        .into_iter()
-        .filter(|(_, differences)| !differences.is_empty());
-    all.map(|(reason, differences)| Obstacle::asked(reason, differences))
+    let all = all.into_iter().filter(|(_, found)| !found.is_empty());
+    all.map(|(reason, found)| Obstacle::of(reason, found, false))
         .collect()
 }
 
@@ -354,17 +326,26 @@ fn work_differences(base: Place<'_>, new: Place<'_>) -> Vec<Difference> {
     let work = cell_differences(&base.cell.cell, &new.cell.cell).into_iter();
     found
         .extend(work.map(|found| Difference::of(found.what, Some(found.ours), Some(found.theirs))));
-    found.extend(differences(base.promise(), new.promise()));
+    let promise = |place: Place<'_>| {
+        let promise = place.cell.cell.capabilities.durability;
+        vec![(PROMISE, promise.to_string())]
+    };
+    found.extend(differences(promise(base), promise(new)));
     found
 }
 
 /// In what two cells that are compared all the same differ: what is shown of them, and their settings as asked
 /// for and as the engine reports them.
 pub(super) fn shown_differences(base: Place<'_>, new: Place<'_>) -> Vec<Difference> {
-    let (ours, theirs) = (&base.cell.cell.settings, &new.cell.cell.settings);
+    let (ours, theirs) = (base.cell, new.cell);
     let mut found = differences(base.shown(), new.shown());
-    found.extend(setting_differences(Some(ours), Some(theirs)));
-    let reported = setting_differences(base.cell.effective.as_ref(), new.cell.effective.as_ref());
+    found.extend(setting_differences(
+        &ours.cell.settings,
+        &theirs.cell.settings,
+    ));
+    let reported = ours.effective.as_ref().zip(theirs.effective.as_ref());
+    let reported =
+        reported.map_or_else(Vec::new, |(ours, theirs)| setting_differences(ours, theirs));
     for difference in reported {
         if !found.iter().any(|known| known.what == difference.what) {
             found.push(difference);
@@ -373,18 +354,15 @@ pub(super) fn shown_differences(base: Place<'_>, new: Place<'_>) -> Vec<Differen
     found
 }
 
-/// Settings with different values, or that only one has; nothing where one side is not known.
-fn setting_differences(base: Option<&Settings>, new: Option<&Settings>) -> Vec<Difference> {
-    let (Some(base), Some(new)) = (base, new) else {
-        return Vec::new();
-    };
+/// Settings with different values, or that only one has.
+fn setting_differences(base: &Settings, new: &Settings) -> Vec<Difference> {
     let names = base.iter().chain(new.iter()).map(|(name, _)| name);
     let names: BTreeSet<&str> = names.collect();
     let value = |settings: &Settings, name: &str| settings.get(name).map(ToString::to_string);
-    names
+    let both = names
         .into_iter()
-        .map(|name| (name, value(base, name), value(new, name)))
-        .filter(|(_, base, new)| base != new)
+        .map(|name| (name, value(base, name), value(new, name)));
+    both.filter(|(_, base, new)| base != new)
         .map(|(name, base, new)| Difference::of(name, base, new))
         .collect()
 }

@@ -20,7 +20,7 @@ use crate::spread::Spread;
 use crate::{ALPHA_PER_LOOK, CellSummary, Estimate, Interval, Metric, figures};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_model::{CellId, ClaimMeasure, Measurement, TestSpec, built_alike};
+use stowplan_model::{CellId, ClaimMeasure, TestSpec, built_alike};
 
 /// Why a cell of a comparison that did not run is missing.
 const LEFT_OUT: &str = "it was left out of this run";
@@ -70,22 +70,16 @@ pub(super) fn either(
     evidence: &Evidence<'_>,
     missing: &mut Vec<MissingCell>,
 ) -> FigureOutcome {
-    let found = figure(test, evidence, missing);
+    let found = figure(test, &test.to, evidence, missing);
     if test.or_to.is_empty() {
         return found;
     }
-    let other = TestSpec {
-        to: test.or_to.clone(),
-        ..test.clone()
-    };
-    let other = figure(&other, evidence, missing);
-    let verdicts = [found.verdict, other.verdict];
-    let any = |wanted: &ClaimVerdict| verdicts.contains(wanted);
-    let decides = [ClaimVerdict::Unreliable, ClaimVerdict::Holds];
-    let verdict = match decides.into_iter().find(any) {
-        Some(decides) => decides,
-        None if verdicts[0] == verdicts[1] => verdicts[0],
-        None => ClaimVerdict::Undecided,
+    let other = figure(test, &test.or_to, evidence, missing);
+    let verdict = match [found.verdict, other.verdict] {
+        both if both.contains(&ClaimVerdict::Unreliable) => ClaimVerdict::Unreliable,
+        both if both.contains(&ClaimVerdict::Holds) => ClaimVerdict::Holds,
+        [one, other] if one == other => one,
+        _ => ClaimVerdict::Undecided,
     };
     // The one that decides; of two alike, that which is nearer to being within the bounds.
     let rise = if test.at_least.is_some() { 1.0 } else { -1.0 };
@@ -107,21 +101,27 @@ pub(super) fn either(
 /// Estimates a figure and judges it.
 fn figure(
     test: &TestSpec,
+    to: &[CellId],
     evidence: &Evidence<'_>,
     missing: &mut Vec<MissingCell>,
 ) -> FigureOutcome {
-    let found = estimate(test, evidence, missing);
-    let (estimate, beside) = found
-        .as_ref()
-        .map_or((None, None), |found| (Some(found.estimate), found.beside));
+    let before = missing.len();
+    let found = match test.measure {
+        ClaimMeasure::Footprint => counted([&test.of, to], evidence, missing),
+        measure => timed(measure, [&test.of, to], evidence, missing),
+    };
+    let found = found.filter(|_| missing.len() == before);
+    let within = |interval| within(interval, test);
     let verdict = match &found {
         None => ClaimVerdict::NoData,
         Some(found) if !found.reliable => ClaimVerdict::Unreliable,
         Some(found) => {
-            let verdict = within(found.estimate, test);
-            match found.beside.map(|beside| within(beside, test)) {
-                Some(other) if other != verdict => ClaimVerdict::Undecided,
-                _ => verdict,
+            let verdict = within(found.estimate);
+            let agrees = found.beside.is_none_or(|other| within(other) == verdict);
+            if agrees {
+                verdict
+            } else {
+                ClaimVerdict::Undecided
             }
         }
     };
@@ -132,16 +132,17 @@ fn figure(
         });
         cells.collect()
     };
+    let found = found.as_ref();
     FigureOutcome {
         of: named(&test.of),
-        to: named(&test.to),
+        to: named(to),
         or_to: Vec::new(),
         measure: test.measure,
         at_least: test.at_least,
         at_most: test.at_most,
-        estimate,
-        beside,
-        rounds: found.as_ref().map_or(0, |found| found.rounds),
+        estimate: found.map(|found| found.estimate),
+        beside: found.and_then(|found| found.beside),
+        rounds: found.map_or(0, |found| found.rounds),
         across: found.is_some_and(|found| found.across),
         verdict,
     }
@@ -167,42 +168,66 @@ struct Found {
     reliable: bool,
 }
 
-fn estimate(
-    test: &TestSpec,
+/// A cell and the comparison that it is of.
+struct Part<'a> {
+    measured: Measured<'a>,
+    summary: &'a CellSummary,
+}
+
+impl Part<'_> {
+    fn comparison(&self) -> &str {
+        &self.measured.outcome.id
+    }
+}
+
+fn parts<'a>(
+    cells: &[CellId],
+    evidence: &Evidence<'a>,
+    missing: &mut Vec<MissingCell>,
+) -> Vec<Part<'a>> {
+    let part = |cell: &CellId| -> Result<Part<'a>, String> {
+        let (comparison, key) = cell.0.split_once('/').unwrap_or((&cell.0, ""));
+        let measured = evidence.comparison(comparison);
+        let measured = measured.filter(|m| m.outcome.was_measured());
+        let measured = measured.ok_or(LEFT_OUT)?;
+        let summary = measured.measured(key)?;
+        Ok(Part { measured, summary })
+    };
+    let mut found = Vec::new();
+    for cell in cells {
+        match part(cell) {
+            Ok(part) => found.push(part),
+            Err(why) => missing.push(MissingCell {
+                cell: cell.0.clone(),
+                why,
+            }),
+        }
+    }
+    found
+}
+
+fn timed(
+    measure: ClaimMeasure,
+    [of, to]: [&[CellId]; 2],
     evidence: &Evidence<'_>,
     missing: &mut Vec<MissingCell>,
 ) -> Option<Found> {
-    if test.measure == ClaimMeasure::Footprint {
-        return counted(test, evidence, missing);
-    }
-    let before = missing.len();
-    let mut side = |cells: &[CellId]| Side::of(cells, evidence, missing);
-    let (of, to) = (side(&test.of), side(&test.to));
-    if missing.len() > before {
-        return None;
-    }
-    let all: Vec<&Measured<'_>> = of.measured().chain(to.measured()).collect();
-    let reliable = all.iter().all(|measured| measured.outcome.reliable);
-    let wall = all.iter().any(|m| m.judge.noise.metric == Metric::Wall);
-    let sleeps = all
-        .iter()
-        .any(|measured| measured.judge.noise.beside.is_some());
-    let headline = if wall {
-        Metric::Wall
-    } else {
-        Metric::Corrected
-    };
-    let across = all
-        .windows(2)
-        .any(|pair| pair[0].outcome.id != pair[1].outcome.id);
-    let by = |metric| located(test, (&of, &to), metric);
-    if let (false, [cell], [reference], ClaimMeasure::Time) =
-        (across, &of.cells[..], &to.cells[..], test.measure)
-    {
+    let (of, to) = (parts(of, evidence, missing), parts(to, evidence, missing));
+    let all = || of.iter().chain(&to);
+    let first = of.first()?;
+    let across = all().any(|part| part.comparison() != first.comparison());
+    let reliable = all().all(|part| part.measured.outcome.reliable);
+    if let (false, [cell], [reference], ClaimMeasure::Time) = (across, &of[..], &to[..], measure) {
         return as_charted(cell, reference, reliable);
     }
-    let (estimate, rounds) = by(headline)?;
-    let beside = (sleeps && is_of_time(test.measure)).then(|| by(Metric::Corrected));
+    let noise = || all().map(|part| &part.measured.judge.noise);
+    let headline = match noise().any(|noise| noise.metric == Metric::Wall) {
+        true => Metric::Wall,
+        false => Metric::Corrected,
+    };
+    let (estimate, rounds) = located(measure, [&of, &to], headline)?;
+    let sleeps = is_of_time(measure) && noise().any(|noise| noise.beside.is_some());
+    let beside = sleeps.then(|| located(measure, [&of, &to], Metric::Corrected));
     Some(Found {
         estimate,
         beside: beside.flatten().map(|(beside, _)| beside),
@@ -227,108 +252,56 @@ fn as_charted(cell: &Part<'_>, reference: &Part<'_>, reliable: bool) -> Option<F
     })
 }
 
-/// A cell and the comparison that it is of.
-struct Part<'a> {
-    measured: Measured<'a>,
-    summary: &'a CellSummary,
-}
-
-/// The cells above or below the line of a fraction.
-struct Side<'a> {
-    cells: Vec<Part<'a>>,
-}
-
-impl<'a> Side<'a> {
-    fn of(cells: &[CellId], evidence: &Evidence<'a>, missing: &mut Vec<MissingCell>) -> Self {
-        let cells = cells.iter().filter_map(|cell| {
-            let found = part(cell, evidence);
-            found
-                .map_err(|why| {
-                    let cell = cell.0.clone();
-                    missing.push(MissingCell { cell, why });
-                })
-                .ok()
-        });
-        Self {
-            cells: cells.collect(),
-        }
-    }
-
-    fn measured(&self) -> impl Iterator<Item = &Measured<'a>> {
-        self.cells.iter().map(|part| &part.measured)
-    }
-
-    /// The cells by the comparison that they are of.
-    fn by_comparison(&self) -> Vec<Vec<&Part<'a>>> {
-        let mut groups: BTreeMap<&str, Vec<&Part<'a>>> = BTreeMap::new();
-        for part in &self.cells {
-            let group = groups.entry(&part.measured.outcome.id).or_default();
-            group.push(part);
-        }
-        groups.into_values().collect()
-    }
-}
-
-fn part<'a>(cell: &CellId, evidence: &Evidence<'a>) -> Result<Part<'a>, String> {
-    let (comparison, key) = cell.0.split_once('/').unwrap_or((&cell.0, ""));
-    let measured = evidence.comparison(comparison);
-    let measured = measured.filter(|m| m.outcome.was_measured());
-    let measured = measured.ok_or(LEFT_OUT)?;
-    let summary = measured.measured(key)?;
-    Ok(Part { measured, summary })
-}
-
 /// A figure by one clock, and the rounds that it rests on.
 fn located(
-    test: &TestSpec,
-    (of, to): (&Side<'_>, &Side<'_>),
+    measure: ClaimMeasure,
+    [of, to]: [&[Part<'_>]; 2],
     metric: Metric,
 ) -> Option<(Interval, usize)> {
-    let measure = test.measure;
-    let floor = |parts: &[&Part<'_>]| match (is_of_time(measure), parts.first()) {
-        (true, Some(part)) => part.measured.judge.floor(metric),
-        _ => 0.0,
+    let floor = |part: &Part<'_>| match is_of_time(measure) {
+        true => part.measured.judge.floor(metric),
+        false => 0.0,
     };
     let [_, back] = scale(measure);
-    let (groups, beside) = (of.by_comparison(), to.by_comparison());
-    match (&groups[..], &beside[..]) {
-        ([parts], others) if others.iter().all(|others| same_comparison(parts, others)) => {
-            let above = summed(parts, measure, metric);
-            let below = others.first().map(|others| summed(others, measure, metric));
-            let (estimate, rounds) = per_round(&above, below.as_ref(), measure)?;
-            Some((estimate.widened(floor(parts)).by(back), rounds))
-        }
-        (groups, others) => {
-            let side = |groups: &[Vec<&Part<'_>>]| {
-                let each = groups.iter().map(|parts| {
-                    let values = summed(parts, measure, metric);
-                    per_round(&values, None, measure)
-                });
-                let each: Vec<(Interval, usize)> = each.collect::<Option<_>>()?;
-                let rounds = each.iter().map(|(_, rounds)| *rounds).min()?;
-                let sums = each.into_iter().map(|(found, _)| found.by(back));
-                let floors = groups.iter().map(|parts| floor(parts));
-                let floor = floors.fold(0.0, f64::max);
-                Some((sums.reduce(Interval::sum)?, floor, rounds))
-            };
-            let (above, its_floor, rounds) = side(groups)?;
-            let (below, other_floor, other_rounds) = side(others)?;
-            let ratio = match is_of_time(measure) {
-                true => {
-                    let log = above.by(f64::ln).less(below.by(f64::ln));
-                    log.widened(its_floor + other_floor).by(f64::exp)
-                }
-                false => above.over(below),
-            };
-            let is_known = [ratio.low, ratio.high].iter().all(|end| end.is_finite());
-            is_known.then_some((ratio, rounds.min(other_rounds)))
-        }
+    let summed = |parts: &[&Part<'_>]| summed(parts, measure, metric);
+    let first = of.first()?;
+    if of
+        .iter()
+        .chain(to)
+        .all(|part| part.comparison() == first.comparison())
+    {
+        let [above, below] = [of, to].map(|side| summed(&side.iter().collect::<Vec<_>>()));
+        let below = (!to.is_empty()).then_some(&below);
+        let (estimate, rounds) = per_round(&above, below, measure)?;
+        return Some((estimate.widened(floor(first)).by(back), rounds));
     }
-}
-
-fn same_comparison(a: &[&Part<'_>], b: &[&Part<'_>]) -> bool {
-    let id = |parts: &[&Part<'_>]| parts.first().map(|part| part.measured.outcome.id.clone());
-    id(a) == id(b)
+    // What cells of one comparison come to is located by itself.
+    let side = |parts: &[Part<'_>]| {
+        let mut groups: BTreeMap<String, Vec<&Part<'_>>> = BTreeMap::new();
+        for part in parts {
+            let group = groups.entry(part.comparison().to_owned()).or_default();
+            group.push(part);
+        }
+        let each = groups
+            .values()
+            .map(|parts| per_round(&summed(parts), None, measure));
+        let each: Vec<(Interval, usize)> = each.collect::<Option<_>>()?;
+        let rounds = each.iter().map(|(_, rounds)| *rounds).min()?;
+        let sums = each.into_iter().map(|(found, _)| found.by(back));
+        let floor = parts.iter().map(floor).fold(0.0, f64::max);
+        Some((sums.reduce(Interval::sum)?, floor, rounds))
+    };
+    let (above, its_floor, rounds) = side(of)?;
+    let (below, other_floor, other_rounds) = side(to)?;
+    let ratio = match is_of_time(measure) {
+        true => {
+            let log = above.by(f64::ln).less(below.by(f64::ln));
+            log.widened(its_floor + other_floor).by(f64::exp)
+        }
+        false => above.over(below),
+    };
+    let is_known = ratio.low.is_finite() && ratio.high.is_finite();
+    is_known.then_some((ratio, rounds.min(other_rounds)))
 }
 
 /// By round: a value, and the builds that it was measured on, as far as they are known.
@@ -336,27 +309,16 @@ type Values = BTreeMap<u32, (f64, Option<Vec<u32>>)>;
 
 /// What cells of one comparison come to in each round that all of them have.
 fn summed(parts: &[&Part<'_>], measure: ClaimMeasure, metric: Metric) -> Values {
-    let each: Vec<Values> = parts
-        .iter()
-        .map(|part| values(part, measure, metric))
-        .collect();
-    let Some((first, others)) = each.split_first() else {
-        return Values::new();
-    };
-    let mut sums = first.clone();
-    for other in others {
-        sums.retain(|round, _| other.contains_key(round));
-        for (round, (sum, builds)) in &mut sums {
-            if let Some((value, more)) = other.get(round) {
-                *sum += value;
-                *builds = builds.take().zip(more.as_ref()).map(|(mut all, more)| {
-                    all.extend(more);
-                    all
-                });
-            }
-        }
-    }
-    sums
+    let each = parts.iter().map(|part| values(part, measure, metric));
+    let sum = each.reduce(|sums, mut other| {
+        let both = sums.into_iter().filter_map(|(round, (sum, builds))| {
+            let (value, more) = other.remove(&round)?;
+            let builds = builds.zip(more).map(|(all, more)| [all, more].concat());
+            Some((round, (sum + value, builds)))
+        });
+        both.collect()
+    });
+    sum.unwrap_or_default()
 }
 
 fn values(part: &Part<'_>, measure: ClaimMeasure, metric: Metric) -> Values {
@@ -377,8 +339,10 @@ fn values(part: &Part<'_>, measure: ClaimMeasure, metric: Metric) -> Values {
                 let time = m.corrected_ns().unwrap_or(m.wall_ns);
                 number(m.process_cpu_ns) / number(time.max(1))
             }
-            ClaimMeasure::SyncsPerCommit => syncs_per_commit(m)?,
-            ClaimMeasure::Footprint => return None,
+            ClaimMeasure::SyncsPerCommit if m.commits > 0 => {
+                number(m.syncs?.total()) / number(m.commits)
+            }
+            ClaimMeasure::SyncsPerCommit | ClaimMeasure::Footprint => return None,
         };
         Some((m.round, (value, m.build.map(|build| vec![build]))))
     });
@@ -389,10 +353,6 @@ const NS_PER_SECOND: f64 = 1e9;
 
 fn number(count: u64) -> f64 {
     count as f64
-}
-
-fn syncs_per_commit(m: &Measurement) -> Option<f64> {
-    (m.commits > 0).then_some(number(m.syncs?.total()) / number(m.commits))
 }
 
 /// Whether it is a time, or made of one: then it is estimated on the logarithmic scale, and widened by
@@ -414,7 +374,7 @@ fn scale(measure: ClaimMeasure) -> [fn(f64) -> f64; 2] {
 }
 
 /// A value over its rounds, or its quotient with another one over the rounds that both have, on the scale of the
-/// measure.
+/// measure: as ratios are, if it is of time; of all else the median, which asks nothing of its distribution.
 fn per_round(
     values: &Values,
     over: Option<&Values>,
@@ -431,13 +391,9 @@ fn per_round(
             builds: [build(0), build(1)],
         })
     });
-    estimated(&rounds.collect::<Vec<_>>(), measure)
-}
-
-/// As ratios are, if it is of time; of all else the median, which asks nothing of its distribution.
-fn estimated(rounds: &[Paired], measure: ClaimMeasure) -> Option<(Interval, usize)> {
+    let rounds: Vec<Paired> = rounds.collect();
     let found = match is_of_time(measure) {
-        true => Spread::alone(rounds).estimate(rounds, ALPHA_PER_LOOK)?.0,
+        true => Spread::alone(&rounds).estimate(&rounds, ALPHA_PER_LOOK)?.0,
         false => {
             let values: Vec<f64> = rounds.iter().map(|round| round.difference).collect();
             Estimate::median(&values, ALPHA_PER_LOOK)?
@@ -459,12 +415,11 @@ fn numbered(values: &Values) -> BTreeMap<u32, u32> {
 
 /// What stores take on disk: no estimate, but the least and the most of those that were built.
 fn counted(
-    test: &TestSpec,
+    sides: [&[CellId]; 2],
     evidence: &Evidence<'_>,
     missing: &mut Vec<MissingCell>,
 ) -> Option<Found> {
-    let before = missing.len();
-    let mut side = |cells: &[CellId]| -> Option<(Interval, usize)> {
+    let [of, to] = sides.map(|cells| {
         let each = cells.iter().filter_map(|cell| {
             let found = allocated(cell, evidence);
             if found.is_none() {
@@ -476,10 +431,9 @@ fn counted(
             found
         });
         each.reduce(|(a, m), (b, n)| (a.plus(b), m.min(n)))
-    };
-    let (of, to) = (side(&test.of), side(&test.to));
+    });
     let ((of, stores), (to, others)) = (of?, to?);
-    (missing.len() == before).then(|| Found {
+    Some(Found {
         estimate: of.over(to),
         beside: None,
         rounds: stores.min(others),
@@ -498,13 +452,13 @@ fn allocated(cell: &CellId, evidence: &Evidence<'_>) -> Option<(Interval, usize)
     let filled = filled.filter_map(|m| Some(m.footprint?.allocated_bytes));
     let mut bytes: Vec<u64> = filled.collect();
     if bytes.is_empty() {
-        let built = evidence.gathered?.footprints.iter().filter(|record| {
-            !record.after_workloads
-                && built_alike(&record.instance) == built_alike(&summary.cell.instance)
-        });
-        bytes = built
-            .map(|record| record.footprint.allocated_bytes)
-            .collect();
+        let alike = built_alike(&summary.cell.instance);
+        let built = evidence
+            .gathered?
+            .footprints
+            .iter()
+            .filter(|record| !record.after_workloads && built_alike(&record.instance) == alike);
+        bytes.extend(built.map(|record| record.footprint.allocated_bytes));
     }
     bytes.sort_unstable();
     let median = *bytes.get(bytes.len() / 2)?;

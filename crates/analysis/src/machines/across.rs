@@ -1,6 +1,6 @@
 //! The ledger of several results: of each claim what each machine says.
 
-use super::labels;
+use super::{labels, numbered};
 use crate::{Analysis, ClaimOutcome, ClaimVerdict, untested};
 use serde::Serialize;
 use stowplan_model::Study;
@@ -26,29 +26,6 @@ impl ClaimAcross {
     }
 }
 
-/// What studies state, with nothing measured; what two versions of a study state stands once.
-fn stated<'a>(studies: impl Iterator<Item = &'a Study>) -> Vec<ClaimAcross> {
-    let mut found: Vec<ClaimAcross> = Vec::new();
-    for study in studies {
-        let before = found.iter().rposition(|known| known.study == study.name);
-        let mut at = before.map_or(found.len(), |place| place + 1);
-        for claim in untested(study) {
-            let is_known =
-                |known: &ClaimAcross| known.study == study.name && known.stated.id == claim.id;
-            if !found.iter().any(is_known) {
-                let across = ClaimAcross {
-                    study: study.name.clone(),
-                    stated: claim,
-                    on: Vec::new(),
-                };
-                found.insert(at, across);
-                at += 1;
-            }
-        }
-    }
-    found
-}
-
 /// The claims of several studies, and what machines say of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ledger {
@@ -65,26 +42,30 @@ pub struct Ledger {
 #[must_use]
 pub fn ledger(analyses: &[&Analysis], studies: &[Study]) -> Ledger {
     let columns = columns(analyses);
-    let all = studies.iter();
-    let all = all.chain(analyses.iter().map(|analysis| &analysis.run.plan.study));
+    let measured = analyses.iter().map(|analysis| &analysis.run.plan.study);
     let mut titles: Vec<(String, String)> = Vec::new();
-    for study in all.clone() {
+    let mut claims: Vec<ClaimAcross> = Vec::new();
+    for study in studies.iter().chain(measured) {
         if !study.claims.is_empty() && !titles.iter().any(|(name, _)| *name == study.name) {
             titles.push((study.name.clone(), study.title.clone()));
         }
-    }
-    let mut claims = stated(all);
-    for known in &mut claims {
-        let in_column = |(_, places): &(String, Vec<usize>)| {
-            let results = places.iter().map(|place| analyses[*place]);
-            let mut its = results.filter(|a| a.run.plan.study.name == known.study);
-            let found = its.next()?.claims.iter();
-            found
-                .clone()
-                .find(|claim| claim.id == known.stated.id)
-                .cloned()
-        };
-        known.on = columns.iter().map(in_column).collect();
+        // What two versions of a study state stands once.
+        let of_study = |known: &ClaimAcross| known.study == study.name;
+        let mut at = claims
+            .iter()
+            .rposition(of_study)
+            .map_or(claims.len(), |at| at + 1);
+        for stated in untested(study) {
+            let mut known = claims.iter().filter(|known| of_study(known));
+            if !known.any(|known| known.stated.id == stated.id) {
+                let on = columns.iter();
+                let on = on.map(|(_, places)| found(analyses, places, &study.name, &stated.id));
+                let on = on.collect();
+                let study = study.name.clone();
+                claims.insert(at, ClaimAcross { study, stated, on });
+                at += 1;
+            }
+        }
     }
     Ledger {
         machines: columns.into_iter().map(|(label, _)| label).collect(),
@@ -93,38 +74,36 @@ pub fn ledger(analyses: &[&Analysis], studies: &[Study]) -> Ledger {
     }
 }
 
+/// What became of a claim in the one of these results that is of its study.
+fn found(analyses: &[&Analysis], of: &[usize], study: &str, id: &str) -> Option<ClaimOutcome> {
+    let mut results = of.iter().map(|place| analyses[*place]);
+    let result = results.find(|result| result.run.plan.study.name == study)?;
+    result.claims.iter().find(|claim| claim.id == id).cloned()
+}
+
 /// A column for each machine with the places of its results, none of which is of the same study.
 fn columns(analyses: &[&Analysis]) -> Vec<(String, Vec<usize>)> {
-    let mut machines: Vec<&Analysis> = Vec::new();
-    let mut columns: Vec<(usize, usize, Vec<usize>)> = Vec::new();
-    for (place, analysis) in analyses.iter().enumerate() {
-        let here = &analysis.run.environment;
-        let known = |known: &&Analysis| known.run.environment.is_same_machine(here);
-        let machine = machines.iter().position(known).unwrap_or_else(|| {
-            machines.push(analysis);
-            machines.len() - 1
-        });
-        let study = &analysis.run.plan.study.name;
-        let mut own = 0;
-        let free = columns.iter_mut().find(|(of, _, places)| {
-            let same = *of == machine;
-            own += usize::from(same);
-            let mut studies = places.iter().map(|p| &analyses[*p].run.plan.study.name);
-            same && !studies.any(|known| known == study)
-        });
-        match free {
-            Some((_, _, places)) => places.push(place),
-            None => columns.push((machine, own, vec![place])),
+    let machines = numbered(analyses);
+    let study = |place: usize| &analyses[place].run.plan.study.name;
+    let mut columns: Vec<((usize, usize), Vec<usize>)> = Vec::new();
+    for (place, machine) in machines.iter().enumerate() {
+        let alike = |other: &usize| machines[*other] == *machine && study(*other) == study(place);
+        let column = (*machine, (0..place).filter(alike).count());
+        match columns.iter_mut().find(|(known, _)| *known == column) {
+            Some((_, places)) => places.push(place),
+            None => columns.push((column, vec![place])),
         }
     }
-    let names = labels(&machines);
-    let label = |(machine, number, places): (usize, usize, Vec<usize>)| {
+    let firsts = columns.iter().filter(|((_, number), _)| *number == 0);
+    let firsts: Vec<&Analysis> = firsts.map(|(_, places)| analyses[places[0]]).collect();
+    let names = labels(&firsts);
+    let labelled = columns.into_iter().map(|((machine, number), places)| {
         let name = &names[machine];
         let label = match number {
             0 => name.clone(),
             more => format!("{name} ({})", more + 1),
         };
         (label, places)
-    };
-    columns.into_iter().map(label).collect()
+    });
+    labelled.collect()
 }

@@ -549,7 +549,7 @@ fn resources_are_related_and_held_against_the_threshold_either_way() {
             ..Question::default()
         };
         let found = compare(&memory(100), &memory(new), &question).unwrap();
-        let change = change(&found, "base").resources.peak_memory_bytes.unwrap();
+        let change = change(&found, "base").resources["peak_memory_bytes"];
         assert_eq!((change.base, change.new), (100.0, new as f64));
         assert!((change.ratio - new as f64 / 100.0).abs() < 1e-12);
         change.beyond_threshold

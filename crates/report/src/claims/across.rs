@@ -5,7 +5,7 @@ use crate::document::{Block, Detail, Document, Section, paragraph, plain, remark
 use crate::{csv, json as documents, value};
 use serde::Serialize;
 use serde_json::{Value, json};
-use stowplan_analysis::{ClaimOutcome, ClaimVerdict, FigureCell, Ledger};
+use stowplan_analysis::{ClaimAcross, ClaimOutcome, ClaimVerdict, FigureCell, Ledger};
 
 /// A ledger, ready to be written.
 #[derive(Debug, Serialize)]
@@ -21,36 +21,29 @@ impl Claims {
         Self { ledger }
     }
 
+    fn published(&self) -> impl Iterator<Item = &ClaimAcross> {
+        let claims = self.ledger.claims.iter();
+        claims.filter(|claim| is_published(&claim.stated))
+    }
+
     /// The report.
     #[must_use]
     pub fn document(&self) -> Document {
-        let Ledger {
-            machines,
-            studies,
-            claims,
-        } = &self.ledger;
-        let mut blocks: Vec<Block> = Vec::new();
+        let machines: Vec<&str> = self.ledger.machines.iter().map(String::as_str).collect();
         let totals = self.totals().into_iter();
-        blocks.extend(totals.map(|text| paragraph(text).at(Detail::Answer)));
-        let published = || claims.iter().filter(|claim| is_published(&claim.stated));
+        let totals = totals.map(|text| paragraph(text).at(Detail::Answer));
+        let mut blocks: Vec<Block> = totals.collect();
         let mut left_out = Vec::new();
-        for (name, title) in studies {
-            let of_it = || published().filter(|claim| claim.study == *name);
-            let tested = of_it().any(|claim| !claim.verdicts().is_empty());
-            if !machines.is_empty() && !tested {
+        for (name, title) in &self.ledger.studies {
+            let of_it = || self.published().filter(|claim| claim.study == *name);
+            if machines.is_empty() || of_it().any(|claim| !claim.verdicts().is_empty()) {
+                let title = format!("{name}: {title}");
+                let section = Section::new(title, articles(of_it(), &machines));
+                let section = section.named(format!("claims-{name}"));
+                blocks.push(section.in_contents(name).into());
+            } else {
                 left_out.push(format!("{} of {name}", of_it().count()));
-                continue;
             }
-            let names: Vec<&str> = machines.iter().map(String::as_str).collect();
-            let articles = articles(of_it(), &names);
-            let title = format!("{name}: {title}");
-            let section = Section::new(&title, articles);
-            blocks.push(
-                section
-                    .named(format!("claims-{name}"))
-                    .in_contents(name)
-                    .into(),
-            );
         }
         if !left_out.is_empty() {
             let left_out = left_out.join(", ");
@@ -58,35 +51,32 @@ impl Claims {
                 "Not tested by these results: {left_out}. 'stowplan study NAME --scale claims' tests those of one."
             )));
         }
+        let question = match machines.as_slice() {
+            [] => "What do they claim, and what would decide it?",
+            _ => "What of it holds here?",
+        };
         Document {
             kind: "Stowplan claims".to_owned(),
             title: "What the articles say".to_owned(),
-            question: match machines.is_empty() {
-                true => plain("What do they claim, and what would decide it?"),
-                false => plain("What of it holds here?"),
-            },
-            byline: machines.iter().map(plain).collect(),
+            question: plain(question),
+            byline: machines.into_iter().map(plain).collect(),
             blocks,
         }
     }
 
     /// How many claims there are, and what became of them on each machine.
     fn totals(&self) -> Vec<String> {
-        let Ledger {
-            machines,
-            studies,
-            claims,
-        } = &self.ledger;
-        let published = || claims.iter().filter(|claim| is_published(&claim.stated));
+        let machines = &self.ledger.machines;
         if machines.is_empty() {
-            let claims = value::counted(published().count(), "claim");
-            let studies = value::counted(studies.len(), "study").replace("studys", "studies");
+            let claims = value::counted(self.published().count(), "claim");
+            let studies = value::counted(self.ledger.studies.len(), "study");
+            let studies = studies.replace("studys", "studies");
             return vec![format!(
                 "{claims} of {studies}; 'stowplan study NAME --scale claims' tests those of one here."
             )];
         }
         let of_machine = machines.iter().enumerate().map(|(place, machine)| {
-            let verdicts = published().map(|claim| {
+            let verdicts = self.published().map(|claim| {
                 let outcome = claim.on.get(place).and_then(Option::as_ref);
                 outcome.map_or(ClaimVerdict::NoData, |outcome| outcome.verdict)
             });
@@ -103,11 +93,8 @@ impl Claims {
     /// decide it.
     #[must_use]
     pub fn csv(&self) -> String {
-        let Ledger {
-            machines, claims, ..
-        } = &self.ledger;
-        let rows = claims.iter().flat_map(|claim| {
-            let tested = machines.iter().zip(&claim.on);
+        let rows = self.ledger.claims.iter().flat_map(|claim| {
+            let tested = self.ledger.machines.iter().zip(&claim.on);
             let tested = tested.filter_map(|(m, outcome)| Some((m.as_str(), outcome.as_ref()?)));
             let mut outcomes: Vec<(&str, &ClaimOutcome)> = tested.collect();
             if outcomes.is_empty() {
@@ -136,17 +123,15 @@ const COLUMNS: &str = include_str!("../tables/claims.txt");
 
 /// A row for each figure of a claim.
 fn rows(study: &str, machine: &str, claim: &ClaimOutcome) -> Vec<Value> {
-    let row = |figure: Value, of: String, to: String| {
-        json!({
-            "study": study, "machine": machine, "claim": claim, "figure": figure, "of": of, "to": to,
-        })
+    let names = |cells: &[FigureCell]| {
+        let names: Vec<&str> = cells.iter().map(|cell| cell.cell.0.as_str()).collect();
+        names.join(" + ")
     };
-    let figures = claim.figures.iter().map(|figure| {
-        let names = |cells: &[FigureCell]| {
-            let names: Vec<&str> = cells.iter().map(|cell| cell.cell.0.as_str()).collect();
-            names.join(" + ")
-        };
-        row(json!(figure), names(&figure.of), names(&figure.to))
+    let rows = claim.figures.iter().map(|figure| {
+        json!({
+            "study": study, "machine": machine, "claim": claim, "figure": figure,
+            "of": names(&figure.of), "to": names(&figure.to),
+        })
     });
-    figures.collect()
+    rows.collect()
 }

@@ -1,6 +1,7 @@
 //! The machines: in what they differ, and what is the same of all.
 
 use super::Fleet;
+use crate::cells::grouped;
 use crate::document::{Block, Cell, Section, Table, facts, folded, text_column};
 use stowplan_analysis::Machine;
 use stowplan_model::FactOf;
@@ -16,18 +17,19 @@ pub(super) fn section(fleet: &Fleet<'_>) -> Block {
         let fact = facts.find(|(known, _)| known == name);
         fact.map_or_else(String::new, |(_, value)| value.clone())
     };
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in machines.iter().flatten() {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
+    let names = grouped(
+        machines
+            .iter()
+            .flatten()
+            .map(|(name, value)| (name.as_str(), value)),
+    );
+    let names = names.into_iter().map(|(name, _)| name);
     let is_alike = |name: &&str| {
         let mut values = machines.iter().map(|machine| of(machine, name));
         let first = values.next();
         values.all(|value| Some(value) == first)
     };
-    let (alike, other): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_alike);
+    let (alike, other): (Vec<&str>, Vec<&str>) = names.partition(is_alike);
     let columns = other.iter().map(|name| {
         let value = move |machine: &Vec<(String, String)>| Cell::text(of(machine, name));
         let weight = if *name == NAME { 9 } else { 3 };

@@ -34,7 +34,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 /// Everything about one comparison in one place.
 fn fold(analysis: &Analysis, comparison: &ComparisonOutcome) -> Block {
     let advice = Advice::of(analysis, comparison);
-    let mut found = strong(advice.phrase());
+    let mut found = strong(advice.phrase(wording::quoted));
     let how_much = advice.by_how_much();
     if !how_much.is_empty() {
         found = found.then(faint(format!(" {how_much}")));
@@ -70,8 +70,6 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome, advice: &Advice<'
     blocks.push(remark(metric(comparison)));
     blocks.push(cells::table(comparison).into());
     blocks.extend(basis(comparison).map(remark));
-    blocks.extend(rounds_of_times(comparison).map(remark));
-    blocks.extend(differing_builds(comparison).map(remark));
     blocks.extend(bullets(every_ratio::remarks(analysis, comparison)));
     blocks.extend(every_ratio::table(comparison));
     blocks.extend(not_applicable(comparison));
@@ -96,25 +94,6 @@ fn metric(comparison: &ComparisonOutcome) -> String {
         format!(" Blocks waited for a CPU for {share} of their time.")
     });
     format!("Ratios are of {}.{delay}", wording::metric(comparison))
-}
-
-/// Of which rounds times are, where some cell has more.
-fn rounds_of_times(comparison: &ComparisonOutcome) -> Option<String> {
-    let fewer = comparison.cells.iter().filter(|c| c.time_rounds < c.rounds);
-    let rounds = fewer.map(|cell| cell.time_rounds).max()?;
-    Some(format!(
-        "Times and what an operation takes are of the {} that all ratios rest on.",
-        value::counted(rounds, "round")
-    ))
-}
-
-/// What ≠ beside a number of builds means, where it stands in the table.
-fn differing_builds(comparison: &ComparisonOutcome) -> Option<&'static str> {
-    let mut builds = comparison.contrasts.iter().filter_map(|c| c.builds);
-    builds.any(|builds| builds.differ).then_some(
-        "≠: builds of a store differ by more than rounds on the same one, and the interval is widened \
-         for it.",
-    )
 }
 
 /// From how many operations something is said of slow ones.

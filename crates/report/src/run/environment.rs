@@ -95,17 +95,22 @@ fn in_blocks(cost: &HarnessCost) -> String {
     )
 }
 
-/// `, above the budget of 15 ns: short operations are overstated`; empty within the budget.
+/// `, above the budget of 15 ns in ratio blocks: short operations are overstated`; empty within the budget.
 fn above_budget(cost: &HarnessCost) -> String {
-    let is_above = [
-        cost.ratio_ns > RATIO_BUDGET_NS,
-        cost.latency_ns > LATENCY_BUDGET_NS,
+    let budgets = [
+        (cost.ratio_ns, RATIO_BUDGET_NS, "ratio"),
+        (cost.latency_ns, LATENCY_BUDGET_NS, "latency"),
     ];
-    let budgets = match is_above {
-        [false, false] => return String::new(),
-        [true, false] => format!("{RATIO_BUDGET_NS} ns in ratio blocks"),
-        [false, true] => format!("{LATENCY_BUDGET_NS} ns in latency blocks"),
-        [true, true] => format!("{RATIO_BUDGET_NS} and {LATENCY_BUDGET_NS} ns"),
-    };
-    format!(", above the budget of {budgets}: short operations are overstated")
+    let above = budgets
+        .into_iter()
+        .filter(|(cost, budget, _)| cost > budget);
+    let above = above.map(|(_, budget, blocks)| format!("{budget} ns in {blocks} blocks"));
+    let above: Vec<String> = above.collect();
+    match above.is_empty() {
+        true => String::new(),
+        false => format!(
+            ", above the budget of {}: short operations are overstated",
+            above.join(" and ")
+        ),
+    }
 }

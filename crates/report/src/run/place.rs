@@ -2,8 +2,8 @@
 //! to undo it, and how a program reads a value afterwards.
 
 use crate::document::{
-    Block, Cell as TableCell, Content, Detail, Section, Table, Text, Tone, number, paragraph,
-    plain, remark, strong, text_column, toned,
+    Block, Cell, Content, Detail, Section, Table, Text, Tone, number, paragraph, plain, remark,
+    strong, text_column, toned,
 };
 use crate::shell::quoted;
 use crate::words::{halves, note};
@@ -11,7 +11,7 @@ use crate::{noise, value, wording};
 use stowplan_analysis::{
     Advice, Analysis, Aspect, Choice, ComparisonOutcome, MIN_ROUNDS, Split, Verdict, What, deciding,
 };
-use stowplan_model::{AdviseSpec, Cell, Seconds, Took, format_bytes, format_count, format_size};
+use stowplan_model::{AdviseSpec, Seconds, Took, format_bytes, format_count, format_size};
 
 /// What is said, each under a title of its own.
 const WORDS: &str = include_str!("../words/advise.txt");
@@ -34,35 +34,28 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
 pub(super) fn blocks(analysis: &Analysis) -> Option<Vec<Block>> {
     let asked = analysis.run.plan.study.advise.as_ref()?;
     let advice = analysis.advice.as_ref()?;
-    let brief = |block: Block| block.at(Detail::Answer);
-    let mut blocks = vec![
-        brief(paragraph(plain(&asked.about))),
-        brief(paragraph(strong(what_to_do(asked, advice)))),
-        brief(respects(analysis, advice).into()),
-    ];
-    let boot = advice.boot_needs_root.then(|| {
-        let unknown = "Reads after a reboot are unknown: only root can have the machine forget what it has read.";
-        brief(paragraph(toned(unknown, Tone::Warning)))
-    });
-    blocks.extend(boot);
-    blocks.extend(instead(advice).map(|text| brief(paragraph(plain(text)))));
     let held = Held::of(analysis, asked);
-    if !asked.limits.is_empty() {
-        blocks.push(brief(paragraph(toned(
-            asked.limits.join(" "),
-            Tone::Warning,
-        ))));
-    }
-    blocks.extend(gives_up(asked, advice, &held).map(brief));
-    blocks.extend(whole_set(advice).map(|text| brief(paragraph(plain(text)))));
-    for (name, command) in commands(asked, advice, &held) {
-        blocks.push(brief(paragraph(plain(name))));
-        blocks.push(brief(Content::Verbatim(command).into()));
-    }
+    let warning = |text: String| paragraph(toned(text, Tone::Warning));
+    let unknown = advice.boot_needs_root.then(|| {
+        let text = "Reads after a reboot are unknown: only root can have the machine forget what it has read.";
+        warning(text.to_owned())
+    });
+    let limits = (!asked.limits.is_empty()).then(|| warning(asked.limits.join(" ")));
+    let commands = commands(asked, advice, &held).into_iter();
+    let commands =
+        commands.flat_map(|(name, command)| [paragraph(name), Content::Verbatim(command).into()]);
+    let first = [
+        paragraph(&asked.about),
+        paragraph(strong(what_to_do(asked, advice))),
+        respects(analysis, advice).into(),
+    ];
+    let said = first.into_iter().chain(unknown);
+    let said = said.chain(instead(advice).map(paragraph)).chain(limits);
+    let said = said.chain(gives_up(asked, advice, &held).map(paragraph));
+    let said = said.chain(whole_set(advice).map(paragraph)).chain(commands);
+    let mut blocks: Vec<Block> = said.map(|block| block.at(Detail::Answer)).collect();
     blocks.push(remark(why(analysis, asked, advice)));
-    if !matches!(advice.choice, Choice::Files | Choice::Open) {
-        blocks.push(examples(reads_together(advice)));
-    }
+    blocks.extend(is_database(advice).then(|| examples(reads_together(advice))));
     Some(blocks)
 }
 
@@ -78,28 +71,15 @@ struct Held {
 impl Held {
     fn of(analysis: &Analysis, asked: &AdviseSpec) -> Self {
         let plan = &analysis.run.plan;
-        let origins = plan
-            .datasets
-            .values()
-            .filter_map(|found| found.from.as_ref());
+        let datasets = plan.datasets.values();
+        let origins = datasets.filter_map(|found| found.from.as_ref());
         let limit = origins.filter_map(|from| from.largest).min();
         let mut cells = plan.comparisons.iter().flat_map(|found| &found.cells);
         Self {
             limit: limit.filter(|limit| *limit < asked.largest),
-            wal: cells.any(is_wal),
+            wal: cells.any(|cell| cell.settings.word("journal") == "wal"),
         }
     }
-}
-
-fn is_wal(cell: &Cell) -> bool {
-    cell.settings.word("journal") == "wal"
-}
-
-/// The pages that are advised, where it matters.
-fn pages(advice: &Advice) -> String {
-    advice.page_size.map_or_else(String::new, |page| {
-        format!(" with pages of {}", format_size(page))
-    })
 }
 
 fn what_to_do(asked: &AdviseSpec, advice: &Advice) -> String {
@@ -116,11 +96,13 @@ fn what_to_do(asked: &AdviseSpec, advice: &Advice) -> String {
 }
 
 fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
-    let slower = |names| format!(", and was slower for {names}");
-    let worse = of(advice, Verdict::Slower).map_or_else(String::new, slower);
-    let noisy = || "no difference was larger than the noise of this machine".to_owned();
-    let lacking = of(advice, Verdict::NoData)
-        .map_or_else(noisy, |names| format!("not measured to the end: {names}"));
+    let lacking = match of(advice, Verdict::NoData) {
+        None => "no difference was larger than the noise of this machine".to_owned(),
+        Some(names) => format!("not measured to the end: {names}"),
+    };
+    let worse = of(advice, Verdict::Slower).map(|names| format!(", and was slower for {names}"));
+    let pages = advice.page_size;
+    let pages = pages.map(|page| format!(" with pages of {}", format_size(page)));
     let (title, inside) = match (advice.choice, asked.in_database) {
         (Choice::Database, false) => ("Database", 0),
         (Choice::Database, true) => ("Database kept", 0),
@@ -132,8 +114,8 @@ fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
         (Choice::Open, _) => ("Open", 0),
     };
     let filled = [
-        ("pages", pages(advice)),
-        ("worse", worse),
+        ("pages", pages.unwrap_or_default()),
+        ("worse", worse.unwrap_or_default()),
         ("inside", format_size(inside)),
         ("faster", sides(advice, Verdict::Faster)),
         ("slower", sides(advice, Verdict::Slower)),
@@ -216,15 +198,14 @@ fn respects(analysis: &Analysis, advice: &Advice) -> Table {
         Some(_) => "split",
         None => "SQLite",
     };
+    let figure =
+        |title: &str, at: usize| number(title, "", move |row: &Respect| Cell::text(&row.1[at]));
     let columns = vec![
-        text_column("", "", |row: &Respect| TableCell::text(&row.0)).weighing(9),
-        number("files", "", |row: &Respect| TableCell::text(&row.1[0])).weighing(4),
-        number(ours, "", |row: &Respect| TableCell::text(&row.1[1])).weighing(4),
-        number("times as fast", "", |row: &Respect| {
-            TableCell::text(&row.1[2])
-        })
-        .weighing(8),
-        text_column("", "", |row: &Respect| TableCell::text(row.2.clone())).weighing(9),
+        text_column("", "", |row: &Respect| Cell::text(&row.0)).weighing(9),
+        figure("files", 0).weighing(4),
+        figure(ours, 1).weighing(4),
+        figure("times as fast", 2).weighing(8),
+        text_column("", "", |row: &Respect| Cell::text(row.2.clone())).weighing(9),
     ];
     Table::of("", columns, &rows)
 }
@@ -281,31 +262,27 @@ fn instead(advice: &Advice) -> Option<String> {
     Some(format!("{what}: {}.", told.collect::<Vec<_>>().join("; ")))
 }
 
-fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
-    if asked.in_database || matches!(advice.choice, Choice::Files | Choice::Open) {
-        return None;
-    }
+/// Whether something is to be moved, or kept, in a database.
+fn is_database(advice: &Advice) -> bool {
+    !matches!(advice.choice, Choice::Files | Choice::Open)
+}
+
+fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<String> {
     let inside = match advice.choice {
         Choice::Split { inside } => inside.min(asked.largest),
         _ => held.limit.unwrap_or(asked.largest),
     };
-    let filled = [
-        ("largest", format_bytes(inside)),
-        ("vacuum", vacuum(asked, advice)),
-    ];
-    Some(paragraph(plain(told("gives up", &filled))))
-}
-
-fn vacuum(asked: &AdviseSpec, advice: &Advice) -> String {
-    let Some(whole) = advice.whole else {
-        return format!("up to {} meanwhile", format_bytes(asked.bytes));
+    let vacuum = match advice.whole {
+        None => format!("up to {} meanwhile", format_bytes(asked.bytes)),
+        Some(whole) => format!(
+            "of {}, half of them deleted, it took {} and {}",
+            format_bytes(whole.bytes),
+            time(whole.vacuum),
+            format_bytes(whole.vacuum_bytes)
+        ),
     };
-    format!(
-        "of {}, half of them deleted, it took {} and {}",
-        format_bytes(whole.bytes),
-        time(whole.vacuum),
-        format_bytes(whole.vacuum_bytes)
-    )
+    let filled = [("largest", format_bytes(inside)), ("vacuum", vacuum)];
+    (!asked.in_database && is_database(advice)).then(|| told("gives up", &filled))
 }
 
 fn time(seconds: Seconds) -> String {
@@ -314,10 +291,7 @@ fn time(seconds: Seconds) -> String {
 
 /// What work on all values takes, where it was measured and something is to be moved.
 fn whole_set(advice: &Advice) -> Option<String> {
-    if matches!(advice.choice, Choice::Files | Choice::Open) {
-        return None;
-    }
-    let whole = advice.whole?;
+    let whole = advice.whole.filter(|_| is_database(advice))?;
     let took = |took: Took| format!("{}, files {}", time(took.database), time(took.files));
     let filled = [
         ("values", format_count(whole.values)),
@@ -331,40 +305,39 @@ fn whole_set(advice: &Advice) -> Option<String> {
 
 /// How to do it, and how to undo it.
 fn commands(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Vec<(&'static str, String)> {
-    if matches!(advice.choice, Choice::Files | Choice::Open) {
+    if !is_database(advice) {
         return Vec::new();
     }
+    let place = asked.place.to_string_lossy();
     let wal = |database: &str| format!("sqlite3 {database} 'PRAGMA journal_mode=wal'");
     if asked.in_database {
         let name = "All was measured in WAL mode, in which this database is not:";
-        let command = wal(&quoted(&asked.place.to_string_lossy()));
+        let command = wal(&quoted(&place));
         return Vec::from_iter((held.wal && !asked.wal).then_some((name, command)));
     }
     let limit = match advice.choice {
-        Choice::Files | Choice::Open => None,
         Choice::Split { inside } => Some(inside),
-        Choice::Database | Choice::Depends => held.limit,
+        _ => held.limit,
     };
     let limit = limit.map_or_else(String::new, |limit| format!(" --inline-limit {limit}"));
-    let place = asked.place.to_string_lossy();
     let name = asked.place.file_name();
     let name = name.map_or_else(|| "data".into(), |name| name.to_string_lossy());
     let archive = file(&format!("{name}.sqlar"));
+    let back = file(&format!("{name}-back"));
     let page = advice.page_size.unwrap_or(4096);
     let pack = format!(
         "stowplan pack {} {archive} --no-deflate{limit} --page-size {page}",
         quoted(&place)
     );
-    let mut commands = match held.wal {
-        true => vec![(
+    let pack = match held.wal {
+        true => (
             "Do it, in WAL mode as it was measured, which the file keeps:",
             format!("{pack}\n{}", wal(&archive)),
-        )],
-        false => vec![("Do it:", pack)],
+        ),
+        false => ("Do it:", pack),
     };
-    let back = file(&format!("{name}-back"));
-    commands.push(("Undo it:", format!("stowplan unpack {archive} {back}")));
-    commands
+    let unpack = format!("stowplan unpack {archive} {back}");
+    vec![pack, ("Undo it:", unpack)]
 }
 
 /// The name of a file here as a shell reads it; no program takes it for an option.
@@ -416,13 +389,12 @@ fn reads_together(advice: &Advice) -> bool {
 /// Programs that read as was measured: each value by itself, or in a transaction that others share.
 fn examples(together: bool) -> Block {
     let languages = EXAMPLES.iter().flat_map(|(language, text)| {
-        let lines = text
-            .lines()
-            .filter(|line| together || !line.contains("BEGIN"));
-        let text: Vec<&str> = lines.collect();
+        let lines = text.lines();
+        let lines = lines.filter(|line| together || !line.contains("BEGIN"));
+        let text = lines.collect::<Vec<_>>().join("\n");
         [
-            paragraph(plain(format!("{language}:"))),
-            Content::Verbatim(text.join("\n")).into(),
+            paragraph(format!("{language}:")),
+            Content::Verbatim(text).into(),
         ]
     });
     let fold = Section::fold("How a program reads a value", languages.collect());

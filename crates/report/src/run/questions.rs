@@ -63,7 +63,7 @@ fn compared(analysis: &Analysis, comparison: &ComparisonOutcome) -> Question {
     let baseline = comparison.baseline();
     let chosen = found.chosen(comparison);
     let time = |cell| value::maybe(cell, |cell| value::time(wording::headline_time(cell)));
-    let phrase = advice.phrase_with(str::to_owned);
+    let phrase = advice.phrase(str::to_owned);
     Question {
         target: anchor("finding", &comparison.id),
         title: comparison.title.clone(),

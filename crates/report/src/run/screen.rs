@@ -47,7 +47,7 @@ pub fn screen(analysis: &Analysis, rows: usize) -> Document {
     }
 }
 
-/// `100,000 values of 8 kB to 12 kB · ext4 · 2 CPUs · scale quick · 58 s`
+/// `100,000 values of 8 kB to 12 kB · ext4 · 2 CPUs · scale quick · 58.0 s`
 fn context(analysis: &Analysis) -> String {
     let run = &analysis.run;
     let mut datasets = run.plan.datasets.values();
@@ -62,23 +62,15 @@ fn context(analysis: &Analysis) -> String {
         format!("{} values {size}", value::count(set.count))
     });
     let system = Some(run.environment.file_system.kind.clone());
-    let took = analysis.end.as_ref().map(|end| end.seconds.round());
+    let took = analysis.end.as_ref();
     let parts = [
         values,
         system.filter(|kind| !kind.is_empty()),
         Some(value::counted(run.environment.cpus, "CPU")),
         Some(format!("scale {}", run.plan.scale)),
-        took.map(duration),
+        took.map(|end| value::seconds(end.seconds)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-/// `58 s`, `3 min 29 s`
-fn duration(seconds: f64) -> String {
-    match (seconds / 60.0).floor() {
-        0.0 => format!("{seconds:.0} s"),
-        minutes => format!("{minutes:.0} min {:.0} s", seconds % 60.0),
-    }
 }
 
 /// What became of the claims of the article, in a line.

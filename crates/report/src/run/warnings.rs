@@ -20,30 +20,21 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     (!section.blocks.is_empty()).then(|| section.into())
 }
 
-/// A warning and what to do about it.
+/// A warning, of which sessions it is, and what to do about it.
 fn whole(analysis: &Analysis, warning: &RunWarning) -> String {
-    let (first, rest) = sentences(&warning.message);
-    let first = format!("{first}{}", sessions(analysis, warning));
-    let message = [first.as_str(), rest].join(if rest.is_empty() { "" } else { ". " });
+    let message = warning.message.trim_end_matches('.');
+    let message = format!("{message}{}", sessions(analysis, warning));
     wording::with_advice(&message, &warning.advice)
 }
 
-/// What a warning says, without what to do about it.
-fn message(analysis: &Analysis, warning: &RunWarning) -> String {
-    let (first, _) = sentences(&warning.message);
-    format!("{first}{}", sessions(analysis, warning))
-}
-
-/// `, in all 3 sessions`, `, in sessions 1 and 3`: of which sessions a warning is; empty where it is of
-/// the run.
+/// ` (in sessions 1 and 3)`: of which sessions a warning is; empty where it is of the run.
 fn sessions(analysis: &Analysis, warning: &RunWarning) -> String {
     let numbers: Vec<String> = warning.sessions.iter().map(usize::to_string).collect();
-    match (&*warning.sessions, analysis.sessions) {
-        ([], _) => String::new(),
-        ([only], _) => format!(", in session {only}"),
-        ([_, _], 2) => ", in both sessions".to_owned(),
-        (all, total) if all.len() == total => format!(", in all {total} sessions"),
-        _ => format!(", in sessions {}", wording::list(&numbers)),
+    match numbers.as_slice() {
+        [] => String::new(),
+        [only] => format!(" (in session {only})"),
+        all if all.len() == analysis.sessions => format!(" (in all {} sessions)", all.len()),
+        some => format!(" (in sessions {})", wording::list(some)),
     }
 }
 
@@ -91,7 +82,10 @@ pub(crate) fn in_a_line(analysis: &Analysis) -> Option<Block> {
             let (message, _) = sentences(&failure.message);
             format!("{} failed: {message}", failure.cell)
         }
-        (None, Some(warning)) => message(analysis, warning),
+        (None, Some(warning)) => {
+            let (message, _) = sentences(&warning.message);
+            format!("{message}{}", sessions(analysis, warning))
+        }
         (None, None) => return None,
     };
     let more = match analysis.warnings.len() + analysis.failures.len() {

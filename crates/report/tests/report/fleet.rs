@@ -3,7 +3,7 @@
 use crate::fixture;
 use crate::said::{in_text, on_page};
 use crate::support::PLAIN;
-use stowplan_analysis::{Analysis, Kind, MachinesError, Shown, Verdict};
+use stowplan_analysis::{Analysis, Kind, MachinesError, Verdict};
 use stowplan_model::CellId;
 use stowplan_report::document::{Block, Content, Detail, Document, Rows};
 use stowplan_report::fleet::Fleet;
@@ -258,19 +258,6 @@ fn beating_all_is_not_counted_where_a_rival_was_left_out() {
         text.contains("Left out on attic, where the workload is not that of the first result"),
         "{text}"
     );
-}
-
-#[test]
-fn bars_to_another_reference_are_left_out_and_named() {
-    let mut two = two();
-    two[1].figures[0].shown = Shown::Ratios {
-        to: CellId("reads/another".to_owned()),
-        label: "another".to_owned(),
-    };
-    let note = "Left out on attic, where the ratios of this chart are not to";
-    assert_eq!(on_page(&document(&two)).matches(note).count(), 1);
-    let text = in_text(&document(&two), Detail::Full);
-    assert_eq!(text.matches(note).count(), 1, "{text}");
 }
 
 #[test]

@@ -244,7 +244,11 @@ fn a_harness_above_its_budget_says_so() {
             51.0,
             "above the budget of 50 ns in latency blocks: short",
         ),
-        (16.0, 51.0, "above the budget of 15 and 50 ns: short"),
+        (
+            16.0,
+            51.0,
+            "above the budget of 15 ns in ratio blocks and 50 ns in latency blocks: short",
+        ),
     ] {
         let mut analysis = fixture::analysis();
         let cost = analysis.harness_cost.as_mut().unwrap();

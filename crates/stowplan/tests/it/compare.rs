@@ -148,7 +148,7 @@ fn a_cell_that_takes_half_as_long_again_is_a_regression_in_every_form_and_one_th
         &[
             ("", 1, &[headline, "+50%"]),
             ("--quiet", 1, &["write/wal"]),
-            ("--format md", 1, &[headline, "- regression: write/wal"]),
+            ("--format md", 1, &[headline, "| write/wal |"]),
             ("--json --format md", 2, &[]),
         ],
     );

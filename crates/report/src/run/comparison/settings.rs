@@ -5,14 +5,13 @@ use crate::columns::{listed, rows};
 use crate::document::{Block, Cell, Table, folded};
 use crate::wording;
 use stowplan_analysis::{CellSummary, ComparisonOutcome};
-use stowplan_model::PerTransaction;
 
 /// Settings as asked and as the engines report them, a row per cell.
 pub(super) fn fold(comparison: &ComparisonOutcome) -> Block {
     let special = |name: &str, cell: &&CellSummary| match name {
         "cell" => Cell::text(label(cell)),
         "store" => Cell::text(cell.cell.store.to_string()),
-        "workload" => Cell::text(workload(cell)),
+        "workload" => Cell::text(wording::task(&cell.cell.workload, "")),
         "effective" => Cell::text(effective(cell)),
         _ => Cell::text(not_taken(cell)),
     };
@@ -21,31 +20,6 @@ pub(super) fn fold(comparison: &ComparisonOutcome) -> Block {
     let table = Table::of(caption, columns, &rows(&comparison.cells));
     let title = "Settings of each cell, as asked for and as the engines report them";
     folded(title, table)
-}
-
-fn workload(cell: &CellSummary) -> String {
-    let workload = &cell.cell.workload;
-    let transactions = match workload.per_transaction {
-        PerTransaction::All if !cell.cell.capabilities.transactions => {
-            "no transactions (one batch)".to_owned()
-        }
-        per => per.to_string(),
-    };
-    let delivery = match workload.operation.writes() {
-        true => String::new(),
-        false => format!(", {}", workload.delivery),
-    };
-    let threads = match workload.threads {
-        1 => String::new(),
-        threads => format!(", {threads} threads"),
-    };
-    let more: String = wording::circumstances(workload)
-        .map(|part| format!(", {part}"))
-        .collect();
-    format!(
-        "{} {}, {}, {transactions}{delivery}{threads}{more}",
-        workload.cache, workload.operation, workload.order
-    )
 }
 
 fn effective(cell: &CellSummary) -> String {
