@@ -1,11 +1,11 @@
 //! What a place of the user's holds: numbers, sizes, and what is odd about it.
 
 use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, plain};
-use crate::histogram::{Bin, sizes_figure};
+use crate::histogram::sizes_figure;
 use crate::value::{count, counted};
 use crate::words::halves;
 use serde::Serialize;
-use stowplan_model::{Oddity, Origin, Survey, format_bytes};
+use stowplan_model::{Oddity, Origin, SizeBin, Survey, format_bytes};
 
 /// What is odd, by its name, and what becomes of it in an archive.
 const ODD: &str = include_str!("words/odd.txt");
@@ -86,7 +86,7 @@ pub fn sentence(survey: &Survey) -> String {
 }
 
 /// What the survey adds to kvtest's lines.
-pub(crate) fn spread(survey: &Survey) -> [(&'static str, String); 3] {
+fn spread(survey: &Survey) -> [(&'static str, String); 3] {
     let sigma = format!("{:.2}, of the sizes' natural logarithms", survey.sigma);
     [
         ("Median size", exact(survey.median)),
@@ -170,7 +170,7 @@ fn counted_directories(directories: u64) -> String {
 }
 
 /// The histogram, by the doubling where it has many rows.
-fn rows(survey: &Survey) -> Vec<Bin> {
+fn rows(survey: &Survey) -> Vec<SizeBin> {
     if survey.histogram.len() <= ROWS_MAX {
         return survey.histogram.clone();
     }
@@ -178,7 +178,7 @@ fn rows(survey: &Survey) -> Vec<Bin> {
     let octaves = survey
         .histogram
         .chunk_by(|a, b| octave(a.from) == octave(b.from));
-    let rows = octaves.map(|bins| Bin {
+    let rows = octaves.map(|bins| SizeBin {
         from: bins[0].from,
         to: bins[bins.len() - 1].to,
         values: bins.iter().map(|bin| bin.values).sum(),
@@ -187,7 +187,7 @@ fn rows(survey: &Survey) -> Vec<Bin> {
 }
 
 /// What an archive cannot hold, or loses.
-pub(crate) fn odd(survey: &Survey) -> Vec<Block> {
+fn odd(survey: &Survey) -> Vec<Block> {
     if survey.odd.is_empty() {
         return Vec::new();
     }
@@ -213,7 +213,7 @@ fn examples(odd: &Oddity) -> String {
 }
 
 /// A `[datasets]` block for a study file, ready to be pasted.
-pub(crate) fn for_studies(survey: &Survey) -> Vec<Block> {
+fn for_studies(survey: &Survey) -> Vec<Block> {
     if survey.values == 0 {
         return Vec::new();
     }
@@ -273,7 +273,7 @@ fn datasets(survey: &Survey) -> String {
 mod tests {
     use super::*;
     use crate::render::terminal::{self, TerminalOptions};
-    use stowplan_model::{OddityKind, SizeBin};
+    use stowplan_model::OddityKind;
 
     fn survey() -> Survey {
         Survey {

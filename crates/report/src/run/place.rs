@@ -301,7 +301,7 @@ fn vacuum(asked: &AdviseSpec, advice: &Advice) -> String {
         return format!("up to {} meanwhile", format_bytes(asked.bytes));
     };
     format!(
-        "of {}, half of them deleted, it took {} and {}",
+        "of {}, half of them deleted, it took {} and up to {}",
         format_bytes(whole.bytes),
         time(whole.vacuum),
         format_bytes(whole.vacuum_bytes)

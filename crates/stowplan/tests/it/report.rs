@@ -170,7 +170,7 @@ fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
     write().exits(0);
     write().refuses("remove it first, or redirect stdout to it");
     let unclear = bench.run("report out --to report.txt");
-    unclear.refuses("its name does not say which format");
+    unclear.refuses("its name does not say a format");
     let directory = bench.run("report out --to out --format md");
     directory.refuses("--to out is a directory");
     let both = bench.run("report out --json --format csv");
