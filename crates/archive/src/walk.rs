@@ -217,39 +217,6 @@ fn unlisted(why: Errno) -> String {
     format!("what is in it cannot be read: {}", io::Error::from(why))
 }
 
-/// What a first look at a tree says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// Entries, as far as can be seen.
-    pub(crate) entries: u64,
-    /// Half of the files are smaller, in bytes; by a sample of them. 0 where there are none.
-    pub(crate) median: u64,
-}
-
-/// One file of so many is looked at for its size.
-const SAMPLED: u64 = 16;
-
-/// Counts what there is.
-pub(crate) fn count(root: &Path) -> Result<Counted, ArchiveError> {
-    let mut walk = Walk::of(root, Vec::new())?;
-    let (mut entries, mut files, mut sizes) = (0, 0_u64, Vec::new());
-    while let Some(found) = walk.next(&mut Refusals::default())? {
-        entries += 1;
-        if found.kind == Kind::File {
-            if files.is_multiple_of(SAMPLED)
-                && let Ok(name) = CString::new(split(&found.path).1)
-            {
-                let found = walk.levels.stat(&name).ok();
-                sizes.extend(found.and_then(|found| u64::try_from(found.st_size).ok()));
-            }
-            files += 1;
-        }
-    }
-    sizes.sort_unstable();
-    let median = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
-    Ok(Counted { entries, median })
-}
-
 /// What is met in a tree that is looked at.
 #[derive(Clone, Copy)]
 pub(crate) enum Met<'m> {

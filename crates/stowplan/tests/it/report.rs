@@ -175,15 +175,6 @@ fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
     directory.refuses("--to out is a directory");
     let both = bench.run("report out --json --format csv");
     both.exits(2);
-    for [format, name] in [
-        ["--json", "q.csv"],
-        ["--format=md", "q.html"],
-        [for_action, "q.md"],
-    ] {
-        let contradicts = bench.run(&format!("report out {format} --to {name}"));
-        contradicts.refuses(&format!("--to {name} says {}", &name[2..]));
-        assert!(!bench.path(name).exists());
-    }
 }
 
 #[test]
