@@ -82,11 +82,12 @@ impl Deal<'_> {
         let (listed, mut reader) = (Archive::open(self.archive)?, Reader::open(self.archive)?);
         let (total, mut state) = (listed.count()?, begin()?);
         let hands = threads() as u32;
-        let mut hand = self.next.fetch_add(1, Relaxed);
+        let (mut hand, mut asked) = (self.next.fetch_add(1, Relaxed), false);
         while hand < hands {
             for outside in [false, true] {
                 let dealt = listed.rows(outside, DEALT, &[&hands, &hand], &mut |row| {
-                    if self.watch.interrupted() || self.failed.load(Relaxed) {
+                    asked = asked || self.watch.interrupted();
+                    if asked || self.failed.load(Relaxed) {
                         return Err(ArchiveError::Interrupted);
                     }
                     match row.and_then(|entry| self.misplaced.admit(entry)) {
@@ -102,7 +103,7 @@ impl Deal<'_> {
                 });
                 match dealt {
                     // Whoever failed tells why.
-                    Err(ArchiveError::Interrupted) if !self.watch.interrupted() => return Ok(()),
+                    Err(ArchiveError::Interrupted) if !asked => return Ok(()),
                     dealt => dealt?,
                 }
             }

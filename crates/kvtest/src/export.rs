@@ -74,7 +74,7 @@ impl Export {
         let number = |pragma| snapshot.database().number(pragma);
         let pages = number("page_count")?.saturating_sub(number("freelist_count")?);
         let least = pages.saturating_mul(number("page_size")? / 2);
-        place::require_room(&spec.directory, parent, least)?;
+        room::require_free(parent, least)?;
         Ok(Self {
             spec,
             snapshot,

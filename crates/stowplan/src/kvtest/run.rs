@@ -9,12 +9,13 @@ use crate::values::Cache;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_analysis::{Metric, repeated};
+use stowplan_dataset::temporary::Temporary;
 use stowplan_harness::HarnessError;
 use stowplan_harness::environment::{self, checks};
 use stowplan_harness::runner::Repeated;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_kvtest::inspect::{self, Container, Database};
-use stowplan_kvtest::{Keys, KvtestError, RUN, Task, Temporary, Visits};
+use stowplan_kvtest::{Keys, KvtestError, RUN, Task, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
     PayloadSource, PerTransaction, StoreSpec, Value, Warning, Workload,
@@ -115,20 +116,20 @@ impl<'o> Subject<'o> {
         recover_before(&place, options)?;
         let container = inspect::recognise(&place)?;
         let database = match container {
-            Container::Database => Some(Database::open(&place)?),
+            Container::Database => {
+                let found = Database::open(&place)?;
+                Some(Before {
+                    page_size: found.number("page_size")?,
+                    journal: found.journal_mode(),
+                })
+            }
             Container::Dir | Container::Tree => None,
         };
-        let database = database.map(|database| {
-            Ok::<_, CliError>(Before {
-                page_size: database.number("page_size")?,
-                journal: database.journal_mode(),
-            })
-        });
         Ok(Self {
             options,
             place,
             container,
-            database: database.transpose()?,
+            database,
         })
     }
 

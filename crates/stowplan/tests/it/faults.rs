@@ -484,7 +484,7 @@ fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
     // As it is before its end is noted.
     drop(WorkDirectory::create(&work).unwrap());
     std::fs::write(work.join("data"), "x").unwrap();
-    bench.write("out/.stowplan-abc.tmp", "");
+    std::fs::create_dir(bench.path("out/.stowplan-abcdef.tmp")).unwrap();
     let shown = bench.run("resume out");
     shown.exits(0).warns("removing out/work");
     assert_eq!(entries(&bench.path("out")), DONE);

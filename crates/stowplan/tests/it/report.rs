@@ -329,8 +329,8 @@ fn a_result_that_cannot_be_read_says_why_and_others_are_shown_without_it() {
         .refuses("cannot read result nowhere");
     let newer = raw.replacen("\"schema\":1", "\"schema\":99", 1);
     for (damaged, why) in [
-        ("", "it is empty"),
-        (&raw[..200], "it was cut off within its first line"),
+        ("", "the run ended before it recorded anything"),
+        (&raw[..200], "the run ended before it recorded anything"),
         (&raw[20..], "line 1: "),
         ("Dear diary,\nnothing.\n", "is it one of stowplan?"),
         (newer.as_str(), "use a newer stowplan"),
