@@ -55,8 +55,11 @@ impl Levels {
         statat(self.directory()?, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Has the names of a directory come next.
+    /// Has the names of a directory come next; not where it lies too deep.
     fn enter(&mut self, name: &CString, path: &[u8], in_order: bool) -> Result<(), Errno> {
+        if self.0.len() >= LEVELS_MAX {
+            return Err(Errno::NAMETOOLONG);
+        }
         let directory = open_below(self.directory()?, name)?;
         self.0
             .push(Level::read(directory, path.to_owned(), in_order)?);
@@ -197,14 +200,13 @@ impl Walk {
         path: &str,
         refused: &mut Refusals,
     ) -> Result<(), ArchiveError> {
-        if self.levels.0.len() >= LEVELS_MAX {
-            let why = "what is in it lies more than 256 directories deep";
-            refused.add(Refusal::new(path, why));
-            return Ok(());
-        }
         match self.levels.enter(name, path.as_bytes(), true) {
             Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
                 return Err(errno.refused("read", &PathBuf::from(path)));
+            }
+            Err(Errno::NAMETOOLONG) => {
+                let why = "what is in it lies more than 256 directories deep";
+                refused.add(Refusal::new(path, why));
             }
             Err(errno) => refused.add(Refusal::new(path, unlisted(errno))),
             Ok(()) => {}
@@ -283,7 +285,6 @@ pub(crate) fn look(root: &Path, visit: &mut dyn FnMut(Met<'_>)) -> Result<(), Ar
             stat: &stat,
         }));
         let entered = match is_directory {
-            true if levels.0.len() >= LEVELS_MAX => Err(Errno::NAMETOOLONG),
             true => levels.enter(&name, &path, false),
             false => Ok(()),
         };

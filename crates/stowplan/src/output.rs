@@ -171,7 +171,7 @@ pub(crate) fn write_whole(
     };
     let temporary = Temporary::create(&MADE, parent_of(path)).map_err(|error| match error {
         DatasetError::Io { source, .. } => refused(path, &source),
-        error => CliError::Usage(error.to_string()),
+        _ => refused(path, &ErrorKind::NotFound.into()),
     })?;
     let half = temporary.path().join(HALF);
     let written = fs::write(&half, text).and_then(|()| match exists {

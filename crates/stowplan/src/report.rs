@@ -93,19 +93,15 @@ fn file_of(path: &Path) -> Result<PathBuf, CliError> {
     }
     path.read_dir()
         .map_err(CliError::io("read directory", path))?;
-    let below = results_in(path).len();
-    let next = match below {
-        0 => "give the directory of a run, or its result.jsonl".to_owned(),
-        1 => format!("a directory in it has one: give {}/*", path.display()),
+    let (below, path) = (results_in(path).len(), path.display());
+    Err(CliError::Usage(match below {
+        0 => {
+            format!("{path} has no result.jsonl; give the directory of a run, or its result.jsonl")
+        }
         _ => format!(
-            "{below} directories in it have one: give one of them, or {}/* for several machines",
-            path.display()
+            "{path} has no result.jsonl; {below} directories in it have one: give one, or {path}/*"
         ),
-    };
-    Err(CliError::Usage(format!(
-        "{} has no result.jsonl; {next}",
-        path.display()
-    )))
+    }))
 }
 
 /// The directories in one that have a result each.
