@@ -7,10 +7,9 @@ use crate::outside::{directory_of_outside, open_outside_of, parent_of, paths_in}
 use crate::pack::insert;
 use crate::read::Reader;
 use crate::source::{Body, Item, Source};
-use crate::sqlar::{Archive, Entry, Kind, Listed, Location, RANGE};
+use crate::sqlar::{Archive, Entry, Kind, Listed, Location, ROW};
 use crate::walk::{Found, Walk};
 use crate::{ArchiveError, Watch, list};
-use rusqlite::types::ToSql;
 use rustix::fs::{AtFlags, unlinkat};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -199,8 +198,7 @@ fn prove(reader: &mut Reader, rowid: i64, item: &Item) -> Result<(), Fault> {
         )))
     };
     let mut written = None;
-    let range: [&dyn ToSql; 2] = [&rowid, &rowid];
-    reader.archive().rows(false, RANGE, &range, &mut |row| {
+    reader.archive().rows(false, ROW, &[&rowid], &mut |row| {
         written = row.ok();
         Ok(())
     })?;

@@ -5,7 +5,6 @@ use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::DatasetError;
-use stowplan_model::format_bytes;
 use thiserror::Error;
 
 /// What ends a verb: one clear line with what, which one, and where it helps the next step.
@@ -27,19 +26,6 @@ pub enum ArchiveError {
     /// The operating system refused, or something else about files and directories failed.
     #[error(transparent)]
     Files(#[from] DatasetError),
-    /// The file system has not enough room.
-    #[error(
-        "{} needs {} but its file system has {} free; make room or choose another place",
-        path.display(), format_bytes(*needed), format_bytes(*free)
-    )]
-    Space {
-        /// What was to be written.
-        path: PathBuf,
-        /// How many bytes it needs.
-        needed: u64,
-        /// How many bytes are free to this user.
-        free: u64,
-    },
     /// It was asked to end. Nothing is left behind.
     #[error("interrupted")]
     Interrupted,
@@ -64,7 +50,7 @@ impl ArchiveError {
     /// Whether what was typed or given cannot be used; otherwise it broke off in its work.
     pub fn is_about_input(&self) -> bool {
         match self {
-            Self::Invalid(_) | Self::Space { .. } => true,
+            Self::Invalid(_) | Self::Files(DatasetError::Space { .. }) => true,
             Self::Files(DatasetError::Io { action, .. }) | Self::Sqlite { action, .. } => {
                 matches!(*action, "open" | "make")
             }

@@ -11,8 +11,9 @@ use crate::outside::{directory_of_outside, parent_of, paths_in, refuse_leftovers
 use crate::rows::joined;
 use crate::source::{Beside, Body, Item, Loss};
 use crate::sqlar::Archive;
+use crate::survey::directory;
 use crate::verify::verify_entries;
-use crate::walk::{self, Walk};
+use crate::walk::Walk;
 use crate::{ArchiveError, Watch};
 use line::Line;
 use parking_lot::Mutex;
@@ -207,7 +208,7 @@ impl Pack {
             create_for_owner(&temporary.path().join(ARCHIVE))?;
         }
         let own = [self.archive.clone(), temporary.path().to_owned()];
-        let counted = walk::count(&self.source)?;
+        let counted = directory::survey(&self.source, &mut |_| ())?;
         let line = Line {
             pack: self,
             page_size: self.page_size_for(counted.median),
@@ -215,7 +216,7 @@ impl Pack {
             beside: outside.as_ref(),
             // The archive may lie in what it packs.
             walk: Mutex::new(Walk::of(&self.source, paths_in(&self.source, own))?),
-            total: counted.entries,
+            total: counted.values + counted.links + counted.directories + 1,
             watch,
         };
         line.run(&temporary.path().join(ARCHIVE))

@@ -3,18 +3,15 @@
 use crate::error::{Fault, Refusals};
 use crate::misplaced::Misplaced;
 use crate::read::Reader;
-use crate::sqlar::{self, Archive, Entry, Listed};
+use crate::sqlar::{Archive, DEALT, Entry};
 use crate::{ArchiveError, Watch};
 use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, ScopedJoinHandle};
 
 /// More threads wait for each other in the file system, and for the one that writes.
 const THREADS_MAX: usize = 8;
-/// Rows that a thread takes at once: neighbours in the tree, mostly.
-const RANGE: u32 = 64;
-
 /// How many threads work on an archive.
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, |processors| processors.get().min(THREADS_MAX))
@@ -34,7 +31,7 @@ pub(crate) fn each_row<S>(
     let deal = Deal {
         archive,
         misplaced: Misplaced::of(&Archive::open(archive)?)?,
-        left: Mutex::new(Some((false, i64::MIN))),
+        next: AtomicU32::new(0),
         refused: Mutex::default(),
         failed: AtomicBool::new(false),
         done: AtomicU64::new(0),
@@ -66,8 +63,8 @@ pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 struct Deal<'a> {
     archive: &'a Path,
     misplaced: Misplaced,
-    /// Whether what is next lies beside the archive, and its first row.
-    left: Mutex<Option<(bool, i64)>>,
+    /// The number of the hand that nobody has taken.
+    next: AtomicU32,
     refused: Mutex<Refusals>,
     failed: AtomicBool,
     done: AtomicU64,
@@ -75,52 +72,43 @@ struct Deal<'a> {
 }
 
 impl Deal<'_> {
+    /// Takes hand after hand: of so many rows as there are threads one, neighbours in the tree mostly.
     fn work_off<S>(
         &self,
         begin: &dyn Fn() -> Result<S, ArchiveError>,
         work: &dyn Fn(&mut S, &mut Reader, &Entry) -> Result<(), Fault>,
     ) -> Result<(), ArchiveError> {
-        let mut reader = Reader::open(self.archive)?;
-        let total = reader.archive().count()?;
-        let mut state = begin()?;
-        while let Some(rows) = self.next(&reader)? {
-            for row in rows {
-                if self.watch.interrupted() {
-                    return Err(ArchiveError::Interrupted);
-                }
-                match row.and_then(|entry| self.misplaced.admit(entry)) {
-                    Ok(entry) => work(&mut state, &mut reader, &entry)
-                        .or_else(|fault| fault.told(&entry.name, &mut self.refused.lock()))?,
-                    Err(refusal) => self.refused.lock().add(refusal),
-                }
-                let done = self.done.fetch_add(1, Relaxed) + 1;
-                if done.is_multiple_of(16) {
-                    self.watch.progress(done.min(total), total);
+        // Rows are listed while values are read.
+        let (listed, mut reader) = (Archive::open(self.archive)?, Reader::open(self.archive)?);
+        let (total, mut state) = (listed.count()?, begin()?);
+        let hands = threads() as u32;
+        let (mut hand, mut asked) = (self.next.fetch_add(1, Relaxed), false);
+        while hand < hands {
+            for outside in [false, true] {
+                let dealt = listed.rows(outside, DEALT, &[&hands, &hand], &mut |row| {
+                    asked = asked || self.watch.interrupted();
+                    if asked || self.failed.load(Relaxed) {
+                        return Err(ArchiveError::Interrupted);
+                    }
+                    match row.and_then(|entry| self.misplaced.admit(entry)) {
+                        Ok(entry) => work(&mut state, &mut reader, &entry)
+                            .or_else(|fault| fault.told(&entry.name, &mut self.refused.lock()))?,
+                        Err(refusal) => self.refused.lock().add(refusal),
+                    }
+                    let done = self.done.fetch_add(1, Relaxed) + 1;
+                    if done.is_multiple_of(16) {
+                        self.watch.progress(done.min(total), total);
+                    }
+                    Ok(())
+                });
+                match dealt {
+                    // Whoever failed tells why.
+                    Err(ArchiveError::Interrupted) if !asked => return Ok(()),
+                    dealt => dealt?,
                 }
             }
+            hand = self.next.fetch_add(1, Relaxed);
         }
         Ok(())
-    }
-
-    /// The next rows that nobody took.
-    fn next(&self, reader: &Reader) -> Result<Option<Vec<Listed>>, ArchiveError> {
-        let archive = reader.archive();
-        let mut left = self.left.lock();
-        while !self.failed.load(Relaxed)
-            && let Some((outside, from)) = *left
-        {
-            let end = archive.end_of_range(outside, from, RANGE)?;
-            let next = end.and_then(|end| Some((outside, end.checked_add(1)?)));
-            *left = next.or((!outside).then_some((true, i64::MIN)));
-            let Some(end) = end else { continue };
-            drop(left);
-            let mut rows = Vec::new();
-            archive.rows(outside, sqlar::RANGE, &[&from, &end], &mut |row| {
-                rows.push(row);
-                Ok(())
-            })?;
-            return Ok(Some(rows));
-        }
-        Ok(None)
     }
 }

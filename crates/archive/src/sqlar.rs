@@ -218,11 +218,12 @@ pub(crate) type Listed = Result<Entry, Refusal>;
 pub(crate) type Visit<'v> = dyn FnMut(Listed) -> Result<(), ArchiveError> + 'v;
 
 /// Which rows, and in which order: all, by rising name; directories, by rising name, or by falling name, so that
-/// what is in one comes before it; those from one row to another, both included; those of a name.
+/// what is in one comes before it; of each so many rows one, by their numbers; a row; those of a name.
 pub(crate) const BY_NAME: &str = "ORDER BY name";
 pub(crate) const DIRECTORIES: &str = "WHERE mode & 61440 = 16384 ORDER BY name";
 pub(crate) const DIRECTORIES_LAST: &str = "WHERE mode & 61440 = 16384 ORDER BY name DESC";
-pub(crate) const RANGE: &str = "WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid";
+pub(crate) const DEALT: &str = "WHERE abs(rowid % ?1) = ?2 ORDER BY rowid";
+pub(crate) const ROW: &str = "WHERE rowid = ?1";
 pub(crate) const NAMED: &str = "WHERE name = ?1";
 
 /// What is no number, or longer than any path, is not read at all: it may have a gigabyte.
@@ -428,24 +429,6 @@ impl Archive {
             }
         }
         Ok(found)
-    }
-
-    /// The last of the `most` rows that begin with `from`; nothing beyond the last row.
-    pub(crate) fn end_of_range(
-        &self,
-        outside: bool,
-        from: i64,
-        most: u32,
-    ) -> Result<Option<i64>, ArchiveError> {
-        let table = match outside {
-            true if !self.has_outside => return Ok(None),
-            true => "sqlar_outside",
-            false => "sqlar",
-        };
-        let sql = format!(
-            "SELECT max(rowid) FROM (SELECT rowid FROM {table} WHERE rowid >= ?1 ORDER BY rowid LIMIT ?2)"
-        );
-        self.one(&sql, (from, most))
     }
 
     /// What `PRAGMA integrity_check` finds, line by line; nothing if all is well.

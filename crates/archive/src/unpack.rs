@@ -91,7 +91,7 @@ impl Unpack {
                 self.directory.display()
             )));
         }
-        require_room(parent, archive.unpacked_bytes()?)?;
+        room::require_free(parent, archive.unpacked_bytes()?)?;
         let tree = temporary.path().join(TREE);
         let cleared = Cleared(&tree);
         let syncs = match self.sync {
@@ -178,18 +178,6 @@ fn move_to(from: &Path, to: &Path) -> Result<(), Errno> {
     chmod(from, mode | Mode::WUSR)?;
     rename_unless_taken(from, to)?;
     chmod(to, mode)
-}
-
-fn require_room(parent: &Path, needed: u64) -> Result<(), ArchiveError> {
-    let free = room::free_bytes(parent)?;
-    if free >= needed {
-        return Ok(());
-    }
-    Err(ArchiveError::Space {
-        path: parent.to_owned(),
-        needed,
-        free,
-    })
 }
 
 /// A tree that is removed unless it was renamed: directories that their owner may not change get in the way

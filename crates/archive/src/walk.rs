@@ -55,8 +55,11 @@ impl Levels {
         statat(self.directory()?, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Has the names of a directory come next.
+    /// Has the names of a directory come next; not where it lies too deep.
     fn enter(&mut self, name: &CString, path: &[u8], in_order: bool) -> Result<(), Errno> {
+        if self.0.len() >= LEVELS_MAX {
+            return Err(Errno::NAMETOOLONG);
+        }
         let directory = open_below(self.directory()?, name)?;
         self.0
             .push(Level::read(directory, path.to_owned(), in_order)?);
@@ -197,14 +200,13 @@ impl Walk {
         path: &str,
         refused: &mut Refusals,
     ) -> Result<(), ArchiveError> {
-        if self.levels.0.len() >= LEVELS_MAX {
-            let why = "what is in it lies more than 256 directories deep";
-            refused.add(Refusal::new(path, why));
-            return Ok(());
-        }
         match self.levels.enter(name, path.as_bytes(), true) {
             Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
                 return Err(errno.refused("read", &PathBuf::from(path)));
+            }
+            Err(Errno::NAMETOOLONG) => {
+                let why = "what is in it lies more than 256 directories deep";
+                refused.add(Refusal::new(path, why));
             }
             Err(errno) => refused.add(Refusal::new(path, unlisted(errno))),
             Ok(()) => {}
@@ -215,39 +217,6 @@ impl Walk {
 
 fn unlisted(why: Errno) -> String {
     format!("what is in it cannot be read: {}", io::Error::from(why))
-}
-
-/// What a first look at a tree says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// Entries, as far as can be seen.
-    pub(crate) entries: u64,
-    /// Half of the files are smaller, in bytes; by a sample of them. 0 where there are none.
-    pub(crate) median: u64,
-}
-
-/// One file of so many is looked at for its size.
-const SAMPLED: u64 = 16;
-
-/// Counts what there is.
-pub(crate) fn count(root: &Path) -> Result<Counted, ArchiveError> {
-    let mut walk = Walk::of(root, Vec::new())?;
-    let (mut entries, mut files, mut sizes) = (0, 0_u64, Vec::new());
-    while let Some(found) = walk.next(&mut Refusals::default())? {
-        entries += 1;
-        if found.kind == Kind::File {
-            if files.is_multiple_of(SAMPLED)
-                && let Ok(name) = CString::new(split(&found.path).1)
-            {
-                let found = walk.levels.stat(&name).ok();
-                sizes.extend(found.and_then(|found| u64::try_from(found.st_size).ok()));
-            }
-            files += 1;
-        }
-    }
-    sizes.sort_unstable();
-    let median = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
-    Ok(Counted { entries, median })
 }
 
 /// What is met in a tree that is looked at.
@@ -316,7 +285,6 @@ pub(crate) fn look(root: &Path, visit: &mut dyn FnMut(Met<'_>)) -> Result<(), Ar
             stat: &stat,
         }));
         let entered = match is_directory {
-            true if levels.0.len() >= LEVELS_MAX => Err(Errno::NAMETOOLONG),
             true => levels.enter(&name, &path, false),
             false => Ok(()),
         };

@@ -4,7 +4,6 @@
 
 use crate::ArchiveError;
 use crate::error::{Doing, Refused};
-use crate::foreign::beside;
 use crate::sample::Sample;
 use crate::sqlar::TABLE;
 use rusqlite::Connection;
@@ -14,16 +13,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use stowplan_dataset::room;
 use stowplan_dataset::temporary::{Temporary, Use};
 use stowplan_model::{Seconds, Took, WholeSet};
 
 /// How often everything is tried.
 const TRIES: u32 = 5;
-/// How often it is looked how large the journal of `VACUUM` is.
-const LOOK: Duration = Duration::from_micros(200);
 
 pub(crate) const TEMPORARY: Use = Use {
     prefix: ".stowplan-whole-",
@@ -158,30 +154,19 @@ impl Copies {
         changed.doing("write", &self.database_copy)
     }
 
-    /// Seconds of `VACUUM` after half of the rows were deleted, and the most bytes that it needed beside the
-    /// database: the temporary copy, which is as large as what results, and the journal.
+    /// Seconds of `VACUUM` after half of the rows were deleted, and the bytes that it needs beside the database at
+    /// most: the temporary copy, which is as large as what results, and the journal with what was there.
     fn vacuum(&self) -> Result<(f64, u64), ArchiveError> {
         self.copy()?;
         self.change_copy("DELETE FROM sqlar WHERE rowid % 2")?;
-        let journal = beside(&self.database_copy, "-journal");
-        let size = |path: &Path| fs::metadata(path).map(|found| found.len());
-        let (ended, largest) = (AtomicBool::new(false), AtomicU64::new(0));
-        let seconds = std::thread::scope(|scope| {
-            let look = || {
-                while !ended.load(Relaxed) {
-                    largest.fetch_max(size(&journal).unwrap_or(0), Relaxed);
-                    std::thread::sleep(LOOK);
-                }
-            };
-            let looking = std::thread::Builder::new().spawn_scoped(scope, look);
-            looking.doing("start a thread to look at", &journal)?;
-            let seconds = seconds(|| self.change_copy("VACUUM"));
-            ended.store(true, Relaxed);
-            seconds
-        })?;
-        let left = size(&self.database_copy);
-        let left = left.doing("look at", &self.database_copy)?;
-        Ok((seconds, left + largest.into_inner()))
+        let size = || {
+            let found = fs::metadata(&self.database_copy);
+            let length = found.map(|found| found.len());
+            length.doing("look at", &self.database_copy)
+        };
+        let before = size()?;
+        let seconds = seconds(|| self.change_copy("VACUUM"))?;
+        Ok((seconds, before + size()?))
     }
 }
 
@@ -262,6 +247,7 @@ fn list(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::foreign::beside;
     use std::os::unix::fs::MetadataExt;
     use stowplan_model::Origin;
 

@@ -34,7 +34,7 @@ pub enum DatasetError {
     },
     /// The file system has not enough room.
     #[error(
-        "{} needs {} but {} has {} free; choose another place with --work or a smaller scale",
+        "{} needs {} but {} has {} free; make room there, or choose another place or less data",
         path.display(), format_bytes(*needed), mount.display(), format_bytes(*free)
     )]
     Space {
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "/data/run needs 3 GB but /data has 409 MB free; \
-             choose another place with --work or a smaller scale"
+             make room there, or choose another place or less data"
         );
     }
 }

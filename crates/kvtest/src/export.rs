@@ -4,7 +4,7 @@
 //! the disk does the directory get its name, so that it is complete wherever it exists.
 
 use crate::KvtestError;
-use crate::inspect::{self, Container, Database, Snapshot};
+use crate::inspect::{self, Container, Snapshot};
 use crate::place;
 use crate::place::MADE;
 use std::fs::{DirBuilder, File, Permissions};
@@ -19,8 +19,6 @@ use stowplan_harness::environment::mount_of;
 
 /// Values between two times that it is told how many are done.
 const TOLD_EVERY: u64 = 256;
-/// What a file takes beside its blocks: its inode and its name, in bytes, at most.
-const BYTES_PER_FILE: u64 = 4096 + 512;
 /// The mode of a directory that its owner may do everything with.
 const OWNER: u32 = 0o700;
 
@@ -72,7 +70,11 @@ impl Export {
         let parent = parent_of(&target);
         let temporary = Temporary::create(&MADE, parent)?;
         take_permissions(&target, temporary.path(), OWNER)?;
-        require_room(&spec, snapshot.database(), values, parent)?;
+        // At least half of the pages that are not free holds values.
+        let number = |pragma| snapshot.database().number(pragma);
+        let pages = number("page_count")?.saturating_sub(number("freelist_count")?);
+        let least = pages.saturating_mul(number("page_size")? / 2);
+        room::require_free(parent, least)?;
         Ok(Self {
             spec,
             snapshot,
@@ -226,28 +228,6 @@ fn take_permissions(from: &Path, to: &Path, more: u32) -> Result<(), KvtestError
     let permissions = Permissions::from_mode(metadata.permissions().mode() | more);
     std::fs::set_permissions(to, permissions)
         .map_err(KvtestError::io("set the permissions of", from))
-}
-
-/// Adds the sizes up only where that could matter: it takes longer than all other checks.
-fn require_room(
-    spec: &ExportSpec,
-    database: &Database,
-    values: u64,
-    parent: &Path,
-) -> Result<(), KvtestError> {
-    let pages = database
-        .number("page_size")?
-        .saturating_mul(database.number("page_count")?);
-    let most = values.saturating_mul(BYTES_PER_FILE).saturating_add(pages);
-    if room::free_bytes(parent)? > most {
-        return Ok(());
-    }
-    let mut bytes = 0u64;
-    database.values(&mut |_, size| {
-        bytes = bytes.saturating_add(size);
-        Ok(())
-    })?;
-    place::require_room(&spec.directory, parent, bytes)
 }
 
 fn rename_directory(from: &Path, to: &Path) -> Result<(), KvtestError> {

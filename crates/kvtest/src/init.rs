@@ -72,7 +72,7 @@ impl Init {
         let generator = Generator::new(&spec.dataset)?;
         let parent = parent_of(&spec.database);
         let temporary = Temporary::create(&MADE, parent)?;
-        place::require_room(&spec.database, parent, least_bytes(&spec))?;
+        room::require_free(parent, least_bytes(&spec))?;
         Ok(Self {
             spec,
             generator,

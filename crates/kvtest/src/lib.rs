@@ -19,5 +19,4 @@ mod visits;
 pub use error::KvtestError;
 pub use place::RUN;
 pub use run::{Task, recover, run};
-pub use stowplan_dataset::temporary::Temporary;
 pub use visits::{Keys, Visits};

@@ -3,27 +3,9 @@
 use crate::KvtestError;
 use rustix::io::Errno;
 use std::path::Path;
+use stowplan_dataset::publish::rename_unless_taken;
 use stowplan_dataset::temporary::Use;
-use stowplan_dataset::{publish::rename_unless_taken, room};
-use stowplan_model::format_bytes;
 use stowplan_stores::DATABASE_FILE;
-
-/// Refuses what surely does not fit into the directory `parent`, which exists.
-///
-/// # Errors
-/// It does not fit, or the file system refuses to tell.
-pub(super) fn require_room(path: &Path, parent: &Path, needed: u64) -> Result<(), KvtestError> {
-    let free = room::free_bytes(parent)?;
-    if free >= needed {
-        return Ok(());
-    }
-    Err(KvtestError::invalid(format!(
-        "{} needs at least {} but its file system has {} free; choose another place, or less data",
-        path.display(),
-        format_bytes(needed),
-        format_bytes(free)
-    )))
-}
 
 /// Gives a file its final name, which nothing has. Both names are on one file system.
 ///

@@ -4,9 +4,9 @@ use crate::KvtestError;
 use crate::inspect::{self, Container};
 use std::path::Path;
 use stowplan_dataset::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
-use stowplan_dataset::{DatasetError, random, room};
+use stowplan_dataset::{random, room};
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_model::{AccessOrder, Action, KeySurvey, format_bytes};
+use stowplan_model::{AccessOrder, Action, KeySurvey};
 
 /// Draws in a row that may meet no key. kvtest itself would draw for ever where too few of the
 /// numbers up to the largest key are keys.
@@ -187,25 +187,13 @@ pub(super) struct VisitWriter<'a> {
 impl Visits {
     /// Refuses what the list of visits has no room for below `work`.
     pub(super) fn require_room(&self, work: &Path, lead_in: u64) -> Result<(), KvtestError> {
-        let visits = self.count.checked_add(lead_in);
-        let bytes = visits.and_then(|visits| visits.checked_add(1)?.checked_mul(VISIT_BYTES));
-        let refused = |why: String| {
+        let visits = self.count.saturating_add(lead_in).saturating_add(1);
+        let bytes = visits.saturating_mul(VISIT_BYTES);
+        room::require_free(work, bytes).map_err(|error| {
             KvtestError::invalid(format!(
-                "--count {} is too large: {why}; choose a smaller one",
+                "--count {} is too large: the list of the visits in {error}",
                 self.count
             ))
-        };
-        let Some(bytes) = bytes else {
-            return Err(refused("no disk holds the list of the visits".to_owned()));
-        };
-        room::require_free(work, bytes).map_err(|error| match error {
-            DatasetError::Space { free, mount, .. } => refused(format!(
-                "the list of the visits takes {}, and {} has {} free",
-                format_bytes(bytes),
-                mount.display(),
-                format_bytes(free)
-            )),
-            other => other.into(),
         })
     }
 

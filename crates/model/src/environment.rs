@@ -175,56 +175,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Facts that make a difference where they change, by name: how that is told, and whether measurements of both
-/// occasions are of different things. What changes all the time (load, free memory, free space) is not among them.
-const TELLING: [(&str, &str, bool); 20] = [
-    ("architecture", "architecture", true),
-    ("CPU", "processor", true),
-    ("CPUs usable", "number of CPUs", true),
-    ("memory", "memory", true),
-    ("built with optimisation", "build's optimisation", true),
-    ("file system", "file system", true),
-    ("device", "device", true),
-    ("mounted at", "mount point", true),
-    ("I/O scheduler", "I/O scheduler", false),
-    ("read-ahead", "read-ahead", false),
-    ("mount options", "mount options", false),
-    ("system", "operating system", false),
-    ("kernel", "kernel", false),
-    ("virtualisation", "virtualisation", false),
-    ("governor", "CPU frequency governor", false),
-    ("power", "power", false),
-    ("clock source", "clock source", false),
-    ("run-queue delay", "run-queue delay", false),
-    ("stowplan", "version of stowplan", false),
-    ("commit of stowplan", "commit of stowplan", false),
-];
-
 impl Environment {
-    /// By how much the memory that the kernel reports may differ: it keeps some for itself.
-    const MEMORY_TOLERANCE: f64 = 0.05;
-
-    /// What has changed since. The place of the data is told by its device where that is known both times.
-    pub fn changes(&self, now: &Self) -> Vec<Change> {
-        let (before, after) = (self.facts(), now.facts());
-        let value = |facts: &[Fact], name| {
-            let mut facts = facts.iter();
-            let found = facts.find(|fact| fact.name == name)?;
-            Some(found.value.clone())
-        };
-        let counts = |name| match name {
-            "memory" => self.has_other_memory(now),
-            "mounted at" => self.device.is_none() || now.device.is_none(),
-            _ => true,
-        };
-        let telling = TELLING.into_iter().filter(|(name, ..)| counts(*name));
-        let changes = telling.filter_map(|(name, what, decisive)| {
-            let (before, now) = value(&before, name).zip(value(&after, name))?;
-            (before != now).then(|| Change::of(what.to_owned(), before, now, decisive))
-        });
-        changes.chain(self.changes_of_engines(now)).collect()
-    }
-
     fn changes_of_engines(&self, now: &Self) -> impl Iterator<Item = Change> {
         let engines = self.engines.iter();
         let engines = engines.map(|(name, version)| (name, version, now.engines.get(name)));
@@ -238,11 +189,6 @@ impl Environment {
             }
             Change::of(format!("build of {name}"), before, now, true)
         })
-    }
-
-    fn has_other_memory(&self, now: &Self) -> bool {
-        let difference = self.memory_bytes.abs_diff(now.memory_bytes) as f64;
-        difference > self.memory_bytes as f64 * Self::MEMORY_TOLERANCE
     }
 }
 

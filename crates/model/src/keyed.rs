@@ -24,17 +24,3 @@ pub struct KeySurvey {
     /// The key of the first of them.
     pub first_empty: Option<u64>,
 }
-
-/// Pages of one sort in the b-trees of a database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct PageUse {
-    /// `interior` (they lead to others), `leaf` (with rows, or their beginnings) or `overflow` (with the rest of
-    /// values that fit into no leaf).
-    pub sort: &'static str,
-    /// How many there are.
-    pub pages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Bytes of them that are in use, at most `bytes`.
-    pub used_bytes: u64,
-}

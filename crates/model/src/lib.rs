@@ -46,7 +46,7 @@ pub use durability::{Durability, DurabilityClaim};
 pub use environment::{
     Change, Device, Environment, Fact, FactOf, FileSystem, Warning, WarningKind,
 };
-pub use keyed::{KeySurvey, PageUse};
+pub use keyed::KeySurvey;
 pub use measurement::{
     BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, MetadataReads,
     NETWORK_RECEIVED, NETWORK_SENT, Residency, SERVER_CPU, SyncCalls, SystemCalls, Verification,

@@ -458,10 +458,6 @@ sql = { store = "sqlite" }
         let text = STUDY
             .replace("count = 10", "count = \"many\"")
             .replace("title = \"reads\"", "tilte = \"reads\"")
-            .replace(
-                "dataset = \"blobs\"",
-                "dataset = \"blobs\"\nmax_rounds = 41",
-            )
             .replace("\"files:layout=dir\"", "\"files:layout\"")
             .replace("sql = {", "s_ql = { lable = 1,");
         let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
@@ -469,9 +465,8 @@ sql = { store = "sqlite" }
             &message,
             [
                 "t.toml:10:1: unknown field `tilte`",
-                "t.toml:12:14: comparison 'reads': max_rounds must be from 1 to 40, not 41",
-                "t.toml:15:17: ",
-                "t.toml:16:10: unknown field `lable`",
+                "t.toml:14:17: ",
+                "t.toml:15:10: unknown field `lable`",
                 "t.toml:6:9: ",
             ],
         );

@@ -136,7 +136,7 @@ data! {
         pub delete: Took,
         /// `VACUUM` of the database after half of the rows were deleted.
         pub vacuum: Seconds,
-        /// What `VACUUM` needs beside the database meanwhile, in bytes: the most that was seen.
+        /// What `VACUUM` needs beside the database meanwhile, in bytes: at most.
         pub vacuum_bytes: u64,
     }
 

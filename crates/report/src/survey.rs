@@ -84,7 +84,7 @@ pub fn sentence(survey: &Survey) -> String {
 }
 
 /// What the survey adds to kvtest's lines.
-pub(crate) fn spread(survey: &Survey) -> [(&'static str, String); 3] {
+fn spread(survey: &Survey) -> [(&'static str, String); 3] {
     let sigma = format!("{:.2}, of the sizes' natural logarithms", survey.sigma);
     [
         ("Median size", exact(survey.median)),
@@ -168,7 +168,7 @@ fn counted_directories(directories: u64) -> String {
 }
 
 /// What an archive cannot hold, or loses.
-pub(crate) fn odd(survey: &Survey) -> Vec<Block> {
+fn odd(survey: &Survey) -> Vec<Block> {
     if survey.odd.is_empty() {
         return Vec::new();
     }
@@ -194,7 +194,7 @@ fn examples(odd: &Oddity) -> String {
 }
 
 /// A `[datasets]` block for a study file, ready to be pasted.
-pub(crate) fn for_studies(survey: &Survey) -> Vec<Block> {
+fn for_studies(survey: &Survey) -> Vec<Block> {
     if survey.values == 0 {
         return Vec::new();
     }
@@ -254,7 +254,7 @@ fn datasets(survey: &Survey) -> String {
 mod tests {
     use super::*;
     use crate::render::terminal::{self, TerminalOptions};
-    use stowplan_model::{OddityKind, SizeBin};
+    use stowplan_model::OddityKind;
 
     fn survey() -> Survey {
         Survey {
@@ -275,7 +275,7 @@ mod tests {
             longest_name: 12,
             longest_path: 20,
             histogram: [1_000, 20_000, 40_000]
-                .map(|size| SizeBin {
+                .map(|size| stowplan_model::SizeBin {
                     from: size,
                     to: size,
                     values: 1,

@@ -4,8 +4,7 @@ use crate::drivers::DriverArgument;
 use crate::form::Format;
 use crate::screen::note;
 use crate::values::{duration, named_directory, one_of, percent};
-use anstream::ColorChoice;
-use clap::{ArgAction, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, ColorChoice, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,8 +28,8 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) verb: Verb,
     /// Whether to use colour; NO_COLOR is respected.
-    #[arg(long = "color", hide_short_help = true, value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Printing")]
-    pub(crate) colour: Colour,
+    #[arg(long = "color", hide_short_help = true, value_enum, default_value_t = ColorChoice::Auto, global = true, value_name = "WHEN", help_heading = "Printing")]
+    pub(crate) colour: ColorChoice,
     /// Print this; 'stowplan help VERB' prints everything.
     #[arg(long, short, global = true, action = ArgAction::HelpShort)]
     help: Option<bool>,
@@ -341,40 +340,27 @@ impl PrintOptions {
     }
 }
 
-/// When to use colour.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Colour {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
+/// When to use colour, as it was typed among arguments that could not be read as a whole.
+pub(crate) fn colour_typed(arguments: &[OsString]) -> ColorChoice {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let pairs = words.windows(2).filter(|pair| pair[0] == "--color");
+    let joined = words
+        .iter()
+        .filter_map(|word| word.strip_prefix("--color="));
+    let choice = joined.chain(pairs.map(|pair| pair[1])).next_back();
+    choice
+        .and_then(|choice| ColorChoice::from_str(choice, false).ok())
+        .unwrap_or(ColorChoice::Auto)
 }
 
-impl Colour {
-    /// What was typed, of arguments that could not be read as a whole.
-    pub(crate) fn typed(arguments: &[OsString]) -> Self {
-        let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
-        let pairs = words.windows(2).filter(|pair| pair[0] == "--color");
-        let joined = words
-            .iter()
-            .filter_map(|word| word.strip_prefix("--color="));
-        let choice = joined.chain(pairs.map(|pair| pair[1])).next_back();
-        choice
-            .and_then(|choice| Self::from_str(choice, false).ok())
-            .unwrap_or(Self::Auto)
+/// Makes it the choice for everything printed.
+pub(crate) fn use_colour(when: ColorChoice) {
+    match when {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
     }
-
-    /// Makes it the choice for everything printed.
-    pub(crate) fn write_global(self) {
-        match self {
-            Self::Auto => ColorChoice::Auto,
-            Self::Always => ColorChoice::Always,
-            Self::Never => ColorChoice::Never,
-        }
-        .write_global();
-    }
+    .write_global();
 }
 
 /// States of the page cache that can be asked for.

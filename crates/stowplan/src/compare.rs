@@ -4,8 +4,8 @@ use crate::error::{CliError, Exit};
 use crate::form::{DocumentOptions, Format, WITH_TABLE};
 use crate::report::{Loaded, load};
 use crate::screen::few;
-use crate::values::percent_within;
-use clap::{Args, ValueEnum};
+use crate::values::{one_of, percent_within};
+use clap::Args;
 use std::path::{Path, PathBuf};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{
@@ -38,8 +38,8 @@ pub(crate) struct CompareOptions {
     threshold: Option<f64>,
     /// What decides: the time itself, or the ratio to the baseline of its comparison, in which
     /// what a machine does to both cancels [default: the time, on the same machine].
-    #[arg(long, value_enum, value_name = "WHAT")]
-    by: Option<ByArgument>,
+    #[arg(long, value_parser = one_of(BY, |by| if by == Decides::Time { "time" } else { "ratio" }), value_name = "WHAT")]
+    by: Option<Decides>,
     /// Compare this cell of BASE with that one of NEW; may be repeated. Others go by their names.
     #[arg(long, hide_short_help = true, value_name = "A=B", value_parser = pair)]
     cells: Vec<(CellId, CellId)>,
@@ -52,13 +52,11 @@ pub(crate) struct CompareOptions {
     form: DocumentOptions,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ByArgument {
-    /// Time per operation.
-    Time,
-    /// Time over the time of the baseline.
-    Ratio,
-}
+/// What may decide.
+const BY: &[(Decides, &str)] = &[
+    (Decides::Time, "Time per operation"),
+    (Decides::Ratio, "Time over the time of the baseline"),
+];
 
 /// `5%`, as a share.
 fn threshold(text: &str) -> Result<f64, String> {
@@ -210,10 +208,7 @@ fn given_twice(base: &Results, new: &Results, question: &Question) -> Result<(),
 fn question(options: &CompareOptions) -> Question {
     Question {
         threshold: options.threshold,
-        by: options.by.map(|by| match by {
-            ByArgument::Time => Decides::Time,
-            ByArgument::Ratio => Decides::Ratio,
-        }),
+        by: options.by,
         cells: options.cells.clone(),
     }
 }

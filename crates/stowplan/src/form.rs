@@ -65,24 +65,6 @@ impl Format {
         }
     }
 
-    /// That a file's name does not say another format. That of a dashboard is JSON; an
-    /// ending that says nothing is nobody's.
-    fn fits(self, path: &Path) -> Result<(), CliError> {
-        let data = match self {
-            Self::GithubActionBenchmark => Self::Json,
-            other => other,
-        };
-        match Self::of(path) {
-            Some(said) if said != data => Err(CliError::Usage(format!(
-                "--to {} says {}, but {} is asked for; drop one of them",
-                path.display(),
-                said.name(),
-                self.name()
-            ))),
-            _ => Ok(()),
-        }
-    }
-
     /// As it is typed.
     pub(crate) fn name(self) -> String {
         let value = self.to_possible_value();
@@ -103,8 +85,7 @@ impl<'a> Form<'a> {
     /// The form that is asked for, one of `known`; without a format, the file's name says which.
     ///
     /// # Errors
-    /// The name says another format than is asked for, none, or one that there is not; or nothing can
-    /// be written there, which is told before anyone waits for it.
+    /// There is none of that format, or nothing can be written there, which is told before anyone waits for it.
     pub(crate) fn asked(
         format: Option<Format>,
         output: Option<&'a Path>,
@@ -114,23 +95,15 @@ impl<'a> Form<'a> {
             return Err(CliError::Usage(format!(
                 "--format {}: there is none of this; it must be one of {}",
                 other.name(),
-                known
-                    .iter()
-                    .map(|format| format.name())
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                names(known)
             )));
         }
-        let format = match (format, output) {
-            (Some(format), Some(path)) => {
-                format.fits(path)?;
-                Some(format)
-            }
-            (None, Some(path)) => {
+        let format = match output {
+            Some(path) if format.is_none() => {
                 let said = Format::of(path).filter(|said| known.contains(said));
                 Some(said.ok_or_else(|| unclear(path, known))?)
             }
-            (format, None) => format,
+            _ => format,
         };
         if let Some(path) = output {
             refuse_others(path, report_may_stand, format)?;
@@ -221,30 +194,17 @@ fn refuse_others(
 }
 
 fn unclear(path: &Path, known: &[Format]) -> CliError {
-    let endings = known.iter().filter(|known| WITH_TABLE.contains(known));
-    let endings: Vec<String> = endings
-        .map(|format| format!(".{}", format.name()))
-        .collect();
-    let endings = one_of(&endings);
-    let path_shown = path.display();
-    CliError::Usage(match Format::of(path) {
-        None => format!(
-            "--to {path_shown}: its name does not say which format; end it in {endings}, or \
-             add --format"
-        ),
-        Some(other) => format!(
-            "--to {path_shown}: there is no {} of this; end it in {endings}",
-            other.name()
-        ),
-    })
+    CliError::Usage(format!(
+        "--to {}: its name does not say a format that there is of this: end it in one of {}, or add --format",
+        path.display(),
+        names(known)
+    ))
 }
 
-/// `a, b or c`
-fn one_of(words: &[String]) -> String {
-    match words.split_last() {
-        Some((end, others)) if !others.is_empty() => format!("{} or {end}", others.join(", ")),
-        _ => words.concat(),
-    }
+/// `html, md, json`
+fn names(formats: &[Format]) -> String {
+    let names: Vec<String> = formats.iter().map(|format| format.name()).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ mod typed;
 mod values;
 
 use clap::FromArgMatches;
-use cli::{Arguments, Colour, Verb};
+use cli::{Arguments, Verb};
 use error::{CliError, Exit};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ fn for_people() -> Exit {
     let matches = cli::command().try_get_matches_from(&typed);
     match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => {
-            arguments.colour.write_global();
+            cli::use_colour(arguments.colour);
             ended(run(arguments))
         }
         Err(answer) => tell(&answer, &typed),
@@ -80,7 +80,7 @@ fn complain(text: &str, command: Option<&str>) {
 
 /// Prints the help or the version that was asked for, or what is wrong with what was typed.
 fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
-    Colour::typed(typed).write_global();
+    cli::use_colour(cli::colour_typed(typed));
     let text = answer.render().ansi().to_string();
     match answer.kind() {
         clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => {

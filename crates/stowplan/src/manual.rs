@@ -64,13 +64,7 @@ pub(crate) fn man(options: &ManOptions) -> Result<Exit, CliError> {
 pub(crate) fn completions(options: &CompletionsOptions) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut with_names(), "stowplan", &mut script);
-    let mut script = String::from_utf8_lossy(&script).into_owned();
-    match options.shell {
-        Shell::Fish => script.push_str(&names_for_fish()),
-        Shell::Bash => script = with_files_for_bash(&script),
-        _ => {}
-    }
-    print(&script);
+    print(&String::from_utf8_lossy(&script));
     Exit::Done
 }
 
@@ -101,34 +95,6 @@ fn with_names() -> Command {
                 })
             })
         })
-}
-
-/// The names of what stands without an option in front of it: clap leaves them out for fish.
-fn names_for_fish() -> String {
-    let mut script = String::new();
-    for (verb, argument, names) in named() {
-        if !matches!((verb, argument), ("doctor", _) | (_, "scale" | "b")) {
-            let verb = if verb == "study" { "study run" } else { verb };
-            let names = names.join(" ");
-            script.push_str(&format!(
-                "complete -c stowplan -n \"__fish_seen_subcommand_from {verb}\" -a \"{names}\"\n"
-            ));
-        }
-    }
-    script
-}
-
-/// For bash, clap offers options wherever something is typed; here only behind a hyphen. Where nothing else is
-/// to be offered, that leaves the word to bash, which offers files.
-fn with_files_for_bash(script: &str) -> String {
-    let hidden = "    opts=\"\"\n    hidden=''\n    [[ ${cur} == -* ]] || hidden='-*'\n";
-    script
-        .replacen("    opts=\"\"\n", hidden, 1)
-        .replacen("local i cur", "local hidden i cur", 1)
-        .replace(
-            r#"compgen -W "${opts}""#,
-            r#"compgen -X "${hidden}" -W "${opts}""#,
-        )
 }
 
 /// The arguments, with what clap adds to each verb.

@@ -1,12 +1,13 @@
 //! The output directory: made anew for each run, never anyone else's.
 
 use crate::error::CliError;
-use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use stowplan_archive::parent_of;
+use stowplan_dataset::DatasetError;
+use stowplan_dataset::publish::rename_unless_taken;
+use stowplan_dataset::temporary::{Temporary, Use};
 use stowplan_harness::disk;
 use stowplan_report::{MARK, claims, compare, csv, json};
 
@@ -14,8 +15,14 @@ use stowplan_report::{MARK, claims, compare, csv, json};
 pub(crate) const RESULT: &str = "result.jsonl";
 /// The most characters of a study and of a host in the name of a directory: names have an end.
 const NAMED: usize = 80;
-/// How the names of files begin and end that are not whole yet.
-const TEMPORARY: (&str, &str) = (".stowplan-", ".tmp");
+/// What is written lies in a directory of ours beside its name until it is whole.
+const MADE: Use = Use {
+    prefix: ".stowplan-",
+    suffix: ".tmp",
+    mode: 0o700,
+    holds: |name| name == HALF,
+};
+const HALF: &str = "half";
 
 /// Where a run's results go.
 #[derive(Debug)]
@@ -112,9 +119,8 @@ impl Output {
 
     /// Removes what a run leaves behind that is ended while it writes a report.
     pub(crate) fn remove_half_written(&self) {
-        remove_abandoned(&self.directory, |start| {
-            start.is_empty() || is_report(start)
-        });
+        // Whoever makes one removes what others left.
+        let _ = Temporary::create(&MADE, &self.directory);
     }
 
     /// The directory itself.
@@ -160,50 +166,23 @@ pub(crate) fn write_whole(
     text: &str,
     ours: fn(&[u8]) -> bool,
 ) -> Result<Written, CliError> {
-    let refused = |error| refused(path, &error);
     let (Written::Yes, exists) = standing(path, ours)? else {
         return Ok(Written::NotOurs);
     };
-    remove_abandoned(parent_of(path), ours);
-    let mut temporary = tempfile::Builder::new()
-        .prefix(TEMPORARY.0)
-        .suffix(TEMPORARY.1)
-        // As any new file: what the umask leaves of it.
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(parent_of(path))
-        .map_err(refused)?;
-    // Before it has anything in it. Where the file system knows no locks, nobody removes what is left.
-    let _ = temporary.as_file().try_lock();
-    temporary.write_all(text.as_bytes()).map_err(refused)?;
-    let persisted = if exists {
-        temporary.persist(path)
-    } else {
-        temporary.persist_noclobber(path)
-    };
-    match persisted {
-        Ok(_) => Ok(Written::Yes),
-        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(Written::NotOurs),
-        Err(error) => Err(refused(error.error)),
+    let temporary = Temporary::create(&MADE, parent_of(path)).map_err(|error| match error {
+        DatasetError::Io { source, .. } => refused(path, &source),
+        _ => refused(path, &ErrorKind::NotFound.into()),
+    })?;
+    let half = temporary.path().join(HALF);
+    let written = fs::write(&half, text).and_then(|()| match exists {
+        true => fs::rename(&half, path),
+        false => Ok(rename_unless_taken(&half, path)?),
+    });
+    match written {
+        Ok(()) => Ok(Written::Yes),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Written::NotOurs),
+        Err(error) => Err(refused(path, &error)),
     }
-}
-
-/// Removes what processes left in a directory that were killed while they wrote such a file there. Nobody
-/// holds it, and it begins like what was to be written; what cannot be read or removed stays.
-fn remove_abandoned(directory: &Path, ours: fn(&[u8]) -> bool) {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| is_temporary(&entry.file_name())) {
-        let path = entry.path();
-        let free = disk::open_plain(&path).is_ok_and(|file| file.try_lock().is_ok());
-        if free && begins(&path, ours).unwrap_or(false) {
-            let _ = fs::remove_file(&path);
-        }
-    }
-}
-
-/// Whether a name is one of a file that is not whole yet.
-fn is_temporary(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
 }
 
 /// Whether a file may be written under a name, and whether one stands there.
@@ -298,20 +277,21 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let report = format!("{MARK} half");
-        for name in [".stowplan-left01.tmp", ".stowplan-held01.tmp", "left.tmp"] {
-            fs::write(at(name), &report).unwrap();
+        for name in [".stowplan-left01.tmp", ".stowplan-held01.tmp"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join(HALF), &report).unwrap();
         }
-        fs::write(at(".stowplan-letter.tmp"), "dear").unwrap();
-        symlink(at("left.tmp"), at(".stowplan-link01.tmp")).unwrap();
+        fs::create_dir(at(".stowplan-letter.tmp")).unwrap();
+        fs::write(at(".stowplan-letter.tmp").join("letter"), "dear").unwrap();
+        symlink(at(".stowplan-held01.tmp"), at(".stowplan-link01.tmp")).unwrap();
         let held = fs::File::open(at(".stowplan-held01.tmp")).unwrap();
         held.lock().unwrap();
         write_report(&at("report"), &report).unwrap();
         assert!(!at(".stowplan-left01.tmp").exists());
         let others = [
-            ".stowplan-held01.tmp",
-            ".stowplan-letter.tmp",
+            ".stowplan-held01.tmp/half",
+            ".stowplan-letter.tmp/letter",
             ".stowplan-link01.tmp",
-            "left.tmp",
             "report",
         ];
         assert!(others.iter().all(|name| at(name).exists()));

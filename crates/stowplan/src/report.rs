@@ -70,7 +70,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, CliError> {
     records.extend(damage(&problems).map(Record::Warning));
     let raw = String::from_utf8_lossy(&bytes).into_owned();
     let analysis = analyse(&records, None).map_err(|error| match error {
-        AnalysisError::NoHeader => CliError::Unreadable(no_header(&path, &raw, &problems)),
+        AnalysisError::NoHeader => CliError::Unreadable(no_header(&path, &problems)),
         error => CliError::analysis(&path)(error),
     })?;
     warn_of(&path, &problems);
@@ -93,19 +93,15 @@ fn file_of(path: &Path) -> Result<PathBuf, CliError> {
     }
     path.read_dir()
         .map_err(CliError::io("read directory", path))?;
-    let below = results_in(path).len();
-    let next = match below {
-        0 => "give the directory of a run, or its result.jsonl".to_owned(),
-        1 => format!("a directory in it has one: give {}/*", path.display()),
+    let (below, path) = (results_in(path).len(), path.display());
+    Err(CliError::Usage(match below {
+        0 => {
+            format!("{path} has no result.jsonl; give the directory of a run, or its result.jsonl")
+        }
         _ => format!(
-            "{below} directories in it have one: give one of them, or {}/* for several machines",
-            path.display()
+            "{path} has no result.jsonl; {below} directories in it have one: give one, or {path}/*"
         ),
-    };
-    Err(CliError::Usage(format!(
-        "{} has no result.jsonl; {next}",
-        path.display()
-    )))
+    }))
 }
 
 /// The directories in one that have a result each.
@@ -118,30 +114,17 @@ pub(crate) fn results_in(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Why nothing can be made of a file without a header, in a line.
-fn no_header(path: &Path, raw: &str, problems: &[String]) -> String {
+fn no_header(path: &Path, problems: &[String]) -> String {
     let first = problems
-        .iter()
-        .find(|problem| problem.starts_with("line 1: "));
-    let begun = raw.trim_start().starts_with("{\"type\":\"run\"");
+        .first()
+        .filter(|first| first.starts_with("line 1: "));
     let why = match first {
-        _ if raw.trim().is_empty() => {
-            "it is empty, because the run ended before it recorded anything; run the study again"
-                .to_owned()
-        }
-        _ if begun && !raw.contains('\n') => {
-            "it was cut off within its first line, which says what was planned and where; run the \
-             study again"
-                .to_owned()
-        }
-        Some(problem) if raw.contains("\"type\":") => format!(
-            "{problem}; that line says what was planned and where, and nothing can be made of the \
-             others without it; run the study again"
-        ),
-        _ => "is it one of stowplan? Give the directory of a run, or its result.jsonl".to_owned(),
+        Some(first) => format!("{first}; was it cut off, or is it one of stowplan?"),
+        None => "the run ended before it recorded anything, or it is none of stowplan".to_owned(),
     };
+    let path = path.display();
     format!(
-        "{}: there is no header of a run in it: {why}",
-        path.display()
+        "{path}: there is no header of a run in it: {why}; give the directory of a run, or run the study again"
     )
 }
 

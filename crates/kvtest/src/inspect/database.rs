@@ -9,7 +9,6 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use stowplan_archive::foreign::{beside, is_write_ahead, look_at, open};
 use stowplan_archive::parent_of;
-use stowplan_model::PageUse;
 use stowplan_stores::{FIND_TABLE, Key, Result, StoreError, sqlite_failed as failed};
 
 /// Where the header counts the transactions that wrote the file itself (<https://sqlite.org/fileformat2.html>,
@@ -123,36 +122,6 @@ impl Database {
             }
             Err(error) => Err(failed("run PRAGMA integrity_check", &error)),
         }
-    }
-
-    /// How full the pages are. Reads every page that is not free.
-    ///
-    /// # Errors
-    /// As [`Self::number`]; also a damaged database.
-    pub fn page_use(&self) -> Result<Vec<PageUse>> {
-        let mut page_use = Vec::new();
-        let sql = "SELECT pagetype, count(*), sum(pgsize), sum(pgsize-unused) FROM dbstat
-            GROUP BY 1 ORDER BY 1";
-        self.each(sql, |row| {
-            let number = |column| row.get(column).map(|n: i64| u64::try_from(n).unwrap_or(0));
-            let sort = match row.get::<_, String>(0)?.as_str() {
-                "internal" => "interior",
-                "leaf" => "leaf",
-                "overflow" => "overflow",
-                _ => return Ok(()),
-            };
-            let bytes = number(2)?;
-            page_use.push(PageUse {
-                sort,
-                pages: number(1)?,
-                bytes,
-                // Of a damaged page less than nothing may be unused.
-                used_bytes: number(3)?.min(bytes),
-            });
-            Ok(())
-        })
-        .map_err(self.told("look at the pages of"))?;
-        Ok(page_use)
     }
 
     /// Calls `visit(key, bytes)` for every value, by rising key, and reads none.
@@ -402,13 +371,6 @@ pub(super) fn check_table(path: &Path) -> Result<()> {
     ))
 }
 
-/// A database, behind any link, and the files that SQLite may put beside it.
-pub(super) fn files(path: &Path) -> [PathBuf; 4] {
-    let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let [log, journal, index] = companions(&file);
-    [file, log, journal, index]
-}
-
 /// What SQLite may put beside a database: its write-ahead log, its journal, and the index of the
 /// log. SQLite applies the first two to whatever database lies beside them.
 pub(crate) fn companions(file: &Path) -> [PathBuf; 3] {
@@ -640,9 +602,6 @@ mod tests {
         })
         .unwrap();
         assert_eq!(keys, [1]);
-        let footprint = |path: &Path| inspect::footprint(path, Container::Database).unwrap();
-        assert_eq!(footprint(&link), footprint(&place.path()));
-        assert_eq!(footprint(&link).files, 3, "with the log and its index");
     }
 
     fn snapshot(place: &Place, writable: bool) -> Snapshot {
@@ -720,30 +679,6 @@ mod tests {
         file.write_all_at(&99u32.to_be_bytes(), CHANGE_COUNTER_OFFSET)
             .unwrap();
         assert!(snapshot.check_unchanged().is_err());
-    }
-
-    #[test]
-    fn the_pages_of_all_sorts_add_up_to_those_of_the_file() {
-        let place = Place::with(
-            "WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM c WHERE x<2000)
-             INSERT INTO kv SELECT x, zeroblob(10000) FROM c; DELETE FROM kv WHERE k>1900",
-        );
-        let database = Database::open(&place.path()).unwrap();
-        let sorts = database.page_use().unwrap();
-        let names: Vec<&str> = sorts.iter().map(|sort| sort.sort).collect();
-        assert_eq!(names, ["interior", "leaf", "overflow"]);
-        let pages: u64 = sorts.iter().map(|sort| sort.pages).sum();
-        let free = database.number("freelist_count").unwrap();
-        assert!(free > 200, "{free}");
-        assert_eq!(pages + free, database.number("page_count").unwrap());
-        for sort in &sorts {
-            assert!(
-                sort.pages > 0 && (1..=sort.bytes).contains(&sort.used_bytes),
-                "{sort:?}"
-            );
-        }
-        let used: u64 = sorts.iter().map(|sort| sort.used_bytes).sum();
-        assert!(used >= 19_000_000, "all values are in use: {used}");
     }
 
     #[test]

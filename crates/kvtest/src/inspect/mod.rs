@@ -12,9 +12,8 @@ pub(crate) use database::{Snapshot, companions, writes_ahead};
 use std::io;
 use std::path::Path;
 use stowplan_archive::foreign::is_database;
-use stowplan_model::Footprint;
 use stowplan_stores::directory::{self, Layout};
-use stowplan_stores::{Result, StoreError, footprint_of_paths, footprint_of_tree};
+use stowplan_stores::{Result, StoreError};
 
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,21 +78,6 @@ pub fn values(
         Container::Database => Database::open(path)?.values(visit),
         Container::Dir => directory::values(path, Layout::Dir, visit),
         Container::Tree => directory::values(path, Layout::Tree, visit),
-    }
-}
-
-/// Bytes on disk: of a database with what SQLite may have put beside it, of a directory with all
-/// that is below it.
-///
-/// # Errors
-/// The file system refuses.
-pub fn footprint(path: &Path, container: Container) -> Result<Footprint> {
-    match container {
-        Container::Database => {
-            let files = database::files(path);
-            footprint_of_paths(files.iter().map(AsRef::as_ref))
-        }
-        Container::Dir | Container::Tree => footprint_of_tree(path),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every fact about a machine, the system on it and the program, by its name and in words: listed once,
 //! for those who show them and for those who compare two of them.
 
-use super::{Device, Environment, FileSystem};
+use super::{Change, Device, Environment};
 use crate::format_bytes;
 
 /// A fact by its name, as text.
@@ -33,104 +33,118 @@ pub enum FactOf {
     Moment,
 }
 
+/// What it says where a fact is not the same on two occasions, and what it is called then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// Nothing: it changes all the time, or others tell of it.
+    Never,
+    /// That measurements of both occasions may differ by it.
+    Qualifies(&'static str),
+    /// That measurements of both occasions are of different things.
+    Decides(&'static str),
+}
+
+use Told::{Decides, Never, Qualifies};
+
+type Read = fn(&Environment) -> Option<String>;
+
+/// A fact a line: its name, what it is of, what a change of it tells, and what it is.
+macro_rules! facts {
+    ($NAME:ident: $(|$e:ident| $name:literal, $of:ident, $told:expr => $value:expr;)+) => {
+        const $NAME: &[(&str, FactOf, Told, Read)] = &[$(($name, FactOf::$of, $told, |$e| $value)),+];
+    };
+}
+
+facts! { OF_MACHINE:
+    |e| "host", Machine, Never => known(&e.host);
+    |e| "system", Setup, Qualifies("operating system") => known(&e.os);
+    |e| "kernel", Place, Qualifies("kernel") => known(&e.kernel);
+    |e| "architecture", Machine, Decides("architecture") => known(&e.architecture);
+    |e| "CPU", Machine, Decides("processor") => e.cpu.clone();
+    |e| "CPUs usable", Machine, Decides("number of CPUs") => Some(e.cpus.to_string());
+    |e| "last-level cache", Setup, Never => e.last_level_cache_bytes.map(format_bytes);
+    |e| "governor", Setup, Qualifies("CPU frequency governor") => e.governor.clone();
+    |e| "virtualisation", Setup, Qualifies("virtualisation") => e.virtualisation.clone();
+    |e| "memory", Setup, Decides("memory") => Some(gibibytes(e.memory_bytes));
+    |e| "memory available", Moment, Never => Some(gibibytes(e.memory_available_bytes));
+    |e| "load average", Moment, Never => e.load_average.map(|load| format!("{load:.2}"));
+    |e| "power", Setup, Qualifies("power") => e.on_battery.map(|on| either(on, "battery", "mains"));
+    |e| "clock source", Setup, Qualifies("clock source") => e.clock_source.clone();
+    |e| "run-queue delay", Setup, Qualifies("run-queue delay")
+        => Some(either(e.run_queue_delay, "readable", "not readable"));
+    |e| "residency check", Setup, Never => Some(e.residency_check.clone().unwrap_or("none".to_owned()));
+    |e| "file system", Place, Decides("file system") => known(&e.file_system.kind);
+    |e| "mounted at", Setup, Decides("mount point") => known(&e.file_system.mount_point);
+    |e| "mount options", Setup, Qualifies("mount options") => known(&e.file_system.options);
+    |e| "blocks of the file system", Setup, Never => Some(format!("{} bytes", e.file_system.block_bytes));
+    |e| "free space", Moment, Never => Some(format_bytes(e.file_system.free_bytes));
+}
+
+facts! { OF_DEVICE:
+    |e| "device", Place, Decides("device") => known(&e.device.as_ref()?.name);
+    |e| "model of the device", Place, Never => e.device.as_ref()?.model.clone();
+    |e| "kind of device", Setup, Never => e.device_kind().map(str::to_owned);
+    |e| "I/O scheduler", Setup, Qualifies("I/O scheduler") => e.device.as_ref()?.scheduler.clone();
+    |e| "read-ahead", Setup, Qualifies("read-ahead") => read_ahead(e.device.as_ref()?);
+    |e| "write cache", Setup, Never => e.device.as_ref()?.write_cache.clone();
+}
+
+facts! { OF_PROGRAM:
+    |e| "stowplan", Program, Qualifies("version of stowplan") => known(&e.tool_version);
+    |e| "commit of stowplan", Program, Qualifies("commit of stowplan") => e.tool_commit.clone();
+    |e| "compiler", Program, Never => e.compiler.clone();
+    |e| "built with optimisation", Program, Decides("build's optimisation")
+        => Some(either(e.optimised, "yes", "no"));
+}
+
+/// By which share the memory that the kernel reports may differ.
+const MEMORY_TOLERANCE: f64 = 0.05;
+
 impl Environment {
     /// All facts, each name once, in the order in which they are told.
     pub fn facts(&self) -> Vec<Fact> {
-        let Self {
-            host,
-            os,
-            kernel,
-            architecture,
-            cpu,
-            cpus,
-            last_level_cache_bytes,
-            governor,
-            virtualisation,
-            memory_bytes,
-            memory_available_bytes,
-            load_average,
-            on_battery,
-            clock_source,
-            run_queue_delay,
-            residency_check,
-            file_system,
-            device,
-            file_systems,
-            engines: _,
-            tool_version: _,
-            tool_commit: _,
-            compiler: _,
-            optimised: _,
-        } = self;
-        let mut facts = vec![
-            fact("host", known(host), FactOf::Machine),
-            fact("system", known(os), FactOf::Setup),
-            fact("kernel", known(kernel), FactOf::Place),
-            fact("architecture", known(architecture), FactOf::Machine),
-            fact("CPU", cpu.clone(), FactOf::Machine),
-            fact("CPUs usable", Some(cpus.to_string()), FactOf::Machine),
-            setup("last-level cache", last_level_cache_bytes.map(format_bytes)),
-            setup("governor", governor.clone()),
-            setup("virtualisation", virtualisation.clone()),
-            setup("memory", Some(gibibytes(*memory_bytes))),
-            moment("memory available", Some(gibibytes(*memory_available_bytes))),
-            moment(
-                "load average",
-                load_average.map(|load| format!("{load:.2}")),
-            ),
-            setup("power", on_battery.map(|on| either(on, "battery", "mains"))),
-            setup("clock source", clock_source.clone()),
-            setup(
-                "run-queue delay",
-                Some(either(*run_queue_delay, "readable", "not readable")),
-            ),
-            setup(
-                "residency check",
-                Some(residency_check.clone().unwrap_or_else(|| "none".to_owned())),
-            ),
-        ];
-        facts.extend(of_file_system(file_system));
-        facts.extend(device.iter().flat_map(|device| self.of_device(device)));
-        let others = file_systems.iter();
-        facts.extend(others.map(|(on, how)| setup(&format!("on {on}"), known(how))));
-        facts.extend(self.of_program());
-        facts
-    }
-
-    fn of_device(&self, device: &Device) -> Vec<Fact> {
-        let Device {
-            name,
-            model,
-            rotational,
-            scheduler,
-            read_ahead_kib,
-            write_cache,
-        } = device;
-        let kind = rotational.and_then(|_| self.device_kind());
-        vec![
-            fact("device", known(name), FactOf::Place),
-            fact("model of the device", model.clone(), FactOf::Place),
-            setup("kind of device", kind.map(str::to_owned)),
-            setup("I/O scheduler", scheduler.clone()),
-            setup("read-ahead", read_ahead_kib.map(|kib| format!("{kib} KiB"))),
-            setup("write cache", write_cache.clone()),
-        ]
-    }
-
-    fn of_program(&self) -> Vec<Fact> {
-        let program = |name, value| fact(name, value, FactOf::Program);
-        let mut facts = vec![
-            program("stowplan", known(&self.tool_version)),
-            program("commit of stowplan", self.tool_commit.clone()),
-            program("compiler", self.compiler.clone()),
-            program(
-                "built with optimisation",
-                Some(either(self.optimised, "yes", "no")),
-            ),
-        ];
+        let of_device = self.device.iter().flat_map(|_| OF_DEVICE);
+        let own = OF_MACHINE.iter().chain(of_device);
+        let own = own.map(|(name, of, _, read)| fact(name, read(self), *of));
+        let others = self.file_systems.iter();
+        let others = others.map(|(on, how)| fact(&format!("on {on}"), known(how), FactOf::Setup));
+        let program = OF_PROGRAM.iter();
+        let program = program.map(|(name, of, _, read)| fact(name, read(self), *of));
         let engines = self.engines.iter();
-        facts.extend(engines.map(|(name, version)| fact(name, known(version), FactOf::Engine)));
-        facts
+        let engines = engines.map(|(name, version)| fact(name, known(version), FactOf::Engine));
+        own.chain(others).chain(program).chain(engines).collect()
+    }
+
+    /// What has changed since, the decisive first.
+    pub fn changes(&self, now: &Self) -> Vec<Change> {
+        let has_devices = self.device.is_some() && now.device.is_some();
+        let of_device = OF_DEVICE.iter().filter(|_| has_devices);
+        let own = OF_MACHINE.iter().chain(of_device).chain(OF_PROGRAM);
+        let changes = own.filter_map(|(name, _, told, read)| {
+            let (what, decisive) = match told {
+                Never => return None,
+                Qualifies(what) => (*what, false),
+                Decides(what) => (*what, true),
+            };
+            let counts = match *name {
+                "memory" => self.has_other_memory(now),
+                // The place of the data is told by its device where that is known.
+                "mounted at" => !has_devices,
+                _ => true,
+            };
+            let (before, now) = (read(self), read(now));
+            let differs = counts && before != now;
+            differs.then(|| Change::of(what.to_owned(), before, now, decisive))
+        });
+        let mut changes: Vec<Change> = changes.collect();
+        changes.sort_by_key(|change| !change.decisive);
+        changes.extend(self.changes_of_engines(now));
+        changes
+    }
+
+    fn has_other_memory(&self, now: &Self) -> bool {
+        let difference = self.memory_bytes.abs_diff(now.memory_bytes) as f64;
+        difference > self.memory_bytes as f64 * MEMORY_TOLERANCE
     }
 
     /// What kind of device the data lies on, as far as the kernel tells. That of a virtual machine
@@ -158,22 +172,8 @@ impl Environment {
     }
 }
 
-fn of_file_system(system: &FileSystem) -> Vec<Fact> {
-    let FileSystem {
-        kind,
-        mount_point,
-        options,
-        block_bytes,
-        free_bytes,
-    } = system;
-    let blocks = format!("{block_bytes} bytes");
-    vec![
-        fact("file system", known(kind), FactOf::Place),
-        setup("mounted at", known(mount_point)),
-        setup("mount options", known(options)),
-        setup("blocks of the file system", Some(blocks)),
-        moment("free space", Some(format_bytes(*free_bytes))),
-    ]
+fn read_ahead(device: &Device) -> Option<String> {
+    device.read_ahead_kib.map(|kib| format!("{kib} KiB"))
 }
 
 fn fact(name: &str, value: Option<String>, of: FactOf) -> Fact {
@@ -182,14 +182,6 @@ fn fact(name: &str, value: Option<String>, of: FactOf) -> Fact {
         value,
         of,
     }
-}
-
-fn setup(name: &str, value: Option<String>) -> Fact {
-    fact(name, value, FactOf::Setup)
-}
-
-fn moment(name: &str, value: Option<String>) -> Fact {
-    fact(name, value, FactOf::Moment)
 }
 
 fn known(text: &str) -> Option<String> {
@@ -221,6 +213,20 @@ mod tests {
             engines: [("sqlite".to_owned(), "3.50".to_owned())].into(),
             ..Environment::default()
         }
+    }
+
+    /// Fields of a type as a result has them.
+    fn fields(of: &impl serde::Serialize) -> usize {
+        serde_json::to_value(of).unwrap().as_object().unwrap().len()
+    }
+
+    #[test]
+    fn every_field_is_a_fact() {
+        let environment = Environment::default();
+        // But for the file system, the device, and the engines, which have facts of their own.
+        let own = fields(&environment) - 3 + fields(&environment.file_system);
+        assert_eq!(OF_MACHINE.len() + OF_PROGRAM.len(), own);
+        assert_eq!(OF_DEVICE.len(), fields(&Device::default()));
     }
 
     #[test]

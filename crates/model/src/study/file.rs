@@ -28,7 +28,7 @@ pub struct StudyFile<'t> {
     name: &'t str,
     document: Entry<'t>,
     /// Comparisons that should be like one that is not there.
-    unlike: Vec<Unlike>,
+    unlike: Vec<Unlike<'t>>,
     /// What is no TOML.
     broken: Vec<toml::de::Error>,
 }

@@ -4,6 +4,7 @@
 //! All are spelled out in the document, in which every value keeps its place in the text. So the types of a
 //! study know nothing of them, and what is said of a study holds of each comparison, and says where.
 
+use crate::suggestion;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -15,21 +16,17 @@ const MIX: &str = "mix";
 
 type Entry<'i> = Spanned<DeValue<'i>>;
 
-/// A comparison that should be like one that does not stand before it.
+/// What is wrong with a comparison that should be like one that does not stand before it; it is left out.
 #[derive(Debug)]
-pub(super) struct Unlike {
-    /// The place of the comparison.
-    pub(super) comparison: Range<usize>,
-    /// The place of the name.
-    pub(super) at: Range<usize>,
-    /// The name.
-    pub(super) name: String,
-    /// Those that do stand before it.
-    pub(super) known: Vec<String>,
+pub(super) struct Unlike<'i> {
+    /// The place of the name, in bytes from the start of the text, and what is wrong there.
+    pub(super) mistake: (usize, String),
+    /// The comparison, and the name.
+    pub(super) left_out: [DeValue<'i>; 2],
 }
 
 /// Replaces what is written in short in a study by what it stands for.
-pub(super) fn spell_out(study: &mut DeTable<'_>) -> Vec<Unlike> {
+pub(super) fn spell_out<'i>(study: &mut DeTable<'i>) -> Vec<Unlike<'i>> {
     if let Some(DeValue::Table(datasets)) = study.get_mut("datasets").map(Spanned::get_mut) {
         datasets
             .iter_mut()
@@ -60,13 +57,16 @@ fn spell_out_dataset(dataset: &mut DeValue<'_>) {
     }
 }
 
-fn spell_out_comparisons(study: &mut DeTable<'_>) -> Vec<Unlike> {
+fn spell_out_comparisons<'i>(study: &mut DeTable<'i>) -> Vec<Unlike<'i>> {
     let Some(DeValue::Array(all)) = study.get_mut("comparison").map(Spanned::get_mut) else {
         return Vec::new();
     };
     let (mut unlike, mut before, mut spelled_out) = (Vec::new(), Vec::new(), DeArray::new());
     for mut entry in all.iter().cloned() {
-        unlike.extend(complete_by(&mut entry, &before));
+        if let Err(lost) = complete_by(&mut entry, &before) {
+            unlike.push(lost);
+            continue;
+        }
         match of_each_number(&entry) {
             Some(each) => each.into_iter().for_each(|entry| spelled_out.push(entry)),
             None => spelled_out.push(entry.clone()),
@@ -82,25 +82,31 @@ fn id<'t>(comparison: &'t Entry<'_>) -> Option<&'t str> {
 }
 
 /// Gives a comparison what it lacks of the one that it is like.
-fn complete_by<'i>(entry: &mut Entry<'i>, before: &[Entry<'i>]) -> Option<Unlike> {
-    let comparison = entry.span();
+fn complete_by<'i>(entry: &mut Entry<'i>, before: &[Entry<'i>]) -> Result<(), Unlike<'i>> {
     let DeValue::Table(table) = entry.get_mut() else {
-        return None;
+        return Ok(());
     };
-    let named = table.remove(LIKE)?;
-    let at = named.span();
-    let name = named.get_ref().as_str().unwrap_or_default().to_owned();
-    let other = before.iter().find(|other| id(other) == Some(&name));
-    let Some(other) = other.and_then(|other| other.get_ref().as_table()) else {
-        return Some(Unlike {
-            comparison,
-            at,
-            name,
-            known: before.iter().filter_map(id).map(str::to_owned).collect(),
-        });
+    let Some(named) = table.remove(LIKE) else {
+        return Ok(());
     };
-    complete(table, other);
-    None
+    let name = named.get_ref().as_str().unwrap_or_default();
+    let other = before.iter().find(|other| id(other) == Some(name));
+    if let Some(other) = other.and_then(|other| other.get_ref().as_table()) {
+        complete(table, other);
+        return Ok(());
+    }
+    let near = suggestion(name, before.iter().filter_map(id));
+    let message = match name {
+        "" => "like names a comparison that stands before, by its id".to_owned(),
+        name => format!(
+            "unknown comparison '{}' (it must stand before){near}",
+            name.escape_debug()
+        ),
+    };
+    Err(Unlike {
+        mistake: (named.span().start, message),
+        left_out: [entry.get_ref().clone(), named.into_inner()],
+    })
 }
 
 /// Adds what a table lacks of another one; so it goes on below a key at which both have a table, but for the

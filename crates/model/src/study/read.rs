@@ -8,7 +8,6 @@ use super::Study;
 use super::file::{Entry, MOST_TOLD};
 use super::like::{LIKE, Unlike};
 use crate::dataset::TAGGED;
-use crate::suggestion;
 use serde::de::value::StrDeserializer;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess,
@@ -18,18 +17,10 @@ use serde::forward_to_deserialize_any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
-use std::sync::LazyLock;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The type of which one may be like another one.
 const COMPARISON: &str = "ComparisonSpec";
-
-/// Texts that are taken to be empty where they are missing, so that what stands beside them can be judged.
-const TEXTS: [&str; 3] = ["title", "question", "baseline"];
-static EMPTY: LazyLock<Entry<'static>> =
-    LazyLock::new(|| Spanned::new(0..0, DeValue::String("".into())));
 
 /// A study file as far as it has the shape of one.
 #[derive(Debug, Default)]
@@ -43,10 +34,14 @@ pub(super) struct Shape {
 }
 
 /// Reads a document, and leaves out what is wrong until the rest has the shape of a study.
-pub(super) fn read(document: &Entry<'_>, unlike: &[Unlike]) -> Shape {
-    let mut left = Left::of(unlike);
-    let mut mistakes: Vec<(usize, String)> = unlike.iter().map(no_such).collect();
-    let mut lost: Vec<String> = unlike.iter().map(|unlike| unlike.name.clone()).collect();
+pub(super) fn read(document: &Entry<'_>, unlike: &[Unlike<'_>]) -> Shape {
+    let mut left = Left::default();
+    let mut mistakes: Vec<(usize, String)> =
+        unlike.iter().map(|lost| lost.mistake.clone()).collect();
+    let mut lost = Vec::new();
+    for left_out in unlike.iter().flat_map(|unlike| &unlike.left_out) {
+        add_names("id", left_out, &mut lost);
+    }
     let study = loop {
         let walk = Walk {
             left: &left,
@@ -58,15 +53,8 @@ pub(super) fn read(document: &Entry<'_>, unlike: &[Unlike]) -> Shape {
             Err(stop) => stop,
         };
         let (key, value) = at.unwrap_or(("", document));
-        let lacks = |text: &&str| message.starts_with(&format!("missing field `{text}`"));
-        let text = TEXTS.into_iter().find(lacks);
         if !(message.starts_with("missing field") && left.is_robbed(value)) {
             mistakes.push((value.span().start, message));
-        }
-        if let Some(text) = text {
-            left.filled.push((value, text));
-            lost.push(String::new());
-            continue;
         }
         if std::ptr::eq(value, document) || mistakes.len() >= MOST_TOLD {
             break None;
@@ -84,21 +72,6 @@ pub(super) fn read(document: &Entry<'_>, unlike: &[Unlike]) -> Shape {
         mistakes: unknown.chain(mistakes).collect(),
         lost,
     }
-}
-
-fn no_such(unlike: &Unlike) -> (usize, String) {
-    let Unlike {
-        name, known, at, ..
-    } = unlike;
-    let near = suggestion(name, known.iter().map(String::as_str));
-    let message = match name.as_str() {
-        "" => "like names a comparison that stands before, by its id".to_owned(),
-        name => format!(
-            "unknown comparison '{}' (it must stand before){near}",
-            name.escape_debug()
-        ),
-    };
-    (at.start, message)
 }
 
 /// The names that a key and what is below it give: keys of tables, and what stands at `id`.
@@ -121,13 +94,10 @@ fn add_names(key: &str, value: &DeValue<'_>, names: &mut Vec<String>) {
 }
 
 /// What is left of a document.
+#[derive(Default)]
 struct Left<'d> {
     /// What is wrong and not read any more.
     out: Vec<&'d Entry<'d>>,
-    /// Tables, and a text that each lacks.
-    filled: Vec<(&'d Entry<'d>, &'static str)>,
-    /// Comparisons that lack what they should have from another one.
-    robbed: Vec<Range<usize>>,
     /// Keys that mean nothing, by where they stand.
     unknown: RefCell<BTreeMap<usize, UnknownKey<'d>>>,
 }
@@ -140,16 +110,6 @@ struct UnknownKey<'d> {
 }
 
 impl<'d> Left<'d> {
-    fn of(unlike: &[Unlike]) -> Self {
-        let robbed = unlike.iter().map(|unlike| unlike.comparison.clone());
-        Self {
-            out: Vec::new(),
-            filled: Vec::new(),
-            robbed: robbed.collect(),
-            unknown: RefCell::default(),
-        }
-    }
-
     fn has(&self, value: &Entry<'_>) -> bool {
         !self.out.iter().any(|out| std::ptr::eq(*out, value))
     }
@@ -163,7 +123,6 @@ impl<'d> Left<'d> {
             .into_iter()
             .flat_map(DeTable::values);
         unknown.values().any(|key| std::ptr::eq(key.table, table))
-            || self.robbed.contains(&table.span())
             || values.into_iter().any(|value| !self.has(value))
     }
 }
@@ -254,11 +213,7 @@ impl<'l, 'd> Walk<'l, 'd> {
         let entries = table.iter();
         let entries = entries.map(|(key, value)| (key.get_ref().as_ref(), value));
         let entries = entries.filter(|(key, value)| is_known(key) && self.left.has(value));
-        let filled = self.left.filled.iter();
-        let filled = filled.filter(|(table, _)| std::ptr::eq(*table, self.value));
-        let filled = filled.map(|(_, text)| (*text, &*EMPTY));
-        let walks = entries.chain(filled);
-        let walks = walks.map(|(key, value)| self.of(key, value)).collect();
+        let walks = entries.map(|(key, value)| self.of(key, value)).collect();
         visitor.visit_map(Inner::of(walks))
     }
 }
@@ -408,6 +363,7 @@ impl<'de, 'd> Deserializer<'de> for Walk<'_, 'd> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toml::Spanned;
 
     const STUDY: &str = r#"
 name = "t"

@@ -275,7 +275,7 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<String> 
     let vacuum = match advice.whole {
         None => format!("up to {} meanwhile", format_bytes(asked.bytes)),
         Some(whole) => format!(
-            "of {}, half of them deleted, it took {} and {}",
+            "of {}, half of them deleted, it took {} and up to {}",
             format_bytes(whole.bytes),
             time(whole.vacuum),
             format_bytes(whole.vacuum_bytes)

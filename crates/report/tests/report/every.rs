@@ -7,13 +7,13 @@ use crate::{by_size, calibration, compare, fixture, fleet, inserts, measured_run
 use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, repeated};
 use stowplan_model::{
-    Action, Check, CheckGroup, CheckState, Checkup, Footprint, IoCounters, KeySurvey, Measurement,
-    PageUse, Record,
+    Action, Check, CheckGroup, CheckState, Checkup, IoCounters, KeySurvey, Measurement, Record,
+    SizeBin, Survey,
 };
 use stowplan_report::document::{Detail, Document};
 use stowplan_report::kvtest::{Around, Counted, Run};
 use stowplan_report::render::terminal::{TerminalOptions, render};
-use stowplan_report::stat::{self, Pages, Stat, Values};
+use stowplan_report::stat::{self, Pages, Stat};
 use stowplan_report::{doctor, kvtest, run};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -89,32 +89,29 @@ fn checkup() -> Checkup {
 }
 
 fn sizes() -> Stat {
-    let mut values = Values::default();
-    for (key, bytes) in [(1, 8_000), (2, 9_000), (5, 12_000), (6, 10_001)] {
-        values.add(key, bytes);
-    }
-    let leaf = PageUse {
-        sort: "leaf",
-        pages: 3,
-        bytes: 12_288,
-        used_bytes: 9_000,
+    let bin = |from: u64, values| SizeBin {
+        from,
+        to: from + 999,
+        values,
     };
     Stat {
         tool_version: "0.1.0".to_owned(),
         place: "thumbs.db".to_owned(),
         held: "database",
-        values: Some(values),
         pages: Some(Pages {
             page_size: 4096,
             page_count: 17,
             free: 2,
-            journal_mode: "delete".to_owned(),
             integrity: vec!["ok".to_owned()],
-            used: vec![leaf],
         }),
-        footprint: Footprint::default(),
-        survey: None,
-        fault: Some("the value of key 7 cannot be read".to_owned()),
+        survey: Some(Survey {
+            values: 4,
+            bytes: 39_001,
+            smallest: 8_000,
+            largest: 12_000,
+            histogram: vec![bin(8_000, 1), bin(9_000, 1), bin(10_000, 1), bin(12_000, 1)],
+            ..Survey::default()
+        }),
     }
 }
 

@@ -161,7 +161,7 @@ fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
         "Reads after a reboot are unknown: only root",
         "Left out: 3 empty values.",
         "−11%",
-        "took 110 ms and 9.10 MB",
+        "took 110 ms and up to 9.10 MB",
         "list 1.00 ms, files 8.00 ms",
         "--no-deflate --inline-limit 65536 --page-size 8192",
         "Undo it: stowplan unpack",

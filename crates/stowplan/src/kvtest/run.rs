@@ -9,12 +9,13 @@ use crate::values::Cache;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_analysis::{Metric, repeated};
+use stowplan_dataset::temporary::Temporary;
 use stowplan_harness::HarnessError;
 use stowplan_harness::environment::{self, checks};
 use stowplan_harness::runner::Repeated;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_kvtest::inspect::{self, Container, Database};
-use stowplan_kvtest::{Keys, KvtestError, RUN, Task, Temporary, Visits};
+use stowplan_kvtest::{Keys, KvtestError, RUN, Task, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
     PayloadSource, PerTransaction, StoreSpec, Value, Warning, Workload,
@@ -27,18 +28,6 @@ use stowplan_stores::registry;
 const ROUNDS: u32 = 10;
 /// After this no further round begins, unless the command line says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What SQLite says where it cannot make the log of a database in WAL mode, and what that means.
-const NO_LOG: (&str, &str) = (
-    "unable to open database file",
-    "; a database in WAL mode is measured with its log beside it, so its directory must be writable: copy the \
-     database to one, or leave WAL mode where it can be written",
-);
-/// What is said of a value that is not as it was written: of a store that a study built, and of a user's own,
-/// which others may write.
-const DAMAGED: [&str; 2] = ["is damaged", "is not what this run found or wrote there"];
-/// What that means, as a rule.
-const WRITTEN_MEANWHILE: &str =
-    "; another program probably wrote meanwhile: run it again while none does, or on a copy";
 /// How many keys kvtest reads of a directory unless it is told.
 const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 
@@ -61,7 +50,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
     let at_rest = subject.bring_to_rest(&measured).map_err(CliError::work);
     let report = match measured {
         Ok(outcome) => subject.report(&keys, machine, outcome),
-        Err(error) => Err(subject.explain(error).into()),
+        Err(error) => Err(error.into()),
     };
     let report = match report {
         Ok(report) => report,
@@ -127,20 +116,20 @@ impl<'o> Subject<'o> {
         recover_before(&place, options)?;
         let container = inspect::recognise(&place)?;
         let database = match container {
-            Container::Database => Some(Database::open(&place)?),
+            Container::Database => {
+                let found = Database::open(&place)?;
+                Some(Before {
+                    page_size: found.number("page_size")?,
+                    journal: found.journal_mode(),
+                })
+            }
             Container::Dir | Container::Tree => None,
         };
-        let database = database.map(|database| {
-            Ok::<_, CliError>(Before {
-                page_size: database.number("page_size")?,
-                journal: database.journal_mode(),
-            })
-        });
         Ok(Self {
             options,
             place,
             container,
-            database: database.transpose()?,
+            database,
         })
     }
 
@@ -165,22 +154,6 @@ impl<'o> Subject<'o> {
             database.set_journal_mode(before.journal)?;
         }
         Ok(())
-    }
-
-    /// An error with the next step where only this end knows it.
-    fn explain(&self, error: HarnessError) -> HarnessError {
-        // Leaving the mode needs the log as well.
-        let before = self.database.as_ref().map(|before| before.journal);
-        let log = [before, self.journal().as_deref()].contains(&Some("wal"));
-        let message = error.to_string();
-        let [damaged, changed] = DAMAGED;
-        if log && message.contains(NO_LOG.0) {
-            return HarnessError::invalid(message + NO_LOG.1);
-        }
-        if message.contains(": value ") && message.contains(damaged) {
-            return HarnessError::invalid(message.replace(damaged, changed) + WRITTEN_MEANWHILE);
-        }
-        error
     }
 
     /// The journal mode of the run, of a database.
@@ -564,16 +537,11 @@ fn is_ratio(measurement: &&Measurement) -> bool {
     measurement.block == BlockKind::Ratio
 }
 
-/// Of an even number, the mean of the middle two; of none, 0.
+/// The one in the middle; of none, 0.
 fn median(values: impl Iterator<Item = u64>) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
-    let middle = values.len() / 2;
-    match values.get(middle) {
-        None => 0,
-        Some(upper) if values.len() % 2 == 1 => *upper,
-        Some(upper) => values[middle - 1].midpoint(*upper),
-    }
+    values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
 fn warn_all(warnings: &[Warning]) {
@@ -594,63 +562,4 @@ fn show(report: &Run, options: &RunOptions, form: &Form<'_>) -> Result<(), CliEr
     let document = under_kvtests_lines(document(report), form);
     let detail = either(quiet, Detail::Answer, Detail::Full);
     form.write(&document, detail, |_| json(report))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::Parser;
-
-    fn median_of(values: Vec<u64>) -> u64 {
-        median(values.into_iter())
-    }
-
-    #[test]
-    fn a_median_of_an_even_number_lies_between_the_middle_two() {
-        assert_eq!(median_of(vec![]), 0);
-        assert_eq!(median_of(vec![7]), 7);
-        assert_eq!(median_of(vec![9, 1, 5]), 5);
-        assert_eq!(median_of(vec![40, 10, 20, 1_000]), 30);
-    }
-
-    #[test]
-    fn what_only_this_end_can_explain_is_told_with_the_next_step() {
-        let options = |line: &[&str]| {
-            let words = ["stowplan", "kvtest", "run", "x.db"].iter().chain(line);
-            match crate::cli::Arguments::try_parse_from(words).unwrap().verb {
-                crate::cli::Verb::Kvtest {
-                    verb: crate::kvtest::Verb::Run(options),
-                } => options,
-                other => panic!("{other:?}"),
-            }
-        };
-        let told_with = |line: &[&str], journal: &'static str, message: &str| {
-            let options = options(line);
-            let subject = Subject {
-                options: &options,
-                place: "x.db".into(),
-                container: Container::Database,
-                database: Some(Before {
-                    page_size: 4096,
-                    journal,
-                }),
-            };
-            let error = HarnessError::invalid(message);
-            subject.explain(error).to_string()
-        };
-        let told = |journal: &'static str, message: &str| told_with(&[], journal, message);
-        let refused = "sqlite cannot open x.db: unable to open database file";
-        assert!(told("wal", refused).starts_with(refused));
-        assert!(told("wal", refused).contains("directory must be writable"));
-        let leaving = told_with(&["--jmode", "delete"], "wal", refused);
-        assert!(leaving.contains("directory must be writable"), "{leaving}");
-        assert_eq!(told("delete", refused), refused);
-        let other = told(
-            "delete",
-            "sqlite: value 130 is damaged: its bytes are not those of version 3",
-        );
-        assert!(!other.contains("damaged"), "{other}");
-        assert!(other.contains("another program probably wrote"), "{other}");
-        assert_eq!(told("wal", "the disk is full"), "the disk is full");
-    }
 }

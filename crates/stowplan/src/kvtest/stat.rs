@@ -10,7 +10,7 @@ use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Container, Database};
 use stowplan_report::document::Detail;
-use stowplan_report::stat::{self, Pages, Stat, Values};
+use stowplan_report::stat::{self, Pages, Stat};
 
 /// The most faults that are shown, as by kvtest.
 const FAULTS_SHOWN: u32 = 10;
@@ -34,17 +34,28 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
     if options.vacuum {
         vacuum(options, container, &form)?;
     }
-    let stat = examine(options, container)?;
+    let pages = match container {
+        Container::Database => Some(pages(options)?),
+        Container::Dir | Container::Tree => None,
+    };
+    let found = survey(&options.column.at(&options.place));
+    let stat = Stat {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        place: options.place.display().to_string(),
+        held: container.name(),
+        survey: found.as_ref().ok().cloned(),
+        pages,
+    };
     let document = under_kvtests_lines(stat::document(&stat), &form);
     form.write(&document, Detail::Full, |_| stat::json(&stat))?;
-    let sound = stat
-        .pages
-        .is_none_or(|pages| pages.integrity.iter().all(|line| line == "ok"));
-    match stat.fault {
-        Some(fault) => Err(CliError::work(HarnessError::invalid(fault))),
-        None if sound => Ok(Exit::Done),
-        None => Ok(Exit::Failed),
+    if let Err(error) = found {
+        return Err(CliError::work(HarnessError::invalid(error.to_string())));
     }
+    let mut faults = stat.pages.iter().flat_map(|pages| &pages.integrity);
+    Ok(match faults.any(|line| line != "ok") {
+        true => Exit::Failed,
+        false => Exit::Done,
+    })
 }
 
 /// Shows what is in a place that kvtest would not know.
@@ -84,46 +95,12 @@ fn vacuum(options: &StatOptions, container: Container, form: &Form<'_>) -> Resul
     Ok(())
 }
 
-/// What cannot be listed is a fault among the facts; so is nothing else.
-fn examine(options: &StatOptions, container: Container) -> Result<Stat, CliError> {
-    let place = &options.place;
-    let pages = match container {
-        Container::Database => Some(pages(options)?),
-        Container::Dir | Container::Tree => None,
-    };
-    let mut values = Values::default();
-    let listed = inspect::values(place, container, &mut |key, bytes| {
-        values.add(key, bytes);
-        Ok(())
-    });
-    Ok(Stat {
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        place: place.display().to_string(),
-        held: container.name(),
-        values: listed.is_ok().then_some(values),
-        pages,
-        footprint: inspect::footprint(place, container)?,
-        survey: match &listed {
-            Ok(()) => survey(&options.column.at(place)).ok(),
-            Err(_) => None,
-        },
-        fault: listed.err().map(|error| error.to_string()),
-    })
-}
-
 fn pages(options: &StatOptions) -> stowplan_stores::Result<Pages> {
     let database = Database::open(&options.place)?;
-    let integrity = database.integrity_check(FAULTS_SHOWN)?;
-    let sound = integrity.iter().all(|line| line == "ok");
     Ok(Pages {
         page_size: database.number("page_size")?,
         page_count: database.number("page_count")?,
         free: database.number("freelist_count")?,
-        journal_mode: database.journal_mode().to_owned(),
-        integrity,
-        used: match sound {
-            true => database.page_use()?,
-            false => Vec::new(),
-        },
+        integrity: database.integrity_check(FAULTS_SHOWN)?,
     })
 }

@@ -12,7 +12,7 @@ fn packed() -> Bench {
     bench
         .run("pack from x.sqlar")
         .exits(0)
-        .warns("x.sqlar: 2 files, 2 directories, 1 link, 5.00 kB in 8.19 kB; ");
+        .warns("x.sqlar: 2 files, 2 directories, 1 link, 5.00 kB in 6.14 kB; ");
     bench
 }
 

@@ -45,7 +45,7 @@ const FAULTS: [(&str, &str, &str); 12] = [
         "flood",
         "exec yes '{\"progress\":{\"done\":1,\"total\":9}}'",
         // Not done after as long, or nothing new for as long: whichever is noticed first.
-        "10 s",
+        "4 s",
     ),
     ("early", "echo '{\"measured\":{}}'; cat", "out of turn"),
     (
@@ -64,7 +64,7 @@ const FAULTS: [(&str, &str, &str); 12] = [
         "no such table",
     ),
     ("starves", "ulimit -v 6000; exec \"$1\" worker", "died"),
-    ("hangs", "sleep 1000", "said nothing new for 10 s"),
+    ("hangs", "sleep 1000", "said nothing new for 4 s"),
 ];
 
 /// The interface and the page size by which the cell of each fault is told from the others.
@@ -147,7 +147,7 @@ case "$job" in
     let place = place_of(bench);
     let mut command = WorkerCommand::new("/bin/sh", &["-c", &script, "sh", PROGRAM, &place]);
     // Long for a worker that does something, short for one that does not.
-    command.patience.preparing = Duration::from_secs(10);
+    command.patience.preparing = Duration::from_secs(4);
     command
 }
 
@@ -484,7 +484,7 @@ fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
     // As it is before its end is noted.
     drop(WorkDirectory::create(&work).unwrap());
     std::fs::write(work.join("data"), "x").unwrap();
-    bench.write("out/.stowplan-abc.tmp", "");
+    std::fs::create_dir(bench.path("out/.stowplan-abcdef.tmp")).unwrap();
     let shown = bench.run("resume out");
     shown.exits(0).warns("removing out/work");
     assert_eq!(entries(&bench.path("out")), DONE);

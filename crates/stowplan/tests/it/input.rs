@@ -88,7 +88,7 @@ fn stores_that_are_wrong_are_told_beside_what_could_not_be_read() {
     let floor = "floor = { store = \"flat\", floor = true, label = \"floor\" }\n";
     let of_a_driver = format!("{floor}mine = {{ store = \"mine/kv\" }}\n");
     let (_, told) = told(&[
-        ("baseline = ", "basline = "),
+        ("operations = 100", "operatoins = 100"),
         ("api=sql", "api=sqll"),
         (floor, &of_a_driver),
         (
@@ -97,7 +97,7 @@ fn stores_that_are_wrong_are_told_beside_what_could_not_be_read() {
         ),
     ]);
     for mistake in [
-        "wrong.toml:15:1: unknown field `basline`",
+        "wrong.toml:14:34: unknown field `operatoins`",
         "wrong.toml:18:7: comparison 'read', cell 'sql': store spec 'sqlite:api=sqll'",
         "invalid type",
     ] {

@@ -59,7 +59,7 @@ fn drivers(bench: &Bench) -> std::io::Result<Drivers> {
     let path = bench.path("liar.py");
     let mut command = WorkerCommand::new(python.trim(), &["-IS", path.to_str().unwrap()]);
     // Long for one that does something on a machine that does other things, too.
-    command.patience.silence = Duration::from_secs(5);
+    command.patience.silence = Duration::from_secs(3);
     command.patience.operation = Duration::from_millis(50);
     let program = WorkerCommand::new(PROGRAM, &["worker"]);
     let mut drivers = Drivers::new(program, Interrupt::never());

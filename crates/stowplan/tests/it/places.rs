@@ -145,7 +145,7 @@ cells = { sql = { store = "sqlite:journal=off,synchronous=off" } }
 "#,
     );
     bench
-        .run("study back.toml --output out --quiet --budget 20s")
+        .run("study back.toml --output out --quiet --budget 8s")
         .exits(0);
     // Had its dataset gone, the run would have ended with an error; on a slow machine there may be no time to go back.
     let records = bench.records("out");

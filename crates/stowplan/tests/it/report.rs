@@ -170,20 +170,11 @@ fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
     write().exits(0);
     write().refuses("remove it first, or redirect stdout to it");
     let unclear = bench.run("report out --to report.txt");
-    unclear.refuses("its name does not say which format");
+    unclear.refuses("its name does not say a format");
     let directory = bench.run("report out --to out --format md");
     directory.refuses("--to out is a directory");
     let both = bench.run("report out --json --format csv");
     both.exits(2);
-    for [format, name] in [
-        ["--json", "q.csv"],
-        ["--format=md", "q.html"],
-        [for_action, "q.md"],
-    ] {
-        let contradicts = bench.run(&format!("report out {format} --to {name}"));
-        contradicts.refuses(&format!("--to {name} says {}", &name[2..]));
-        assert!(!bench.path(name).exists());
-    }
 }
 
 #[test]
@@ -338,8 +329,8 @@ fn a_result_that_cannot_be_read_says_why_and_others_are_shown_without_it() {
         .refuses("cannot read result nowhere");
     let newer = raw.replacen("\"schema\":1", "\"schema\":99", 1);
     for (damaged, why) in [
-        ("", "it is empty"),
-        (&raw[..200], "it was cut off within its first line"),
+        ("", "the run ended before it recorded anything"),
+        (&raw[..200], "the run ended before it recorded anything"),
         (&raw[20..], "line 1: "),
         ("Dear diary,\nnothing.\n", "is it one of stowplan?"),
         (newer.as_str(), "use a newer stowplan"),
