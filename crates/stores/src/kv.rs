@@ -386,11 +386,13 @@ impl<E: Engine> Store for KvStore<E> {
     }
 
     fn checkpoint(&self) -> Result<()> {
-        let _opening = self.sessions.lock();
         if !E::needs_checkpoint(&self.options, self.engine.get().is_some()) {
             return Ok(());
         }
-        let done = self.engine()?.checkpoint(&self.options);
+        let opening = self.sessions.lock();
+        let engine = self.engine()?;
+        drop(opening);
+        let done = engine.checkpoint(&self.options);
         done.map_err(at("checkpoint"))
     }
 }

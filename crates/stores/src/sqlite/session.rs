@@ -25,11 +25,11 @@ pub(crate) struct SqliteSession<'s> {
     commits: Arc<AtomicU64>,
     /// Holds the value that a scan shows, if its row has several columns.
     scanned: Buffer,
-    /// Told apart from those of other sessions by their number.
-    _live: Arc<()>,
     /// Dropped before the connection that they borrow.
     sql: Prepared<'static>,
     connection: Owned,
+    /// One for each session there is.
+    _live: Arc<()>,
 }
 
 /// What a session keeps prepared. The statements around a transaction are always kept: they are no part of
