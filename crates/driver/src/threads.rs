@@ -150,6 +150,8 @@ impl Threads<'_> {
         // All have done their operations; then they close.
         barrier.wait()?;
         session.close()?;
+        // What that took is told, so all are done with it.
+        barrier.wait()?;
         Ok(result)
     }
 
