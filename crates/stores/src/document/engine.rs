@@ -192,7 +192,7 @@ impl Engine for Document {
         made
     }
 
-    fn drop_table<'e>(&'e self, table: &mut Option<()>, _: bool) -> Result<()> {
+    fn drop_table(&self, table: &mut Option<()>, _: bool) -> Result<()> {
         *table = None;
         let mut state = self.state.write();
         if state.rows.is_none() {
