@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::thread;
 use stowplan_dataset::Dataset;
 use stowplan_model::FromDriver;
-use stowplan_stores::{Access, Connection, Key, Store};
+use stowplan_stores::{Access, Key, Session, Store};
 
 /// Values between two progress messages.
 pub(crate) const PROGRESS_EVERY: u64 = 2_000;
@@ -45,12 +45,12 @@ pub(crate) fn load_in_parallel(
                 let keys =
                     before + part * total / threads + 1..=before + (part + 1) * total / threads;
                 let work = move || -> Result<()> {
-                    let mut connection = store.connect()?;
-                    load(&mut *connection, dataset, keys, &mut |more| {
+                    let mut session = store.connect()?;
+                    load(&mut *session, dataset, keys, &mut |more| {
                         let _ = progress.send(more);
                         Ok(())
                     })?;
-                    Ok(connection.close()?)
+                    Ok(session.close()?)
                 };
                 let granted = thread::Builder::new().spawn_scoped(scope, work);
                 granted.map_err(|error| {
@@ -77,12 +77,11 @@ pub(crate) fn load_in_parallel(
 /// Loads some keys of the dataset, in transactions of bounded size: a store may have to hold one
 /// in memory. `progress` hears how many more there are.
 pub(crate) fn load(
-    connection: &mut dyn Connection,
+    session: &mut dyn Session,
     dataset: &Dataset,
     keys: RangeInclusive<u64>,
     progress: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    let mut session = connection.session()?;
     session.begin(Access::Write)?;
     let (mut done, mut reported) = (0, 0);
     let (mut rows, mut bytes) = (Vec::new(), 0);
@@ -154,8 +153,7 @@ mod tests {
         }
         assert!(reports.is_sorted() && reports.len() > 2, "{reports:?}");
         assert_eq!(reports.last(), Some(&MANY));
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         let mut buffer = Buffer::with_capacity(16).unwrap();
         for key in 1..=MANY {
             let found = session.read_into(Key(key), &mut buffer).unwrap();

@@ -88,18 +88,17 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let sqlite = registry::resolve(&"sqlite".parse().unwrap(), 0).unwrap();
         let store = sqlite.kind.create(place.path(), &sqlite.settings).unwrap();
-        let mut connection = store.connect().unwrap();
+        let mut session = store.connect().unwrap();
         let workload = Workload {
             operation: Operation::DropTable,
             after: EarlierPhases::try_from(phases.to_vec()).unwrap(),
             ..Workload::default()
         };
-        let mut session = connection.session().unwrap();
         for key in 1..=3 {
             session.insert(Key(key), &[key as u8; 9]).unwrap();
         }
         let mut operator = Operator {
-            session,
+            session: &mut *session,
             workload: &workload,
             buffer: Buffer::with_capacity(0).unwrap(),
         };

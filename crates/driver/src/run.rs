@@ -10,7 +10,7 @@ use crate::{DriverError, Result, phases, platform};
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{CacheState, FromDriver, Measured, Operation, Run};
-use stowplan_stores::{Buffer, Connection};
+use stowplan_stores::Buffer;
 
 pub(crate) fn run(
     session: &Session,
@@ -28,11 +28,11 @@ pub(crate) fn run(
         .map(|(number, sequence)| Steps::of(run, number, sequence))
         .collect::<Result<Vec<_>, _>>()?;
     let opening = Instant::now();
-    open.connection()?;
+    open.session()?;
     let open_ns = nanoseconds(opening);
     let mut measured = match &mut steps[..] {
         [] => return Err(DriverError::invalid("the block has no thread")),
-        [steps] => by_one(session, run, steps, &mut **open.connection()?, wire)?,
+        [steps] => by_one(session, run, steps, &mut **open.session()?, wire)?,
         steps => by_several(session, run, steps, open, wire)?,
     };
     measured.outside.open_ns = open_ns;
@@ -48,12 +48,12 @@ fn by_one(
     session: &Session,
     run: &Run,
     steps: &mut Steps<'_>,
-    connection: &mut dyn Connection,
+    store: &mut (dyn stowplan_stores::Session + '_),
     wire: &mut Wire<'_>,
 ) -> Result<Measured> {
-    let effective = connection.effective_settings()?;
+    let effective = store.effective_settings()?;
     let mut operator = Operator {
-        session: connection.session()?,
+        session: store,
         workload: &run.workload,
         buffer: Buffer::with_capacity(capacity(run, steps))?,
     };
@@ -84,10 +84,10 @@ fn by_several(
     open: &mut Open<'_>,
     wire: &mut Wire<'_>,
 ) -> Result<Measured> {
-    let effective = open.connection()?.effective_settings()?;
+    let effective = open.session()?.effective_settings()?;
     // What forgets on closing lives by it.
-    if let Some(connection) = open.connection.take_if(|_| session.lasts()) {
-        connection.close()?;
+    if let Some(one) = open.session.take_if(|_| session.lasts()) {
+        one.close()?;
     }
     if reads_warm(session, run) {
         platform::populate_mappings(&run.at.place);

@@ -11,7 +11,7 @@ use stowplan_model::{
     At, Delivery, Dump, FromDriver, Inspect, Inspected, Load, Rest, ToDriver, Want,
 };
 use stowplan_stores::registry::{Kinds, Resolved};
-use stowplan_stores::{Access, Buffer, Connection, Found, Key, Store, StoreError};
+use stowplan_stores::{self as stores, Access, Buffer, Found, Key, Store, StoreError};
 
 /// The store that a task names.
 pub(crate) struct Session {
@@ -75,7 +75,7 @@ impl Session {
             store.checkpoint()?;
         }
         // Many an engine writes once more when it ends.
-        drop(store);
+        store.close()?;
         let watched = stowplan_stores::watched().saturating_sub(watched);
         wire.say(&match u64::try_from(watched.as_nanos()) {
             Ok(watched_ns @ 1..) => FromDriver::AtRest { watched_ns },
@@ -92,7 +92,7 @@ impl Session {
     fn tasks(&self, store: &dyn Store, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
         let open = &mut Open {
             store,
-            connection: None,
+            session: None,
         };
         let mut next = Some(first);
         let ended = loop {
@@ -106,7 +106,7 @@ impl Session {
                     FromDriver::Measured(run::run(self, &asked, open, wire)?)
                 }
                 Some(ToDriver::Dump(asked)) => {
-                    dump(&asked, &mut **open.connection()?, wire)?;
+                    dump(&asked, &mut **open.session()?, wire)?;
                     FromDriver::Done
                 }
                 Some(ToDriver::Inspect(asked)) => FromDriver::Inspected(inspect(&asked, open)?),
@@ -121,8 +121,8 @@ impl Session {
             wire.say(&answer)?;
             next = wire.hear()?;
         };
-        if let Some(connection) = open.connection.take() {
-            connection.close()?;
+        if let Some(session) = open.session.take() {
+            session.close()?;
         }
         Ok(ended)
     }
@@ -145,7 +145,7 @@ impl Session {
         }
         // Nothing of it is left without a connection.
         let mut done = 0;
-        load(&mut **open.connection()?, &dataset, keys, &mut |more| {
+        load(&mut **open.session()?, &dataset, keys, &mut |more| {
             done += more;
             wire.say(&FromDriver::Progress {
                 done,
@@ -158,33 +158,29 @@ impl Session {
 /// The store of a session, which is open.
 pub(crate) struct Open<'s> {
     pub(crate) store: &'s dyn Store,
-    pub(crate) connection: Option<Box<dyn Connection + 's>>,
+    pub(crate) session: Option<Box<dyn stores::Session + 's>>,
 }
 
 impl<'s> Open<'s> {
-    /// The connection to it, opened when it is first needed.
-    pub(crate) fn connection(&mut self) -> Result<&mut Box<dyn Connection + 's>> {
-        let connection = &mut self.connection;
-        Ok(match connection {
-            Some(connection) => connection,
-            None => connection.insert(self.store.connect()?),
+    /// One of this thread, opened when it is first needed.
+    pub(crate) fn session(&mut self) -> Result<&mut Box<dyn stores::Session + 's>> {
+        let session = &mut self.session;
+        Ok(match session {
+            Some(session) => session,
+            None => session.insert(self.store.connect()?),
         })
     }
 }
 
 /// Writes the values of keys to a file.
-fn dump(asked: &Dump, connection: &mut dyn Connection, wire: &mut Wire<'_>) -> Result<()> {
+fn dump(asked: &Dump, store: &mut dyn stores::Session, wire: &mut Wire<'_>) -> Result<()> {
     let keys = keys_in(&asked.keys)?;
     let failed = || DriverError::io("write", &asked.to);
     let file = File::create(&asked.to).map_err(failed())?;
     let mut out = BufWriter::with_capacity(1 << 18, file);
     let mut buffer = Buffer::with_capacity(0)?;
-    let begun = connection.session().and_then(|mut session| {
-        session.begin(Access::Read)?;
-        Ok(session)
-    });
-    let mut session = match begun {
-        Ok(session) => Some(session),
+    let mut session = match store.begin(Access::Read) {
+        Ok(()) => Some(store),
         Err(error) if error.is_no_table() => None,
         Err(error) => return Err(error.into()),
     };
@@ -241,7 +237,7 @@ fn inspect(asked: &Inspect, open: &mut Open<'_>) -> Result<Inspected> {
             Want::Footprint => found.footprint = Some(open.store.footprint()?),
             Want::Files => found.files = Some(open.store.data_files(&mut keys())),
             Want::PageFill => {
-                let fill = open.connection()?.session()?.page_fill()?;
+                let fill = open.session()?.page_fill()?;
                 (found.page_fill, found.index_fill) = (fill.table, fill.index);
             }
         }

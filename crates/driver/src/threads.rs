@@ -140,18 +140,17 @@ impl Threads<'_> {
         rounds: usize,
         barrier: &Barrier,
     ) -> Result<ThreadResult> {
-        let mut connection = self.store.connect()?;
+        let mut session = self.store.connect()?;
         let operator = Operator {
-            session: connection.session()?,
+            session: &mut *session,
             workload: self.workload,
             buffer: Buffer::with_capacity(self.capacity)?,
         };
         let result = operate(operator, steps, rounds, barrier)?;
         // All have done their operations; then they close.
         barrier.wait()?;
-        connection.close()?;
-        // No thread ends while another closes the engine that they shared: LMDB unmaps what the destructor
-        // of an ending thread writes to, and does not wait for it.
+        session.close()?;
+        // What that took is told, so all are done with it.
         barrier.wait()?;
         Ok(result)
     }
@@ -204,7 +203,7 @@ fn operate(
     let last = steps.parts.len();
     let mut spans = Vec::with_capacity(rounds);
     let mut block = Block::new(
-        &mut *operator.session,
+        operator.session,
         operator.workload,
         &mut operator.buffer,
         Some(barrier.given_up()),

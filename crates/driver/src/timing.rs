@@ -95,7 +95,7 @@ impl<'q> Steps<'q> {
 
 /// A session with what its operations need.
 pub(crate) struct Operator<'a> {
-    pub(crate) session: Box<dyn Session + 'a>,
+    pub(crate) session: &'a mut (dyn Session + 'a),
     pub(crate) workload: &'a Workload,
     pub(crate) buffer: Buffer,
 }
@@ -118,7 +118,7 @@ impl Operator<'_> {
     }
 
     fn untimed(&mut self, window: &Window<'_>, payloads: &mut Payloads) -> Result<()> {
-        let mut block = Block::new(&mut *self.session, self.workload, &mut self.buffer, None);
+        let mut block = Block::new(self.session, self.workload, &mut self.buffer, None);
         block.part(window, payloads, &mut Timing::Ends, true)
     }
 
@@ -140,7 +140,7 @@ impl Operator<'_> {
         let syncs = stowplan_stores::sync_calls();
         let traffic = Traffic::now();
         let mut cost: Option<Cost> = None;
-        let mut block = Block::new(&mut *self.session, self.workload, &mut self.buffer, None);
+        let mut block = Block::new(self.session, self.workload, &mut self.buffer, None);
         let mut latencies = steps.latencies.take();
         let count = steps.parts.len();
         for part in 0..count {

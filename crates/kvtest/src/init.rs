@@ -110,8 +110,7 @@ impl Init {
         let store = self.store.kind.create(path, &self.store.settings)?;
         let path = path.join(DATABASE_FILE);
         let file = File::open(&path).map_err(KvtestError::io("open", &path))?;
-        let mut connection = store.connect()?;
-        let mut session = connection.session()?;
+        let mut session = store.connect()?;
         session.begin(Access::Write)?;
         let mut made = Made {
             values: 0,
@@ -138,8 +137,7 @@ impl Init {
             watch.progress(key, self.spec.dataset.count);
         }
         session.commit().map_err(|error| self.broken_off(error))?;
-        drop(session);
-        connection.close()?;
+        session.close()?;
         Ok(made)
     }
 

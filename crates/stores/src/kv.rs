@@ -9,18 +9,17 @@
 use crate::error::{at, at_key};
 use crate::options::{OptionValue as _, StoreOptions, refuse};
 use crate::store::Kind;
-use crate::{
-    Access, Buffer, Connection, Found, Key, KeyForm, Lent, Result, Session, Shared, Store,
-    StoreError, disk,
-};
+use crate::{Access, Buffer, Found, Key, KeyForm, Result, Session, Store, StoreError, disk};
+use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Footprint, Operation, Settings};
 
 pub use crate::error::on_key;
 pub use crate::store::Visit;
 
-/// An opened engine, which the connections of a store share.
+/// An opened engine, which the sessions of a store share.
 pub trait Engine: Sized + Send + Sync + 'static {
     /// The name of the store, in specs and messages.
     const STORE: &'static str;
@@ -132,7 +131,10 @@ pub trait Engine: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// The engine refuses.
-    fn effective_settings(&self, options: &Self::Options) -> Result<Settings>;
+    fn effective_settings(&self, options: &Self::Options) -> Result<Settings> {
+        let _ = options;
+        Ok(Settings::default())
+    }
 
     /// The files that hold the data.
     fn data_files(directory: &Path) -> Vec<PathBuf> {
@@ -165,6 +167,15 @@ pub trait Engine: Sized + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Checks everything that it holds; nothing where it cannot.
+    ///
+    /// # Errors
+    /// Something is damaged: what the engine says of it.
+    fn check_integrity<'e>(&'e self, table: &mut Self::Table<'e>) -> Result<()> {
+        let _ = table;
+        Ok(())
+    }
+
     /// Makes the table where there is none, as a transaction of its own.
     ///
     /// # Errors
@@ -174,15 +185,13 @@ pub trait Engine: Sized + Send + Sync + 'static {
         Err(no_tables("create"))
     }
 
-    /// Removes the table, as a transaction of its own, and its handle.
+    /// Removes the table, as a transaction of its own, and its handle. `alone` is whether no other session has
+    /// one, nor can get one meanwhile.
     ///
     /// # Errors
     /// The engine refuses, or has no such thing.
-    fn drop_table<'e>(
-        engine: &'e Lent<'e, Self>,
-        table: &mut Option<Self::Table<'e>>,
-    ) -> Result<()> {
-        let _ = (engine, table);
+    fn drop_table<'e>(&'e self, table: &mut Option<Self::Table<'e>>, alone: bool) -> Result<()> {
+        let _ = (table, alone);
         Err(no_tables("drop"))
     }
 }
@@ -269,12 +278,7 @@ impl Kind {
                 (E::STORE, E::ABOUT, E::Options::SETTINGS),
                 &|settings| E::Options::from_settings(settings).map(|o| E::capabilities(&o)),
                 &|directory, settings, new| {
-                    let store = KvStore::<E>::new(directory, settings)?;
-                    match new {
-                        true => store.create()?,
-                        false => store.open()?,
-                    }
-                    Ok(Box::new(store))
+                    Ok(Box::new(KvStore::<E>::new(directory, settings, new)?))
                 },
             )
         }
@@ -285,22 +289,40 @@ impl Kind {
 /// form.
 const TEXT_MARKER: &str = "key=text";
 
-/// A store by a key-value engine, which is open while there are connections.
+/// A store by a key-value engine, which is opened for its first session and open as long as the store is.
 struct KvStore<E: Engine> {
     directory: PathBuf,
     options: E::Options,
     form: KeyForm,
-    engine: Shared<E>,
+    engine: OnceLock<E>,
+    /// How many there are. Locked while the engine is opened, and while a table goes.
+    sessions: Mutex<usize>,
 }
 
 impl<E: Engine> KvStore<E> {
-    fn new(directory: &Path, settings: &Settings) -> Result<Self> {
-        Ok(Self {
+    /// Makes the store, or sees whether there is one that can be opened with these settings.
+    fn new(directory: &Path, settings: &Settings, new: bool) -> Result<Self> {
+        let store = Self {
             directory: directory.to_owned(),
             options: E::Options::from_settings(settings)?,
             form: KeyForm::of(settings)?,
-            engine: Shared::new(),
-        })
+            engine: OnceLock::new(),
+            sessions: Mutex::new(0),
+        };
+        E::close(store.opened(new)?).map_err(at("close"))?;
+        if new && store.form == KeyForm::Text {
+            let marker = directory.join(TEXT_MARKER);
+            File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
+            let synced = File::open(directory).and_then(|directory| directory.sync_all());
+            synced.map_err(StoreError::io("sync", directory))?;
+        }
+        match store.kept_form() {
+            kept if kept == store.form => Ok(store),
+            kept => Err(StoreError::engine(
+                format!("open {}", directory.display()),
+                format!("its keys are of the form key={}", kept.word()),
+            )),
+        }
     }
 
     fn opened(&self, new: bool) -> Result<E> {
@@ -316,29 +338,6 @@ impl<E: Engine> KvStore<E> {
         opened.map_err(|error| error.during(|| format!("{action} {}", place.display())))
     }
 
-    fn create(&self) -> Result<()> {
-        E::close(self.opened(true)?).map_err(at("close"))?;
-        if self.form == KeyForm::Text {
-            let marker = self.directory.join(TEXT_MARKER);
-            File::create_new(&marker).map_err(StoreError::io("create", &marker))?;
-            let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
-            synced.map_err(StoreError::io("sync", &self.directory))?;
-        }
-        Ok(())
-    }
-
-    /// Sees whether there is one that can be opened with these settings.
-    fn open(&self) -> Result<()> {
-        self.give_back(self.get()?)?;
-        match self.kept_form() {
-            kept if kept == self.form => Ok(()),
-            kept => Err(StoreError::engine(
-                format!("open {}", self.directory.display()),
-                format!("its keys are of the form key={}", kept.word()),
-            )),
-        }
-    }
-
     /// The form of the keys on disk.
     fn kept_form(&self) -> KeyForm {
         match fs::symlink_metadata(self.directory.join(TEXT_MARKER)) {
@@ -347,31 +346,38 @@ impl<E: Engine> KvStore<E> {
         }
     }
 
-    fn get(&self) -> Result<Lent<'_, E>> {
-        self.engine.get(|| self.opened(false))
-    }
-
-    fn give_back(&self, engine: Lent<'_, E>) -> Result<()> {
-        let closed = self.engine.give_back(engine, E::close);
-        closed.map_err(at("close"))
+    /// The engine, which is opened if it is not open yet; who asks holds `sessions`.
+    fn engine(&self) -> Result<&E> {
+        if self.engine.get().is_none() {
+            let _ = self.engine.set(self.opened(false)?);
+        }
+        let lacking = || StoreError::said("it was closed meanwhile");
+        self.engine.get().ok_or_else(lacking)
     }
 }
 
 impl<E: Engine> Store for KvStore<E> {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(KvConnection {
-            engine: self.get()?,
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
+        let mut sessions = self.sessions.lock();
+        let engine = self.engine()?;
+        let table = engine.table(&self.options).map_err(at("open the table"))?;
+        *sessions += 1;
+        Ok(Box::new(KvSession {
+            open: None,
+            table,
+            engine,
             store: self,
         }))
     }
 
+    fn close(self: Box<Self>) -> Result<()> {
+        let closed = self.engine.into_inner().map_or(Ok(()), E::close);
+        closed.map_err(at("close"))
+    }
+
     fn footprint(&self) -> Result<Footprint> {
         let mut footprint = disk::footprint_of_tree(&self.directory)?;
-        if let Some(engine) = self.engine.opened() {
-            let hole = engine.hole();
-            self.give_back(engine)?;
-            footprint.apparent_bytes -= hole?;
-        }
+        footprint.apparent_bytes -= self.engine.get().map_or(Ok(0), E::hole)?;
         Ok(footprint)
     }
 
@@ -380,45 +386,14 @@ impl<E: Engine> Store for KvStore<E> {
     }
 
     fn checkpoint(&self) -> Result<()> {
-        let opened = self.engine.opened();
-        if !E::needs_checkpoint(&self.options, opened.is_some()) {
-            return opened.map_or(Ok(()), |engine| self.give_back(engine));
+        if !E::needs_checkpoint(&self.options, self.engine.get().is_some()) {
+            return Ok(());
         }
-        let engine = opened.map_or_else(|| self.get(), Ok)?;
+        let opening = self.sessions.lock();
+        let engine = self.engine()?;
+        drop(opening);
         let done = engine.checkpoint(&self.options);
-        self.give_back(engine)?;
         done.map_err(at("checkpoint"))
-    }
-}
-
-struct KvConnection<'s, E: Engine> {
-    store: &'s KvStore<E>,
-    engine: Lent<'s, E>,
-}
-
-impl<E: Engine> Connection for KvConnection<'_, E> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let (engine, options) = (&self.engine, &self.store.options);
-        let table = engine.table(options).map_err(at("open the table"))?;
-        Ok(Box::new(KvSession {
-            open: None,
-            table,
-            engine,
-            options,
-        }))
-    }
-
-    fn effective_settings(&self) -> Result<Settings> {
-        let effective = self.engine.effective_settings(&self.store.options);
-        let mut effective = effective.map_err(at("read its settings"))?;
-        if E::Options::SETTINGS.iter().any(|s| s.name == "key") {
-            effective.set("key", self.store.kept_form().value());
-        }
-        Ok(effective)
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        self.store.give_back(self.engine)
     }
 }
 
@@ -427,8 +402,8 @@ struct KvSession<'c, E: Engine> {
     open: Option<(Access, E::Txn<'c>)>,
     /// Nothing where it was dropped.
     table: Option<E::Table<'c>>,
-    engine: &'c Lent<'c, E>,
-    options: &'c E::Options,
+    engine: &'c E,
+    store: &'c KvStore<E>,
 }
 
 impl<'c, E: Engine> KvSession<'c, E> {
@@ -438,7 +413,7 @@ impl<'c, E: Engine> KvSession<'c, E> {
     }
 
     fn read(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        let engine: &'c E = self.engine;
+        let engine = self.engine;
         let read = match &mut self.open {
             Some((_, txn)) => txn.get(key, show),
             None => engine.get_once(self.table()?, key, show),
@@ -449,7 +424,7 @@ impl<'c, E: Engine> KvSession<'c, E> {
     /// Changes something in the open transaction, or in one of its own, which is committed if there was
     /// something to change.
     fn change(&mut self, change: impl FnOnce(&mut E::Txn<'c>) -> Result<bool>) -> Result<bool> {
-        let engine: &'c E = self.engine;
+        let engine = self.engine;
         match &mut self.open {
             Some((Access::Write, txn)) => return change(txn),
             Some((Access::Read, _)) => {
@@ -475,7 +450,7 @@ impl<'c, E: Engine> KvSession<'c, E> {
 
     /// Ends the open transaction, if there is one.
     fn end(&mut self, kept: bool) -> Result<()> {
-        let engine: &'c E = self.engine;
+        let engine = self.engine;
         match (self.open.take(), &mut self.table) {
             (Some((Access::Write, txn)), _) if kept => E::commit(txn),
             (Some((_, txn)), Some(table)) => engine.end(table, txn),
@@ -489,10 +464,25 @@ impl<E: Engine> Drop for KvSession<'_, E> {
     /// cannot. Nobody is left to be told.
     fn drop(&mut self) {
         let _ = self.end(false);
+        *self.store.sessions.lock() -= 1;
     }
 }
 
 impl<E: Engine> Session for KvSession<'_, E> {
+    fn effective_settings(&self) -> Result<Settings> {
+        let effective = self.engine.effective_settings(&self.store.options);
+        let mut effective = effective.map_err(at("read its settings"))?;
+        if E::Options::SETTINGS.iter().any(|s| s.name == "key") {
+            effective.set("key", self.store.kept_form().value());
+        }
+        Ok(effective)
+    }
+
+    fn check_integrity(&mut self) -> Result<()> {
+        let engine = self.engine;
+        engine.check_integrity(self.table()?)
+    }
+
     fn begin(&mut self, access: Access) -> Result<()> {
         self.without_transaction("begin a transaction")?;
         let engine = self.engine;
@@ -532,7 +522,7 @@ impl<E: Engine> Session for KvSession<'_, E> {
     }
 
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
-        let engine: &E = self.engine;
+        let engine = self.engine;
         if self.open.is_none()
             && let Some(inserted) = engine.insert_several(self.table()?, rows)
         {
@@ -578,9 +568,10 @@ impl<E: Engine> Session for KvSession<'_, E> {
 
     fn create_table(&mut self) -> Result<()> {
         self.without_transaction("create a table")?;
-        let created = self.engine.create_table(self.options);
+        let options = &self.store.options;
+        let created = self.engine.create_table(options);
         created.map_err(at("create the table"))?;
-        let table = self.engine.table(self.options);
+        let table = self.engine.table(options);
         self.table = table.map_err(at("open the table"))?;
         Ok(())
     }
@@ -588,7 +579,8 @@ impl<E: Engine> Session for KvSession<'_, E> {
     fn drop_table(&mut self) -> Result<()> {
         self.without_transaction("drop a table")?;
         self.table()?;
-        let dropped = E::drop_table(self.engine, &mut self.table);
+        let sessions = self.store.sessions.lock();
+        let dropped = self.engine.drop_table(&mut self.table, *sessions == 1);
         dropped.map_err(at("drop the table"))
     }
 }

@@ -32,7 +32,6 @@ mod properties;
 mod redb;
 pub mod registry;
 pub mod remote;
-mod shared;
 mod sqlite;
 mod sqlite_buffered;
 mod store;
@@ -52,13 +51,11 @@ pub use disk::{
 pub use error::StoreError;
 pub use files::directory;
 pub use key::{KEY_FORM, KEY_TEXT_BYTES, Key, KeyBytes, KeyForm};
-pub use shared::{Lent, Shared};
+
 pub use sqlite::{
     COMMITS_COUNTED, DATABASE_FILE, FIND_TABLE, failed as sqlite_failed, largest_value, randomness,
 };
-pub use store::{
-    Access, Connection, Counters, Found, Kind, PageFill, Session, Store, Visit, claim,
-};
+pub use store::{Access, Counters, Found, Kind, PageFill, Session, Store, Visit, claim};
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 pub use watched::watched;
 

@@ -10,7 +10,7 @@
 use crate::kv::{Rows, replaced};
 use crate::options::{Described, StoreOptions, number};
 use crate::store::Kind;
-use crate::{Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, Visit};
+use crate::{Access, Buffer, Found, Key, Result, Session, Store, StoreError, Visit};
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::BuildHasher;
@@ -251,10 +251,11 @@ struct RemoteStore<R: Remote> {
 }
 
 impl<R: Remote> Store for RemoteStore<R> {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
         let mut effective = Settings::default();
-        let server = R::connect(&self.options, &self.name, &mut effective)?;
-        Ok(Box::new(RemoteConnection { server, effective }))
+        let mut server = R::connect(&self.options, &self.name, &mut effective)?;
+        server.prepare()?;
+        Ok(Box::new(RemoteSession(server, effective)))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -267,25 +268,14 @@ impl<R: Remote> Store for RemoteStore<R> {
     }
 }
 
-struct RemoteConnection<R> {
-    server: R,
-    effective: Settings,
-}
+/// A connection, and the settings that the server has.
+struct RemoteSession<R>(R, Settings);
 
-impl<R: Remote> Connection for RemoteConnection<R> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        self.server.prepare()?;
-        Ok(Box::new(RemoteSession(&mut self.server)))
-    }
-
+impl<R: Remote> Session for RemoteSession<R> {
     fn effective_settings(&self) -> Result<Settings> {
-        Ok(self.effective.clone())
+        Ok(self.1.clone())
     }
-}
 
-struct RemoteSession<'c, R>(&'c mut R);
-
-impl<R: Remote> Session for RemoteSession<'_, R> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.0.begin(access)
     }

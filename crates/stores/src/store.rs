@@ -160,14 +160,22 @@ pub fn claim(class: Durability, atomic: bool) -> DurabilityClaim {
     }
 }
 
-/// An opened store. Threads share it; each has a connection of its own.
+/// An opened store. Threads share it; each has a session of its own.
 pub trait Store: Send + Sync {
-    /// A connection for one thread. A store that is not persistent has a single one, and ends
-    /// with it.
+    /// A session for one thread, with what the engine wants owned by one. A store that is not persistent has
+    /// a single one, and ends with it.
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn connect(&self) -> Result<Box<dyn Connection + '_>>;
+    fn connect(&self) -> Result<Box<dyn Session + '_>>;
+
+    /// Closes what sessions shared; errors that only show at closing come out here.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
 
     /// Bytes on disk, after whatever the store calls a checkpoint; none where nothing lies there.
     ///
@@ -185,37 +193,12 @@ pub trait Store: Send + Sync {
     }
 
     /// Brings written data to its resting place (checkpoint, compaction), without ending
-    /// connections. Does not sync more than the store itself would. Where data lies at rest at once,
+    /// sessions. Does not sync more than the store itself would. Where data lies at rest at once,
     /// nothing is to be done.
     ///
     /// # Errors
     /// The engine or the file system refuses.
     fn checkpoint(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// One thread's connection: owns what the engine wants owned by one thread.
-pub trait Connection {
-    /// The session through which operations run; it borrows prepared statements and open
-    /// handles from the connection.
-    ///
-    /// # Errors
-    /// The engine refuses.
-    fn session(&mut self) -> Result<Box<dyn Session + '_>>;
-
-    /// Settings as the engine itself reports them after opening, under the names of
-    /// [`Kind::settings`] as far as it reports them.
-    ///
-    /// # Errors
-    /// The engine refuses.
-    fn effective_settings(&self) -> Result<Settings>;
-
-    /// Closes it; errors that only show at closing come out here.
-    ///
-    /// # Errors
-    /// The engine or the file system refuses.
-    fn close(self: Box<Self>) -> Result<()> {
         Ok(())
     }
 }
@@ -253,8 +236,26 @@ pub type Visit<'v> = dyn FnMut(Key, &[u8]) + 'v;
 /// What an engine counts about itself, by name: events, bytes or pieces, as the name says.
 pub type Counters = BTreeMap<String, u64>;
 
-/// Operations on a store. Outside `begin` … `commit` each operation is a transaction of its own.
+/// Operations on a store. Outside `begin` … `commit` each operation is a transaction of its own; dropped, it
+/// undoes what is open.
 pub trait Session {
+    /// Settings as the engine itself reports them, under the names of [`Kind::settings`]: none that are this
+    /// program's own doing.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn effective_settings(&self) -> Result<Settings> {
+        Ok(Settings::default())
+    }
+
+    /// Closes it; errors that only show at closing come out here.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+
     /// Begins a transaction around the operations up to `commit` or `rollback`. A store without
     /// transactions does nothing.
     ///
@@ -384,7 +385,7 @@ pub trait Session {
         Err(lacks("drop a table", "it has none"))
     }
 
-    /// What the engine has counted for this connection since it was opened; empty if it counts
+    /// What the engine has counted for this session since it was opened; empty if it counts
     /// nothing. Costs time, so it is read outside the timed window.
     ///
     /// # Errors
@@ -397,27 +398,4 @@ pub trait Session {
 #[cold]
 fn lacks(what: &str, why: &str) -> StoreError {
     StoreError::unsupported(what, why)
-}
-
-/// A connection that keeps nothing between sessions, of a store that checks in what it wrote when it is
-/// closed. The settings are this program's own doing, so they are as asked.
-pub(crate) struct Plain<'s, F> {
-    pub(crate) store: &'s dyn Store,
-    pub(crate) settings: &'s Settings,
-    /// Makes a session.
-    pub(crate) session: F,
-}
-
-impl<'s, F: Fn() -> Result<Box<dyn Session + 's>>> Connection for Plain<'s, F> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        (self.session)()
-    }
-
-    fn effective_settings(&self) -> Result<Settings> {
-        Ok(self.settings.clone())
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        self.store.checkpoint()
-    }
 }

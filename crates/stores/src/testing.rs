@@ -1,6 +1,6 @@
 //! What the tests of several stores do.
 
-use crate::{Buffer, Connection, Found, Key, Kind, Result, Session, Store};
+use crate::{Buffer, Found, Key, Kind, Result, Session, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use stowplan_model::Settings;
@@ -21,25 +21,14 @@ pub(crate) fn created(kind: &Kind, given: &[(&str, &str)]) -> (tempfile::TempDir
     (directory, store.unwrap())
 }
 
-/// Runs `test` with a connection to a new store, and its directory.
-pub(crate) fn with_store(
-    kind: &Kind,
-    given: &[(&str, &str)],
-    test: impl FnOnce(&Path, &mut dyn Connection),
-) {
-    let (directory, store) = created(kind, given);
-    test(directory.path(), &mut *store.connect().unwrap());
-}
-
-/// Runs `test` in a session of a new store, which is empty.
+/// Runs `test` in a session of a new store, which is empty, and tells its directory.
 pub(crate) fn with_session(
     kind: &Kind,
     given: &[(&str, &str)],
     test: impl FnOnce(&Path, &mut dyn Session),
 ) {
-    with_store(kind, given, |directory, connection| {
-        test(directory, &mut *connection.session().unwrap());
-    });
+    let (directory, store) = created(kind, given);
+    test(directory.path(), &mut *store.connect().unwrap());
 }
 
 /// Adds the keys 1 to 3, each with 5,000 bytes of its number.

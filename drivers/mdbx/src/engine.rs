@@ -6,7 +6,7 @@ use crate::{DATA_FILE, STORE};
 use std::path::Path;
 use stowplan_model::{Capabilities, Settings};
 use stowplan_stores::kv::{Engine, Rows, Visit, capabilities, shown};
-use stowplan_stores::{Access, Found, Key, KeyForm, Lent, Result};
+use stowplan_stores::{Access, Found, Key, KeyForm, Result};
 
 /// The name of the table.
 const TABLE: &str = "kv";
@@ -129,11 +129,11 @@ impl Engine for Environment {
         Ok(writing.end()?)
     }
 
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table<'e>>) -> Result<()> {
+    fn drop_table<'e>(&'e self, table: &mut Option<Table<'e>>, _: bool) -> Result<()> {
         if let Some(table) = table {
             // A transaction at rest knows the tables that there were.
             table.resting = None;
-            let mut writing = Self::begin(engine, Access::Write)?;
+            let mut writing = Self::begin(self, Access::Write)?;
             writing.drop_table(table.handle)?;
             writing.end()?;
         }

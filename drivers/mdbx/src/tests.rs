@@ -65,7 +65,6 @@ fn a_second_writer_on_the_same_thread_is_a_conflict_instead_of_a_wait_without_en
     let directory = tempfile::tempdir().unwrap();
     let store = create("", directory.path());
     let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
     first.begin(Access::Write).unwrap();
     let error = second.begin(Access::Write).unwrap_err();
     assert!(error.is_conflict(), "{error}");
@@ -78,8 +77,7 @@ fn a_second_writer_on_the_same_thread_is_a_conflict_instead_of_a_wait_without_en
 fn a_database_that_is_full_says_which_setting_helps() {
     let directory = tempfile::tempdir().unwrap();
     let store = create("max_size=64MiB", directory.path());
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     let error = session.insert(Key(1), &vec![1; 80 << 20]).unwrap_err();
     assert!(error.to_string().contains("max_size"), "{error}");
     session.insert(Key(1), &[1; 5000]).unwrap();
@@ -89,8 +87,7 @@ fn a_database_that_is_full_says_which_setting_helps() {
 fn a_transaction_that_an_error_has_undone_is_not_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
     let store = create("max_size=64MiB", directory.path());
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.begin(Access::Write).unwrap();
     session.insert(Key(1), b"one").unwrap();
     let error = session.insert(Key(2), &vec![1; 80 << 20]).unwrap_err();

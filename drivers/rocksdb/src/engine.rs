@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::Duration;
 use stowplan_model::{Capabilities, Settings};
 use stowplan_stores::kv::{Engine, Rows, Visit, capabilities, shown};
-use stowplan_stores::{Access, Found, Key, KeyForm, Lent, Result, StoreError};
+use stowplan_stores::{Access, Found, Key, KeyForm, Result, StoreError};
 
 /// The directory of the database below a store's.
 const DATABASE: &str = "db";
@@ -237,9 +237,9 @@ impl Engine for OpenDatabase {
     }
 
     /// Its files go with the last handle.
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table<'e>>) -> Result<()> {
+    fn drop_table<'e>(&'e self, table: &mut Option<Table<'e>>, _: bool) -> Result<()> {
         *table = None;
-        engine.database.drop_cf(FAMILY).said()
+        self.database.drop_cf(FAMILY).said()
     }
 }
 

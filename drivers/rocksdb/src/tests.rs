@@ -57,7 +57,6 @@ fn of_two_transactions_that_conflict_the_later_one_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let store = create("", directory.path());
     let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
     first.insert(Key(1), b"one").unwrap();
     first.insert(Key(2), b"two").unwrap();
     first.begin(Access::Write).unwrap();
@@ -75,7 +74,6 @@ fn reads_one_and_writes_two(read: impl Fn(&mut dyn Session) -> Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     let store = create("", directory.path());
     let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
     first.insert(Key(1), b"one").unwrap();
     first.insert(Key(2), b"two").unwrap();
     let before = read(&mut *first);

@@ -60,8 +60,7 @@ fn look(
         .kind
         .open(directory, &resolved.settings)
         .map_err(closed)?;
-    let mut connection = store.connect().map_err(closed)?;
-    let mut session = connection.session().map_err(closed)?;
+    let mut session = store.connect().map_err(closed)?;
     session.check_integrity().map_err(corrupt)?;
     let mut buffer = Buffer::with_capacity(1).map_err(corrupt)?;
     let mut seen = BTreeMap::new();
@@ -73,8 +72,8 @@ fn look(
         };
         seen.insert(*key, value);
     }
-    drop(session);
-    connection.close().map_err(corrupt)?;
+    session.close().map_err(corrupt)?;
+    store.close().map_err(corrupt)?;
     Ok(seen)
 }
 

@@ -6,7 +6,7 @@ use crate::{DriverError, Result};
 use std::io::Write;
 use std::path::Path;
 use stowplan_stores::registry::Resolved;
-use stowplan_stores::{Access, Connection, Found, Key, Session};
+use stowplan_stores::{Access, Found, Key, Session};
 
 /// Makes the store in an empty directory, brings its first values to rest, and from then on tells a
 /// line `ack N` to `tell` as each commit returns.
@@ -32,8 +32,7 @@ fn committed(
     };
     say("base\n".to_owned())?;
     let store = resolved.kind.open(directory, &resolved.settings)?;
-    let mut connection = store.connect()?;
-    let mut session = connection.session()?;
+    let mut session = store.connect()?;
     for (number, step) in (1..).zip(&plan.steps) {
         if plan.transactions {
             session.begin(Access::Write)?;
@@ -46,15 +45,14 @@ fn committed(
         }
         say(format!("ack {number}\n"))?;
     }
-    drop(session);
-    Ok(connection.close()?)
+    session.close()?;
+    Ok(store.close()?)
 }
 
 /// What lies there long before: written, checked in, closed.
 fn first_values(resolved: &Resolved, plan: &Plan, directory: &Path) -> Result<()> {
     let store = resolved.kind.create(directory, &resolved.settings)?;
-    let mut connection: Box<dyn Connection + '_> = store.connect()?;
-    let mut session = connection.session()?;
+    let mut session = store.connect()?;
     if plan.transactions {
         session.begin(Access::Write)?;
     }
@@ -64,9 +62,9 @@ fn first_values(resolved: &Resolved, plan: &Plan, directory: &Path) -> Result<()
     if plan.transactions {
         session.commit()?;
     }
-    drop(session);
-    connection.close()?;
-    Ok(store.checkpoint()?)
+    session.close()?;
+    store.checkpoint()?;
+    Ok(store.close()?)
 }
 
 fn apply(

@@ -13,6 +13,7 @@
 //! transaction.
 
 mod indexed;
+mod session;
 mod split;
 mod store;
 #[cfg(test)]

@@ -1,24 +1,22 @@
 //! The database and the directory of files as one store.
 
-use super::indexed::IndexedSession;
-use super::split::SplitSession;
+use super::session::CompositeSession;
 use super::{Composite, Options};
 use crate::files::store::FileStore;
 use crate::names::Names;
-use crate::sqlite::base::{Base, Link};
+use crate::sqlite::base::Base;
 use crate::turns::Turns;
-use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
+use crate::{Key, Result, Session, Store, StoreError, disk};
 use std::fs;
 use std::path::{Path, PathBuf};
 use stowplan_model::{Footprint, Settings};
 
 pub(super) struct CompositeStore {
-    kind: Composite,
+    pub(super) kind: Composite,
     directory: PathBuf,
     pub(super) files: FileStore,
     pub(super) database: Base,
     pub(super) options: Options,
-    settings: Settings,
     pub(super) turns: Turns,
 }
 
@@ -36,8 +34,7 @@ impl CompositeStore {
             fs::create_dir(&place).map_err(StoreError::io("make directory", &place))?;
         }
         let names = Names::of(directory, options.files.names)?;
-        let mut files =
-            FileStore::named_by(names.clone(), &place, options.files, settings.clone())?;
+        let mut files = FileStore::named_by(names.clone(), &place, options.files)?;
         // Where files are synced at all, so are new names: no row may outlive its file's name, nor go
         // before its file is there to stay.
         if options.files.fsync.syncs() > 0 {
@@ -53,15 +50,13 @@ impl CompositeStore {
             database,
             turns: Turns::of(options.database.busy_timeout()),
             options,
-            settings: settings.clone(),
         }))
     }
 }
 
 impl Store for CompositeStore {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        let link = self.database.link()?;
-        Ok(Box::new(CompositeConnection { store: self, link }))
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(CompositeSession::new(self)?))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -79,30 +74,5 @@ impl Store for CompositeStore {
 
     fn checkpoint(&self) -> Result<()> {
         self.database.checkpoint()
-    }
-}
-
-struct CompositeConnection<'s> {
-    store: &'s CompositeStore,
-    link: Link<'s>,
-}
-
-impl Connection for CompositeConnection<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let rows = self.link.rows()?;
-        Ok(match self.store.kind {
-            Composite::Indexed => Box::new(IndexedSession::new(rows, self.store)?),
-            Composite::Split => Box::new(SplitSession::new(rows, self.store)?),
-        })
-    }
-
-    /// What SQLite reports of the settings that this store has; the others are this program's
-    /// own doing, so they are as asked.
-    fn effective_settings(&self) -> Result<Settings> {
-        self.link.effective_settings_of(&self.store.settings)
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        self.link.close()
     }
 }

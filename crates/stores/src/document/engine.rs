@@ -4,14 +4,13 @@ use super::form::{self, Held, Rows};
 use super::{Options, STORE};
 use crate::files::Fsync;
 use crate::kv::{Engine, Visit, capabilities, shown};
-use crate::options::OptionValue as _;
-use crate::{Access, Found, Key, Lent, Result, StoreError, disk};
+use crate::{Access, Found, Key, Result, StoreError, disk};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use stowplan_model::{Capabilities, Settings};
+use stowplan_model::Capabilities;
 
 /// The directory below a store's: it is there as long as the store is, with a table or without.
 const DIRECTORY: &str = "document";
@@ -173,14 +172,6 @@ impl Engine for Document {
         }
     }
 
-    /// All of them are this program's own doing, so they are as asked.
-    fn effective_settings(&self, options: &Options) -> Result<Settings> {
-        let mut effective = Settings::default();
-        effective.set("format", options.format.value());
-        effective.set("fsync", options.fsync.value());
-        Ok(effective)
-    }
-
     /// A commit leaves everything where it stays.
     fn needs_checkpoint(_: &Options, _: bool) -> bool {
         false
@@ -201,16 +192,16 @@ impl Engine for Document {
         made
     }
 
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<()>) -> Result<()> {
+    fn drop_table(&self, table: &mut Option<()>, _: bool) -> Result<()> {
         *table = None;
-        let mut state = engine.state.write();
+        let mut state = self.state.write();
         if state.rows.is_none() {
             return Err(no_table("drop it"));
         }
-        let path = engine.place.join(FILE);
+        let path = self.place.join(FILE);
         fs::remove_file(&path).map_err(StoreError::io("delete", &path))?;
         state.rows = None;
-        engine.names_changed(engine.options.fsync)
+        self.names_changed(self.options.fsync)
     }
 }
 

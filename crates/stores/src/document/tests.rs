@@ -5,7 +5,7 @@ use std::fs;
 
 fn put(store: &dyn Store, key: u64, value: &[u8]) -> crate::Result<()> {
     let mut connection = store.connect()?;
-    let put = connection.session()?.insert(Key(key), value);
+    let put = connection.insert(Key(key), value);
     connection.close().and(put)
 }
 
@@ -57,8 +57,7 @@ fn a_commit_that_cannot_be_written_changes_nothing_and_leaves_nothing() {
     let error = put(&*store, 2, b"second").unwrap_err().to_string();
     assert!(error.contains("values.new"), "{error}");
     fs::remove_dir(&temporary).unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     let mut keys = Vec::new();
     let mut visit = |key: Key, _: &[u8]| keys.push(key.0);
     session.scan(Key(0), 9, &mut visit).unwrap();

@@ -219,8 +219,7 @@ pub(crate) const KIND: &Kind = &Kind {
                 return Err(refused(taken));
             }
             let options = Options::from_settings(settings)?;
-            let store = FileStore::open(directory, options, settings.clone())?;
-            Ok(Box::new(store))
+            Ok(Box::new(FileStore::open(directory, options)?))
         },
     )
 };

@@ -178,7 +178,7 @@ mod tests {
             let settings = settings(files::KIND, &given);
             let options = Options::from_settings(&settings).unwrap();
             let directory = tempfile::tempdir().unwrap();
-            let store = FileStore::open(directory.path(), options, settings).unwrap();
+            let store = FileStore::open(directory.path(), options).unwrap();
             let mut files = NamedFiles::new(&store).unwrap();
             let name = Name::of(Layout::Dir, Key(1));
             files.insert(Key(1), &name, &[1; 5000]).unwrap();

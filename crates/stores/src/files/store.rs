@@ -5,8 +5,7 @@ use super::session::FileSession;
 use super::{Fsync, Options};
 use crate::names::Names;
 use crate::options::refuse;
-use crate::store::Plain;
-use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
+use crate::{Key, Result, Session, Store, StoreError, disk};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
@@ -14,7 +13,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_model::{Footprint, Settings};
+use stowplan_model::Footprint;
 
 pub(crate) struct FileStore {
     pub(super) path: PathBuf,
@@ -25,7 +24,6 @@ pub(crate) struct FileStore {
     own_names: Option<Arc<Names>>,
     /// Whether a directory is synced after a file was made in it or removed from it.
     pub(super) syncs_names: bool,
-    settings: Settings,
     /// Held while a file is replaced by a rename or removed, by a number made from its name: a
     /// rename must not bring back what another thread has removed since it looked. Never held over
     /// a write or a sync.
@@ -33,9 +31,8 @@ pub(crate) struct FileStore {
 }
 
 impl FileStore {
-    pub(crate) fn open(path: &Path, options: Options, settings: Settings) -> Result<Self> {
-        let own_names = Names::of(path, options.names)?;
-        Self::named_by(own_names, path, options, settings)
+    pub(crate) fn open(path: &Path, options: Options) -> Result<Self> {
+        Self::named_by(Names::of(path, options.names)?, path, options)
     }
 
     /// Files whose values have these names.
@@ -43,7 +40,6 @@ impl FileStore {
         own_names: Option<Arc<Names>>,
         path: &Path,
         options: Options,
-        settings: Settings,
     ) -> Result<Self> {
         let root = open_directory(path).map_err(StoreError::io("open", path))?;
         let store = Self {
@@ -52,7 +48,6 @@ impl FileStore {
             options,
             own_names,
             syncs_names: options.fsync == Fsync::Directory,
-            settings,
             names: [const { Mutex::new(()) }; 64],
         };
         if store.own_names.is_none() {
@@ -252,12 +247,8 @@ pub(super) fn numbers(path: &Path, min_digits: usize) -> Result<Vec<u64>> {
 }
 
 impl Store for FileStore {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(Plain {
-            store: self,
-            settings: &self.settings,
-            session: || Ok(Box::new(FileSession::new(self)?) as Box<dyn Session>),
-        }))
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(FileSession::new(self)?))
     }
 
     fn footprint(&self) -> Result<Footprint> {

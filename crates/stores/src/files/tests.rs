@@ -1,11 +1,11 @@
 use super::*;
 use crate::testing::{self, created, message, read, settings};
-use crate::{Buffer, Connection, Found, Key, Session, StoreError, sync_calls};
+use crate::{Buffer, Found, Key, Session, StoreError, sync_calls};
 use std::fs;
 use std::path::Path;
 
-fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Connection)) {
-    testing::with_store(KIND, pairs, test);
+fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Session)) {
+    testing::with_session(KIND, pairs, test);
 }
 
 fn with_session(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Session)) {
@@ -22,7 +22,7 @@ fn kvtest_finds_the_files_where_it_looks_for_them() {
     });
     with_store(&[], |directory, connection| {
         fs::write(directory.join("000042"), b"theirs").unwrap();
-        let mut session = connection.session().unwrap();
+        let session = &mut *connection;
         assert_eq!(read(&mut *session, 42).unwrap().unwrap(), b"theirs");
     });
 }
@@ -134,14 +134,13 @@ fn files_are_kept_open_as_long_as_the_session_and_no_second_thread_has_one() {
             eprintln!("not tested: the system does not list this process's descriptors");
             return;
         };
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         for key in 1..=50 {
             session.insert(Key(key), b"value").unwrap();
         }
         drop(session);
         assert_eq!(open_below(&path), Some(0));
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         assert_eq!(open_below(&path), Some(50));
         assert!(session.delete(Key(50)).unwrap());
         assert_eq!(open_below(&path), Some(49));
@@ -242,8 +241,7 @@ fn a_link_in_the_place_of_a_value_is_not_read_unless_a_stream_opens_it_by_its_pa
             let outside = tempfile::NamedTempFile::new().unwrap();
             std::os::unix::fs::symlink(outside.path(), directory.join("000001")).unwrap();
             // Where files stay open, the session opens it.
-            let session = connection.session();
-            let read = session.and_then(|mut session| read(&mut *session, 1));
+            let read = read(connection, 1);
             assert_eq!(read.is_ok(), follows, "{way:?}");
         });
     }
@@ -356,13 +354,11 @@ fn with_renames_a_new_value_is_seen_whole_or_not_at_all() {
     let value = vec![7; 16 << 20];
     for layout in ["dir", "tree"] {
         let (_directory, store) = created(KIND, &[("write", "rename"), ("layout", layout)]);
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         let mut buffer = Buffer::with_capacity(value.len()).unwrap();
         std::thread::scope(|scope| {
             let inserting = scope.spawn(|| {
-                let mut connection = store.connect().unwrap();
-                let mut session = connection.session().unwrap();
+                let mut session = store.connect().unwrap();
                 for key in 1..=10 {
                     session.insert(Key(key), &value).unwrap();
                 }
@@ -385,7 +381,7 @@ fn with_renames_a_new_value_is_seen_whole_or_not_at_all() {
 fn the_directory_goes_with_everything_in_it_and_is_made_again() {
     for layout in ["dir", "tree"] {
         with_store(&[("layout", layout)], |directory, connection| {
-            let mut session = connection.session().unwrap();
+            let session = &mut *connection;
             for key in [1, 2, 30_000, 7_000_001] {
                 session.insert(Key(key), b"old").unwrap();
             }
@@ -396,13 +392,9 @@ fn the_directory_goes_with_everything_in_it_and_is_made_again() {
             assert!(!directory.exists());
             assert!(session.insert(Key(1), b"nowhere").is_err());
             assert!(session.drop_table().is_err());
-            drop(session);
-            let mut session = connection.session().unwrap();
             session.create_table().unwrap();
             assert!(session.create_table().is_err());
             session.insert(Key(1), b"new").unwrap();
-            drop(session);
-            let mut session = connection.session().unwrap();
             assert!(session.delete(Key(1)).unwrap());
             assert!(!session.delete(Key(2)).unwrap());
         });

@@ -4,7 +4,7 @@ use super::options::{ENGINE_VERSION, Options, effective};
 use super::{DATABASE, STORE};
 use crate::kv::{Engine, Rows, Visit, capabilities, shown};
 use crate::watched::watched_for;
-use crate::{Access, Found, Key, Lent, Result, StoreError};
+use crate::{Access, Found, Key, Result, StoreError};
 use fjall::{
     PersistMode, Readable, SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx,
     Snapshot, UserKey, UserValue,
@@ -222,9 +222,9 @@ impl Engine for Database {
         self.make_keyspace(options).map(drop)
     }
 
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table<'e>>) -> Result<()> {
+    fn drop_table<'e>(&'e self, table: &mut Option<Table<'e>>, _: bool) -> Result<()> {
         let keyspace = table.take().map(|table| table.keyspace.inner().clone());
-        let database = engine.0.inner();
+        let database = self.0.inner();
         Ok(keyspace.map_or(Ok(()), |keyspace| database.delete_keyspace(keyspace))?)
     }
 }

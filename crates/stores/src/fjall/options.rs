@@ -3,15 +3,12 @@
 use crate::options::{OptionValue as _, bytes, flag};
 use crate::store::claim;
 use crate::{KEY_FORM, KeyForm, choice, options};
-use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
+use ::fjall::config::CompressionPolicy;
 use fjall::{CompressionType, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use stowplan_model::{Durability, DurabilityClaim, Settings};
 
 /// What Cargo.toml asks for, exactly: fjall does not tell its version itself.
 pub(super) const ENGINE_VERSION: &str = "3.1.13";
-
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
 
 choice! {
     /// What a commit does with the journal.
@@ -51,20 +48,6 @@ options! {
             Bulk::Transaction,
             "how several rows of one statement are added, outside a transaction: in one of their own, or straight into tables, past the journal (start_ingestion)",
         ),
-        memtable: u64 = bytes(
-            MIB,
-            1 << 32,
-            "67108864",
-            "memory for new values before they are written to a table (max_memtable_size)",
-        )
-        .shapes_layout(),
-        block_size: u32 = bytes(
-            KIB,
-            MIB,
-            "4096",
-            "size of the blocks in tables, before compression; a value is never split",
-        )
-        .shapes_layout(),
         compression: Compression = Compression::setting(
             Compression::Lz4,
             "lz4 as fjall has it: journal entries from 4 KiB on, tables from level 2 on, blobs",
@@ -72,14 +55,7 @@ options! {
         .shapes_layout(),
         separation: bool = flag(
             false,
-            "key-value separation: large values lie in blob files, tables point to them",
-        )
-        .shapes_layout(),
-        separation_threshold: u32 = bytes(
-            1,
-            u32::MAX as u64,
-            "1024",
-            "with separation=on: the size from which a value is a large one",
+            "key-value separation: values of 1 KiB and more lie in blob files, tables point to them",
         )
         .shapes_layout(),
     }
@@ -118,15 +94,9 @@ impl Options {
 
     /// Of a new keyspace.
     pub(super) fn of_keyspace(&self) -> KeyspaceCreateOptions {
-        let separation = self.separation.then(|| {
-            KvSeparationOptions::default()
-                .compression(self.compression())
-                .separation_threshold(self.separation_threshold)
-        });
-        let options = KeyspaceCreateOptions::default()
-            .max_memtable_size(self.memtable)
-            .data_block_size_policy(BlockSizePolicy::all(self.block_size))
-            .with_kv_separation(separation);
+        let separate = || KvSeparationOptions::default().compression(self.compression());
+        let options =
+            KeyspaceCreateOptions::default().with_kv_separation(self.separation.then(separate));
         match self.compression {
             Compression::Lz4 => options,
             Compression::None => {
@@ -137,14 +107,11 @@ impl Options {
 }
 
 /// As the database and its keyspace have them. How a transaction is run and made to last is said
-/// anew with each, so nothing but this program knows it; nor does fjall tell the memtable's size.
+/// anew with each, so nothing but this program knows it;
 pub(super) fn effective(database: &fjall::Database, keyspace: &fjall::Keyspace) -> Settings {
     let options = &keyspace.config;
     let mut effective = Settings::default();
     effective.set("cache", database.cache_capacity().value());
-    if let [block_size] = options.data_block_size_policy[..] {
-        effective.set("block_size", block_size.value());
-    }
     let compressed = &options.data_block_compression_policy;
     let compression = if compressed.contains(&CompressionType::Lz4) {
         Compression::Lz4
@@ -153,9 +120,5 @@ pub(super) fn effective(database: &fjall::Database, keyspace: &fjall::Keyspace) 
     };
     effective.set("compression", compression.value());
     effective.set("separation", keyspace.is_kv_separated().value());
-    if let Some(separation) = &options.kv_separation_opts {
-        let threshold = separation.separation_threshold;
-        effective.set("separation_threshold", threshold.value());
-    }
     effective
 }

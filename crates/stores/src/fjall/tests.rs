@@ -13,8 +13,7 @@ fn the_version_that_is_named_is_the_one_that_is_built_in() {
 #[test]
 fn a_keyspace_can_be_dropped_and_made_again_and_its_files_go_with_it() {
     let (directory, store) = created(KIND, &[]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.insert(Key(1), b"one").unwrap();
     let keyspaces = directory.path().join("db/keyspaces");
     let before = std::fs::read_dir(&keyspaces).unwrap().count();

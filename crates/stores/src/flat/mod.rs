@@ -11,8 +11,8 @@ mod index;
 mod session;
 
 use crate::options::StoreOptions as _;
-use crate::store::{Kind, OPERATIONS, Plain};
-use crate::{Connection, Key, Result, Session, Store, StoreError, choice, disk, options};
+use crate::store::{Kind, OPERATIONS};
+use crate::{Key, Result, Session, Store, StoreError, choice, disk, options};
 use commits::Commits;
 use index::Index;
 pub(crate) use index::Span;
@@ -93,8 +93,7 @@ pub(crate) const KIND: &Kind = &Kind::new(
     &capabilities,
     &|directory, settings, new| {
         let options = Options::from_settings(settings)?;
-        let store = FlatStore::open(directory, settings, options, new)?;
-        Ok(Box::new(store))
+        Ok(Box::new(FlatStore::open(directory, options, new)?))
     },
 );
 
@@ -126,17 +125,14 @@ fn map(values: &File, path: &Path) -> Result<Mmap> {
     // a value then sees bytes change, each of which is valid as any other.
     let map = |len: usize| unsafe { MmapOptions::new().len(len).map(values) };
     // Some processors, and some limits, leave a process fewer addresses.
-    let fewer = (1..=8).map(|times| MAPPED >> times);
-    fewer
-        .fold(map(MAPPED), |mapped, len| mapped.or_else(|_| map(len)))
-        .map_err(StoreError::io("map", path))
+    let mapped = map(MAPPED).or_else(|_| map(MAPPED >> 8));
+    mapped.map_err(StoreError::io("map", path))
 }
 
 pub(crate) struct FlatStore {
     directory: PathBuf,
     values: File,
     options: Options,
-    settings: Settings,
     index: RwLock<Index>,
     tail: Mutex<Tail>,
     commits: Commits,
@@ -153,13 +149,8 @@ struct Tail {
 }
 
 impl FlatStore {
-    /// One that is part of the store `name`, or is that store.
-    pub(crate) fn open(
-        directory: &Path,
-        settings: &Settings,
-        options: Options,
-        new: bool,
-    ) -> Result<Self> {
+    /// One that is part of another store, or is that store.
+    pub(crate) fn open(directory: &Path, options: Options, new: bool) -> Result<Self> {
         let path = directory.join(VALUES_FILE);
         let mut opening = File::options();
         opening.read(true).write(true);
@@ -183,17 +174,15 @@ impl FlatStore {
         }
         let end = index.end();
         let map = (options.read == ReadMode::Mmap).then(|| map(&values, &path));
-        let store = Self {
+        Ok(Self {
             directory: directory.to_owned(),
             values,
             options,
-            settings: settings.clone(),
             tail: Mutex::new(Tail { end, written: end }),
             index: RwLock::new(index),
             commits: Commits::default(),
             map: map.transpose()?,
-        };
-        Ok(store)
+        })
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -213,6 +202,11 @@ impl FlatStore {
     /// The place of a value.
     pub(crate) fn span(&self, key: Key) -> Option<Span> {
         self.index.read().get(key)
+    }
+
+    /// Writes the index beside the values, if it changed since.
+    pub(crate) fn save(&self) -> Result<()> {
+        self.index.write().save(&self.directory.join(INDEX_FILE))
     }
 
     /// Writes bytes behind all others.
@@ -260,13 +254,9 @@ impl FlatStore {
 }
 
 impl Store for FlatStore {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
         self.make_room(&mut self.tail.lock())?;
-        Ok(Box::new(Plain {
-            store: self,
-            settings: &self.settings,
-            session: || Ok(Box::new(FlatSession::of(self)?) as Box<dyn Session>),
-        }))
+        Ok(Box::new(FlatSession::of(self)?))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -277,9 +267,8 @@ impl Store for FlatStore {
         vec![self.path()]
     }
 
-    /// Writes the index beside the values, if it changed since.
     fn checkpoint(&self) -> Result<()> {
-        self.index.write().save(&self.directory.join(INDEX_FILE))
+        self.save()
     }
 }
 

@@ -8,31 +8,26 @@ use rustix::io::retry_on_intr;
 
 pub(crate) struct FlatSession<'s> {
     store: &'s FlatStore,
-    mode: ReadMode,
-    /// Whether each transaction that wrote is synced.
-    syncs: bool,
     /// Whether a transaction is open: a store without transactions has a use for that only here.
     open: bool,
     /// Whether it wrote.
     wrote: bool,
-    /// The places of what a scan shows.
-    visited: Vec<(Key, Span)>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
 }
 
 impl<'s> FlatSession<'s> {
-    /// As the store's settings say.
     pub(crate) fn of(store: &'s FlatStore) -> Result<Self> {
         Ok(Self {
             store,
-            mode: store.options.read,
-            syncs: store.options.syncs(),
             open: false,
             wrote: false,
-            visited: Vec::new(),
             scanned: Buffer::with_capacity(0)?,
         })
+    }
+
+    fn reads_mapped(&self) -> bool {
+        self.store.options.read == ReadMode::Mmap
     }
 
     /// The value where the mapping has it.
@@ -41,18 +36,18 @@ impl<'s> FlatSession<'s> {
         let start = usize::try_from(span.offset).ok();
         let place = start.zip(usize::try_from(span.end()).ok());
         let value = place.and_then(|(start, end)| map.get(start..end));
-        value.ok_or_else(|| self.short(key, span, 0))
+        value.ok_or_else(|| short(key, span, 0))
     }
 
     fn pread(&self, key: Key, span: Span, buffer: &mut Buffer) -> Result<()> {
-        let len = usize::try_from(span.len).map_err(|_| self.short(key, span, 0))?;
+        let len = usize::try_from(span.len).map_err(|_| short(key, span, 0))?;
         let room = buffer.room(len)?;
         let mut read = 0;
         while read < len {
             let target = &mut room[read..];
             let offset = span.offset + read as u64;
             match retry_on_intr(|| rustix::io::pread(&self.store.values, &mut *target, offset)) {
-                Ok(0) => return Err(self.short(key, span, read)),
+                Ok(0) => return Err(short(key, span, read)),
                 Ok(n) => read += n,
                 Err(errno) => return Err(StoreError::io("read", &self.store.path())(errno)),
             }
@@ -62,29 +57,24 @@ impl<'s> FlatSession<'s> {
 
     /// What was written is committed, or will be with its transaction.
     fn written(&mut self) -> Result<()> {
+        self.wrote = self.open;
         if self.open {
-            self.wrote = true;
             return Ok(());
         }
         self.sync()
     }
 
     fn sync(&self) -> Result<()> {
-        if self.syncs {
-            self.store.sync()
-        } else {
-            Ok(())
+        match self.store.options.syncs() {
+            true => self.store.sync(),
+            false => Ok(()),
         }
     }
+}
 
-    fn span(&self, key: Key) -> Option<Span> {
-        self.store.index.read().get(key)
-    }
-
-    fn short(&self, key: Key, span: Span, present: usize) -> StoreError {
-        let detail = format!("the file ends after {present} of its {} bytes", span.len);
-        StoreError::damaged(key, detail)
-    }
+fn short(key: Key, span: Span, present: usize) -> StoreError {
+    let detail = format!("the file ends after {present} of its {} bytes", span.len);
+    StoreError::damaged(key, detail)
 }
 
 fn found(span: Span) -> Found {
@@ -92,36 +82,41 @@ fn found(span: Span) -> Found {
 }
 
 impl Session for FlatSession<'_> {
+    /// Writes down where values lie.
+    fn close(self: Box<Self>) -> Result<()> {
+        self.store.save()
+    }
+
     fn begin(&mut self, access: Access) -> Result<()> {
         self.open = access == Access::Write;
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
-        let open = std::mem::take(&mut self.open);
-        if std::mem::take(&mut self.wrote) && open {
-            self.sync()?;
+        self.open = false;
+        match std::mem::take(&mut self.wrote) {
+            true => self.sync(),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        let Some(span) = self.span(key) else {
+        let Some(span) = self.store.span(key) else {
             return Ok(Found::Missing);
         };
-        match self.mode {
-            ReadMode::Pread => self.pread(key, span, buffer)?,
-            ReadMode::Mmap => buffer.copy_from(self.mapped(key, span)?)?,
+        match self.reads_mapped() {
+            true => buffer.copy_from(self.mapped(key, span)?)?,
+            false => self.pread(key, span, buffer)?,
         }
         Ok(found(span))
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
         refuse! {
-            self.mode == ReadMode::Pread => "deliver in place",
+            !self.reads_mapped() => "deliver in place",
                 "pread copies; use read=mmap, or delivery \"copy\"";
         }
-        let Some(span) = self.span(key) else {
+        let Some(span) = self.store.span(key) else {
             return Ok(Found::Missing);
         };
         visit(self.mapped(key, span)?);
@@ -141,7 +136,7 @@ impl Session for FlatSession<'_> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let Some(span) = self.span(key) else {
+        let Some(span) = self.store.span(key) else {
             return Ok(Found::Missing);
         };
         refuse! {
@@ -154,34 +149,29 @@ impl Session for FlatSession<'_> {
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        if self.span(key).is_none() {
+        if self.store.span(key).is_none() {
             return Ok(false);
         }
         self.store.append(&key.0.to_le_bytes())?;
-        if !self.store.index.write().remove(key) {
-            return Ok(false);
+        let removed = self.store.index.write().remove(key);
+        if removed {
+            self.written()?;
         }
-        self.written()?;
-        Ok(true)
+        Ok(removed)
     }
 
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
-        let mut visited = std::mem::take(&mut self.visited);
-        visited.clear();
-        visited.extend(self.store.index.read().from(from).take(limit));
+        let places: Vec<_> = self.store.index.read().from(from).take(limit).collect();
         let mut buffer = std::mem::replace(&mut self.scanned, Buffer::with_capacity(0)?);
-        for (key, span) in &visited {
-            match self.mode {
-                ReadMode::Pread => {
-                    self.pread(*key, *span, &mut buffer)?;
-                    visit(*key, buffer.bytes());
-                }
-                ReadMode::Mmap => visit(*key, self.mapped(*key, *span)?),
+        for (key, span) in &places {
+            if self.reads_mapped() {
+                visit(*key, self.mapped(*key, *span)?);
+            } else {
+                self.pread(*key, *span, &mut buffer)?;
+                visit(*key, buffer.bytes());
             }
         }
         self.scanned = buffer;
-        let shown = visited.len();
-        self.visited = visited;
-        Ok(shown)
+        Ok(places.len())
     }
 }

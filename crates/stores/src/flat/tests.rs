@@ -4,12 +4,10 @@ use crate::testing::{created, message, read, settings, with_session};
 /// A store of the keys 1 and 2, closed.
 fn built() -> tempfile::TempDir {
     let (directory, store) = created(KIND, &[]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.insert(Key(1), &[1; 5000]).unwrap();
     session.insert(Key(2), &[2; 5000]).unwrap();
-    drop(session);
-    connection.close().unwrap();
+    session.close().unwrap();
     directory
 }
 
@@ -25,8 +23,7 @@ fn a_file_that_was_shortened_is_refused_when_opened_and_told_when_read() {
         .write(true)
         .open(directory.path().join(VALUES_FILE));
     values.unwrap().set_len(6000).unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     assert_eq!(read(&mut *session, 1).unwrap().unwrap(), [1; 5000]);
     let error = message(read(&mut *session, 2));
     assert!(error.contains("1000 of its 5000"), "{error}");
@@ -38,8 +35,7 @@ fn a_file_that_was_shortened_is_refused_when_opened_and_told_when_read() {
 fn a_mapping_follows_a_file_that_grows() {
     let directory = built();
     let store = opened(directory.path(), "mmap").unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.insert(Key(3), &[3; 9000]).unwrap();
     let mut lent = Vec::new();
     session
@@ -63,20 +59,17 @@ fn a_deleted_value_leaves_its_key_in_the_file_and_is_gone_when_it_is_opened_agai
     let directory = built();
     let bytes = || File::open(directory.path().join(VALUES_FILE)).unwrap();
     let store = opened(directory.path(), "pread").unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     assert!(session.delete(Key(2)).unwrap());
     assert!(!session.delete(Key(2)).unwrap());
     let mut mark = [0; 8];
     bytes().read_exact_at(&mut mark, 10_000).unwrap();
     assert_eq!(bytes().metadata().unwrap().len(), 10_008);
     assert_eq!(u64::from_le_bytes(mark), 2);
-    drop(session);
-    connection.close().unwrap();
+    session.close().unwrap();
     drop(store);
     let store = opened(directory.path(), "pread").unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     assert_eq!(read(&mut *session, 1).unwrap().unwrap(), [1; 5000]);
     assert_eq!(read(&mut *session, 2).unwrap(), None);
 }
@@ -92,8 +85,7 @@ fn what_is_synced_lies_in_blocks_that_the_file_has_and_nothing_is_lost_by_that()
         for thread in 0..4 {
             let (store, large) = (&store, &large);
             scope.spawn(move || {
-                let mut connection = store.connect().unwrap();
-                let mut session = connection.session().unwrap();
+                let mut session = store.connect().unwrap();
                 for key in (0..40).map(|n| 100 * thread + n) {
                     session.insert(Key(key), &value(key)).unwrap();
                 }
@@ -109,8 +101,7 @@ fn what_is_synced_lies_in_blocks_that_the_file_has_and_nothing_is_lost_by_that()
     let store = KIND
         .open(directory.path(), &settings(KIND, &given))
         .unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     let mut held = |key| read(&mut *session, key).unwrap().unwrap();
     for thread in 0..4 {
         for key in (0..40).map(|n| 100 * thread + n) {

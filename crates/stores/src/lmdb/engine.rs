@@ -5,7 +5,7 @@ use super::{DATA, STORE};
 use crate::kv::{Engine, Rows, Visit, capabilities, shown};
 use crate::options::{OptionValue as _, refuse};
 use crate::store::OPERATIONS;
-use crate::{Access, Found, Key, KeyBytes, KeyForm, Lent, Result, StoreError};
+use crate::{Access, Found, Key, KeyBytes, KeyForm, Result, StoreError};
 use ::heed::types::Bytes;
 use ::heed::{
     CommitOrAbort, DatabaseFlags, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags,
@@ -75,7 +75,7 @@ impl Environment {
         Ok(())
     }
 
-    /// Only while one connection has the engine alone.
+    /// Only while no other session has the database.
     #[expect(unsafe_code, reason = "heed does not count the copies of a handle")]
     fn drop_database(&self, table: &mut Option<Table>) -> Result<()> {
         let mut transaction = self.env.write_txn()?;
@@ -83,8 +83,7 @@ impl Environment {
         *self.database.lock() = None;
         if let Some(Table { database, .. }) = table.take() {
             // SAFETY: the copies of this handle were those of the engine and of this session, the only
-            // one of the only connection, and both are forgotten; another connection has to wait. The
-            // transaction is new.
+            // one, and both are forgotten; another session has to wait. The transaction is new.
             unsafe { database.remove(&mut transaction) }?;
         }
         Ok(transaction.commit()?)
@@ -237,15 +236,12 @@ impl Engine for Environment {
         Ok(())
     }
 
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<Table>) -> Result<()> {
-        engine.must_be_named("drop")?;
-        let dropped = engine.alone(|| engine.drop_database(table));
-        dropped.unwrap_or_else(|| {
-            Err(StoreError::unsupported(
-                "drop the database",
-                "another connection may use it; close that first",
-            ))
-        })
+    fn drop_table(&self, table: &mut Option<Table>, alone: bool) -> Result<()> {
+        self.must_be_named("drop")?;
+        refuse! {
+            !alone => "drop the database", "another session may use it; close that first";
+        }
+        self.drop_database(table)
     }
 }
 

@@ -10,8 +10,8 @@ mod spin;
 
 use crate::flat::{self, FlatStore};
 use crate::options::{StoreOptions, bytes, number};
-use crate::store::{Kind, Plain};
-use crate::{Buffer, Connection, Found, Key, Result, Session, Store, StoreError, disk, options};
+use crate::store::Kind;
+use crate::{Buffer, Found, Key, Result, Session, Store, StoreError, disk, options};
 use primitive::{FILES, PrimitiveSession};
 use spin::SpinSession;
 use std::fs;
@@ -39,7 +39,7 @@ pub(crate) const NULL: &Kind = &Kind::new(
     },
     &|directory, settings, _| {
         let options = NullOptions::from_settings(settings)?;
-        ProbeStore::boxed(directory, settings, None, Probe::Null(options))
+        Ok(ProbeStore::boxed(directory, None, Probe::Null(options)))
     },
 );
 
@@ -56,9 +56,9 @@ pub(crate) const SPIN: &Kind = &Kind::new(
     &|directory, settings, new| {
         let options = spin::Options::from_settings(settings)?;
         let to_read = flat::Options::to_read(false);
-        let flat = || FlatStore::open(directory, settings, to_read, new);
+        let flat = || FlatStore::open(directory, to_read, new);
         let flat = options.is_flat().then(flat).transpose()?;
-        ProbeStore::boxed(directory, settings, flat, Probe::Spin(options))
+        Ok(ProbeStore::boxed(directory, flat, Probe::Spin(options)))
     },
 );
 
@@ -92,8 +92,9 @@ pub(crate) const PRIMITIVE: &Kind = &Kind {
                 fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
             }
             let options = flat::Options::to_read(call.syncs());
-            let flat = FlatStore::open(directory, settings, options, new)?;
-            ProbeStore::boxed(directory, settings, Some(flat), Probe::Primitive(call))
+            let flat = FlatStore::open(directory, options, new)?;
+            let probe = Probe::Primitive(call);
+            Ok(ProbeStore::boxed(directory, Some(flat), probe))
         },
     )
 };
@@ -107,28 +108,23 @@ enum Probe {
 
 struct ProbeStore {
     directory: PathBuf,
-    settings: Settings,
     /// None where nothing is kept.
     flat: Option<FlatStore>,
     probe: Probe,
 }
 
 impl ProbeStore {
-    fn boxed(
-        directory: &Path,
-        settings: &Settings,
-        flat: Option<FlatStore>,
-        probe: Probe,
-    ) -> Result<Box<dyn Store>> {
-        Ok(Box::new(Self {
+    fn boxed(directory: &Path, flat: Option<FlatStore>, probe: Probe) -> Box<dyn Store> {
+        Box::new(Self {
             directory: directory.to_owned(),
-            settings: settings.clone(),
             flat,
             probe,
-        }))
+        })
     }
+}
 
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
+impl Store for ProbeStore {
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
         Ok(match self.probe {
             Probe::Null(NullOptions { bytes, clock }) => Box::new(NullSession {
                 value: vec![0; bytes],
@@ -137,16 +133,6 @@ impl ProbeStore {
             Probe::Spin(options) => Box::new(SpinSession::new(self, options)?),
             Probe::Primitive(call) => Box::new(PrimitiveSession::new(self, call)?),
         })
-    }
-}
-
-impl Store for ProbeStore {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(Plain {
-            store: self,
-            settings: &self.settings,
-            session: || self.session(),
-        }))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -219,8 +205,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.set("bytes", stowplan_model::Value::Number(7));
         let store = NULL.create(Path::new("/nowhere"), &settings).unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         let mut buffer = Buffer::with_capacity(16).unwrap();
         assert_eq!(session.overwrite(Key(3), &[1; 9]).unwrap(), Found::Bytes(9));
         let found = session.read_into(Key(3), &mut buffer).unwrap();

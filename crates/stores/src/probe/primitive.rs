@@ -204,6 +204,10 @@ fn bytes_of(span: Span) -> usize {
 }
 
 impl Session for PrimitiveSession<'_> {
+    fn close(self: Box<Self>) -> Result<()> {
+        self.flat.save()
+    }
+
     /// Says how large the value is. Only some steps put something into the buffer.
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let Some(span) = self.flat.span(key) else {

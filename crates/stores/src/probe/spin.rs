@@ -4,18 +4,13 @@
 //! overwrites is drawn out by a busy wait until it has lasted as long as its settings say for a
 //! value of that size. What the other store takes counts towards that time.
 //!
-//! The time is that of the whole call, though the clock can only be read within it:
-//!
-//! - What lies before the first reading was taken and after the last one was, a reading of the
-//!   clock about, is measured when a session begins, by calls that wait for nothing: what they last
-//!   less what they see. The wait is shorter by as much.
-//! - A wait overshoots, by half a turn of its loop on average. Each call notes by how much, and the
-//!   next one waits so much less: over many calls nothing of it is left.
+//! The time is that of the whole call, though the clock can only be read within it. What lies before the first
+//! reading was taken and after the last one was, and by how much a turn of the waiting loop overshoots on
+//! average, is measured when a session begins; the wait is shorter by as much.
 //!
 //! What lasts so long is wall time, a wait for a CPU included. Corrected time, which subtracts that
 //! wait, can therefore be below the cost: by less than one operation for each time that the thread
-//! lost its CPU. An overshoot of more than a few turns is such a wait, or an interrupt, and is not
-//! made up for.
+//! lost its CPU.
 
 use super::{NullSession, ProbeStore};
 use crate::flat::{FlatSession, FlatStore};
@@ -82,102 +77,37 @@ impl Options {
     }
 }
 
-/// Waits, so that calls last their time on average.
-#[derive(Debug, Clone, Copy)]
-struct Wait {
-    /// What a call lasts beyond what it sees between its own two readings.
-    outside: Duration,
-    /// By how much calls have overshot.
-    debt: Duration,
-    /// An overshoot above this is none of the loop's.
-    most: Duration,
+/// Runs `work` and waits until it has lasted as long as `until` says for its value, a missing one of no bytes.
+/// An error is not waited for.
+#[inline]
+fn spend(
+    until: impl FnOnce(usize) -> Duration,
+    work: impl FnOnce() -> Result<Found>,
+) -> Result<Found> {
+    let started = Instant::now();
+    let found = work()?;
+    let until = until(match found {
+        Found::Bytes(bytes) => bytes,
+        Found::Missing => 0,
+    });
+    while started.elapsed() < until {
+        spin_loop();
+    }
+    Ok(found)
 }
 
-/// What a call saw of itself.
-struct Seen {
-    found: Found,
-    /// When it was to end, and when it did, since its first reading.
-    until: Duration,
-    ended: Duration,
-}
-
-impl Wait {
-    /// With what calls and turns of the loop take here and now.
-    fn measured() -> Self {
-        const TURNS_AT_MOST: u32 = 3;
-        let none = Self {
-            outside: Duration::ZERO,
-            debt: Duration::ZERO,
-            most: Duration::ZERO,
-        };
-        let call = || {
-            let seen = black_box(none).call(|_| Duration::ZERO, || Ok(Found::Missing));
-            seen.map_or(Duration::ZERO, |seen| seen.ended)
-        };
-        let turn = || {
-            black_box(Instant::now());
-            spin_loop();
-            Duration::ZERO
-        };
-        Self {
-            outside: least(call),
-            most: least(turn) * TURNS_AT_MOST,
-            ..none
-        }
-    }
-
-    /// Runs `work` and waits until it has lasted its time. A value that is missing has no bytes; an
-    /// error is not waited for.
-    fn spend(
-        &mut self,
-        cost: impl FnOnce(usize) -> Duration,
-        work: impl FnOnce() -> Result<Found>,
-    ) -> Result<Found> {
-        let seen = self.call(cost, work)?;
-        let over = seen.ended - seen.until;
-        self.debt = if over > self.most {
-            Duration::ZERO
-        } else {
-            over
-        };
-        Ok(seen.found)
-    }
-
-    #[inline]
-    fn call(
-        &self,
-        cost: impl FnOnce(usize) -> Duration,
-        work: impl FnOnce() -> Result<Found>,
-    ) -> Result<Seen> {
-        let started = Instant::now();
-        let found = work()?;
-        let bytes = match found {
-            Found::Bytes(bytes) => bytes,
-            Found::Missing => 0,
-        };
-        let until = cost(bytes).saturating_sub(self.outside + self.debt);
-        let mut ended = started.elapsed();
-        while ended < until {
-            spin_loop();
-            ended = started.elapsed();
-        }
-        Ok(Seen {
-            found,
-            until,
-            ended,
-        })
-    }
-}
-
-/// What calls last beyond what they say that they saw, on average of a batch; the least of many
+/// What a call lasts beyond the time that it waits for, on average of a batch, here and now; the least of many
 /// batches, for a busy machine only adds to one.
-fn least(call: impl Fn() -> Duration) -> Duration {
+fn measured_excess() -> Duration {
     const BATCHES: usize = 30;
-    const CALLS: u32 = 500;
+    const CALLS: u32 = 200;
+    const WAIT: Duration = Duration::from_nanos(500);
     let batch = || {
         let started = Instant::now();
-        let seen: Duration = (0..CALLS).map(|_| call()).sum();
-        started.elapsed().saturating_sub(seen) / CALLS
+        for _ in 0..CALLS {
+            let _ = spend(|_| black_box(WAIT), || black_box(Ok(Found::Missing)));
+        }
+        (started.elapsed() / CALLS).saturating_sub(WAIT)
     };
     let batches = std::iter::repeat_with(batch).take(BATCHES);
     batches.min().unwrap_or_default()
@@ -187,7 +117,7 @@ pub(super) struct SpinSession<'s> {
     below: Box<dyn Session + 's>,
     options: Options,
     file: Option<PathBuf>,
-    wait: Wait,
+    excess: Duration,
 }
 
 impl<'s> SpinSession<'s> {
@@ -203,7 +133,7 @@ impl<'s> SpinSession<'s> {
             },
             options,
             file: store.flat.as_ref().map(FlatStore::path),
-            wait: Wait::measured(),
+            excess: measured_excess(),
         })
     }
 
@@ -217,12 +147,17 @@ impl<'s> SpinSession<'s> {
                 File::open(file).map_err(|e| StoreError::io("open", file)(e))?;
             }
         }
-        let (below, options) = (&mut *self.below, self.options);
-        self.wait.spend(|bytes| options.cost(bytes), || work(below))
+        let (below, options, excess) = (&mut *self.below, self.options, self.excess);
+        let until = |bytes| options.cost(bytes).saturating_sub(excess);
+        spend(until, || work(below))
     }
 }
 
 impl Session for SpinSession<'_> {
+    fn close(self: Box<Self>) -> Result<()> {
+        self.below.close()
+    }
+
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         self.spend(|below| below.read_into(key, buffer))
     }
@@ -260,8 +195,7 @@ mod tests {
         let resolved = registry::resolve(&spec.parse().unwrap(), 0).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let store = SPIN.create(directory.path(), &resolved.settings).unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         session.insert(Key(1), &[1; 10_240]).unwrap();
         test(&mut *session);
     }
@@ -309,7 +243,6 @@ mod tests {
                 let found = session.read_into(Key(1), &mut buffer).unwrap();
                 assert_eq!(found, Found::Bytes(10_240));
             });
-            // A call makes up for what the one before overshot.
             let least = cost - Duration::from_micros(1);
             assert!(read >= least, "{read:?}");
             let (shortest_overwrite, overwrite) = shortest_and_median(|| {
@@ -327,12 +260,12 @@ mod tests {
         });
     }
 
-    /// What `wait` makes calls last that do nothing, nanoseconds of wall time on average.
-    fn mean_of_calls(wait: &mut Wait, base: u64, calls: u32) -> f64 {
+    /// What calls last that do nothing, nanoseconds of wall time on average.
+    fn mean_of_calls(excess: Duration, base: u64, calls: u32) -> f64 {
         let started = Instant::now();
         for _ in 0..calls {
-            let cost = |_| Duration::from_nanos(base);
-            wait.spend(cost, || Ok(Found::Bytes(0))).unwrap();
+            let until = |_| Duration::from_nanos(base).saturating_sub(excess);
+            spend(until, || Ok(Found::Bytes(0))).unwrap();
         }
         started.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
     }
@@ -347,7 +280,7 @@ mod tests {
         };
         for base in [500_u32, 5_000] {
             let mut means: Vec<f64> = (0..20)
-                .map(|_| mean_of_calls(&mut Wait::measured(), u64::from(base), 500))
+                .map(|_| mean_of_calls(measured_excess(), u64::from(base), 500))
                 .collect();
             means.sort_unstable_by(f64::total_cmp);
             // A busy machine only adds; what one mean lacks, by chance, the others do not.
@@ -358,27 +291,12 @@ mod tests {
     }
 
     #[test]
-    fn a_long_overshoot_is_not_made_up_for() {
-        let mut wait = Wait::measured();
-        wait.spend(
-            |_| Duration::from_micros(1),
-            || {
-                std::thread::sleep(Duration::from_millis(2));
-                Ok(Found::Missing)
-            },
-        )
-        .unwrap();
-        assert_eq!(wait.debt, Duration::ZERO);
-    }
-
-    #[test]
     fn on_the_store_that_does_nothing_values_are_empty_and_last_as_long() {
         let resolved = registry::resolve(&"spin:base=200000,on=null".parse().unwrap(), 0).unwrap();
         let store = SPIN
             .create(Path::new("/nowhere"), &resolved.settings)
             .unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         let mut buffer = Buffer::with_capacity(1).unwrap();
         let (_, read) = shortest_and_median(|| {
             let found = session.read_into(Key(1), &mut buffer).unwrap();
@@ -405,7 +323,7 @@ mod tests {
                 below: Box::new(empty),
                 options: options(0, 0, opens),
                 file: Some(directory.path().join("none")),
-                wait: Wait::measured(),
+                excess: Duration::ZERO,
             };
             assert_eq!(session.overwrite(Key(1), b"x").is_ok(), succeeds);
         }

@@ -12,17 +12,15 @@ const BYTES: usize = 10_000;
 /// Runs `test` on a session that makes this call, with keys 1 to 100 of 10,000 bytes each.
 fn with_session(call: &str, test: impl FnOnce(&Path, &mut dyn Session)) {
     let (directory, store) = created(PRIMITIVE, &[]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     for key in 1..=KEYS {
         session.insert(Key(key), &value(key)).unwrap();
     }
-    drop(session);
-    connection.close().unwrap();
+    session.close().unwrap();
     let asked = settings(PRIMITIVE, &[("call", call)]);
     let store = PRIMITIVE.open(directory.path(), &asked).unwrap();
     let mut connection = store.connect().unwrap();
-    test(directory.path(), &mut *connection.session().unwrap());
+    test(directory.path(), &mut *connection);
 }
 
 fn value(key: u64) -> Vec<u8> {

@@ -4,12 +4,12 @@ mod options;
 mod rows;
 
 use crate::kv::{Engine, capabilities};
-use crate::{Access, Kind, Lent, Result, StoreError};
+use crate::{Access, Kind, Result, StoreError};
 use ::redb::{Database, ReadableDatabase as _, WriteTransaction};
 use options::Options;
 use rows::{ReadTable, Transaction, WriteTable, Writing};
 use std::path::Path;
-use stowplan_model::{Capabilities, Settings};
+use stowplan_model::Capabilities;
 
 const STORE: &str = "redb";
 
@@ -128,11 +128,6 @@ impl Engine for OpenDatabase {
         }
     }
 
-    /// The rest is handed to redb with each transaction, or when it is opened, and cannot be asked back.
-    fn effective_settings(&self, _: &Options) -> Result<Settings> {
-        Ok(Settings::default())
-    }
-
     /// With `durability=none`, commits wait in memory for one that is immediate; the last
     /// connection to be closed makes it.
     fn needs_checkpoint(options: &Options, is_open: bool) -> bool {
@@ -149,9 +144,9 @@ impl Engine for OpenDatabase {
         Ok(transaction.commit()?)
     }
 
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, table: &mut Option<&'e Options>) -> Result<()> {
+    fn drop_table<'e>(&'e self, table: &mut Option<&'e Options>, _: bool) -> Result<()> {
         if let Some(options) = table.take() {
-            let transaction = engine.begin_write(options)?;
+            let transaction = self.begin_write(options)?;
             rows::delete(&transaction)?;
             transaction.commit()?;
         }

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 
 fn found(store: &dyn Store, key: u64) -> bool {
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     read(&mut *session, key).unwrap().is_some()
 }
 
@@ -21,14 +20,13 @@ fn found_after_a_crash(directory: &Path, key: u64) -> bool {
 #[test]
 fn a_durable_commit_is_on_disk_at_once_and_any_other_by_a_checkpoint_or_by_closing() {
     let (directory, store) = created(KIND, &[]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.insert(Key(1), &[1; 100]).unwrap();
     assert!(found_after_a_crash(directory.path(), 1));
     let (directory, store) = created(KIND, &[("durability", "none")]);
     let mut connection = store.connect().unwrap();
     {
-        let mut session = connection.session().unwrap();
+        let session = &mut *connection;
         session.insert(Key(1), &[1; 100]).unwrap();
         assert!(!found_after_a_crash(directory.path(), 1));
         store.checkpoint().unwrap();
@@ -37,8 +35,8 @@ fn a_durable_commit_is_on_disk_at_once_and_any_other_by_a_checkpoint_or_by_closi
         assert!(!found_after_a_crash(directory.path(), 2));
     }
     connection.close().unwrap();
+    store.close().unwrap();
     assert!(found_after_a_crash(directory.path(), 2));
-    store.checkpoint().unwrap();
 }
 
 #[test]

@@ -1,54 +1,48 @@
-//! Rows whose keys SQLite assigns.
+//! Rows whose keys SQLite assigns (<https://sqlite.org/autoinc.html>).
 
-use super::options::{Options, Statements};
-use super::statement::{Parameters, Sql};
+use super::options::Options;
+use super::statement::Sql;
 use crate::error::at;
 use crate::{Key, Result, StoreError};
-use rusqlite::Connection;
+use rusqlite::{Connection, Statement};
 
-/// What a session keeps that lets SQLite number new rows: one more than the largest number there is
-/// (<https://sqlite.org/autoinc.html>). A key that is another one has to be given.
+/// What a session keeps that lets SQLite number new rows: one more than the largest number there is. A key that
+/// is another one has to be given.
 pub(super) struct AssignedIds<'c> {
     connection: &'c Connection,
     insert: Sql<'c>,
-    /// The largest number there is; always kept, for it is no part of what `statement` is about.
-    largest: Sql<'c>,
-    /// The number that the next row gets; nothing where it has to be looked up, as anything else but rows
-    /// that it was given to may have changed it.
-    next: Option<i128>,
+    /// The largest number there is, 0 without rows; nothing where it has to be looked up, as anything else but
+    /// rows that it was given to may have changed it.
+    pub(super) largest: Option<i64>,
 }
 
 impl<'c> AssignedIds<'c> {
-    pub(super) fn new(connection: &'c Connection, options: &Options) -> Result<Self> {
+    pub(super) fn new(connection: &'c Connection, options: &Options) -> Self {
         let text = options.insert_unnumbered();
         let mut ids = Self {
             connection,
-            insert: Sql::of(connection, text, options.pragmas.statement)?,
-            largest: Sql::of(connection, "SELECT max(k) FROM kv", Statements::Once)?,
-            next: None,
+            insert: Sql::of(connection, text, options.pragmas.statement),
+            largest: None,
         };
         // A table that was dropped has no rows to number.
-        let _ = ids.look_up();
-        Ok(ids)
+        let _ = ids.is_next(0);
+        ids
     }
 
     /// Whether this is the number that the next row gets.
     pub(super) fn is_next(&mut self, number: i64) -> Result<bool> {
-        Ok(self.look_up()? == i128::from(number))
-    }
-
-    fn look_up(&mut self) -> Result<i128> {
-        if let Some(next) = self.next {
-            return Ok(next);
-        }
-        let largest = self
-            .largest
-            .run(|statement| Ok(statement.query_row([], |row| row.get(0))?));
-        let largest: Option<i64> = largest.map_err(at("look for the largest key"))?;
-        // Behind the largest number there can be, SQLite looks for any that is free: no key has that one.
-        let next = largest.map_or(1, |largest| i128::from(largest) + 1);
-        self.next = Some(next);
-        Ok(next)
+        let largest = match self.largest {
+            Some(largest) => largest,
+            None => {
+                let text = "SELECT ifnull(max(k), 0) FROM kv";
+                let largest = self.connection.query_row(text, [], |row| row.get(0));
+                let looked = "look for the largest key";
+                *self
+                    .largest
+                    .insert(largest.map_err(StoreError::from).map_err(at(looked))?)
+            }
+        };
+        Ok(largest.checked_add(1) == Some(number))
     }
 
     /// Adds a row; it gets the number that is next.
@@ -56,24 +50,19 @@ impl<'c> AssignedIds<'c> {
         &mut self,
         number: i64,
         key: Key,
-        set: impl FnOnce(&mut Parameters<'_, '_>) -> Result<()>,
+        bind: impl FnOnce(&mut Statement<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.next = None;
+        self.largest = None;
         self.insert
-            .run_with(set, |statement| Ok(statement.raw_execute().map(drop)?))?;
+            .run(bind, |statement| Ok(statement.raw_execute().map(drop)?))?;
         let assigned = self.connection.last_insert_rowid();
-        if assigned == number {
-            self.next = Some(i128::from(number) + 1);
-            return Ok(());
+        if assigned != number {
+            return Err(StoreError::engine(
+                format!("have key {key} assigned"),
+                format!("the row got {assigned}; with ids=assigned nobody else may write"),
+            ));
         }
-        Err(StoreError::engine(
-            format!("have key {key} assigned"),
-            format!("the row got {assigned}; with ids=assigned nobody else may write"),
-        ))
-    }
-
-    /// Something else has changed which rows there are.
-    pub(super) fn forget(&mut self) {
-        self.next = None;
+        self.largest = Some(number);
+        Ok(())
     }
 }

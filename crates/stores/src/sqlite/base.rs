@@ -1,14 +1,14 @@
 //! A database as part of a store: its files, its connections, its checkpoint.
 
 use super::options::{Journal, Location, Options};
-use super::{DATABASE_FILE, SqliteSession, counters, database, failed};
+use super::{DATABASE_FILE, SqliteSession, database, failed};
 use crate::options::refuse;
-use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
+use crate::{Key, Result, Session, Store, StoreError, disk};
 use parking_lot::Mutex;
+use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use stowplan_model::{Footprint, Settings};
+use stowplan_model::Footprint;
 
 /// A database of these options, at this path if it is on disk.
 pub(crate) struct Base {
@@ -16,7 +16,7 @@ pub(crate) struct Base {
     directory: Option<PathBuf>,
     path: PathBuf,
     options: Options,
-    /// As many copies as there are connections now.
+    /// As many copies as there are sessions now.
     live: Arc<()>,
     /// Of a database that is not on disk: whether it was made, by its first connection.
     made: Mutex<bool>,
@@ -55,46 +55,39 @@ impl Base {
             (false, true) => Ok(()),
             (false, false) => Err(self.not_on_disk("open again")),
             (true, true) => close(database::create(&self.path, &self.options)?),
-            (true, false) => close(database::open(&self.path, &self.options)?),
+            (true, false) => close(self.connection()?),
         }
     }
 
-    pub(crate) fn link(&self) -> Result<Link<'_>> {
-        match self.options.pragmas.location {
-            Location::Disk => self.linked(database::open(&self.path, &self.options)?),
-            Location::Memory
-            | Location::Named
-            | Location::Memdb
-            | Location::Shared
-            | Location::Temp => self.link_in_memory(),
-        }
+    /// A session on its rows.
+    pub(crate) fn session(&self) -> Result<SqliteSession<'_>> {
+        let connection = match self.options.on_disk() {
+            true => self.connection()?,
+            false => self.connection_in_memory()?,
+        };
+        SqliteSession::new(connection, &self.options, Arc::clone(&self.live))
+    }
+
+    /// A connection of its own, to a database on disk.
+    pub(crate) fn connection(&self) -> Result<Connection> {
+        database::open(&self.path, &self.options)
     }
 
     /// Makes the database, or shares it where it can be shared and still exists.
-    fn link_in_memory(&self) -> Result<Link<'_>> {
+    fn connection_in_memory(&self) -> Result<Connection> {
         let mut made = self.made.lock();
         if !*made {
             let connection = database::create(&self.path, &self.options)?;
             *made = true;
-            return self.linked(connection);
+            return Ok(connection);
         }
-        if self.options.pragmas.location == Location::Shared && self.has_connections() {
-            return self.linked(database::join_shared(&self.path, &self.options)?);
+        if self.options.pragmas.location == Location::Shared && self.has_sessions() {
+            return database::join_shared(&self.path, &self.options);
         }
         Err(self.not_on_disk("have a second connection"))
     }
 
-    fn linked(&self, mut connection: rusqlite::Connection) -> Result<Link<'_>> {
-        let commits = counters::count_commits(&mut connection)?;
-        Ok(Link {
-            connection,
-            options: &self.options,
-            commits,
-            _live: Arc::clone(&self.live),
-        })
-    }
-
-    fn has_connections(&self) -> bool {
+    fn has_sessions(&self) -> bool {
         Arc::strong_count(&self.live) > 1
     }
 
@@ -114,11 +107,18 @@ impl Base {
             PathBuf::from(path)
         })
     }
+
+    /// The data files of a store in a directory, those that exist.
+    pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
+        let files = [DATABASE_FILE.to_owned(), format!("{DATABASE_FILE}-wal")];
+        let paths = files.map(|file| directory.join(file)).into_iter();
+        paths.filter(|path| path.exists()).collect()
+    }
 }
 
 impl Store for Base {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(self.link()?))
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(self.session()?))
     }
 
     /// Nothing for databases that are not on disk: a temporary one has no name to look at.
@@ -142,7 +142,7 @@ impl Store for Base {
             return Ok(());
         }
         refuse! {
-            self.options.locks_exclusively() && self.has_connections() => "checkpoint beside a connection",
+            self.options.locks_exclusively() && self.has_sessions() => "checkpoint beside a connection",
                 "with locking=exclusive it holds the lock; closing it checkpoints";
         }
         // The last connection to close has done it, and took the log along.
@@ -150,70 +150,13 @@ impl Store for Base {
         if !log.exists() {
             return Ok(());
         }
-        let connection = database::open(&self.path, &self.options)?;
+        let connection = self.connection()?;
         database::checkpoint(&connection)?;
         close(connection)
     }
 }
 
-fn close(connection: rusqlite::Connection) -> Result<()> {
+/// Closes a connection; what that says may be an error of an earlier write.
+pub(super) fn close(connection: Connection) -> Result<()> {
     connection.close().map_err(|(_, e)| failed("close", &e))
-}
-
-/// One thread's connection to a [`Base`].
-pub(crate) struct Link<'s> {
-    connection: rusqlite::Connection,
-    options: &'s Options,
-    /// Transactions that changed something and were committed.
-    commits: Arc<AtomicU64>,
-    _live: Arc<()>,
-}
-
-impl Link<'_> {
-    /// The connection, without what a session left that was dropped.
-    pub(crate) fn connection(&mut self) -> Result<&rusqlite::Connection> {
-        // A session that was dropped within a transaction takes it along.
-        if !self.connection.is_autocommit() {
-            self.connection
-                .execute_batch("ROLLBACK")
-                .map_err(|e| failed("roll back an abandoned transaction", &e))?;
-        }
-        Ok(&self.connection)
-    }
-
-    /// A session on its rows.
-    pub(crate) fn rows(&mut self) -> Result<SqliteSession<'_>> {
-        let (options, commits) = (self.options, Arc::clone(&self.commits));
-        SqliteSession::new(self.connection()?, options, commits)
-    }
-
-    /// The settings of a store that this database is part of: as SQLite reports them, and where it
-    /// does not, as asked, for the others are this program's own doing.
-    pub(crate) fn effective_settings_of(&self, asked: &Settings) -> Result<Settings> {
-        let mut effective = asked.clone();
-        for (name, value) in Connection::effective_settings(self)?.iter() {
-            if effective.get(name).is_some() {
-                effective.set(name, value.clone());
-            }
-        }
-        Ok(effective)
-    }
-
-    pub(crate) fn close(self) -> Result<()> {
-        close(self.connection)
-    }
-}
-
-impl Connection for Link<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(self.rows()?))
-    }
-
-    fn effective_settings(&self) -> Result<Settings> {
-        database::effective_settings(&self.connection, self.options)
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        Self::close(*self)
-    }
 }

@@ -18,33 +18,28 @@ const OF_CONNECTION: &[(c_int, &str)] = &[
     (ffi::SQLITE_DBSTATUS_LOOKASIDE_USED, "Lookaside Slots Used"),
 ];
 
-/// Of the whole process: code, and the labels of what is in use now and of the most there was.
-/// Of the largest allocations SQLite keeps no present value.
-const OF_PROCESS: &[(c_int, Option<&str>, &str)] = &[
-    (
-        ffi::SQLITE_STATUS_MEMORY_USED,
-        Some("Memory Used"),
-        "Memory Used (max)",
-    ),
+/// Of the whole process, now and at most: code and label.
+const OF_PROCESS: &[(c_int, &str)] = &[
+    (ffi::SQLITE_STATUS_MEMORY_USED, "Memory Used"),
     (
         ffi::SQLITE_STATUS_MALLOC_COUNT,
-        Some("Number of Outstanding Allocations"),
-        "Number of Outstanding Allocations (max)",
+        "Number of Outstanding Allocations",
     ),
     (
         ffi::SQLITE_STATUS_PAGECACHE_USED,
-        Some("Number of Pcache Pages Used"),
-        "Number of Pcache Pages Used (max)",
+        "Number of Pcache Pages Used",
     ),
     (
         ffi::SQLITE_STATUS_PAGECACHE_OVERFLOW,
-        Some("Number of Pcache Overflow Bytes"),
-        "Number of Pcache Overflow Bytes (max)",
+        "Number of Pcache Overflow Bytes",
     ),
-    (ffi::SQLITE_STATUS_MALLOC_SIZE, None, "Largest Allocation"),
+];
+
+/// The largest allocations of the process, of which SQLite keeps no present value.
+const LARGEST: &[(c_int, &str)] = &[
+    (ffi::SQLITE_STATUS_MALLOC_SIZE, "Largest Allocation"),
     (
         ffi::SQLITE_STATUS_PAGECACHE_SIZE,
-        None,
         "Largest Pcache Allocation",
     ),
 ];
@@ -93,12 +88,13 @@ pub(crate) fn of(connection: &Connection) -> Result<Counters> {
     for (code, label) in OF_CONNECTION {
         note(label, connection_status(connection, *code)?);
     }
-    for (code, present, most) in OF_PROCESS {
-        let (current, highest) = process_status(*code)?;
-        if let Some(label) = present {
-            note(label, current);
-        }
-        note(most, highest);
+    for (code, label) in OF_PROCESS {
+        let (present, most) = process_status(*code)?;
+        note(label, present);
+        note(&format!("{label} (max)"), most);
+    }
+    for (code, label) in LARGEST {
+        note(label, process_status(*code)?.1);
     }
     Ok(counters)
 }

@@ -12,7 +12,6 @@ mod blob;
 pub(crate) mod counters;
 mod database;
 mod ladder;
-mod literal;
 pub(crate) mod options;
 mod session;
 pub(crate) mod statement;
@@ -36,7 +35,7 @@ const STORE: &str = "sqlite";
 pub const DATABASE_FILE: &str = "kv.db";
 
 /// Its name, and its version with the options it was built with.
-fn engine() -> (&'static str, String) {
+pub(crate) fn engine() -> (&'static str, String) {
     let options = database::compile_options().unwrap_or_default();
     let version = rusqlite::version();
     ("SQLite", format!("{version} ({})", options.join(", ")))

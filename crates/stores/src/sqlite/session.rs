@@ -2,29 +2,44 @@
 
 use super::assigned::AssignedIds;
 use super::blob::BlobHandle;
-use super::options::{Api, Options};
-use super::statement::{Parameters, Sql, Transaction};
+use super::options::{Api, Options, Statements};
+use super::statement::{Owned, Sql};
 use super::table::{RowKey, row_id};
 use super::{counters, database, is_key_taken};
 use crate::error::{at, at_key};
 use crate::options::refuse;
 use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError, Visit};
-use rusqlite::types::ToSql as _;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, Statement};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use stowplan_model::{Setting, Settings};
 
 /// The counter of transactions that changed something and were committed, as SQLite's commit hook
 /// counts them.
 pub const COMMITS_COUNTED: &str = "Commits";
 
-pub(crate) struct SqliteSession<'c> {
-    connection: &'c Connection,
-    options: &'c Options,
+/// One thread's connection to a database, with all that it keeps prepared.
+pub(crate) struct SqliteSession<'s> {
+    options: &'s Options,
     /// Transactions that changed something, as the commit hook counts them.
     commits: Arc<AtomicU64>,
+    /// Holds the value that a scan shows, if its row has several columns.
+    scanned: Buffer,
+    /// Dropped before the connection that they borrow.
+    sql: Prepared<'static>,
+    connection: Owned,
+    /// One for each session there is.
+    _live: Arc<()>,
+}
+
+/// What a session keeps prepared. The statements around a transaction are always kept: they are no part of
+/// what `statement` is about.
+struct Prepared<'c> {
     blob: BlobHandle<'c>,
-    transaction: Transaction<'c>,
+    begin_read: Sql<'c>,
+    begin_write: Sql<'c>,
+    commit: Sql<'c>,
+    roll_back: Sql<'c>,
     read: Sql<'c>,
     insert: Sql<'c>,
     /// Where SQLite numbers new rows.
@@ -34,34 +49,46 @@ pub(crate) struct SqliteSession<'c> {
     overwrite: Sql<'c>,
     delete: Sql<'c>,
     scan: Sql<'c>,
-    /// Holds the value that a scan shows, if its row has several columns.
-    scanned: Buffer,
 }
 
-impl<'c> SqliteSession<'c> {
-    pub(crate) fn new(
-        connection: &'c Connection,
-        options: &'c Options,
-        commits: Arc<AtomicU64>,
+impl<'c> Prepared<'c> {
+    fn of(connection: &'c Connection, options: &Options) -> Self {
+        let statements = options.pragmas.statement;
+        let data = |text: String| Sql::of(connection, text, statements);
+        let kept = |text: &'static str| Sql::of(connection, text, Statements::Once);
+        let assigned = || AssignedIds::new(connection, options);
+        Self {
+            blob: BlobHandle::new(connection, statements),
+            begin_read: kept("BEGIN"),
+            begin_write: kept("BEGIN IMMEDIATE"),
+            commit: kept("COMMIT"),
+            roll_back: kept("ROLLBACK"),
+            read: data(options.select()),
+            insert: data(options.insert(1)),
+            assigned: options.assigns_ids().then(assigned),
+            insert_many: None,
+            overwrite: data(options.update()),
+            delete: Sql::of(connection, Options::DELETE, statements),
+            scan: data(options.select_from()),
+        }
+    }
+}
+
+impl<'s> SqliteSession<'s> {
+    pub(super) fn new(
+        mut connection: Connection,
+        options: &'s Options,
+        live: Arc<()>,
     ) -> Result<Self> {
-        let data = |text: String| Sql::of(connection, text, options.pragmas.statement);
+        let commits = counters::count_commits(&mut connection)?;
+        let connection = Owned::new(connection);
         let mut session = Self {
-            connection,
             options,
             commits,
-            blob: BlobHandle::new(connection, options.pragmas.statement),
-            transaction: Transaction::new(connection)?,
-            read: data(options.select())?,
-            insert: data(options.insert(1))?,
-            assigned: match options.assigns_ids() {
-                true => Some(AssignedIds::new(connection, options)?),
-                false => None,
-            },
-            insert_many: None,
-            overwrite: data(options.update())?,
-            delete: Sql::of(connection, Options::DELETE, options.pragmas.statement)?,
-            scan: data(options.select_from())?,
             scanned: Buffer::with_capacity(0)?,
+            _live: live,
+            sql: Prepared::of(connection.lent(), options),
+            connection,
         };
         if options.pragmas.preload {
             session.preload()?;
@@ -70,8 +97,20 @@ impl<'c> SqliteSession<'c> {
     }
 
     /// The connection that it is a session of.
-    pub(crate) fn connection(&self) -> &'c Connection {
-        self.connection
+    pub(crate) fn connection(&self) -> &Connection {
+        self.connection.lent()
+    }
+
+    /// What SQLite reports of the settings of a store that this database is part of.
+    pub(crate) fn effective_settings_of(&self, known: &[Setting]) -> Result<Settings> {
+        let mut effective = Settings::default();
+        let reported = self.effective_settings()?;
+        for setting in known {
+            if let Some(value) = reported.get(setting.name) {
+                effective.set(setting.name, value.clone());
+            }
+        }
+        Ok(effective)
     }
 
     /// Reads every row. A table that was dropped has none.
@@ -87,7 +126,7 @@ impl<'c> SqliteSession<'c> {
         let Some(k) = self.options.key(key) else {
             return Ok(Found::Missing);
         };
-        let read = self.read.run_with(by_key(&k), |statement| {
+        let read = self.sql.read.run(by_key(&k), |statement| {
             let mut rows = statement.raw_query();
             match rows.next()? {
                 None => Ok(Found::Missing),
@@ -99,8 +138,8 @@ impl<'c> SqliteSession<'c> {
 
     /// What SQLite assigns next is to be looked up.
     fn renumber(&mut self) {
-        if let Some(assigned) = &mut self.assigned {
-            assigned.forget();
+        if let Some(assigned) = &mut self.sql.assigned {
+            assigned.largest = None;
         }
     }
 
@@ -109,28 +148,15 @@ impl<'c> SqliteSession<'c> {
         Ok(self.visit(key, |_| Ok(0))? != Found::Missing)
     }
 
-    fn key_to_insert(&self, key: Key, value: &[u8]) -> Result<RowKey<'c>> {
-        self.options.check_key(key)?;
-        self.options.check(key, value)?;
-        self.options.key(key).ok_or_else(|| {
-            StoreError::unsupported(
-                format!("insert key {key}"),
-                "its keys are signed 64-bit numbers",
-            )
-        })
-    }
-
     fn update_row(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let Some(k) = self.options.key(key) else {
+        let (options, Some(k)) = (self.options, self.options.key(key)) else {
             return Ok(Found::Missing);
         };
-        let options = self.options;
         options.check(key, value)?;
-        let bind =
-            |parameters: &mut Parameters<'_, '_>| Ok(options.bind(parameters, 0, &k, value)?);
-        let changed = self
-            .overwrite
-            .run_with(bind, |statement| Ok(statement.raw_execute()?));
+        let changed = self.sql.overwrite.run(
+            |statement| options.bind(statement, 0, &k, value),
+            |statement| Ok(statement.raw_execute()?),
+        );
         Ok(match changed.map_err(at_key("overwrite", key))? {
             1 => Found::Bytes(value.len()),
             _ => Found::Missing,
@@ -139,82 +165,123 @@ impl<'c> SqliteSession<'c> {
 }
 
 /// Sets the only parameter of a statement about a key.
-fn by_key(k: &RowKey<'_>) -> impl FnOnce(&mut Parameters<'_, '_>) -> Result<()> {
-    move |parameters| Ok(parameters.set(1, k.to_sql()?)?)
+fn by_key(k: &RowKey<'_>) -> impl FnOnce(&mut Statement<'_>) -> Result<()> {
+    move |statement| Ok(statement.raw_bind_parameter(1, k)?)
 }
 
 impl Session for SqliteSession<'_> {
+    fn effective_settings(&self) -> Result<Settings> {
+        database::effective_settings(self.connection(), self.options)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        let Self {
+            sql, connection, ..
+        } = *self;
+        drop(sql);
+        connection.close()
+    }
+
+    /// One that writes takes the lock at once: if it only did so at its first write, another
+    /// could have written since its first read, and it could but fail.
     fn begin(&mut self, access: Access) -> Result<()> {
-        self.transaction.begin(access)
+        match access {
+            Access::Read => self.sql.begin_read.execute(),
+            Access::Write => self.sql.begin_write.execute(),
+        }
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.blob.close()?;
-        self.transaction.commit()
+        self.sql.blob.close()?;
+        self.sql.commit.execute()
     }
 
+    /// Does nothing if no transaction is open: some errors of SQLite end it by themselves.
     fn rollback(&mut self) -> Result<()> {
         refuse! {
             !self.options.undoes() => "roll back", "with journal=off nothing is kept to go back to";
         }
         // Whatever it says, undoing goes on.
-        let closed = self.blob.close();
+        let closed = self.sql.blob.close();
         self.renumber();
-        self.transaction.roll_back().and(closed)
+        if self.connection().is_autocommit() {
+            return closed;
+        }
+        self.sql.roll_back.execute().and(closed)
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let options = self.options;
-        match self.options.pragmas.api {
-            Api::Sql => self.visit(key, |row| options.copy(row, key, buffer)),
-            Api::Blob => match row_id(key) {
-                Some(k) => self.blob.read(k, buffer),
-                None => Ok(Found::Missing),
-            },
+        match (options.pragmas.api, row_id(key)) {
+            (Api::Sql, _) => self.visit(key, |row| options.copy(row, key, buffer)),
+            (Api::Blob, Some(k)) => self.sql.blob.read(k, buffer),
+            (Api::Blob, None) => Ok(Found::Missing),
         }
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
         let options = self.options;
-        let refused = |why| Err(StoreError::unsupported("deliver in place", why));
-        match self.options.pragmas.api {
-            Api::Sql if options.pragmas.columns == 1 => self.visit(key, |row| {
-                let value = options.lend(row, key)?;
-                visit(value);
-                Ok(value.len())
-            }),
-            Api::Sql => refused("the value lies in several columns; use delivery \"copy\""),
-            Api::Blob => refused("the blob interface copies; use api=sql, or delivery \"copy\""),
+        refuse! {
+            options.pragmas.api == Api::Blob => "deliver in place",
+                "the blob interface copies; use api=sql, or delivery \"copy\"";
+            options.pragmas.columns > 1 => "deliver in place",
+                "the value lies in several columns; use delivery \"copy\"";
         }
+        self.visit(key, |row| {
+            let value = options.lend(row, key)?;
+            visit(value);
+            Ok(value.len())
+        })
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let k = self.key_to_insert(key, value)?;
         let options = self.options;
-        if let (Some(assigned), RowKey::Number(number)) = (&mut self.assigned, &k)
+        let k = options.key_to_insert(key, value)?;
+        if let (Some(assigned), RowKey::Number(number)) = (&mut self.sql.assigned, &k)
             && assigned.is_next(*number)?
         {
-            let bind =
-                |parameters: &mut Parameters<'_, '_>| Ok(options.bind_value(parameters, 1, value)?);
+            let bind = |statement: &mut Statement<'_>| options.bind_value(statement, 1, value);
             let inserted = assigned.insert(*number, key, bind);
             return inserted.map_err(at_key("insert", key));
         }
-        let bind =
-            |parameters: &mut Parameters<'_, '_>| Ok(options.bind(parameters, 0, &k, value)?);
-        let inserted = self
-            .insert
-            .run_with(bind, |statement| match statement.raw_execute() {
+        let inserted = self.sql.insert.run(
+            |statement| options.bind(statement, 0, &k, value),
+            |statement| match statement.raw_execute() {
                 Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(key)),
                 inserted => Ok(inserted.map(drop)?),
-            });
+            },
+        );
         self.renumber();
         inserted.map_err(at_key("insert", key))
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        let [(first, _), _, ..] = rows else {
+            let mut rows = rows.iter();
+            return rows.try_for_each(|(key, value)| self.insert(*key, value));
+        };
+        let (options, many) = (self.options, rows.len());
+        let kept = self.sql.insert_many.take_if(|(count, _)| *count == many);
+        let (_, mut insert) = kept.unwrap_or_else(|| {
+            let (text, statements) = (options.insert(many), options.pragmas.statement);
+            (many, Sql::of(self.connection.lent(), text, statements))
+        });
+        let bind = |statement: &mut Statement<'_>| {
+            rows.iter().enumerate().try_for_each(|(row, (key, value))| {
+                let k = options.key_to_insert(*key, value)?;
+                options.bind(statement, row, &k, value)
+            })
+        };
+        let inserted = insert.run(bind, |statement| Ok(statement.raw_execute().map(drop)?));
+        self.sql.insert_many = Some((many, insert));
+        self.renumber();
+        inserted.map_err(|error| error.during(|| format!("insert {many} rows from key {first} on")))
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
         match (self.options.pragmas.api, row_id(key)) {
             (Api::Sql, _) => self.update_row(key, value),
-            (Api::Blob, Some(k)) => self.blob.overwrite(k, value),
+            (Api::Blob, Some(k)) => self.sql.blob.overwrite(k, value),
             (Api::Blob, None) => Ok(Found::Missing),
         }
     }
@@ -224,9 +291,9 @@ impl Session for SqliteSession<'_> {
             return Ok(false);
         };
         // A row that a blob handle stands on must not vanish below it.
-        self.blob.close()?;
-        let delete = &mut self.delete;
-        let deleted = delete.run_with(by_key(&k), |statement| Ok(statement.raw_execute()? > 0));
+        self.sql.blob.close()?;
+        let delete = &mut self.sql.delete;
+        let deleted = delete.run(by_key(&k), |statement| Ok(statement.raw_execute()? > 0));
         self.renumber();
         deleted.map_err(at_key("delete", key))
     }
@@ -237,11 +304,11 @@ impl Session for SqliteSession<'_> {
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let (options, buffer) = (self.options, &mut self.scanned);
-        let set = |parameters: &mut Parameters<'_, '_>| {
-            by_key(&k)(parameters)?;
-            Ok(parameters.set(2, limit.into())?)
+        let bind = |statement: &mut Statement<'_>| {
+            by_key(&k)(statement)?;
+            Ok(statement.raw_bind_parameter(2, limit)?)
         };
-        let scanned = self.scan.run_with(set, |statement| {
+        let scanned = self.sql.scan.run(bind, |statement| {
             let mut rows = statement.raw_query();
             let mut visited = 0;
             while let Some(row) = rows.next()? {
@@ -261,60 +328,28 @@ impl Session for SqliteSession<'_> {
 
     fn create_table(&mut self) -> Result<()> {
         self.renumber();
-        database::create_table(self.connection, self.options)
+        database::create_table(self.connection(), self.options)
     }
 
     fn drop_table(&mut self) -> Result<()> {
         // An open handle is a running statement, which keeps the table.
-        self.blob.close()?;
+        self.sql.blob.close()?;
         self.renumber();
-        database::drop_table(self.connection)
+        database::drop_table(self.connection())
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        let mut counters = counters::of(self.connection)?;
-        counters.insert(
-            COMMITS_COUNTED.to_owned(),
-            self.commits.load(Ordering::Relaxed),
-        );
+        let mut counters = counters::of(self.connection())?;
+        let commits = self.commits.load(Ordering::Relaxed);
+        counters.insert(COMMITS_COUNTED.to_owned(), commits);
         Ok(counters)
     }
 
     fn page_fill(&mut self) -> Result<PageFill> {
-        counters::page_fill(self.connection)
+        counters::page_fill(self.connection())
     }
 
     fn check_integrity(&mut self) -> Result<()> {
-        counters::check_integrity(self.connection)
-    }
-
-    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
-        let [(first, _), _, ..] = rows else {
-            return rows
-                .iter()
-                .try_for_each(|(key, value)| self.insert(*key, value));
-        };
-        let kept = self.insert_many.take();
-        let mut insert = match kept.filter(|(count, _)| *count == rows.len()) {
-            Some((_, insert)) => insert,
-            None => Sql::of(
-                self.connection,
-                self.options.insert(rows.len()),
-                self.options.pragmas.statement,
-            )?,
-        };
-        let bind = |parameters: &mut Parameters<'_, '_>| {
-            for (index, (key, value)) in rows.iter().enumerate() {
-                let k = self.key_to_insert(*key, value)?;
-                self.options.bind(parameters, index, &k, value)?;
-            }
-            Ok(())
-        };
-        let inserted = insert.run_with(bind, |statement| Ok(statement.raw_execute().map(drop)?));
-        let many = || format!("insert {} rows from key {first} on", rows.len());
-        let inserted = inserted.map_err(|error| error.during(many));
-        self.insert_many = Some((rows.len(), insert));
-        self.renumber();
-        inserted
+        counters::check_integrity(self.connection())
     }
 }

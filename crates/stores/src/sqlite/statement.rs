@@ -1,12 +1,51 @@
-//! Statements, and what goes with every one of them.
+//! Statements, kept or made anew, and the connection that they borrow.
 
 use super::failed;
-use super::literal::{literal, with_literals};
 use super::options::Statements;
-use crate::{Access, Result};
-use rusqlite::types::ToSqlOutput;
+use crate::{Result, StoreError};
 use rusqlite::{Connection, Statement};
 use std::borrow::Cow;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+/// A connection that the statements beside it borrow. Whoever has both drops the statements first, and lets none
+/// of them go elsewhere.
+pub(super) struct Owned(NonNull<Connection>);
+
+impl Owned {
+    pub(super) fn new(connection: Connection) -> Self {
+        Self(NonNull::from(Box::leak(Box::new(connection))))
+    }
+
+    /// For the statements.
+    #[expect(
+        unsafe_code,
+        reason = "statements lie in the same struct as what they borrow"
+    )]
+    pub(super) fn lent(&self) -> &'static Connection {
+        // SAFETY: it is on the heap and stays where it is until this is dropped, before which those who
+        // borrow it are gone, as is said of this type. Nobody else has it.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Closes it; errors that only show at closing come out here.
+    pub(super) fn close(self) -> Result<()> {
+        let connection = ManuallyDrop::new(self).take();
+        connection.close().map_err(|(_, e)| failed("close", &e))
+    }
+
+    #[expect(unsafe_code, reason = "what was leaked is taken back")]
+    fn take(&self) -> Connection {
+        // SAFETY: it was a box, and both callers do without this afterwards.
+        *unsafe { Box::from_raw(self.0.as_ptr()) }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
 
 /// A statement: prepared once and kept, or made anew for each use.
 pub(crate) struct Sql<'c> {
@@ -17,146 +56,60 @@ pub(crate) struct Sql<'c> {
 }
 
 impl<'c> Sql<'c> {
-    /// One that is kept is prepared here, unless it is for a table that was dropped and is perhaps
-    /// made again.
+    /// One that is kept is prepared here, unless its table was dropped and is perhaps made again.
     pub(crate) fn of(
         connection: &'c Connection,
         text: impl Into<Cow<'static, str>>,
         statements: Statements,
-    ) -> Result<Self> {
+    ) -> Self {
         let text = text.into();
-        let kept = match statements {
-            Statements::Each | Statements::Literal => None,
-            Statements::Once => match prepare(connection, &text) {
-                Ok(statement) => Some(statement),
-                Err(error) if has_table(connection)? => return Err(error),
-                Err(_) => None,
-            },
-        };
-        Ok(Self {
+        let keeps = statements != Statements::Each;
+        let kept = keeps.then(|| prepare(connection, &text).ok());
+        Self {
             connection,
+            kept: kept.flatten(),
             text,
             statements,
-            kept,
-        })
+        }
     }
 
+    /// Runs it with the parameters that `bind` sets. With [`Statements::Literal`] they are written into the
+    /// text of another statement, as SQLite writes them.
     pub(crate) fn run<T>(
         &mut self,
+        bind: impl FnOnce(&mut Statement<'_>) -> Result<()>,
         work: impl FnOnce(&mut Statement<'_>) -> Result<T>,
     ) -> Result<T> {
-        if let Some(statement) = &mut self.kept {
-            return work(statement);
+        if self.statements == Statements::Each {
+            let mut statement = prepare(self.connection, &self.text)?;
+            bind(&mut statement)?;
+            return work(&mut statement);
         }
-        let mut statement = prepare(self.connection, &self.text)?;
-        let outcome = work(&mut statement);
+        let kept = match &mut self.kept {
+            Some(kept) => kept,
+            none => none.insert(prepare(self.connection, &self.text)?),
+        };
+        bind(kept)?;
         if self.statements == Statements::Once {
-            self.kept = Some(statement);
+            return work(kept);
         }
-        outcome
+        let too_long = || StoreError::said("the statement with its values is too long");
+        let text = kept.expanded_sql().ok_or_else(too_long)?;
+        work(&mut prepare(self.connection, &text)?)
     }
 
-    /// Runs a statement with parameters, which `set` sets in their order.
-    pub(crate) fn run_with<T>(
-        &mut self,
-        set: impl FnOnce(&mut Parameters<'_, '_>) -> Result<()>,
-        work: impl FnOnce(&mut Statement<'_>) -> Result<T>,
-    ) -> Result<T> {
-        if self.statements == Statements::Literal {
-            let mut literals = Vec::new();
-            set(&mut Parameters::Written(&mut literals))?;
-            let text = with_literals(&self.text, &literals);
-            return work(&mut prepare(self.connection, &text)?);
-        }
-        self.run(|statement| {
-            set(&mut Parameters::Bound(statement))?;
-            work(statement)
-        })
-    }
-
-    /// Runs a statement that takes no parameters and returns no rows.
-    fn execute(&mut self) -> Result<()> {
+    /// Runs one that takes no parameters and returns no rows.
+    pub(super) fn execute(&mut self) -> Result<()> {
         let text = self.text.clone();
-        self.run(|statement| match statement.raw_execute() {
-            Ok(_) => Ok(()),
-            Err(error) => Err(failed(text, &error)),
-        })
-    }
-}
-
-/// Where the parameters of a statement go.
-pub(crate) enum Parameters<'p, 's> {
-    /// To a statement that was prepared.
-    Bound(&'p mut Statement<'s>),
-    /// Into the text of one that will be.
-    Written(&'p mut Vec<String>),
-}
-
-impl Parameters<'_, '_> {
-    /// Sets the parameter of this number, from 1; those before it have been set.
-    #[inline]
-    pub(super) fn set(&mut self, number: usize, value: ToSqlOutput<'_>) -> rusqlite::Result<()> {
-        match self {
-            Self::Bound(statement) => statement.raw_bind_parameter(number, value),
-            Self::Written(literals) => {
-                literals.push(literal(&value)?);
-                Ok(())
-            }
-        }
+        let ran = self.run(
+            |_| Ok(()),
+            |statement| Ok(statement.raw_execute().map(drop)?),
+        );
+        ran.map_err(|error| error.during(|| text.into_owned()))
     }
 }
 
 fn prepare<'c>(connection: &'c Connection, text: &str) -> Result<Statement<'c>> {
-    connection
-        .prepare(text)
-        .map_err(|e| failed(format!("prepare {text}"), &e))
-}
-
-fn has_table(connection: &Connection) -> Result<bool> {
-    connection
-        .table_exists(None, "kv")
-        .map_err(|e| failed("look for the table kv", &e))
-}
-
-/// The statements around a batch, always kept: they are no part of what `statement` is about.
-pub(crate) struct Transaction<'c> {
-    connection: &'c Connection,
-    begin_read: Sql<'c>,
-    begin_write: Sql<'c>,
-    commit: Sql<'c>,
-    roll_back: Sql<'c>,
-}
-
-impl<'c> Transaction<'c> {
-    pub(crate) fn new(connection: &'c Connection) -> Result<Self> {
-        let kept = |text| Sql::of(connection, text, Statements::Once);
-        Ok(Self {
-            connection,
-            begin_read: kept("BEGIN")?,
-            begin_write: kept("BEGIN IMMEDIATE")?,
-            commit: kept("COMMIT")?,
-            roll_back: kept("ROLLBACK")?,
-        })
-    }
-
-    /// One that writes takes the lock at once: if it only did so at its first write, another
-    /// could have written since its first read, and it could but fail.
-    pub(crate) fn begin(&mut self, access: Access) -> Result<()> {
-        match access {
-            Access::Read => self.begin_read.execute(),
-            Access::Write => self.begin_write.execute(),
-        }
-    }
-
-    pub(crate) fn commit(&mut self) -> Result<()> {
-        self.commit.execute()
-    }
-
-    /// Does nothing if no transaction is open: some errors of SQLite end it by themselves.
-    pub(crate) fn roll_back(&mut self) -> Result<()> {
-        if self.connection.is_autocommit() {
-            return Ok(());
-        }
-        self.roll_back.execute()
-    }
+    let prepared = connection.prepare(text);
+    prepared.map_err(|e| failed(format!("prepare {text}"), &e))
 }

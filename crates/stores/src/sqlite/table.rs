@@ -1,13 +1,12 @@
 //! The table of values: how a key and a value become a row, and a row a value again.
 
 use super::key_failed;
-use super::options::Options;
-use super::statement::Parameters;
+use super::options::{Options, Statements};
 use crate::names::added;
 use crate::options::refuse;
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
-use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Row, Statement};
 
 impl Options {
     /// Whether a blob handle can be opened on its values: they lie in one column of bytes, in rows
@@ -68,7 +67,7 @@ impl Options {
 
     /// By the parameters that [`Self::bind_value`] sets, from 1 on; SQLite assigns the key.
     pub(super) fn insert_unnumbered(&self) -> String {
-        let row = vec!["?"; self.pragmas.columns].join(",");
+        let row = self.each(|_| "?".to_owned()).join(",");
         format!("INSERT INTO kv({}) VALUES({row})", self.values())
     }
 
@@ -122,30 +121,30 @@ impl Options {
     /// copy the value here, as it cannot know that the statement runs at once.
     pub(super) fn bind(
         &self,
-        parameters: &mut Parameters<'_, '_>,
+        statement: &mut Statement<'_>,
         row: usize,
         k: &RowKey<'_>,
         value: &[u8],
-    ) -> rusqlite::Result<()> {
+    ) -> Result<()> {
         let first = 1 + row * (1 + self.pragmas.columns);
-        parameters.set(first, k.to_sql()?)?;
-        self.bind_value(parameters, first + 1, value)
+        statement.raw_bind_parameter(first, k)?;
+        self.bind_value(statement, first + 1, value)
     }
 
     /// Sets the parameters of a value, of which this is the first.
     pub(super) fn bind_value(
         &self,
-        parameters: &mut Parameters<'_, '_>,
+        statement: &mut Statement<'_>,
         first: usize,
         value: &[u8],
-    ) -> rusqlite::Result<()> {
+    ) -> Result<()> {
         for column in 0..self.pragmas.columns {
             let piece = &value[self.cut(value, column)..self.cut(value, column + 1)];
             let piece = match self.is_text() {
                 true => ValueRef::Text(piece),
                 false => ValueRef::Blob(piece),
             };
-            parameters.set(first + column, ToSqlOutput::Borrowed(piece))?;
+            statement.raw_bind_parameter(first + column, ToSqlOutput::Borrowed(piece))?;
         }
         Ok(())
     }
@@ -161,20 +160,28 @@ impl Options {
         at
     }
 
-    /// Whether there can be a row of this key.
-    pub(super) fn check_key(&self, key: Key) -> Result<()> {
+    /// The key of a new row, if the table can keep that with this value.
+    pub(super) fn key_to_insert(&self, key: Key, value: &[u8]) -> Result<RowKey<'_>> {
         refuse! {
             self.names.is_some() && key.0 == 0 => "keep a value of key 0",
                 "with names=on the first key is 1, as names begin there";
         }
-        Ok(())
+        self.check(key, value)?;
+        let beyond = || {
+            let what = format!("insert key {key}");
+            StoreError::unsupported(what, "its keys are signed 64-bit numbers")
+        };
+        self.key(key).ok_or_else(beyond)
     }
 
     /// Whether the columns can keep a value.
     pub(super) fn check(&self, key: Key, value: &[u8]) -> Result<()> {
+        let literal = self.pragmas.statement == Statements::Literal;
         refuse! {
             self.is_text() && std::str::from_utf8(value).is_err() => format!("keep the value of key {key}"),
                 "with column_type=text a value is UTF-8, and this is not; use column_type=blob, or a dataset with content = \"guid\"";
+            self.is_text() && literal && value.contains(&0) => format!("write the value of key {key} into a statement"),
+                "text in a statement ends at a zero byte; use statement=each or column_type=blob";
         }
         Ok(())
     }
@@ -283,10 +290,10 @@ mod tests {
         names::write(&names::beside(&store), [&b"a"[..]].into_iter()).unwrap();
         let names = Names::of(&store, true).unwrap();
         let table = of_text().with_names(names);
-        assert!(table.check_key(Key(0)).is_err());
-        table.check_key(Key(1)).unwrap();
-        table.check_key(Key(2)).unwrap();
-        of_text().check_key(Key(0)).unwrap();
+        assert!(table.key_to_insert(Key(0), b"").is_err());
+        assert!(table.key_to_insert(Key(1), b"").is_ok());
+        assert!(table.key_to_insert(Key(2), b"").is_ok());
+        assert!(of_text().key_to_insert(Key(0), b"").is_ok());
     }
 
     #[test]

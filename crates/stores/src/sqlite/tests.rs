@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{created, fill, message, read, settings, with_store};
+use crate::testing::{created, fill, message, read, settings, with_session};
 use crate::{Access, Buffer, Found, Key, Session, Store};
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 fn built(pairs: &[(&str, &str)]) -> (tempfile::TempDir, Box<dyn Store>) {
     let (directory, store) = created(KIND, pairs);
     let mut connection = store.connect().unwrap();
-    fill(&mut *connection.session().unwrap());
+    fill(&mut *connection);
     connection.close().unwrap();
     (directory, store)
 }
@@ -17,7 +17,7 @@ fn built(pairs: &[(&str, &str)]) -> (tempfile::TempDir, Box<dyn Store>) {
 fn with_filled(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Session)) {
     let (directory, store) = built(pairs);
     let mut connection = store.connect().unwrap();
-    test(directory.path(), &mut *connection.session().unwrap());
+    test(directory.path(), &mut *connection);
 }
 
 fn open_error(directory: &Path, pairs: &[(&str, &str)]) -> String {
@@ -79,12 +79,10 @@ fn the_page_size_and_the_table_are_those_of_kvtest() {
 #[test]
 fn a_write_against_a_held_lock_fails_at_once_and_says_why() {
     let (_directory, store) = built(&[("busy_timeout", "0")]);
-    let mut holder = store.connect().unwrap();
-    let mut held = holder.session().unwrap();
+    let mut held = store.connect().unwrap();
     held.begin(Access::Write).unwrap();
     held.overwrite(Key(1), &[9; 5000]).unwrap();
-    let mut other = store.connect().unwrap();
-    let mut session = other.session().unwrap();
+    let mut session = store.connect().unwrap();
     for error in [
         session.begin(Access::Write).unwrap_err(),
         session.overwrite(Key(2), &[9; 5000]).unwrap_err(),
@@ -104,8 +102,7 @@ fn a_blob_handle_ends_with_its_transaction() {
     for journal in ["delete", "wal"] {
         for access in [None, Some(Access::Read), Some(Access::Write)] {
             let (_directory, store) = built(&[("api", "blob"), ("journal", journal)]);
-            let mut reader = store.connect().unwrap();
-            let mut reading = reader.session().unwrap();
+            let mut reading = store.connect().unwrap();
             if let Some(access) = access {
                 reading.begin(access).unwrap();
             }
@@ -114,8 +111,7 @@ fn a_blob_handle_ends_with_its_transaction() {
                 reading.commit().unwrap();
             }
             // Any read that were still going on would keep this writer out, or hide its work.
-            let mut writer = store.connect().unwrap();
-            let mut writing = writer.session().unwrap();
+            let mut writing = store.connect().unwrap();
             writing.overwrite(Key(1), &[8; 5000]).unwrap();
             let seen = read(&mut *reading, 1).unwrap().unwrap();
             assert_eq!(seen, [8; 5000], "{journal} {access:?}");
@@ -164,8 +160,7 @@ fn a_journal_that_another_connection_prevents_is_an_error() {
 #[test]
 fn without_autocheckpoint_the_log_grows_until_the_checkpoint() {
     let (_directory, store) = built(&[("journal", "wal"), ("autocheckpoint", "0")]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     // SQLite writes nothing where old and new bytes are the same.
     for version in 0..1500_u32 {
         session.overwrite(Key(1), &[version as u8; 5000]).unwrap();
@@ -175,23 +170,17 @@ fn without_autocheckpoint_the_log_grows_until_the_checkpoint() {
     store.checkpoint().unwrap();
     let after = store.footprint().unwrap().apparent_bytes;
     assert!(after < 200_000, "{after}");
-    drop(session);
-    connection.close().unwrap();
+    session.close().unwrap();
 }
 
 #[test]
 fn a_checkpoint_that_a_reader_prevents_is_a_conflict() {
     let (_directory, store) = built(&[("journal", "wal"), ("busy_timeout", "0")]);
-    let mut reader = store.connect().unwrap();
-    let mut reading = reader.session().unwrap();
+    let mut reading = store.connect().unwrap();
     reading.begin(Access::Read).unwrap();
     read(&mut *reading, 1).unwrap();
     let mut writer = store.connect().unwrap();
-    writer
-        .session()
-        .unwrap()
-        .overwrite(Key(1), &[9; 5000])
-        .unwrap();
+    writer.overwrite(Key(1), &[9; 5000]).unwrap();
     let error = store.checkpoint().unwrap_err();
     assert!(error.is_conflict(), "{error}");
     assert!(error.to_string().contains("another connection"), "{error}");
@@ -201,14 +190,12 @@ fn a_checkpoint_that_a_reader_prevents_is_a_conflict() {
 fn after_the_last_connection_a_checkpoint_succeeds_and_no_log_is_left() {
     let (directory, store) = built(&[("journal", "wal"), ("locking", "exclusive")]);
     let log = directory.path().join("kv.db-wal");
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.overwrite(Key(1), &[9; 5000]).unwrap();
-    drop(session);
     assert!(fs::metadata(&log).unwrap().len() > 5000);
     let error = store.checkpoint().unwrap_err();
     assert!(error.to_string().contains("closing it"), "{error}");
-    connection.close().unwrap();
+    session.close().unwrap();
     for _ in 0..2 {
         store.checkpoint().unwrap();
         assert!(!log.exists());
@@ -222,8 +209,7 @@ fn a_log_that_was_left_behind_is_checkpointed() {
     for locking in ["normal", "exclusive"] {
         let pairs = [("journal", "wal"), ("locking", locking)];
         let (directory, store) = built(&pairs);
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         session.overwrite(Key(1), &[9; 5000]).unwrap();
         let left = tempfile::tempdir().unwrap();
         for name in ["kv.db", "kv.db-wal"] {
@@ -257,15 +243,14 @@ fn where_there_is_no_log_a_checkpoint_does_nothing() {
 }
 
 fn expect_first(store: &dyn Store, expected: &[u8]) {
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     assert_eq!(read(&mut *session, 1).unwrap().unwrap(), expected);
 }
 
 #[test]
 fn a_setting_that_sqlite_caps_is_a_difference() {
     let pairs = [("mmap", "1TiB")];
-    with_store(KIND, &pairs, |_, connection| {
+    with_session(KIND, &pairs, |_, connection| {
         let asked = settings(KIND, &pairs);
         let differences = asked.differences(&connection.effective_settings().unwrap());
         assert_eq!(differences.len(), 1, "{differences:?}");
@@ -284,7 +269,7 @@ fn a_database_in_memory_has_one_connection_and_no_second_life() {
         // Another store has a database of its own.
         let (_elsewhere, other) = created(KIND, &pairs);
         let mut connection = other.connect().unwrap();
-        connection.session().unwrap().insert(Key(1), b"x").unwrap();
+        connection.insert(Key(1), b"x").unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 }
@@ -293,8 +278,7 @@ fn a_database_in_memory_has_one_connection_and_no_second_life() {
 fn rows_that_sqlite_numbers_get_the_keys_that_were_asked_for_in_any_order() {
     for statement in ["once", "each", "literal"] {
         let (_directory, store) = created(KIND, &[("ids", "assigned"), ("statement", statement)]);
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         let value = |key: u64| vec![key as u8; 10];
         // The first is given, the next two are assigned, and so on.
         for key in [7, 8, 9, 3, 10, 40, 41] {
@@ -322,8 +306,7 @@ fn rows_that_sqlite_numbers_get_the_keys_that_were_asked_for_in_any_order() {
 fn pages_of_an_index_whose_keys_come_in_no_order_are_emptier_than_those_of_its_table() {
     let fill = |key: &str| {
         let (_directory, store) = created(KIND, &[("key", key)]);
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         session.begin(Access::Write).unwrap();
         for key in 1..=5_000 {
             session.insert(Key(key), &[1; 20]).unwrap();
@@ -347,7 +330,7 @@ fn without_spilling_a_transaction_keeps_its_pages_until_it_ends() {
         let mut connection = store.connect().unwrap();
         let effective = connection.effective_settings().unwrap();
         assert_eq!(settings(KIND, &pairs).differences(&effective), []);
-        let mut session = connection.session().unwrap();
+        let session = &mut *connection;
         session.begin(Access::Write).unwrap();
         for key in 0..100 {
             session.insert(Key(key), &[1; 3_000]).unwrap();
@@ -361,12 +344,11 @@ fn without_spilling_a_transaction_keeps_its_pages_until_it_ends() {
 #[test]
 fn an_abandoned_transaction_is_undone_by_the_next_session() {
     let (_directory, store) = built(&[]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.begin(Access::Write).unwrap();
     session.overwrite(Key(1), &[9; 5000]).unwrap();
     drop(session);
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     assert_eq!(read(&mut *session, 1).unwrap().unwrap(), [1; 5000]);
 }
 
@@ -425,7 +407,7 @@ fn a_write_that_the_cache_cannot_hold_is_counted_as_written_and_spilt() {
 fn counters_go_by_the_labels_of_kvtest_and_know_the_memory_of_the_process() {
     let (_directory, store) = built(&[]);
     let mut connection = store.connect().unwrap();
-    let counters = connection.session().unwrap().counters().unwrap();
+    let counters = connection.counters().unwrap();
     for label in ["Pager Heap Usage", "Memory Used", "Largest Allocation"] {
         assert!(counters[label] > 0, "{label}: {counters:?}");
     }
@@ -436,8 +418,7 @@ fn counters_go_by_the_labels_of_kvtest_and_know_the_memory_of_the_process() {
 #[test]
 fn a_temporary_database_overflows_into_the_directory_of_the_store() {
     let (directory, store) = created(KIND, &[("location", "temp"), ("cache", "0")]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     for key in 0..100 {
         session.insert(Key(key), &[key as u8; 50_000]).unwrap();
     }
@@ -479,8 +460,7 @@ fn a_value_comes_back_whole_from_any_form_of_the_table() {
     const SIZES: [usize; 9] = [0, 1, 2, 31, 32, 100, 4096, 5003, 100_000];
     for form in FORMS {
         let (directory, store) = created(KIND, form);
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         for (key, bytes) in (1..).zip(SIZES) {
             session.insert(Key(key), text(bytes).as_bytes()).unwrap();
             expect_text(&mut *session, key, &text(bytes));
@@ -493,11 +473,9 @@ fn a_value_comes_back_whole_from_any_form_of_the_table() {
         session.insert_many(&rows).unwrap();
         assert!(session.delete(Key(1)).unwrap(), "{form:?}");
         assert!(!session.delete(Key(1)).unwrap(), "{form:?}");
-        drop(session);
-        connection.close().unwrap();
+        session.close().unwrap();
         let store = KIND.open(directory.path(), &settings(KIND, form)).unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         let mut scanned = std::collections::BTreeMap::new();
         let visited = session.scan(Key(0), 0, &mut |_, _| ()).unwrap();
         assert_eq!(visited, 0);
@@ -524,8 +502,7 @@ fn a_value_comes_back_whole_from_any_form_of_the_table() {
 fn columns_of_text_hold_text_that_is_whole_and_nothing_else_is_kept() {
     let form = [("columns", "4"), ("column_type", "text")];
     let (directory, store) = created(KIND, &form);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.insert(Key(1), text(50).as_bytes()).unwrap();
     for refused in [
         session.insert(Key(2), b"no text: \xff").unwrap_err(),
@@ -601,16 +578,13 @@ fn a_table_is_dropped_and_made_again_in_any_session() {
     ];
     for pairs in places {
         let (_directory, store) = created(KIND, pairs);
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         session.insert(Key(1), b"old").unwrap();
         // Leaves statements, and perhaps a handle, that have been used.
         expect_text(&mut *session, 1, "old");
         session.drop_table().unwrap();
         assert!(session.insert(Key(1), b"nowhere").is_err());
         assert!(session.drop_table().is_err());
-        drop(session);
-        let mut session = connection.session().unwrap();
         assert!(session.delete(Key(1)).is_err());
         session.create_table().unwrap();
         assert!(session.create_table().is_err());
@@ -623,14 +597,12 @@ fn a_table_is_dropped_and_made_again_in_any_session() {
 #[test]
 fn an_operation_waits_for_another_connection_as_long_as_busy_timeout_says() {
     let (_directory, store) = built(&[]);
-    let mut holder = store.connect().unwrap();
-    let mut held = holder.session().unwrap();
+    let mut held = store.connect().unwrap();
     held.begin(Access::Write).unwrap();
     let store = &*store;
     std::thread::scope(|scope| {
         let waiting = scope.spawn(move || {
-            let mut connection = store.connect().unwrap();
-            let mut session = connection.session().unwrap();
+            let mut session = store.connect().unwrap();
             session.overwrite(Key(2), &[9; 5000])
         });
         std::thread::sleep(std::time::Duration::from_millis(100));
@@ -643,8 +615,7 @@ fn an_operation_waits_for_another_connection_as_long_as_busy_timeout_says() {
 #[test]
 fn a_write_after_a_read_that_is_no_longer_true_is_a_conflict_at_once() {
     let (_directory, store) = built(&[("journal", "wal")]);
-    let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut first, mut second) = (one.session().unwrap(), two.session().unwrap());
+    let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
     first.begin(Access::Read).unwrap();
     read(&mut *first, 1).unwrap();
     second.overwrite(Key(1), &[9; 5000]).unwrap();
@@ -659,8 +630,7 @@ fn a_write_after_a_read_that_is_no_longer_true_is_a_conflict_at_once() {
 #[test]
 fn with_a_shared_cache_another_connections_transaction_is_a_conflict_at_once() {
     let (_directory, store) = created(KIND, &[("location", "shared")]);
-    let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut first, mut second) = (one.session().unwrap(), two.session().unwrap());
+    let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
     first.insert(Key(1), b"old").unwrap();
     first.begin(Access::Write).unwrap();
     first.overwrite(Key(1), b"new").unwrap();
@@ -680,17 +650,14 @@ fn misses(pairs: &[(&str, &str)], bytes: usize) -> u64 {
     const KEYS: u64 = 300;
     const MISSES: &str = "Page cache misses";
     let (_directory, store) = created(KIND, pairs);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     session.begin(Access::Write).unwrap();
     for key in 1..=KEYS {
         session.insert(Key(key), &vec![key as u8; bytes]).unwrap();
     }
     session.commit().unwrap();
-    drop(session);
-    connection.close().unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    session.close().unwrap();
+    let mut session = store.connect().unwrap();
     let mut buffer = Buffer::with_capacity(bytes).unwrap();
     let before = session.counters().unwrap()[MISSES];
     for key in 1..=KEYS {

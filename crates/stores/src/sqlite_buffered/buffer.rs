@@ -1,11 +1,12 @@
 //! What is in memory, what the connections and the carrier share of it, and the carrier itself.
 
-use super::{Options, STORE, Window};
-use crate::sqlite::base::{Base, Link};
+use super::{STORE, Window};
+use crate::sqlite::base::Base;
 use crate::sqlite::failed;
 use crate::turns::{Turn, Turns};
 use crate::{Result, StoreError};
 use parking_lot::{Condvar, Mutex};
+use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::iter;
 use std::mem::take;
@@ -61,8 +62,6 @@ struct State {
     /// Changes that were ever committed, and those of them that are on disk.
     accepted: u64,
     carried: u64,
-    /// How often a layer was carried over.
-    carry_overs: u64,
     /// Why the last one failed, if it did.
     fault: Option<Fault>,
     /// Whether the store is going, and the carrier with it.
@@ -105,7 +104,7 @@ impl State {
 /// What a store's connections and its carrier share.
 pub(super) struct Shared {
     pub(super) base: Base,
-    pub(super) options: Options,
+    window: Window,
     turns: Turns,
     state: Mutex<State>,
     /// The carrier has something to do, or to end.
@@ -120,10 +119,10 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(base: Base, options: Options) -> Self {
+    pub(super) fn new(base: Base, window: Window) -> Self {
         Self {
             base,
-            options,
+            window,
             turns: Turns::of(TURN_WAIT),
             state: Mutex::default(),
             work: Condvar::new(),
@@ -131,16 +130,6 @@ impl Shared {
             carrying: Mutex::new(()),
             buffered: AtomicU64::new(0),
         }
-    }
-
-    /// Committed changes that are in memory only.
-    pub(super) fn buffered(&self) -> u64 {
-        self.buffered.load(SeqCst)
-    }
-
-    /// How often a layer was carried over.
-    pub(super) fn carry_overs(&self) -> u64 {
-        self.state.lock().carry_overs
     }
 
     /// Waits for the turn to write, and for room.
@@ -152,7 +141,7 @@ impl Shared {
             let turn = self.turns.take()?;
             let mut state = self.state.lock();
             state.refuse_after_fault()?;
-            if !state.active.is_full(&self.options.window) {
+            if !state.active.is_full(&self.window) {
                 return Ok(turn);
             }
             // Others wait for room too, however long a carry-over takes, and not for whoever waits.
@@ -164,7 +153,7 @@ impl Shared {
 
     /// What the layers have of a key: nothing where the disk decides.
     pub(super) fn change(&self, key: i64) -> Option<Change> {
-        if self.buffered() == 0 {
+        if self.buffered.load(SeqCst) == 0 {
             return None;
         }
         let state = self.state.lock();
@@ -225,7 +214,7 @@ impl Shared {
         active.bytes += changed.bytes;
         active.rows.extend(changed.rows);
         // The carrier has to set its alarm, or to work.
-        if first || active.is_full(&self.options.window) {
+        if first || active.is_full(&self.window) {
             self.work.notify_one();
         }
         Ok(())
@@ -260,7 +249,7 @@ impl Shared {
         let mut link = None;
         loop {
             let mut state = self.state.lock();
-            let Some(left) = state.left(&self.options.window) else {
+            let Some(left) = state.left(&self.window) else {
                 return;
             };
             if left > Duration::ZERO {
@@ -274,7 +263,7 @@ impl Shared {
 
     /// Carries the layer over that an attempt before did not, or else the one that takes the writes, if there
     /// is anything in it. What becomes of it is in the state.
-    fn carry_layer<'h>(&'h self, link: &mut Option<Link<'h>>) {
+    fn carry_layer(&self, link: &mut Option<Connection>) {
         let _alone = self.carrying.lock();
         let mut state = self.state.lock();
         let State { active, other, .. } = &mut *state;
@@ -297,7 +286,6 @@ impl Shared {
             self.work.notify_one();
         } else {
             state.carried += layer.changes;
-            state.carry_overs += 1;
             self.buffered.store(state.accepted - state.carried, SeqCst);
             (state.other, state.fault) = (None, None);
         }
@@ -306,12 +294,11 @@ impl Shared {
 
     /// Makes every change of a layer on disk in one transaction, by rising key: neighbours share
     /// pages.
-    fn carry_over<'h>(&'h self, layer: &Layer, link: &mut Option<Link<'h>>) -> Result<()> {
-        let link = match link {
-            Some(link) => link,
-            None => link.insert(self.base.link()?),
+    fn carry_over(&self, layer: &Layer, link: &mut Option<Connection>) -> Result<()> {
+        let connection = match link {
+            Some(connection) => connection,
+            None => link.insert(self.base.connection()?),
         };
-        let connection = link.connection()?;
         let run = |text: &str| {
             let ran = connection.execute_batch(text);
             ran.map_err(|e| failed(format!("{text} in a carry-over"), &e))

@@ -53,17 +53,16 @@
 //! `sqlite` says there by default.
 
 mod buffer;
-mod session;
-mod store;
+mod engine;
 
-use crate::Result;
-use crate::options::{Described, OptionValue as _, bytes, number};
-use crate::sqlite::{self, options as database};
-use crate::store::{Kind, OPERATIONS};
+use crate::options::{Described, OptionValue as _, StoreOptions, bytes, number};
+use crate::sqlite::options as database;
+use crate::store::Kind;
+use crate::{Result, sqlite};
 use database::{Journal, Options as DatabaseOptions};
+use engine::Buffered;
 use std::time::Duration;
-use store::BufferedStore;
-use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Setting, Settings};
+use stowplan_model::{Durability, DurabilityClaim, Setting, Settings};
 
 const STORE: &str = "sqlite-buffered";
 
@@ -93,22 +92,8 @@ const JOURNAL: Described<Journal> = database::JOURNAL
     .only(&[Journal::Wal.word()], Journal::Wal.word())
     .with_help("PRAGMA journal_mode of the database on disk");
 
-/// The window, and what the database on disk reads by itself.
-const SETTINGS: &[Setting] = &[
-    WINDOW_ROWS.named("window_rows"),
-    WINDOW_MS.named("window_ms"),
-    WINDOW_BYTES.named("window_bytes"),
-    database::PAGE_SIZE.named("page_size"),
-    database::CACHE.named("cache"),
-    database::MMAP.named("mmap"),
-    JOURNAL.named("journal"),
-    database::SYNCHRONOUS
-        .with_help("PRAGMA synchronous of the database on disk; a power loss too loses no more than the window with journal=wal and full")
-        .named("synchronous"),
-    database::STATEMENT.named("statement"),
-];
-
 /// How much may be in one layer before it is carried over, and for how long.
+#[derive(Clone, Copy)]
 struct Window {
     changes: u64,
     bytes: u64,
@@ -116,13 +101,28 @@ struct Window {
 }
 
 /// The settings, typed.
-struct Options {
+pub(crate) struct Options {
     window: Window,
     database: DatabaseOptions,
 }
 
-impl Options {
-    fn of(settings: &Settings) -> Result<Self> {
+impl StoreOptions for Options {
+    /// The window, and what the database on disk reads by itself.
+    const SETTINGS: &'static [Setting] = &[
+        WINDOW_ROWS.named("window_rows"),
+        WINDOW_MS.named("window_ms"),
+        WINDOW_BYTES.named("window_bytes"),
+        database::PAGE_SIZE.named("page_size"),
+        database::CACHE.named("cache"),
+        database::MMAP.named("mmap"),
+        JOURNAL.named("journal"),
+        database::SYNCHRONOUS
+            .with_help("PRAGMA synchronous of the database on disk; a power loss too loses no more than the window with journal=wal and full")
+            .named("synchronous"),
+        database::STATEMENT.named("statement"),
+    ];
+
+    fn from_settings(settings: &Settings) -> Result<Self> {
         let mut of_database = settings.clone();
         of_database.set("journal", JOURNAL.read("journal", settings)?.value());
         Ok(Self {
@@ -134,7 +134,9 @@ impl Options {
             database: DatabaseOptions::from_settings(&of_database)?,
         })
     }
+}
 
+impl Options {
     /// A kill loses the window and leaves a prefix of the commits. So does a power loss, if it
     /// leaves the database on disk with a prefix of its own transactions, for each of them is a
     /// layer as a whole, in the order of the commits: frames of the log are valid up to the first that
@@ -154,24 +156,8 @@ impl Options {
     }
 }
 
-/// An SQLite database behind two layers in memory. See the module. Its `parallel_writers` is false: any
-/// number of connections may write, but they take turns.
-pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::new(
-    (
-        STORE,
-        "one table in an SQLite database, written in memory first: a kill loses a window of commits",
-        SETTINGS,
-    ),
-    &|settings| {
-        Ok(Capabilities {
-            operations: OPERATIONS.to_vec(),
-            deliveries: vec![Delivery::Copy, Delivery::InPlace],
-            transactions: true,
-            durability: Options::of(settings)?.durability(),
-            threads: true,
-            largest_value: Some(sqlite::largest_value()),
-            ..Capabilities::default()
-        })
-    },
-    &|directory, settings, new| Ok(Box::new(BufferedStore::start(directory, settings, new)?)),
-));
+const ABOUT: &str =
+    "one table in an SQLite database, written in memory first: a kill loses a window of commits";
+
+/// An SQLite database behind two layers in memory. See the module.
+pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::of_engine::<Buffered>());

@@ -396,7 +396,7 @@ fn commit(subject: &Subject<'_>) -> Outcome {
     let store = subject.create()?;
     let mut connection = store.connect()?;
     {
-        let mut session = connection.session()?;
+        let session = &mut *connection;
         fill(&mut *session, 3, 3000)?;
         session.begin(Access::Write)?;
         session.overwrite(Key(1), &value(1, 1, 3000))?;
@@ -404,7 +404,7 @@ fn commit(subject: &Subject<'_>) -> Outcome {
         session.delete(Key(2))?;
         session.commit()?;
     }
-    expect_committed(&mut *connection.session()?)?;
+    expect_committed(&mut *connection)?;
     connection.close()?;
     if subject.capabilities.persistent {
         subject.with_session(&*store, expect_committed)?;
@@ -497,12 +497,8 @@ fn footprint(subject: &Subject<'_>) -> Outcome {
 fn effective_settings(subject: &Subject<'_>) -> Outcome {
     let store = subject.create()?;
     let mut connection = store.connect()?;
-    fill(&mut *connection.session()?, 3, 5000)?;
+    fill(&mut *connection, 3, 5000)?;
     let effective = connection.effective_settings()?;
-    let nothing = effective.iter().next().is_none();
-    ensure(!nothing || subject.kind.settings().is_empty(), || {
-        "no effective settings are reported".to_owned()
-    })?;
     let undescribed = effective
         .iter()
         .map(|(name, _)| name)

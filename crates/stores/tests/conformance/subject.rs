@@ -113,13 +113,10 @@ impl<'a> Subject<'a> {
         store: &dyn Store,
         work: impl FnOnce(&mut dyn Session) -> Outcome,
     ) -> Outcome {
-        let mut connection = store.connect()?;
-        let outcome = connection
-            .session()
-            .map_err(Complaint::from)
-            .and_then(|mut session| work(&mut *session));
+        let mut session = store.connect()?;
+        let outcome = work(&mut *session);
         // A failed check may leave a transaction open, so its own complaint comes first.
-        let closed = connection.close();
+        let closed = session.close();
         outcome?;
         Ok(closed?)
     }

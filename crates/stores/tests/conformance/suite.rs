@@ -81,7 +81,7 @@ pub fn behaviour(kind: &'static Kind, combinations: &[&str], directory: &Path) -
     let mut wrong = Vec::new();
     for settings in combinations {
         for (what, check) in checks {
-            let checked = with_store(kind, settings, directory, |store, _, _| check(store));
+            let checked = with_store(kind, settings, directory, |store, _, _| check(&*store));
             let complaint = checked.err().map(|complaint| complaint.0);
             wrong.extend(complaint.map(|why| format!("{}:{settings}: {what}: {why}", kind.name())));
         }
@@ -102,9 +102,10 @@ pub fn read_by_the_engine_itself(
     let mut wrong = Vec::new();
     for settings in combinations {
         let checked = with_store(kind, settings, directory, |store, directory, form| {
-            let mut connection = store.connect()?;
-            fill(&mut *connection.session()?)?;
-            connection.close()?;
+            let mut session = store.connect()?;
+            fill(&mut *session)?;
+            session.close()?;
+            store.close()?;
             let bytes = |key| form.bytes(Key(key)).as_ref().to_vec();
             let stored = [(bytes(1), FIRST.to_vec()), (bytes(2), SECOND.to_vec())];
             let found = BTreeMap::from_iter(read(directory, form));
@@ -163,14 +164,13 @@ fn with_store(
     kind: &'static Kind,
     settings: &str,
     directory: &Path,
-    check: impl FnOnce(&dyn Store, &Path, KeyForm) -> Outcome,
+    check: impl FnOnce(Box<dyn Store>, &Path, KeyForm) -> Outcome,
 ) -> Outcome {
     let resolved = resolved(kind, settings)?;
     let below = Below::new(&directory.join("store"))?;
     let store = kind.create(&below.0, &resolved.settings)?;
     let form = KeyForm::of(&resolved.settings)?;
-    let checked = check(&*store, &below.0, form);
-    drop(store);
+    let checked = check(store, &below.0, form);
     below.remove()?;
     checked
 }
@@ -204,8 +204,7 @@ fn fill(session: &mut dyn Session) -> Outcome {
 }
 
 fn a_dropped_table_says_so(store: &dyn Store) -> Outcome {
-    let mut connection = store.connect()?;
-    let mut session = connection.session()?;
+    let mut session = store.connect()?;
     fill(&mut *session)?;
     match session.drop_table() {
         Err(StoreError::Unsupported { .. }) => return Ok(()),
@@ -228,8 +227,7 @@ fn a_dropped_table_says_so(store: &dyn Store) -> Outcome {
 
 /// Whether others may change something meanwhile or have to wait, what is read stays as it is.
 fn one_state_is_read(store: &dyn Store) -> Outcome {
-    let mut connection = store.connect()?;
-    let mut session = connection.session()?;
+    let mut session = store.connect()?;
     fill(&mut *session)?;
     let (begun, ended) = (Barrier::new(2), AtomicBool::new(false));
     let outcomes = thread::scope(|scope| {
@@ -281,8 +279,7 @@ fn stays_as_it_was(session: &mut dyn Session, ended: &AtomicBool) -> Outcome {
 }
 
 fn own_changes_are_read(store: &dyn Store) -> Outcome {
-    let mut connection = store.connect()?;
-    let mut session = connection.session()?;
+    let mut session = store.connect()?;
     fill(&mut *session)?;
     session.begin(Access::Write)?;
     session.delete(Key(1))?;
@@ -307,18 +304,17 @@ fn own_changes_are_read(store: &dyn Store) -> Outcome {
 
 /// A session that ends within a transaction undoes it, and keeps nobody waiting.
 fn what_is_left_is_undone(store: &dyn Store) -> Outcome {
-    let mut connection = store.connect()?;
-    fill(&mut *connection.session()?)?;
+    let mut session = store.connect()?;
+    fill(&mut *session)?;
+    session.close()?;
     for _ in 0..2 {
-        let mut session = connection.session()?;
+        let mut session = store.connect()?;
         session.begin(Access::Write)?;
         session.delete(Key(1))?;
         session.overwrite(Key(2), b"left")?;
         session.insert(Key(4), b"left")?;
     }
-    connection.close()?;
-    let mut connection = store.connect()?;
-    let mut session = connection.session()?;
+    let mut session = store.connect()?;
     expect_value(&mut *session, 1, &FIRST)?;
     expect_value(&mut *session, 2, SECOND)?;
     expect_missing(&mut *session, 4)

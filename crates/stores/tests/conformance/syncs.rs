@@ -26,8 +26,7 @@ const COMMITS: u8 = 6;
 pub fn fewest_syncs(kind: &Kind, settings: &Settings, directory: &Path) -> Result<u64> {
     let resizes = kind.capabilities(settings)?.resizes;
     let store = kind.create(directory, settings)?;
-    let mut connection = store.connect()?;
-    let mut session = connection.session()?;
+    let mut session = store.connect()?;
     session.begin(Access::Write)?;
     for (key, bytes) in (1..).zip(SIZES) {
         session.insert(Key(key), &vec![0; bytes])?;
@@ -44,8 +43,7 @@ pub fn fewest_syncs(kind: &Kind, settings: &Settings, directory: &Path) -> Resul
             fewest = fewest.min(syncs);
         }
     }
-    drop(session);
-    connection.close()?;
+    session.close()?;
     Ok(fewest)
 }
 

@@ -27,7 +27,7 @@ pub(super) fn tables(subject: &Subject<'_>) -> Outcome {
     let store = subject.create()?;
     let mut connection = store.connect()?;
     for version in 0..2 {
-        let mut session = connection.session()?;
+        let session = &mut *connection;
         fill(&mut *session, KEYS, BYTES)?;
         session.overwrite(Key(1), &value(1, version, BYTES))?;
         session.drop_table()?;
@@ -35,10 +35,9 @@ pub(super) fn tables(subject: &Subject<'_>) -> Outcome {
             "a table was dropped twice".to_owned()
         })?;
         session.create_table()?;
-        drop(session);
-        expect_empty(&mut *connection.session()?)?;
+        expect_empty(session)?;
     }
-    fill(&mut *connection.session()?, 1, BYTES)?;
+    fill(&mut *connection, 1, BYTES)?;
     connection.close()?;
     if !subject.capabilities.persistent {
         return Ok(());

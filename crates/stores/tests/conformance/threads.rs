@@ -39,7 +39,7 @@ pub(super) fn readers_beside_a_writer(subject: &Subject<'_>) -> Outcome {
     let store = subject.create()?;
     // What ends with its last connection stays for this one.
     let mut first = store.connect()?;
-    fill(&mut *first.session()?, KEYS, BYTES)?;
+    fill(&mut *first, KEYS, BYTES)?;
     let whole = subject.capabilities.durability.atomic;
     let (written, begun) = (AtomicBool::new(false), Barrier::new(READERS + 1));
     let outcomes: Vec<Outcome> = thread::scope(|scope| {
@@ -56,7 +56,7 @@ pub(super) fn readers_beside_a_writer(subject: &Subject<'_>) -> Outcome {
         readers.chain([wrote]).collect()
     });
     outcomes.into_iter().collect::<Outcome>()?;
-    expect_versions(&mut *first.session()?)?;
+    expect_versions(&mut *first)?;
     Ok(first.close()?)
 }
 
@@ -111,7 +111,7 @@ pub(super) fn writers(subject: &Subject<'_>) -> Outcome {
     }
     let store = subject.create()?;
     let mut first = store.connect()?;
-    first.session()?.insert(Key(1), &counted(0))?;
+    first.insert(Key(1), &counted(0))?;
     let shares = subject.capabilities.transactions && subject.capabilities.durability.atomic;
     let begun = Barrier::new(usize::try_from(WRITERS).unwrap_or(1));
     let outcome = thread::scope(|scope| {
@@ -131,7 +131,7 @@ pub(super) fn writers(subject: &Subject<'_>) -> Outcome {
         outcomes.into_iter().collect::<Outcome>()
     });
     outcome?;
-    expect_written(&mut *first.session()?, shares)?;
+    expect_written(&mut *first, shares)?;
     first.close()?;
     if subject.capabilities.persistent {
         drop(store);
@@ -234,7 +234,7 @@ pub(crate) fn in_thread(
     let connection = store.connect();
     begun.wait();
     let mut connection = connection?;
-    let outcome = work(&mut *connection.session()?);
+    let outcome = work(&mut *connection);
     let closed = connection.close();
     outcome?;
     Ok(closed?)

@@ -80,8 +80,7 @@ fn count_up(session: &mut dyn Session, keys: [u64; 2], value: &str) -> Result<()
 /// others write may be kept waiting too long, and be told by a conflict.
 fn work(store: &dyn Store, can: &Capabilities, start: &Barrier, thread: u64, seed: u64) -> Known {
     let mut random = Random(seed.wrapping_mul(2 * thread + 1) | 1);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     let session = &mut *session;
     start.wait();
     let mut known = Known::default();
@@ -156,16 +155,14 @@ fn run(spec: &str, directory: &Path, seed: u64) -> u64 {
     let resolved = registry::resolve(&spec.parse().unwrap(), 1 << 20).unwrap();
     let can = &resolved.capabilities;
     assert!(can.threads, "{spec}");
-    let store = &*resolved.kind.create(directory, &resolved.settings).unwrap();
+    let made = resolved.kind.create(directory, &resolved.settings).unwrap();
+    let store = &*made;
     // Kept: a shared database in memory ends with its last connection.
     let mut connection = store.connect().unwrap();
-    {
-        let mut session = connection.session().unwrap();
-        session.insert(Key(COUNTER), b"00000000").unwrap();
-        for key in 1..=SHARED {
-            let text = value(0, 0, can.resizes);
-            session.insert(Key(key), text.as_bytes()).unwrap();
-        }
+    connection.insert(Key(COUNTER), b"00000000").unwrap();
+    for key in 1..=SHARED {
+        let text = value(0, 0, can.resizes);
+        connection.insert(Key(key), text.as_bytes()).unwrap();
     }
     let start = &Barrier::new(THREADS as usize);
     let known: Vec<Known> = thread::scope(|scope| {
@@ -173,12 +170,13 @@ fn run(spec: &str, directory: &Path, seed: u64) -> u64 {
         let threads: Vec<_> = (1..=THREADS).map(one).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });
-    check(&mut *connection.session().unwrap(), can, &known);
+    check(&mut *connection, can, &known);
     connection.close().unwrap();
+    made.close().unwrap();
     if can.persistent {
         let store = resolved.kind.open(directory, &resolved.settings).unwrap();
         let mut connection = store.connect().unwrap();
-        check(&mut *connection.session().unwrap(), can, &known);
+        check(&mut *connection, can, &known);
     }
     known.iter().map(|known| known.conflicts).sum()
 }
@@ -220,8 +218,7 @@ fn at_once<T: Send>(
     thread::scope(|scope| {
         let one = |thread| {
             scope.spawn(move || {
-                let mut connection = store.connect().unwrap();
-                let mut session = connection.session().unwrap();
+                let mut session = store.connect().unwrap();
                 start.wait();
                 operation(thread, &mut *session)
             })
@@ -258,7 +255,7 @@ fn of_several_threads_that_add_or_delete_the_same_key_one_does() {
                 assert!(matches!(error, StoreError::KeyExists { .. }), "{error}");
             }
             let mut connection = store.connect().unwrap();
-            let there = read(&mut *connection.session().unwrap(), key).unwrap();
+            let there = read(&mut *connection, key).unwrap();
             assert_eq!(there.unwrap(), format!("{winner}").repeat(5000).as_bytes());
             let deleted = at_once(store, |_, session| session.delete(Key(key)).unwrap());
             let by = deleted.iter().filter(|deleted| **deleted);
@@ -279,8 +276,7 @@ fn an_overwrite_does_not_bring_back_what_another_thread_deletes() {
             .kind
             .create(directory.path(), &resolved.settings)
             .unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         for key in 1..=100 {
             session.insert(Key(key), b"old").unwrap();
             let found = at_once(store, |thread, session| match thread {

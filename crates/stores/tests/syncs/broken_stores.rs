@@ -7,8 +7,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 use stowplan_model::{Capabilities, Durability, Footprint, Settings, Value};
 use stowplan_stores::{
-    Access, Buffer, Connection, Found, Key, Kind, Result, Session, Store, Visit, conformance,
-    registry,
+    Access, Buffer, Found, Key, Kind, Result, Session, Store, Visit, conformance, registry,
 };
 
 /// What a broken store does wrong.
@@ -168,12 +167,13 @@ struct BrokenStore {
 }
 
 impl Store for BrokenStore {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(BrokenConnection {
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(BrokenSession {
             inner: self.inner.connect()?,
             fault: self.fault,
             asked: &self.asked,
-            first_thread: self.first_thread,
+            in_transaction: false,
+            first_thread: self.first_thread == thread::current().id(),
         }))
     }
 
@@ -194,25 +194,22 @@ impl Store for BrokenStore {
     fn checkpoint(&self) -> Result<()> {
         self.inner.checkpoint()
     }
-}
 
-struct BrokenConnection<'s> {
-    inner: Box<dyn Connection + 's>,
-    fault: Fault,
-    asked: &'s Settings,
-    first_thread: ThreadId,
-}
-
-impl Connection for BrokenConnection<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(BrokenSession {
-            inner: self.inner.session()?,
-            fault: self.fault,
-            in_transaction: false,
-            first_thread: self.first_thread == thread::current().id(),
-        }))
+    fn close(self: Box<Self>) -> Result<()> {
+        self.inner.close()
     }
+}
 
+struct BrokenSession<'c> {
+    inner: Box<dyn Session + 'c>,
+    fault: Fault,
+    asked: &'c Settings,
+    in_transaction: bool,
+    /// Whether it belongs to the thread that opened the store.
+    first_thread: bool,
+}
+
+impl Session for BrokenSession<'_> {
     fn effective_settings(&self) -> Result<Settings> {
         if self.fault == Fault::SkipsSyncs {
             return Ok(self.asked.clone());
@@ -227,17 +224,7 @@ impl Connection for BrokenConnection<'_> {
     fn close(self: Box<Self>) -> Result<()> {
         self.inner.close()
     }
-}
 
-struct BrokenSession<'c> {
-    inner: Box<dyn Session + 'c>,
-    fault: Fault,
-    in_transaction: bool,
-    /// Whether it belongs to the thread that opened the store.
-    first_thread: bool,
-}
-
-impl Session for BrokenSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         let within = std::mem::replace(&mut self.in_transaction, true);
         match self.fault {

@@ -157,8 +157,7 @@ fn declared_and_fewest(spec: &str) -> (u64, u64) {
 fn fewest_of_inserts(kind: &Kind, settings: &Settings) -> u64 {
     let directory = crate::place::in_memory();
     let store = kind.create(directory.path(), settings).unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     let syncs = (1..=10).map(|key| {
         let before = sync_calls();
         session.insert(Key(key), &[1; 5000]).unwrap();

@@ -40,7 +40,7 @@ fn stores_and_their_descriptions_fit_80_columns_and_give_sizes_in_one_form() {
     for store in &stores {
         let text = fits(&format!("list stores {store}"));
         assert!(text.contains("\nWith these values:\n"), "{text}");
-        for setting in ["cache=", "memtable=", "block_size=", "page_size="] {
+        for setting in ["cache=", "page_size="] {
             let start = format!("  {setting}");
             let mut lines = text.lines().filter(|line| line.starts_with(&start));
             assert!(lines.all(|line| line.ends_with("iB")), "{text}");

@@ -203,15 +203,13 @@ fn overwrites_that_nobody_else_checks_are_read_back_after_closing() {
     for (flaw, threads) in cases {
         let toy = toy::resolve(&format!("toy:flaw={flaw}").parse().unwrap()).unwrap();
         let store = toy.kind.create(&lab.path("store"), &toy.settings).unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
+        let mut session = store.connect().unwrap();
         for key in 1..=COUNT {
             session.insert(Key(key), lab.dataset.value(key)).unwrap();
         }
         // This is what it forgets now.
         session.insert(Key(COUNT + 1), b"the last").unwrap();
         drop(session);
-        drop(connection);
         drop(store);
         let mut job = lab.writes(0, 4, COUNT - 4);
         job.workload.threads = threads;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
-    SettingKind, Settings, StoreSpec, Value,
+    Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, SettingKind, Settings,
+    StoreSpec, Value,
 };
 use stowplan_stores::registry::{self, Kinds, ResolveError, Resolved};
 use stowplan_stores::{
-    Access, Buffer, COMMITS_COUNTED, Connection, Counters, Found, Key, Kind, Result, Session,
-    Store, StoreError, Visit,
+    Access, Buffer, COMMITS_COUNTED, Counters, Found, Key, Kind, Result, Session, Store,
+    StoreError, Visit,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,40 +203,12 @@ impl Memory {
 }
 
 impl Store for Memory {
-    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(Link(self)))
-    }
-
-    fn footprint(&self) -> Result<Footprint> {
-        Ok(Footprint::default())
-    }
-
-    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn checkpoint(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct Link<'s>(&'s Memory);
-
-impl Connection for Link<'_> {
-    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(Talk {
-            store: self.0,
+            store: self,
             undo: None,
             commits: 0,
         }))
-    }
-
-    fn effective_settings(&self) -> Result<Settings> {
-        Ok(Settings::default())
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        Ok(())
     }
 }
 

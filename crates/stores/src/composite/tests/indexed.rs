@@ -1,12 +1,12 @@
 use super::super::*;
 use crate::testing::{self, message, read, settings};
-use crate::{Access, Connection, Found, Key, Session, StoreError, sync_calls};
+use crate::{Access, Found, Key, Session, StoreError, sync_calls};
 use std::fs;
 use std::path::Path;
 use stowplan_model::Value;
 
-fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Connection)) {
-    testing::with_store(INDEXED, pairs, test);
+fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Session)) {
+    testing::with_session(INDEXED, pairs, test);
 }
 
 /// Runs `test` in a session that holds the keys 1 to 3, each with 5,000 bytes of its number.
@@ -162,24 +162,24 @@ fn an_insert_does_not_take_the_file_of_another_key() {
 
 #[test]
 fn a_transaction_that_was_abandoned_leaves_no_row_without_its_file() {
-    with_store(&[], |directory, connection| {
-        let mut session = connection.session().unwrap();
-        session.insert(Key(1), &[1; 5000]).unwrap();
-        session.insert(Key(2), &[2; 5000]).unwrap();
-        session.begin(Access::Write).unwrap();
-        session.delete(Key(1)).unwrap();
-        session.delete(Key(2)).unwrap();
-        session.insert(Key(2), &[22; 5000]).unwrap();
-        session.insert(Key(3), &[3; 5000]).unwrap();
-        assert_eq!(read(&mut *session, 1).unwrap(), None);
-        drop(session);
-        let mut session = connection.session().unwrap();
-        assert_eq!(read(&mut *session, 1).unwrap().unwrap(), [1; 5000]);
-        assert!(read(&mut *session, 2).unwrap().is_some());
-        assert_eq!(read(&mut *session, 3).unwrap(), None);
-        session.insert(Key(3), &[33; 5000]).unwrap();
-        assert_eq!(file_names(directory), ["000001", "000002", "000003"]);
-    });
+    let (directory, store) = testing::created(INDEXED, &[]);
+    let mut session = store.connect().unwrap();
+    session.insert(Key(1), &[1; 5000]).unwrap();
+    session.insert(Key(2), &[2; 5000]).unwrap();
+    session.begin(Access::Write).unwrap();
+    session.delete(Key(1)).unwrap();
+    session.delete(Key(2)).unwrap();
+    session.insert(Key(2), &[22; 5000]).unwrap();
+    session.insert(Key(3), &[3; 5000]).unwrap();
+    assert_eq!(read(&mut *session, 1).unwrap(), None);
+    drop(session);
+    let mut session = store.connect().unwrap();
+    assert_eq!(read(&mut *session, 1).unwrap().unwrap(), [1; 5000]);
+    assert!(read(&mut *session, 2).unwrap().is_some());
+    assert_eq!(read(&mut *session, 3).unwrap(), None);
+    session.insert(Key(3), &[33; 5000]).unwrap();
+    let names = file_names(directory.path());
+    assert_eq!(names, ["000001", "000002", "000003"]);
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn settings_of_the_database_are_read_back_from_sqlite() {
         let effective = connection.effective_settings().unwrap();
         assert_eq!(effective.word("journal"), "wal");
         assert_ne!(effective.get("mmap"), Some(&Value::Number(1 << 40)));
-        assert_eq!(effective.word("write"), "truncate");
+        assert_eq!(effective.get("write"), None);
         assert_eq!(effective.get("locking"), None);
     });
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 fn in_store(work: impl FnOnce(&mut dyn Session), look: impl FnOnce(&Path)) {
     let (directory, store) = created(SPLIT, &[("inline_limit", "1000")]);
     let mut connection = store.connect().unwrap();
-    work(&mut *connection.session().unwrap());
+    work(&mut *connection);
     connection.close().unwrap();
     look(directory.path());
 }
@@ -77,8 +77,7 @@ fn a_value_that_grows_or_shrinks_beyond_the_limit_is_in_one_place_afterwards() {
 #[test]
 fn the_file_that_a_crash_left_beside_a_row_does_not_become_the_value() {
     let (directory, store) = created(SPLIT, &[("inline_limit", "1000")]);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     for key in 1..=3 {
         session.insert(Key(key), &[1; 10]).unwrap();
         std::fs::write(

@@ -68,8 +68,7 @@ fn commit_for_ever(directory: &Path) {
     let settings = std::env::var(SETTINGS).unwrap();
     let pause = Duration::from_micros(std::env::var(PAUSE).unwrap().parse().unwrap());
     let store = store(directory, &settings);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     let first =
         read(&mut *session, 0).map_or(1, |value| u64::from_le_bytes(value.try_into().unwrap()) + 1);
     for number in first.. {

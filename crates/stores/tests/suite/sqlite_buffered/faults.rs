@@ -87,8 +87,7 @@ fn a_carry_over_that_fails_in_the_middle_leaves_nothing_of_itself_on_disk() {
 fn a_transaction_that_meets_a_refusal_at_its_commit_is_undone() {
     let directory = crate::place::in_memory();
     let store = store(directory.path(), "window_rows=3,window_ms=86400000");
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     let lock = disk(directory.path());
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     for key in 1..=3 {
@@ -106,9 +105,9 @@ fn a_transaction_that_meets_a_refusal_at_its_commit_is_undone() {
     );
     assert_eq!(read(&mut *session, 4), None);
     assert_eq!(read(&mut *session, 1).unwrap(), b"kept");
-    drop(session);
     lock.execute_batch("ROLLBACK").unwrap();
-    connection.close().unwrap();
+    session.close().unwrap();
+    store.close().unwrap();
     let content = on_disk(directory.path());
     assert_eq!(content.len(), 3);
     assert!(content.values().all(|value| value == b"kept"));
@@ -119,23 +118,22 @@ fn closing_says_how_many_changes_are_in_memory_only_and_they_are_not_given_up() 
     let directory = crate::place::in_memory();
     let store = store(directory.path(), ENDLESS);
     let mut first = store.connect().unwrap();
-    {
-        let mut session = first.session().unwrap();
-        for key in 1..=37 {
-            session.insert(Key(key), b"x").unwrap();
-        }
+    for key in 1..=37 {
+        first.insert(Key(key), b"x").unwrap();
     }
     refuse_changes(directory.path(), "1");
-    let message = first.close().unwrap_err().to_string();
+    first.close().unwrap();
+    let message = store.checkpoint().unwrap_err().to_string();
     assert!(
-        message.starts_with("cannot close with everything on disk: 37 changes "),
+        message.starts_with("cannot checkpoint with everything on disk: 37 changes "),
         "{message}"
     );
     assert!(message.contains("no room left"), "{message}");
     let mut second = store.connect().unwrap();
-    assert_eq!(read(&mut *second.session().unwrap(), 37).unwrap(), b"x");
+    assert_eq!(read(&mut *second, 37).unwrap(), b"x");
     allow_changes(directory.path());
     second.close().unwrap();
+    store.close().unwrap();
     assert_eq!(on_disk(directory.path()).len(), 37);
 }
 

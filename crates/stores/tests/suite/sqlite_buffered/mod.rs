@@ -34,8 +34,7 @@ fn store(directory: &Path, settings: &str) -> Box<dyn Store> {
 fn with_session(settings: &str, test: impl FnOnce(&Path, &dyn Store, &mut dyn Session)) {
     let directory = crate::place::in_memory();
     let store = store(directory.path(), settings);
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     test(directory.path(), &*store, &mut *session);
 }
 

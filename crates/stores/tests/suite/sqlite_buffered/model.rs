@@ -4,7 +4,7 @@
 use super::{Content, Random, allow_changes, on_disk, read, refuse_changes, scan, seed, store};
 use std::path::Path;
 use std::time::Duration;
-use stowplan_stores::{Access, Connection, Found, Key, Result, Session, Store, StoreError};
+use stowplan_stores::{Access, Found, Key, Result, Session, Store, StoreError};
 
 const KEYS: u64 = 30;
 const SESSIONS: usize = 3;
@@ -224,14 +224,9 @@ fn sized(bytes: Option<usize>) -> Found {
 fn run_epoch(random: &mut Random, directory: &Path, committed: &mut Content) -> u32 {
     let window = WINDOWS[random.below(WINDOWS.len() as u64) as usize];
     let store = store(directory, &format!("{window},synchronous=off"));
-    let mut connections: Vec<Box<dyn Connection>> =
-        (0..SESSIONS).map(|_| store.connect().unwrap()).collect();
+    let mut sessions: Vec<_> = (0..SESSIONS).map(|_| store.connect().unwrap()).collect();
     let mut refusals = 0;
     {
-        let mut sessions: Vec<_> = connections
-            .iter_mut()
-            .map(|connection| connection.session().unwrap())
-            .collect();
         let mut epoch = Epoch {
             random,
             directory,
@@ -248,17 +243,13 @@ fn run_epoch(random: &mut Random, directory: &Path, committed: &mut Content) -> 
         if epoch.refusing {
             allow_changes(directory);
         }
-        // Whatever transaction is open ends with its session.
     }
-    if random.below(2) == 0 {
-        for connection in connections {
-            connection.close().unwrap();
-        }
-        assert_eq!(on_disk(directory), *committed);
-    } else {
-        drop(connections);
+    // Whatever transaction is open ends with its session.
+    drop(sessions);
+    match random.below(2) {
+        0 => store.close().unwrap(),
+        _ => drop(store),
     }
-    drop(store);
     assert_eq!(on_disk(directory), *committed);
     refusals
 }

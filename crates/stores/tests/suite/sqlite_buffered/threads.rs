@@ -17,8 +17,7 @@ fn number(bytes: &[u8]) -> u64 {
 
 /// Adds one to the values of keys 1 and 2, in one transaction.
 fn count_up(store: &dyn Store, times: u64) {
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     for _ in 0..times {
         session.begin(Access::Write).unwrap();
         for key in 1..=2 {
@@ -31,8 +30,7 @@ fn count_up(store: &dyn Store, times: u64) {
 
 /// Adds rows of its own, and deletes every other.
 fn come_and_go(store: &dyn Store, first: u64, rows: u64) {
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     for key in first..first + rows {
         session.insert(Key(key), &key.to_le_bytes()).unwrap();
         if key % 2 == 1 {
@@ -44,8 +42,7 @@ fn come_and_go(store: &dyn Store, first: u64, rows: u64) {
 /// Watches the counters until `done`: none ever goes back, and the second, which is counted up
 /// after the first, is never ahead of what the first is later.
 fn watch(store: &dyn Store, within_transactions: bool, done: &AtomicBool) -> u64 {
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
+    let mut session = store.connect().unwrap();
     let (mut last, mut reads) = (0, 0);
     while !done.load(SeqCst) {
         if within_transactions {
@@ -71,21 +68,20 @@ fn writers_take_turns_and_readers_see_no_half_transaction_and_nothing_go_back() 
         let directory = crate::place::in_memory();
         let store = store(directory.path(), settings);
         {
-            let mut connection = store.connect().unwrap();
-            let mut session = connection.session().unwrap();
+            let mut session = store.connect().unwrap();
             for key in 1..=2 {
                 session.insert(Key(key), &0_u64.to_le_bytes()).unwrap();
             }
         }
-        let (done, store) = (&AtomicBool::new(false), &*store);
+        let (done, shared) = (&AtomicBool::new(false), &*store);
         thread::scope(|scope| {
             let readers: Vec<_> = [false, true]
-                .map(|within| scope.spawn(move || watch(store, within, done)))
+                .map(|within| scope.spawn(move || watch(shared, within, done)))
                 .into();
             let mut writers: Vec<_> = (0..2)
-                .map(|_| scope.spawn(move || count_up(store, 1000)))
+                .map(|_| scope.spawn(move || count_up(shared, 1000)))
                 .collect();
-            writers.push(scope.spawn(move || come_and_go(store, 10, 1000)));
+            writers.push(scope.spawn(move || come_and_go(shared, 10, 1000)));
             let written: Vec<_> = writers.into_iter().map(ScopedJoinHandle::join).collect();
             done.store(true, SeqCst);
             assert!(written.iter().all(Result::is_ok), "{settings}");
@@ -93,7 +89,7 @@ fn writers_take_turns_and_readers_see_no_half_transaction_and_nothing_go_back() 
                 assert!(reader.join().unwrap() > 0);
             }
         });
-        store.connect().unwrap().close().unwrap();
+        store.close().unwrap();
         let content = on_disk(directory.path());
         assert_eq!(content.len(), 2 + 500, "{settings}");
         assert_eq!(number(&content[&1]), 2000, "{settings}");
@@ -106,13 +102,13 @@ fn a_reader_sees_nothing_of_a_transaction_before_it_is_committed() {
     let directory = crate::place::in_memory();
     let store = store(directory.path(), super::ENDLESS);
     let mut first = store.connect().unwrap();
-    let mut writer = first.session().unwrap();
+    let writer = &mut *first;
     writer.insert(Key(1), b"old").unwrap();
     writer.begin(Access::Write).unwrap();
     writer.overwrite(Key(1), b"new").unwrap();
     writer.insert(Key(2), b"new").unwrap();
     let mut second = store.connect().unwrap();
-    let mut reader = second.session().unwrap();
+    let reader = &mut *second;
     assert_eq!(read(&mut *reader, 1).unwrap(), b"old");
     assert_eq!(scan(&mut *reader, 0, 9), [(1, b"old".to_vec())]);
     assert_eq!(read(&mut *writer, 1).unwrap(), b"new");
