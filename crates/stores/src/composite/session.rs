@@ -5,6 +5,7 @@ use super::store::CompositeStore;
 use super::{Composite, OF_INDEXED, OF_SPLIT};
 use crate::files::name::Name;
 use crate::files::named::NamedFiles;
+use crate::options::refuse;
 use crate::sqlite::{COMMITS_COUNTED, SqliteSession};
 use crate::turns::Turn;
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError, Visit};
@@ -152,8 +153,11 @@ impl Session for CompositeSession<'_> {
         self.or_undo(deleted)
     }
 
-    /// Of `files-indexed`; the other declares that it cannot.
     fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        refuse! {
+            self.is_split() => "scan",
+                "nothing tells which keys values in files have";
+        }
         let layout = self.store.options.files.layout;
         let (files, buffer) = (&mut self.files, &mut self.scanned);
         let mut show = |key, text: &[u8]| {
