@@ -133,10 +133,10 @@ impl BySize {
     pub(crate) fn answer(&self) -> Answer {
         let [a, b] = [Side::A, Side::B].map(|side| self.won_at_every_row(side));
         let covers = |range: &SizeRange, size: u64| (range.from..=range.to).contains(&size);
-        let complete = self
-            .sizes(|_| true)
-            .iter()
-            .all(|size| a.iter().chain(&b).any(|range| covers(range, *size)));
+        let asked = self.sizes(|_| true);
+        let all_tried = asked == self.sizes(|point| point.comparison.is_some());
+        let is_won = |size: &u64| a.iter().chain(&b).any(|range| covers(range, *size));
+        let complete = all_tried && asked.iter().all(is_won);
         let ahead = match (a.is_empty(), b.is_empty()) {
             (false, true) => Some(Side::A),
             (true, false) => Some(Side::B),
@@ -154,7 +154,7 @@ impl BySize {
             _ if self.all(|standing| !matches!(standing, Standing::Wins(_))) => Kind::Keep,
             _ if !self.claims_anything() => Kind::Open,
             Some(_) if complete => Kind::Use,
-            Some(side) if never_slower(side) => Kind::Prefer,
+            Some(side) if all_tried && never_slower(side) => Kind::Prefer,
             // Perhaps not throughout the sizes that were asked for.
             _ => Kind::BySize,
         };

@@ -29,9 +29,12 @@ impl From<Warning> for RunWarning {
     }
 }
 
-/// Whether warnings of a kind are of the moment, so that their figures differ from session to session.
-fn is_of_the_moment(kind: WarningKind) -> bool {
-    matches!(kind, WarningKind::Load | WarningKind::ForeignWrites)
+impl RunWarning {
+    /// Whether it is of the moment, so that its figures differ from session to session.
+    #[must_use]
+    pub fn is_of_the_moment(&self) -> bool {
+        matches!(self.kind, WarningKind::Load | WarningKind::ForeignWrites)
+    }
 }
 
 /// What was recorded: of what several sessions recorded, once.
@@ -42,7 +45,7 @@ pub(crate) fn recorded(gathered: &Gathered<'_>) -> Vec<RunWarning> {
         let mut known = found.iter_mut();
         let known = known.find(|known| {
             let alike = (known.kind, &known.advice) == (warning.kind, &warning.advice);
-            let says_the_same = is_of_the_moment(known.kind) || known.message == warning.message;
+            let says_the_same = known.is_of_the_moment() || known.message == warning.message;
             alike && says_the_same && !known.sessions.contains(&session)
         });
         match known {
@@ -58,7 +61,7 @@ pub(crate) fn recorded(gathered: &Gathered<'_>) -> Vec<RunWarning> {
     }
     for warning in &mut found {
         // Older results tell what is not of the moment once, also where it held in sessions after that.
-        let told_once = warning.sessions.len() == 1 && !is_of_the_moment(warning.kind);
+        let told_once = warning.sessions.len() == 1 && !warning.is_of_the_moment();
         if gathered.sessions() == 1 || told_once {
             warning.sessions.clear();
         }

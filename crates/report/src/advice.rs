@@ -96,7 +96,8 @@ impl<'a> Advice<'a> {
             measure => format!(" by the {},", measure.in_words()),
         };
         let flush = self.flush().filter(|_| self.found.open.is_none());
-        let clauses = [to_do].into_iter().chain(flush).chain(self.alternatives());
+        let clauses = [to_do].into_iter().chain(flush).chain(self.unresolved());
+        let clauses = clauses.chain(self.alternatives());
         let clauses = clauses.collect::<Vec<_>>().join("; ");
         format!(
             "On this machine,{measure} {}, {clauses}.",
@@ -138,6 +139,16 @@ impl<'a> Advice<'a> {
         };
         let (short, long) = halves(WORDS, &title);
         [short, long].map(|text| fill(&text, &filled))
+    }
+
+    /// What may yet be faster than the baseline that is kept.
+    fn unresolved(&self) -> Option<String> {
+        let kept = self.found.kind == Kind::Keep && self.found.open.is_none();
+        let unbeaten = self.found.unbeaten.iter().filter(|_| kept);
+        let unbeaten =
+            unbeaten.filter(|cell| matches!(cell.verdict, Verdict::Unresolved | Verdict::NoData));
+        let labels: Vec<String> = unbeaten.map(|cell| self.label(&cell.cell)).collect();
+        (!labels.is_empty()).then(|| format!("{}: unresolved", some(&labels)))
     }
 
     /// Why what is preferred is not called the fastest.

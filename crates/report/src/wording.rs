@@ -24,10 +24,15 @@ pub fn ending(analysis: &Analysis) -> Option<String> {
         Some(RunOutcome::Budget) => "budget",
         Some(RunOutcome::Interrupted) => "interrupted",
     };
-    let mut comparisons = analysis.comparisons.iter();
-    let cut = match comparisons.all(ComparisonOutcome::was_measured) {
-        true => "cut some comparisons short",
-        false => "left some comparisons unmeasured",
+    let failed = |comparison: &ComparisonOutcome| {
+        let mut failures = analysis.failures.iter();
+        failures.any(|failure| comparison.cell(&failure.cell).is_some())
+    };
+    let left_out = analysis.comparisons.iter();
+    let left_out = left_out.filter(|comparison| !comparison.was_measured() && !failed(comparison));
+    let cut = match left_out.count() {
+        0 => "cut some comparisons short".to_owned(),
+        some => format!("left {} unmeasured", value::counted(some, "comparison")),
     };
     // Of an answer on somebody's own data, what to type stands below it.
     let more = match analysis.advice {
@@ -39,7 +44,7 @@ pub fn ending(analysis: &Analysis) -> Option<String> {
             "after",
             value::maybe(end, |end| value::seconds(end.seconds)),
         ),
-        ("cut", cut.to_owned()),
+        ("cut", cut),
         ("more", more.to_owned()),
     ];
     note(ENDINGS, title, &filled)

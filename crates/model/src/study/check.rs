@@ -388,6 +388,15 @@ impl<'s> Check<'s> {
                 => "give at least one, or what was published";
             at.key("to"), figure.to.is_none() || (comparisons.len() == 1 && !cells.is_empty())
                 => "ratios are of the 'cells' of one comparison";
+            at.key("to"), figure.to.is_none() || figure.x.is_none() => "lines over 'x' are of times, not of ratios";
+            at.key("measure"), figure.to.is_none() || figure.measure == Measure::Time
+                => "ratios 'to' a cell are of times";
+            at.key("measure"), !of_table || matches!(figure.measure, Measure::Time | Measure::Footprint)
+                => "a table of what was published is of times, or of disk space: \"footprint\"";
+            at.key("published_ratios"), figure.published_ratios.is_empty() || figure.to.is_some()
+                => "they stand beside ratios: give 'to'";
+            at.key("published"), figure.published.is_empty() || (figure.x.is_none() && figure.to.is_none())
+                => "they stand beside bars or in a table, not where there is 'to' or 'x'";
         }
         let known: Vec<&String> = self.cells_of(comparisons).map(|(name, _)| name).collect();
         for cell in to.chain(cells).filter(|cell| !known.contains(cell)) {
@@ -589,17 +598,18 @@ impl PublishedRow {
     fn check(&self, at: &At<'_>, figure: &FigureSpec, known: &BTreeSet<String>) {
         let measure = figure.measure.name();
         let label = self.label.as_deref().unwrap_or_default();
+        let of_times = figure.comparisons.is_empty() && !figure.is_of_space();
         let seconds = [self.seconds, self.error_seconds, self.before_commit_seconds];
         at.seconds(&format!("'{label}': "), seconds.into_iter().flatten());
         at.refers_to_cells(&self.cell, known);
         rules! {
-            at, self.cell.is_some() || self.label.is_some() => "give 'cell', or 'label': what it is of";
+            at, self.label.is_some() || (of_times && self.cell.is_some()) => "give its 'label': what it is of";
         }
         if figure.is_of_space() {
             return;
         }
         rules! { at, self.seconds.is_some() => "'{label}': give its 'seconds'"; }
-        if figure.comparisons.is_empty() {
+        if of_times {
             rules! { at, self.operations.is_some_and(|all| all > 0) => "a time is of 1 operation at least"; }
             return;
         }

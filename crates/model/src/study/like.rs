@@ -62,9 +62,19 @@ fn spell_out_comparisons<'i>(study: &mut DeTable<'i>) -> Vec<Unlike<'i>> {
         return Vec::new();
     };
     let (mut unlike, mut before, mut spelled_out) = (Vec::new(), Vec::new(), DeArray::new());
+    let mut incomplete: Vec<Entry<'i>> = Vec::new();
     for mut entry in all.iter().cloned() {
+        // What is like an incomplete one is so itself, and that was told.
+        if incomplete
+            .iter()
+            .any(|other| like(&entry).is_some_and(|name| id(other) == Some(name)))
+        {
+            incomplete.push(entry);
+            continue;
+        }
         if let Err(lost) = complete_by(&mut entry, &before) {
             unlike.push(lost);
+            incomplete.push(entry);
             continue;
         }
         match of_each_number(&entry) {
@@ -75,6 +85,11 @@ fn spell_out_comparisons<'i>(study: &mut DeTable<'i>) -> Vec<Unlike<'i>> {
     }
     *all = spelled_out;
     unlike
+}
+
+/// The comparison that one says it is like.
+fn like<'t>(comparison: &'t Entry<'_>) -> Option<&'t str> {
+    comparison.get_ref().get(LIKE)?.get_ref().as_str()
 }
 
 fn id<'t>(comparison: &'t Entry<'_>) -> Option<&'t str> {

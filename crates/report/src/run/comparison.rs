@@ -70,6 +70,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome, advice: &Advice<'
     blocks.push(remark(metric(comparison)));
     blocks.push(cells::table(comparison).into());
     blocks.extend(basis(comparison).map(remark));
+    blocks.extend(differing_builds(comparison).map(remark));
     blocks.extend(bullets(every_ratio::remarks(analysis, comparison)));
     blocks.extend(every_ratio::table(comparison));
     blocks.extend(not_applicable(comparison));
@@ -94,6 +95,15 @@ fn metric(comparison: &ComparisonOutcome) -> String {
         format!(" Blocks waited for a CPU for {share} of their time.")
     });
     format!("Ratios are of {}.{delay}", wording::metric(comparison))
+}
+
+/// What ≠ beside a number of builds means, where it stands in the table.
+fn differing_builds(comparison: &ComparisonOutcome) -> Option<&'static str> {
+    let mut builds = comparison.contrasts.iter().filter_map(|c| c.builds);
+    builds.any(|builds| builds.differ).then_some(
+        "≠: builds of a store differ by more than rounds on the same one, and the interval is widened \
+         for it.",
+    )
 }
 
 /// From how many operations something is said of slow ones.

@@ -30,11 +30,17 @@ fn whole(analysis: &Analysis, warning: &RunWarning) -> String {
 /// ` (in sessions 1 and 3)`: of which sessions a warning is; empty where it is of the run.
 fn sessions(analysis: &Analysis, warning: &RunWarning) -> String {
     let numbers: Vec<String> = warning.sessions.iter().map(usize::to_string).collect();
+    let figure = match warning.is_of_the_moment() {
+        true => ", the figure of the last",
+        false => "",
+    };
     match numbers.as_slice() {
         [] => String::new(),
         [only] => format!(" (in session {only})"),
-        all if all.len() == analysis.sessions => format!(" (in all {} sessions)", all.len()),
-        some => format!(" (in sessions {})", wording::list(some)),
+        all if all.len() == analysis.sessions => {
+            format!(" (in all {} sessions{figure})", all.len())
+        }
+        some => format!(" (in sessions {}{figure})", wording::list(some)),
     }
 }
 

@@ -282,7 +282,7 @@ fn a_budget_is_said_to_have_done_what_it_did() {
     let took = "the run took 5.87 s. A larger --budget narrows what is unresolved.";
     let short = format!("The time budget cut some comparisons short; {took}");
     assert_eq!(ending("AB", 0), short);
-    let left = format!("The time budget left some comparisons unmeasured; {took}");
+    let left = format!("The time budget left 1 comparison unmeasured; {took}");
     assert_eq!(ending("AB", 1), left);
 }
 

@@ -106,9 +106,18 @@ fn a_warning_of_sessions_names_them() {
     assert_eq!(told(&[], 1), "");
     assert_eq!(told(&[], 3), "");
     assert_eq!(told(&[2], 2), " (in session 2)");
-    assert_eq!(told(&[1, 2], 2), " (in all 2 sessions)");
-    assert_eq!(told(&[1, 2, 3], 3), " (in all 3 sessions)");
-    assert_eq!(told(&[1, 3], 3), " (in sessions 1 and 3)");
+    assert_eq!(
+        told(&[1, 2], 2),
+        " (in all 2 sessions, the figure of the last)"
+    );
+    assert_eq!(
+        told(&[1, 2, 3], 3),
+        " (in all 3 sessions, the figure of the last)"
+    );
+    assert_eq!(
+        told(&[1, 3], 3),
+        " (in sessions 1 and 3, the figure of the last)"
+    );
 }
 
 #[test]
