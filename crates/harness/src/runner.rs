@@ -461,13 +461,17 @@ impl<'a> Runner<'a> {
 
     /// Says that a check is lacking: what was built for a comparison is gone with the session that measured it.
     fn warn_of_missing_check(&mut self, comparison: &Comparison) -> Result<()> {
-        if !self.recorded.lacks_check(comparison) {
-            return Ok(());
+        let id = &comparison.id;
+        let message = format!(
+            "The run was broken off after the last round of comparison {id}, before what it wrote was checked and weighed."
+        );
+        match self.recorded.lacks_check(comparison) {
+            true => self.remark(
+                message,
+                "Its times stand; for the check run it again (--only).",
+            ),
+            false => Ok(()),
         }
-        self.remark(format!(
-                "The run was broken off after the last round of comparison {}, before what it wrote was checked and weighed.",
-                comparison.id
-            ), "Its times stand; for the check run it again (--only).")
     }
 
     fn measure_comparison(&mut self, comparison: &Comparison, index: usize) -> Result<Ended> {
@@ -518,19 +522,15 @@ impl<'a> Runner<'a> {
                 Err(error) => return Err(error),
             }
         }
-        self.warn_of_missing_costs(&unknown)
-    }
-
-    /// A worker that failed here need not fail with a store.
-    fn warn_of_missing_costs(&mut self, errors: &[String]) -> Result<()> {
-        if errors.is_empty() {
-            return Ok(());
+        // A worker that failed here need not fail with a store.
+        match &unknown[..] {
+            [] => Ok(()),
+            errors => self.remark(
+                format!("What a loop costs per operation is not known: {}.", errors.join("; ")),
+                "Times stand without it; 'stowplan drivers check NAME' says what a driver does wrong, and \
+                 'stowplan doctor' what the machine lacks.",
+            ),
         }
-        self.remark(
-            format!("What a loop costs per operation is not known: {}.", errors.join("; ")),
-            "Times stand without it; 'stowplan drivers check NAME' says what a driver does wrong, and \
-             'stowplan doctor' what the machine lacks.",
-        )
     }
 
     fn count(&self, dataset: &str) -> u64 {
@@ -553,12 +553,9 @@ impl<'a> Runner<'a> {
         }
         // Whoever writes next meets it as well. Once there is room, the run can go on.
         if error.is_lack_of_room() {
+            let root = self.pool.root(cell).unwrap_or(&self.options.work);
             return Err(HarnessError::NoRoom {
-                path: self
-                    .pool
-                    .root(cell)
-                    .unwrap_or(&self.options.work)
-                    .to_owned(),
+                path: root.to_owned(),
                 message: format!("{}: {error}", cell.id),
             });
         }

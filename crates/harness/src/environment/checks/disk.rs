@@ -71,7 +71,8 @@ pub(super) fn file_system(context: &Context<'_>) -> Finding {
     let (what, mend) = match sort_of(&system.kind) {
         Sort::Disk => return Finding::ok(found),
         Sort::Memory => {
-            let found = format!("{found}: memory, where syncs cost nothing and nothing is ever cold");
+            let found =
+                format!("{found}: memory, where syncs cost nothing and nothing is ever cold");
             return Finding::problem(found).of(WarningKind::MemoryFileSystem);
         }
         Sort::ReadOnly => return Finding::problem(format!("{found}: read only")),
@@ -80,7 +81,10 @@ pub(super) fn file_system(context: &Context<'_>) -> Finding {
             "Mount a directory of the host (docker run -v /srv/data:/data) and give it as --work.",
         ),
         Sort::Network => ("on another machine, or shared by the host", ONLY_THERE),
-        Sort::UserSpace => ("served by a process, which each file call wakes", ONLY_THERE),
+        Sort::UserSpace => (
+            "served by a process, which each file call wakes",
+            ONLY_THERE,
+        ),
         Sort::Encrypted => ("encrypts file by file, names and sizes too", ONLY_THERE),
     };
     let finding = Finding::warning(format!("{found}: {what}"));

@@ -141,10 +141,13 @@ fn waiting(context: &Context<'_>) -> Finding {
 
 fn writes(context: &Context<'_>) -> Finding {
     let device = context.environment.device.as_ref();
-    told(context.facts.foreign_write_rate.zip(device), |(rate, device)| {
-        let found = format!("{} per second to {}", format_bytes(rate), device.name);
-        Finding::judged(found, rate > FOREIGN_BYTES_PER_SECOND).of(WarningKind::ForeignWrites)
-    })
+    told(
+        context.facts.foreign_write_rate.zip(device),
+        |(rate, device)| {
+            let found = format!("{} per second to {}", format_bytes(rate), device.name);
+            Finding::judged(found, rate > FOREIGN_BYTES_PER_SECOND).of(WarningKind::ForeignWrites)
+        },
+    )
 }
 
 fn scanner(context: &Context<'_>) -> Finding {
@@ -178,7 +181,9 @@ fn working_set(context: &Context<'_>) -> Finding {
     };
     let what = &context.demand.what;
     let Some(visited) = context.demand.working_set_bytes else {
-        return Finding::ok(format!("{what} visits no values again and again that it makes up"));
+        return Finding::ok(format!(
+            "{what} visits no values again and again that it makes up"
+        ));
     };
     let [shown, cached] = [visited, cache].map(format_bytes);
     let found = format!("{what} visits {shown}; the processor caches {cached}");
@@ -222,7 +227,10 @@ pub(super) fn evicting(root: &Root) -> Vec<(&'static str, String)> {
         let state = kdamond.join("state");
         ("DAMON", format!("echo off | sudo tee {}", state.display()))
     });
-    let modules = [("DAMON_RECLAIM", "damon_reclaim"), ("DAMON_LRU_SORT", "damon_lru_sort")];
+    let modules = [
+        ("DAMON_RECLAIM", "damon_reclaim"),
+        ("DAMON_LRU_SORT", "damon_lru_sort"),
+    ];
     let modules = modules.into_iter().filter_map(|(name, module)| {
         let switch = format!("/sys/module/{module}/parameters/enabled");
         let is_on = root.line(&switch).as_deref() == Some("Y");
