@@ -342,18 +342,14 @@ impl<'a> Runner<'a> {
     /// Makes the file systems that cells are on. It takes long, and who kills the run meanwhile finds in the
     /// result what is to be removed.
     fn make_file_systems(&mut self) -> Result<()> {
-        let RunOptions {
-            work,
-            keep,
-            interrupt,
-            ..
-        } = self.options;
+        let (work, keep) = (&self.options.work, self.options.keep);
         let free = room::free_bytes(work).unwrap_or(0);
-        let builds = 1 + u64::from(needs(&self.plan, *keep).disk_bytes <= free);
+        let builds = 1 + u64::from(needs(&self.plan, keep).disk_bytes <= free);
         let wanted = file_systems_of(&self.plan).into_iter();
-        let wanted = wanted.map(|on| (on, bytes_on(&self.plan, *keep, builds, on)));
-        let made = &mut self.pool.file_systems;
+        let wanted = wanted.map(|on| (on, bytes_on(&self.plan, keep, builds, on)));
         let told = preparing(self.observer, "making file systems".to_owned());
+        let made = &mut self.pool.file_systems;
+        let interrupt = &self.options.interrupt;
         let on = made.make(&Vec::from_iter(wanted), work, interrupt, &mut { told })?;
         match on.is_empty() {
             true => Ok(()),
@@ -435,22 +431,22 @@ impl<'a> Runner<'a> {
 
     /// Names the comparisons that have no interval, with the time that they need.
     fn warn_of_unanswered(&mut self) -> Result<()> {
-        let unanswered = self.plan.comparisons.iter();
-        let unanswered: Vec<Comparison> = unanswered
-            .filter(|c| self.open.contains(&c.id) && !self.standing(c).is_answered)
-            .cloned()
-            .collect();
+        /// By how much estimates are short.
+        const SLACK: f64 = 1.5;
+        let unanswered = self.plan.comparisons.iter().filter(|comparison| {
+            self.open.contains(&comparison.id) && !self.standing(comparison).is_answered
+        });
+        let unanswered = Vec::from_iter(unanswered.cloned());
         if unanswered.is_empty() {
             return Ok(());
         }
+        let seconds = |some: &[Comparison]| self.seconds_of(some, LOOKS[0]);
         let needed = unanswered.iter().map(|comparison| {
-            let seconds = self.seconds_of(std::slice::from_ref(comparison), LOOKS[0]);
+            let seconds = seconds(std::slice::from_ref(comparison));
             format!("{} ({})", comparison.id, crate::plan::duration(seconds))
         });
         let needed = Vec::from_iter(needed).join(", ");
-        /// By how much estimates are short.
-        const SLACK: f64 = 1.5;
-        let all = self.seconds_of(&unanswered, LOOKS[0]) * SLACK;
+        let all = seconds(&unanswered) * SLACK;
         self.needs = Some(all);
         let all = crate::plan::duration(all);
         self.remark(

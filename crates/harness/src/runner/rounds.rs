@@ -268,17 +268,14 @@ impl Runner<'_> {
         let kinds = [BlockKind::Ratio, BlockKind::Latency].into_iter();
         for kind in kinds.take(1 + usize::from(takes_latencies(round))) {
             for (position, cell) in (0..).zip(&order) {
-                let last = self.recorded.last_of(cell);
-                let slow = last.is_some_and(is_slow) && cell.workload.rate.is_none();
-                let slow = slow || !comparison.measure.is_time();
-                let size = course.sizes.get(&cell.id).filter(|_| !self.skipped(cell));
-                let Some(size) = size.copied() else {
+                let slow = self.recorded.last_of(cell).is_some_and(is_slow);
+                let slow = slow && cell.workload.rate.is_none() || !comparison.measure.is_time();
+                // The next ratio block of a slow one takes them, where there is one.
+                let is_idle = slow && kind == BlockKind::Latency && self.cap(comparison) > 1;
+                let size = course.sizes.get(&cell.id);
+                let Some(size) = size.filter(|_| !is_idle && !self.skipped(cell)).copied() else {
                     continue;
                 };
-                // Its next ratio block takes them, where there is one.
-                if slow && kind == BlockKind::Latency && self.cap(comparison) > 1 {
-                    continue;
-                }
                 if !ends_in_time(self.time_left(), self.known_round([*cell])) {
                     course.is_broken_off = true;
                     let cells = u32::try_from(order.len()).unwrap_or(u32::MAX);
