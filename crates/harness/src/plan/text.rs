@@ -181,13 +181,20 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Text in lines of at most `width` characters as far as it has spaces, or commas between settings, where it may be
-/// broken; lines after the first are indented.
+/// Text in lines of at most `width` characters, broken between parts, and in a part that is longer than a line at spaces
+/// and between settings; lines after the first are indented.
 fn broken(text: &str, indent: usize, width: usize) -> String {
     let (mut all, mut line) = (String::new(), String::new());
-    for piece in text.split_inclusive([' ', ',']) {
+    let length = |text: &str| text.trim_end().chars().count();
+    let pieces = text
+        .split_inclusive("; ")
+        .flat_map(|part| match indent + length(part) <= width {
+            true => vec![part],
+            false => part.split_inclusive([' ', ',']).collect(),
+        });
+    for piece in pieces {
         let used = line.trim_start_matches('\n').chars().count();
-        if used > indent && used + piece.trim_end().chars().count() > width {
+        if used > indent && used + length(piece) > width {
             all += line.trim_end();
             line = format!("\n{}", " ".repeat(indent));
         }

@@ -281,23 +281,22 @@ fn is_kept_open(resolved: &Resolved) -> bool {
 
 /// From storage, what the processor does weighs little: what is read, and where it lies, says more.
 fn cold_steps(whole: &CellSpec) -> Vec<Rung> {
-    let step = |store: StoreSpec, step: &str| Rung {
+    let flat = StoreSpec {
+        kind: "flat".to_owned(),
+        settings: BTreeMap::new(),
+    };
+    let besides = "what is read besides, in how many requests, and all other work";
+    let steps = [
+        (flat, "the value's own pages, read from storage"),
+        (whole.store.clone(), besides),
+    ];
+    let rung = |(store, step): (StoreSpec, &str)| Rung {
         store,
         workload: WorkloadSpec::default(),
         step: step.to_owned(),
         isolated: Vec::new(),
     };
-    let flat = StoreSpec {
-        kind: "flat".to_owned(),
-        settings: BTreeMap::new(),
-    };
-    vec![
-        step(flat, "the value's own pages, read from storage"),
-        step(
-            whole.store.clone(),
-            "what is read besides, in how many requests, and all other work",
-        ),
-    ]
+    steps.into_iter().map(rung).collect()
 }
 
 /// Two steps of a ladder with one cell for them, where that between them cannot run.
