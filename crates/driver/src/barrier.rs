@@ -71,9 +71,8 @@ impl Barrier {
     }
 
     /// Why it was given up, if it was.
-    pub(crate) fn into_failure(self) -> Option<DriverError> {
-        let state = self.state.into_inner();
-        state.unwrap_or_else(PoisonError::into_inner).failure
+    pub(crate) fn failure(&self) -> Option<DriverError> {
+        self.state().failure.take()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -94,7 +93,7 @@ mod tests {
                 scope.spawn(|| (0..200).for_each(|_| barrier.wait().unwrap()));
             }
         });
-        assert!(barrier.into_failure().is_none());
+        assert!(barrier.failure().is_none());
     }
 
     #[test]
@@ -108,6 +107,6 @@ mod tests {
             barrier.fail(DriverError::invalid("second"));
         });
         assert!(barrier.given_up().load(Ordering::Relaxed));
-        assert_eq!(barrier.into_failure().unwrap().to_string(), "first");
+        assert_eq!(barrier.failure().unwrap().to_string(), "first");
     }
 }

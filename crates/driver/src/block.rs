@@ -128,38 +128,32 @@ impl<'a> Block<'a> {
         let group = run.group;
         match (workload.operation, workload.delivery) {
             (Operation::Read, Delivery::Copy) => {
-                run.over(window, Access::Read, clock, |session, _, step| {
+                run.over(window, READS, clock, |session, _, step| {
                     expect(step, session.read_into(Key(step.key), buffer)?)
                 })
             }
             (Operation::Read, Delivery::InPlace) => {
-                run.over(window, Access::Read, clock, |session, _, step| {
+                run.over(window, READS, clock, |session, _, step| {
                     expect(step, session.read_in_place(Key(step.key), &mut touch)?)
                 })
             }
-            (Operation::Overwrite, _) => {
-                run.over(window, Access::Write, clock, |session, index, step| {
-                    overwrite(session, step, payloads.get(index, step))
-                })
-            }
+            (Operation::Overwrite, _) => run.over(window, WRITES, clock, |session, index, step| {
+                overwrite(session, step, payloads.get(index, step))
+            }),
             (Operation::Insert, _) if workload.rows_per_statement.is_some_and(|rows| rows > 1) => {
                 run.statements(window, workload, payloads, clock)
             }
-            (Operation::Insert, _) => {
-                run.over(window, Access::Write, clock, |session, index, step| {
-                    insert(session, step, payloads.get(index, step))
-                })
-            }
-            (Operation::Delete, _) => run.over(window, Access::Write, clock, |session, _, step| {
+            (Operation::Insert, _) => run.over(window, WRITES, clock, |session, index, step| {
+                insert(session, step, payloads.get(index, step))
+            }),
+            (Operation::Delete, _) => run.over(window, WRITES, clock, |session, _, step| {
                 delete(session, step)
             }),
-            (Operation::Scan, delivery) => {
-                run.over(window, Access::Read, clock, |session, _, step| {
-                    scan(session, buffer, delivery, step)
-                })
-            }
-            (Operation::Mix, delivery) => {
-                run.mix(window, clock, |session, index, step| match step.action {
+            (Operation::Scan, delivery) => run.over(window, READS, clock, |session, _, step| {
+                scan(session, buffer, delivery, step)
+            }),
+            (Operation::Mix, delivery) => run.over(window, None, clock, |session, index, step| {
+                match step.action {
                     Action::Read => read(session, buffer, delivery, step),
                     Action::Overwrite => overwrite(session, step, payloads.get(index, step)),
                     Action::Modify => {
@@ -169,19 +163,20 @@ impl<'a> Block<'a> {
                     Action::Insert => insert(session, step, payloads.get(index, step)),
                     Action::Delete => delete(session, step),
                     Action::Scan => scan(session, buffer, delivery, step),
-                })
-            }
-            (Operation::CreateTable, _) => {
-                run.over(window, Access::Write, clock, |session, _, _| {
-                    session.create_table().map(|()| SAID_BY_THE_STEP)
-                })
-            }
-            (Operation::DropTable, _) => run.over(window, Access::Write, clock, |session, _, _| {
+                }
+            }),
+            (Operation::CreateTable, _) => run.over(window, WRITES, clock, |session, _, _| {
+                session.create_table().map(|()| SAID_BY_THE_STEP)
+            }),
+            (Operation::DropTable, _) => run.over(window, WRITES, clock, |session, _, _| {
                 session.drop_table().map(|()| SAID_BY_THE_STEP)
             }),
         }
     }
 }
+
+const READS: Option<Access> = Some(Access::Read);
+const WRITES: Option<Access> = Some(Access::Write);
 
 /// The bytes that an operation tells of itself: only a scan visits what its step does not say.
 const SAID_BY_THE_STEP: u64 = 0;

@@ -1,15 +1,15 @@
 //! A block: everything made ready, `go`, the operations, what they cost.
 
-use crate::block::Window;
+use crate::accounting::Accounting;
 use crate::neighbours::Beside;
 use crate::session::{Open, Session};
 use crate::threads::Threads;
-use crate::timing::{Operator, Steps, nanoseconds};
+use crate::timing::{Around, Operator, Readings, Steps, nanoseconds, together};
 use crate::wire::Wire;
 use crate::{DriverError, Result, phases, platform};
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
-use stowplan_model::{CacheState, FromDriver, Measured, Operation, Run};
+use stowplan_model::{CacheState, FromDriver, Measured, NeighbourKind, Operation, Run};
 use stowplan_stores::Buffer;
 
 pub(crate) fn run(
@@ -66,15 +66,43 @@ fn by_one(
         operator.first_step(steps)?;
         platform::populate_mappings(&run.at.place);
     }
-    let beside = Beside::of(run.workload.beside)?;
+    let neighbours = run.workload.beside;
+    let beside = Beside::of(neighbours)?;
     wire.until_go(&FromDriver::Ready { effective })?;
     beside.begin();
     let lead_in_ns = operator.lead_in(steps)?;
-    let mut next = || wire.until_go(&FromDriver::Part);
-    let mut measured = operator.time(steps, run.counting, &mut next)?;
+    let accounting = match neighbours.map(|neighbours| neighbours.kind) {
+        Some(NeighbourKind::Threads) => Accounting::of_this_thread_alone(),
+        Some(NeighbourKind::Processes) | None => Accounting::of_this_thread(),
+    };
+    let readings = Readings::of(accounting, run.counting);
+    let mut alone = Alone { readings, wire };
+    let timed = operator.time(steps, steps.parts.len(), None, &mut alone)?;
+    let mut measured = together(run, &[steps.timed], alone.readings.total(), &[timed])?;
     drop(beside);
     measured.outside.lead_in_ns = lead_in_ns;
     Ok(measured)
+}
+
+/// The only thread of a block: it reads what belongs to the process, and asks for the values of further parts.
+struct Alone<'w, 'i> {
+    readings: Readings,
+    wire: &'w mut Wire<'i>,
+}
+
+impl Around for Alone<'_, '_> {
+    fn begin(&mut self, part: usize) -> Result<()> {
+        if part > 0 {
+            self.wire.until_go(&FromDriver::Part)?;
+        }
+        self.readings.begin();
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.readings.end();
+        Ok(())
+    }
 }
 
 fn by_several(
@@ -95,11 +123,7 @@ fn by_several(
     let capacity = steps.iter().map(|steps| capacity(run, steps)).max();
     let threads = Threads {
         store: open.store,
-        workload: &run.workload,
-        windows: steps
-            .iter()
-            .map(|steps| steps.timed)
-            .collect::<Vec<Window<'_>>>(),
+        run,
         capacity: capacity.unwrap_or(0),
     };
     threads.run(steps, &mut |first| match first {

@@ -1,33 +1,28 @@
 //! Timing the operations of several threads, each with its own connection.
 
-use crate::accounting::{Accounting, Cost};
+use crate::accounting::Accounting;
 use crate::barrier::Barrier;
-use crate::block::{Block, Done, Timing, Window};
+use crate::block::Window;
 use crate::platform::{self, CpuClock, monotonic_ns};
-use crate::timing::{Operator, Steps, check_commits, growth_of, measured, nanoseconds};
-use crate::traffic::Traffic;
+use crate::timing::{Around, Operator, Readings, Steps, Timed, nanoseconds, together};
 use crate::{DriverError, Result};
 use std::thread;
 use std::time::Instant;
-use stowplan_model::{IoCounters, Measured, SyncCalls, Usage, Workload};
-use stowplan_stores::{Buffer, COMMITS_COUNTED, Counters, Store};
+use stowplan_model::{IoCounters, Measured, Run, Usage};
+use stowplan_stores::{Buffer, Store};
 
 /// The threads of a block.
 pub(crate) struct Threads<'a> {
     pub(crate) store: &'a dyn Store,
-    pub(crate) workload: &'a Workload,
-    /// The timed steps of each.
-    pub(crate) windows: Vec<Window<'a>>,
+    pub(crate) run: &'a Run,
     /// Bytes of the largest value.
     pub(crate) capacity: usize,
 }
 
 /// What one thread measured.
 struct ThreadResult {
-    done: Done,
+    timed: Timed,
     spans: Vec<Span>,
-    counters: Counters,
-    counted: Option<u64>,
     lead_in_ns: u64,
 }
 
@@ -37,13 +32,6 @@ struct Span {
     start: u64,
     end: u64,
     cpu: Option<u64>,
-}
-
-/// What the thread measured that waits for the others.
-struct ProcessResult {
-    cost: Cost,
-    syncs: SyncCalls,
-    traffic: Counters,
 }
 
 /// Gives up in the name of a thread that panics: nobody may wait for it.
@@ -75,23 +63,17 @@ impl Threads<'_> {
         steps: &mut [Steps<'_>],
         go: &mut dyn FnMut(bool) -> Result<()>,
     ) -> Result<Measured> {
-        let barrier = Barrier::of(steps.len() + 1);
-        let rounds = steps
-            .iter()
-            .map(|steps| steps.parts.len())
-            .max()
-            .unwrap_or(0);
-        let count = steps.len();
-        let (process, closing, results) = thread::scope(|scope| {
+        let barrier = &Barrier::of(steps.len() + 1);
+        let windows: Vec<Window<'_>> = steps.iter().map(|steps| steps.timed).collect();
+        let parts = steps.iter().map(|steps| steps.parts.len()).max();
+        let (parts, count) = (parts.unwrap_or(0), steps.len());
+        let (total, closing, results) = thread::scope(|scope| {
             let mut threads = Vec::with_capacity(count);
             for (number, steps) in (1..).zip(steps) {
-                let barrier = &barrier;
                 let spawned = thread::Builder::new().spawn_scoped(scope, move || {
-                    let _guard = Guard {
-                        barrier,
-                        thread: Some(number),
-                    };
-                    let result = self.run_one(steps, rounds, barrier);
+                    let thread = Some(number);
+                    let _guard = Guard { barrier, thread };
+                    let result = self.run_one(steps, parts, barrier);
                     result.map_err(|error| barrier.fail(error)).ok()
                 });
                 match spawned {
@@ -104,171 +86,133 @@ impl Threads<'_> {
                     }
                 }
             }
-            let _guard = Guard {
-                barrier: &barrier,
-                thread: None,
-            };
-            let process = watch(rounds, &barrier, go);
-            let process = process.map_err(|error| barrier.fail(error)).ok();
+            let thread = None;
+            let _guard = Guard { barrier, thread };
+            let total = self.watch(parts, barrier, go);
+            let total = total.map_err(|error| barrier.fail(error)).ok();
             // What it costs that the threads close their connections: many an engine writes meanwhile.
             let (before, closing) = (written(), Instant::now());
             // Closing waits for this, and ends with the other. Why they may fail, the barrier knows.
             let _ = barrier.wait().and_then(|()| barrier.wait());
-            let results: Vec<_> = threads.into_iter().map(|t| t.join().ok()).collect();
-            let results: Option<Vec<ThreadResult>> =
-                results.into_iter().map(Option::flatten).collect();
+            let results = threads.into_iter().map(|t| t.join().ok().flatten());
+            let results: Vec<_> = results.collect();
             let took = nanoseconds(closing);
             let bytes = before.zip(written());
             let bytes = bytes.map(|(before, after)| after.saturating_sub(before));
-            (process, (took, bytes), results)
+            (total, (took, bytes), results)
         });
-        if let Some(error) = barrier.into_failure() {
+        if let Some(error) = barrier.failure() {
             return Err(error);
         }
-        let Some((process, results)) = process.zip(results) else {
+        let results: Option<Vec<ThreadResult>> = results.into_iter().collect();
+        let Some((mut total, results)) = total.zip(results) else {
             return Err(DriverError::invalid("a thread of the block is lost"));
         };
-        let mut together = self.together(process, &results)?;
-        (together.outside.drain_ns, together.drain_write_bytes) = closing;
-        Ok(together)
+        let spans: Vec<&[Span]> = results.iter().map(|result| &*result.spans).collect();
+        total.wall_ns = wall_ns(&spans);
+        total.usage = Usage {
+            // They wait for each other, and that is part of what they do.
+            run_delay_ns: None,
+            thread_cpu_ns: spans.iter().copied().flatten().map(|span| span.cpu).sum(),
+            ..total.usage
+        };
+        let lead_in_ns = results.iter().map(|result| result.lead_in_ns).max();
+        let threads: Vec<Timed> = results.into_iter().map(|result| result.timed).collect();
+        let mut measured = together(self.run, &windows, total, &threads)?;
+        measured.outside.lead_in_ns = lead_in_ns.unwrap_or(0);
+        (measured.outside.drain_ns, measured.drain_write_bytes) = closing;
+        Ok(measured)
     }
 
     /// One thread from its connection to its end.
     fn run_one(
         &self,
         steps: &mut Steps<'_>,
-        rounds: usize,
+        parts: usize,
         barrier: &Barrier,
     ) -> Result<ThreadResult> {
         let mut session = self.store.connect()?;
-        let operator = Operator {
+        let mut operator = Operator {
             session: &mut *session,
-            workload: self.workload,
+            workload: &self.run.workload,
             buffer: Buffer::with_capacity(self.capacity)?,
         };
-        let result = operate(operator, steps, rounds, barrier)?;
+        let lead_in_ns = operator.lead_in(steps)?;
+        barrier.wait()?;
+        let mut together = InStep {
+            barrier,
+            spans: Vec::with_capacity(parts),
+        };
+        let timed = operator.time(steps, parts, Some(barrier.given_up()), &mut together)?;
+        drop(operator);
         // All have done their operations; then they close.
         barrier.wait()?;
         session.close()?;
         // What that took is told, so all are done with it.
         barrier.wait()?;
-        Ok(result)
+        Ok(ThreadResult {
+            timed,
+            spans: together.spans,
+            lead_in_ns,
+        })
     }
 
-    /// One measurement of those of all threads.
-    fn together(&self, process: ProcessResult, results: &[ThreadResult]) -> Result<Measured> {
-        let mut done = Done::default();
-        let mut counters = Counters::new();
-        let mut counted = Some(0);
-        for result in results {
-            done.bytes += result.done.bytes;
-            done.commits += result.done.commits;
-            done.conflicts += result.done.conflicts;
-            done.last_commit_ns = done.last_commit_ns.max(result.done.last_commit_ns);
-            counted = counted.zip(result.counted).map(|(a, b)| a + b);
-            for (name, count) in &result.counters {
-                *counters.entry(name.clone()).or_default() += count;
+    /// Waits with the threads, and reads what belongs to the process: when all have their values and none
+    /// has begun, and when all have ended and none goes on.
+    fn watch(
+        &self,
+        parts: usize,
+        barrier: &Barrier,
+        go: &mut dyn FnMut(bool) -> Result<()>,
+    ) -> Result<Measured> {
+        barrier.wait()?;
+        go(true)?;
+        let mut readings = Readings::of(Accounting::of_this_thread(), self.run.counting);
+        for part in 1..=parts {
+            barrier.wait()?;
+            readings.begin();
+            barrier.wait()?;
+            barrier.wait()?;
+            readings.end();
+            if part < parts {
+                go(false)?;
             }
+            barrier.wait()?;
         }
-        check_commits(self.workload, &self.windows, &done, counted)?;
-        let spans = || results.iter().flat_map(|result| &result.spans);
-        let cost = Cost {
-            wall_ns: wall_ns(results),
-            usage: Usage {
-                // They wait for each other, and that is part of what they do.
-                run_delay_ns: None,
-                thread_cpu_ns: spans().map(|span| span.cpu).sum(),
-                ..process.cost.usage
-            },
-        };
-        let mut together = measured(&cost, &done);
-        together.outside.lead_in_ns = results.iter().map(|m| m.lead_in_ns).max().unwrap_or(0);
-        together.syncs = Some(process.syncs);
-        counters.extend(process.traffic);
-        together.counters = counters;
-        Ok(together)
+        Ok(readings.total())
     }
 }
 
-fn operate(
-    mut operator: Operator<'_>,
-    steps: &mut Steps<'_>,
-    rounds: usize,
-    barrier: &Barrier,
-) -> Result<ThreadResult> {
-    let lead_in_ns = operator.lead_in(steps)?;
-    let before = operator.session.counters()?;
-    let mut latencies = steps.latencies.take();
-    // Ends its last transaction there, whatever the others still have to do.
-    let last = steps.parts.len();
-    let mut spans = Vec::with_capacity(rounds);
-    let mut block = Block::new(
-        operator.session,
-        operator.workload,
-        &mut operator.buffer,
-        Some(barrier.given_up()),
-    );
-    barrier.wait()?;
-    for part in 0..rounds {
-        let window = steps.parts.get(part).copied().unwrap_or([&[], &[]]);
-        steps.begin_part(part);
-        let mut timing = Timing::of(&mut latencies, steps.schedule);
+/// A thread that begins and ends each part with all others.
+struct InStep<'b> {
+    barrier: &'b Barrier,
+    spans: Vec<Span>,
+}
+
+impl Around for InStep<'_> {
+    fn begin(&mut self, _: usize) -> Result<()> {
         // All have their values; then what belongs to the process is read, and all go.
-        barrier.wait()?;
-        barrier.wait()?;
+        self.barrier.wait()?;
+        self.barrier.wait()?;
         let cpu = platform::cpu_ns(CpuClock::Thread);
         let start = monotonic_ns();
-        block.part(&window, &mut steps.payloads, &mut timing, part + 1 >= last)?;
-        let end = monotonic_ns();
-        let cpu = cpu.zip(platform::cpu_ns(CpuClock::Thread));
-        let cpu = cpu.map(|(before, after)| after.saturating_sub(before));
-        spans.push(Span { start, end, cpu });
-        // All have ended; then it is read again, and the values of what follows are written.
-        barrier.wait()?;
-        barrier.wait()?;
+        let end = start;
+        self.spans.push(Span { start, end, cpu });
+        Ok(())
     }
-    let done = block.done();
-    steps.latencies = latencies;
-    let counters = operator.session.counters()?;
-    Ok(ThreadResult {
-        done,
-        spans,
-        counted: growth_of(COMMITS_COUNTED, &before, &counters),
-        counters,
-        lead_in_ns,
-    })
-}
 
-/// Waits with the threads, and reads what belongs to the process: when all have their values and none
-/// has begun, and when all have ended and none goes on.
-fn watch(
-    rounds: usize,
-    barrier: &Barrier,
-    go: &mut dyn FnMut(bool) -> Result<()>,
-) -> Result<ProcessResult> {
-    barrier.wait()?;
-    go(true)?;
-    let accounting = Accounting::of_this_thread();
-    let syncs = stowplan_stores::sync_calls();
-    let traffic = Traffic::now();
-    let mut cost: Option<Cost> = None;
-    for round in 1..=rounds {
-        barrier.wait()?;
-        let begin = accounting.begin();
-        barrier.wait()?;
-        barrier.wait()?;
-        let of_round = accounting.end(&begin);
-        if round < rounds {
-            go(false)?;
+    fn end(&mut self) -> Result<()> {
+        let end = monotonic_ns();
+        let cpu = platform::cpu_ns(CpuClock::Thread);
+        if let Some(span) = self.spans.last_mut() {
+            span.end = end;
+            let both = span.cpu.zip(cpu);
+            span.cpu = both.map(|(before, after)| after.saturating_sub(before));
         }
-        barrier.wait()?;
-        cost = Some(cost.map_or(of_round, |before| before.and(of_round)));
+        // All have ended; then it is read again, and the values of what follows are written.
+        self.barrier.wait()?;
+        self.barrier.wait()
     }
-    Ok(ProcessResult {
-        cost: cost.unwrap_or_default(),
-        syncs: stowplan_stores::sync_calls().since(&syncs),
-        traffic: traffic.since(),
-    })
 }
 
 /// Bytes that this process has sent to storage, where the system tells.
@@ -278,15 +222,15 @@ fn written() -> Option<u64> {
 }
 
 /// Of each part, the time from the first start to the last end.
-fn wall_ns(results: &[ThreadResult]) -> u64 {
-    let rounds = results.iter().map(|m| m.spans.len()).max().unwrap_or(0);
-    let of = |round: usize| {
-        let spans = || results.iter().filter_map(move |m| m.spans.get(round));
+fn wall_ns(threads: &[&[Span]]) -> u64 {
+    let parts = threads.iter().map(|spans| spans.len()).max().unwrap_or(0);
+    let of = |part: usize| {
+        let spans = || threads.iter().filter_map(move |spans| spans.get(part));
         let start = spans().map(|span| span.start).min().unwrap_or(0);
         let end = spans().map(|span| span.end).max().unwrap_or(0);
         end.saturating_sub(start)
     };
-    (0..rounds).map(of).sum()
+    (0..parts).map(of).sum()
 }
 
 #[cfg(test)]
@@ -294,7 +238,7 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use stowplan_dataset::sequence::{Sequence, write_steps};
-    use stowplan_model::{At, Run, Share};
+    use stowplan_model::{At, Share, Workload};
     use stowplan_stores::registry;
 
     #[test]
@@ -316,7 +260,7 @@ mod tests {
                 store: "null".parse().unwrap(),
                 place: place.path().to_owned(),
             },
-            workload: workload.clone(),
+            workload,
             threads: vec![share.clone(); 3],
             payloads: stowplan_model::PayloadSource::Prepared,
             largest: 0,
@@ -328,8 +272,7 @@ mod tests {
         };
         let threads = Threads {
             store: &*store,
-            workload: &workload,
-            windows: Vec::new(),
+            run: &run,
             capacity: 1,
         };
         let panics = AssertUnwindSafe(|| {

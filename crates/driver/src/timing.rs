@@ -1,13 +1,14 @@
-//! Timing the operations of one thread, and what lies around them.
+//! Timing the operations of a thread, and what lies around them.
 
-use crate::accounting::{Accounting, Cost};
+use crate::accounting::{Accounting, Cost, Snapshot};
 use crate::block::{Block, Done, Latencies, Payloads, Schedule, Timing, Window, parts, steps};
 use crate::counting;
 use crate::traffic::Traffic;
 use crate::{DriverError, Result};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
-use stowplan_model::{Measured, NeighbourKind, PayloadSource, Run, Share, WallBreakdown, Workload};
+use stowplan_model::{Measured, PayloadSource, Run, Share, SyncCalls, WallBreakdown, Workload};
 use stowplan_stores::{Buffer, COMMITS_COUNTED, Counters, Session};
 
 /// What one thread does, all of it in memory.
@@ -93,11 +94,78 @@ impl<'q> Steps<'q> {
     }
 }
 
+/// What happens around each part of a thread's operations.
+pub(crate) trait Around {
+    /// Returns when a part, by its number from 0, may begin: its operations follow at once.
+    fn begin(&mut self, part: usize) -> Result<()>;
+    /// Is told of the end of a part, right behind its last operation.
+    fn end(&mut self) -> Result<()>;
+}
+
+/// What the process did and cost within the parts of a block.
+pub(crate) struct Readings {
+    accounting: Accounting,
+    counted: counting::Window,
+    syncs: SyncCalls,
+    traffic: Traffic,
+    begun: Option<Snapshot>,
+    cost: Option<Cost>,
+}
+
+impl Readings {
+    /// Of a block whose system calls are counted, or not.
+    pub(crate) fn of(accounting: Accounting, counting: bool) -> Self {
+        Self {
+            accounting,
+            counted: counting::Window::of(counting),
+            syncs: stowplan_stores::sync_calls(),
+            traffic: Traffic::now(),
+            begun: None,
+            cost: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.begun = Some(self.accounting.begin());
+        self.counted.begin();
+    }
+
+    #[inline]
+    pub(crate) fn end(&mut self) {
+        self.counted.end();
+        let of_part = self.begun.as_ref().map(|begin| self.accounting.end(begin));
+        self.cost = match (self.cost, of_part) {
+            (Some(before), Some(of_part)) => Some(before.and(of_part)),
+            (before, of_part) => before.or(of_part),
+        };
+    }
+
+    /// What they amount to, without what the threads count for themselves.
+    pub(crate) fn total(self) -> Measured {
+        let cost = self.cost.unwrap_or_default();
+        Measured {
+            wall_ns: cost.wall_ns,
+            usage: cost.usage,
+            syncs: Some(stowplan_stores::sync_calls().since(&self.syncs)),
+            counters: self.traffic.since(),
+            ..Measured::default()
+        }
+    }
+}
+
 /// A session with what its operations need.
 pub(crate) struct Operator<'a> {
     pub(crate) session: &'a mut (dyn Session + 'a),
     pub(crate) workload: &'a Workload,
     pub(crate) buffer: Buffer,
+}
+
+/// What a thread did.
+pub(crate) struct Timed {
+    done: Done,
+    /// What the session counted, before and after.
+    counters: [Counters; 2],
 }
 
 impl Operator<'_> {
@@ -122,95 +190,90 @@ impl Operator<'_> {
         block.part(window, payloads, &mut Timing::Ends, true)
     }
 
-    /// Times the block; the clock runs within its parts only, and between two of them `next` has the
-    /// values of the next one written.
+    /// Does the timed operations in so many parts, of which those beyond its own are empty. `stop` is set once another
+    /// thread of the block has failed.
     pub(crate) fn time(
         &mut self,
         steps: &mut Steps<'_>,
-        counting: bool,
-        next: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Measured> {
+        parts: usize,
+        stop: Option<&AtomicBool>,
+        around: &mut dyn Around,
+    ) -> Result<Timed> {
         let before = self.session.counters()?;
-        let beside = self.workload.beside;
-        let accounting = match beside.map(|neighbours| neighbours.kind) {
-            Some(NeighbourKind::Threads) => Accounting::of_this_thread_alone(),
-            Some(NeighbourKind::Processes) | None => Accounting::of_this_thread(),
-        };
-        let counted = counting::Window::of(counting);
-        let syncs = stowplan_stores::sync_calls();
-        let traffic = Traffic::now();
-        let mut cost: Option<Cost> = None;
-        let mut block = Block::new(self.session, self.workload, &mut self.buffer, None);
         let mut latencies = steps.latencies.take();
-        let count = steps.parts.len();
-        for part in 0..count {
-            if part > 0 {
-                next()?;
-            }
+        // Its last transaction ends there, whatever others still have to do.
+        let last = steps.parts.len();
+        let mut block = Block::new(&mut *self.session, self.workload, &mut self.buffer, stop);
+        for part in 0..parts {
+            let window = steps.parts.get(part).copied().unwrap_or([&[], &[]]);
             steps.begin_part(part);
             let mut timing = Timing::of(&mut latencies, steps.schedule);
-            let begin = accounting.begin();
-            counted.begin();
-            let ran = block.part(
-                &steps.parts[part],
-                &mut steps.payloads,
-                &mut timing,
-                part + 1 == count,
-            );
-            counted.end();
-            let of_part = accounting.end(&begin);
-            cost = Some(cost.map_or(of_part, |before| before.and(of_part)));
-            ran?;
+            around.begin(part)?;
+            block.part(&window, &mut steps.payloads, &mut timing, part + 1 >= last)?;
+            around.end()?;
         }
-        steps.latencies = latencies;
         let done = block.done();
-        let syncs = stowplan_stores::sync_calls().since(&syncs);
-        let traffic = traffic.since();
-        let after = self.session.counters()?;
-        let commits = growth_of(COMMITS_COUNTED, &before, &after);
-        check_commits(self.workload, &[steps.timed], &done, commits)?;
-        Ok(Measured {
-            syncs: Some(syncs),
-            counters: if counting {
-                growth(&before, after)
-            } else {
-                after
-            }
-            .into_iter()
-            .chain(traffic)
-            .collect(),
-            ..measured(&cost.unwrap_or_default(), &done)
-        })
+        steps.latencies = latencies;
+        let counters = [before, self.session.counters()?];
+        Ok(Timed { done, counters })
     }
 }
 
-/// What counters have grown by: of a counting block, so that a store's own preparation is not an
-/// operation's.
-fn growth(before: &Counters, after: Counters) -> Counters {
-    let since = |name: &String| before.get(name).copied().unwrap_or(0);
-    let after = after.into_iter();
-    after
-        .map(|(name, count)| {
-            let grown = count.saturating_sub(since(&name));
-            (name, grown)
-        })
-        .collect()
+/// One measurement of what the process read and its threads did, each in its window of steps.
+pub(crate) fn together(
+    run: &Run,
+    windows: &[Window<'_>],
+    total: Measured,
+    threads: &[Timed],
+) -> Result<Measured> {
+    let mut done = Done::default();
+    let (mut counters, mut commits) = (total.counters, Some(0));
+    for Timed {
+        done: own,
+        counters: [before, after],
+    } in threads
+    {
+        done.bytes += own.bytes;
+        done.commits += own.commits;
+        done.conflicts += own.conflicts;
+        done.last_commit_ns = done.last_commit_ns.max(own.last_commit_ns);
+        let grown = growth_of(COMMITS_COUNTED, before, after);
+        commits = commits.zip(grown).map(|(all, own)| all + own);
+        for (name, count) in after {
+            // A store's own preparation is not an operation's.
+            let known = before.get(name).filter(|_| run.counting);
+            let count = count.saturating_sub(known.copied().unwrap_or(0));
+            *counters.entry(name.clone()).or_default() += count;
+        }
+    }
+    check_commits(&run.workload, windows, &done, commits)?;
+    Ok(Measured {
+        bytes: Some(done.bytes),
+        commits: Some(done.commits),
+        conflicts: done.conflicts,
+        outside: WallBreakdown {
+            last_commit_ns: done.last_commit_ns,
+            ..WallBreakdown::default()
+        },
+        counters,
+        ..total
+    })
 }
 
 /// How much a counter grew, if there is such a one.
-pub(crate) fn growth_of(name: &str, before: &Counters, after: &Counters) -> Option<u64> {
+fn growth_of(name: &str, before: &Counters, after: &Counters) -> Option<u64> {
     let (before, after) = before.get(name).zip(after.get(name))?;
     Some(after.saturating_sub(*before))
 }
 
 /// Number of steps, as an index.
-pub(crate) fn steps_in(window: &Window<'_>) -> usize {
+fn steps_in(window: &Window<'_>) -> usize {
     window.iter().map(|part| part.len()).sum()
 }
 
 /// What the loops committed, of blocks that change which keys there are, is what the engine's commit
 /// hook saw: transactions that write.
-pub(crate) fn check_commits(
+fn check_commits(
     workload: &Workload,
     windows: &[Window<'_>],
     done: &Done,
@@ -231,22 +294,6 @@ pub(crate) fn check_commits(
     Err(DriverError::invalid(format!(
         "{writing} transactions were to be committed, and the engine counted {counted}"
     )))
-}
-
-/// What accounting and the loop give.
-pub(crate) fn measured(cost: &Cost, done: &Done) -> Measured {
-    Measured {
-        wall_ns: cost.wall_ns,
-        bytes: Some(done.bytes),
-        commits: Some(done.commits),
-        conflicts: done.conflicts,
-        usage: cost.usage,
-        outside: WallBreakdown {
-            last_commit_ns: done.last_commit_ns,
-            ..WallBreakdown::default()
-        },
-        ..Measured::default()
-    }
 }
 
 pub(crate) fn nanoseconds(since: Instant) -> u64 {

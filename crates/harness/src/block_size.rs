@@ -187,17 +187,14 @@ pub(crate) fn equal_transactions(
         .collect();
     for (cell, size) in sharing.iter().filter(|(_, size)| !size.fixed) {
         let per = cell.workload.per_transaction;
-        let alike = sharing
-            .iter()
-            .filter(|(other, _)| other.workload.per_transaction == per);
-        let fewest = |fixed| {
-            let alike = alike.clone().filter(|(_, size)| size.fixed == fixed);
-            alike.map(|(_, size)| size.operations).min()
+        let alike = |fixed| {
+            let alike = sharing.iter().filter(move |(_, size)| size.fixed == fixed);
+            alike.filter(move |(other, _)| other.workload.per_transaction == per)
         };
+        let fewest = |fixed| alike(fixed).map(|(_, size)| size.operations).min();
         let tried = fewest(false).unwrap_or(size.operations);
         let wanted = fewest(true).unwrap_or_else(|| whole_transactions(per, tried));
-        let tried = alike.clone().filter(|(_, size)| !size.fixed);
-        let possible = tried.map(|(cell, size)| {
+        let possible = alike(false).map(|(cell, size)| {
             wanted.min(most_operations(cell, count).saturating_sub(size.lead_in))
         });
         if let Some((size, operations)) = sizes.get_mut(&cell.id).zip(possible.min()) {

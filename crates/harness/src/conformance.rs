@@ -278,14 +278,13 @@ impl Bench {
         if workload.threads > 1 && !can.threads {
             return left_out("one thread at a time uses it");
         }
-        let Some(missing) = can.missing(workload) else {
-            return Ok(());
-        };
         let operations: Vec<&str> = can.operations.iter().map(|o| o.name()).collect();
-        let (missing, operations) = (missing.name(), operations.join(", "));
-        left_out(format!(
-            "'{missing}' is none of its operations: {operations}"
-        ))
+        can.missing(workload).map_or(Ok(()), |missing| {
+            let operations = operations.join(", ");
+            left_out(format!(
+                "'{missing}' is none of its operations: {operations}"
+            ))
+        })
     }
 
     /// A dataset, and an empty directory for a store.
@@ -318,14 +317,8 @@ impl Bench {
     }
 
     /// The store at a place without a dataset.
-    fn job(&self, place: &Path, mut workload: Workload) -> Job {
-        let deliveries = &self.resolved.capabilities.deliveries;
-        if !deliveries.contains(&workload.delivery) {
-            workload.delivery = deliveries.first().copied().unwrap_or_default();
-        }
-        let (cell, paths) = (CellId("check".to_owned()), CellPaths::brought_along(place));
-        let by = (&self.command, &Interrupt::never());
-        Job::new(cell, &self.resolved, workload, paths, by)
+    fn job(&self, place: &Path, workload: Workload) -> Job {
+        self.job_at(CellPaths::brought_along(place), workload)
     }
 
     fn job_on(&self, built: &Built, workload: Workload) -> Job {
@@ -334,10 +327,22 @@ impl Bench {
             dataset: Some(built.path("dataset")),
             versions: Some(built.path("versions")),
         };
-        Job {
-            paths,
-            ..self.job(&self.work, workload)
+        self.job_at(paths, workload)
+    }
+
+    fn job_at(&self, paths: CellPaths, mut workload: Workload) -> Job {
+        let deliveries = &self.resolved.capabilities.deliveries;
+        if !deliveries.contains(&workload.delivery) {
+            workload.delivery = deliveries.first().copied().unwrap_or_default();
         }
+        let by = (&self.command, &Interrupt::never());
+        Job::new(
+            CellId("check".to_owned()),
+            &self.resolved,
+            workload,
+            paths,
+            by,
+        )
     }
 
     fn build(&self, built: &Built) -> Done {

@@ -122,17 +122,15 @@ impl Question {
 
     fn study(&self, points: &[SweepSize]) -> Study {
         let comparisons = points.iter().map(|point| self.comparison(*point)).collect();
-        let datasets = points
-            .iter()
-            .map(|point| (dataset_name(point.size), self.dataset(point.size)))
-            .collect();
+        let datasets = points.iter();
+        let datasets = datasets.map(|point| (dataset_name(point.size), self.dataset(point.size)));
         Study {
             name: "crossover".to_owned(),
             title: format!("{} or {}?", self.sought.a, self.sought.b),
             question: "At which size of values does the order of these two stores change?"
                 .to_owned(),
             memory_budget: self.sought.memory_budget,
-            datasets,
+            datasets: datasets.collect(),
             comparisons,
             ..Study::default()
         }
@@ -145,12 +143,12 @@ impl Question {
             label: Some(spec.to_string()),
             ..CellSpec::default()
         };
+        let id = match point.again {
+            true => sweep.comparison_again(point.size),
+            false => sweep.comparison(point.size),
+        };
         ComparisonSpec {
-            id: if point.again {
-                sweep.comparison_again(point.size)
-            } else {
-                sweep.comparison(point.size)
-            },
+            id,
             title: format!("Values of {}", format_size(point.size)),
             dataset: dataset_name(point.size),
             workload: self.workload_of(point.size),
@@ -176,13 +174,10 @@ impl Question {
         if !overwrites || shared.is_some_and(|number| number <= FEWEST_OPERATIONS) {
             return workload;
         }
-        let mut most = OVERWRITTEN_BYTES / size.max(1);
-        if [&self.sought.a, &self.sought.b]
-            .into_iter()
-            .any(|spec| self.waits_for_disk(spec))
-        {
-            most = most.min(MOST_SYNCED);
-        }
+        let waits = [&self.sought.a, &self.sought.b];
+        let waits = waits.into_iter().any(|spec| self.waits_for_disk(spec));
+        let most = OVERWRITTEN_BYTES / size.max(1);
+        let most = most.min(if waits { MOST_SYNCED } else { u64::MAX });
         let operations = most.max(shared.unwrap_or(1)).min(self.values(size));
         WorkloadSpec {
             operations: u32::try_from(operations).ok(),
@@ -192,12 +187,11 @@ impl Question {
 
     /// Whether a store waits for the disk at each overwrite, though they share a transaction.
     fn waits_for_disk(&self, spec: &StoreSpec) -> bool {
-        self.drivers
-            .resolve(spec, Some(self.sought.memory_budget))
-            .is_ok_and(|resolved| {
-                let can = resolved.capabilities;
-                can.syncs_per_commit > 0 && !can.transactions
-            })
+        let resolved = self.drivers.resolve(spec, Some(self.sought.memory_budget));
+        resolved.is_ok_and(|resolved| {
+            let can = resolved.capabilities;
+            can.syncs_per_commit > 0 && !can.transactions
+        })
     }
 
     fn dataset(&self, size: u64) -> DatasetSpec {

@@ -190,11 +190,8 @@ impl Drivers {
             return self.named_without(name, host);
         }
         // The program knows best which of its own was meant.
-        let asked = Describe {
-            store: Some(name_only(name)),
-            workload: None,
-        };
-        let refused = match self.ask("", &asked) {
+        let (store, workload) = (Some(name_only(name)), None);
+        let refused = match self.ask("", &Describe { store, workload }) {
             Ok(described) => described.refused.unwrap_or_default(),
             Err(error) => return error,
         };
@@ -253,17 +250,16 @@ impl Drivers {
     /// # Errors
     /// There is no such driver, or it fails.
     pub fn kinds(&self, driver: &str) -> Result<BTreeMap<String, Rc<Kind>>> {
-        if let Some(host) = self.hosts.borrow().get(driver) {
-            if let Some((message, stderr)) = &host.failure {
-                return Err(HarnessError::worker(message, stderr));
-            }
-            if !host.kinds.is_empty() {
-                return Ok(host.kinds.clone());
-            }
+        let host = self.host_of(driver);
+        if let Some((message, stderr)) = &host.failure {
+            return Err(HarnessError::worker(message, stderr));
         }
-        let described = self.ask(driver, &Describe::default())?;
-        let kinds = kinds_of(described);
-        self.host_of(driver).kinds = kinds.clone();
+        if !host.kinds.is_empty() {
+            return Ok(host.kinds.clone());
+        }
+        drop(host);
+        let kinds = kinds_of(self.ask(driver, &Describe::default())?);
+        self.host_of(driver).kinds.clone_from(&kinds);
         Ok(kinds)
     }
 
@@ -274,14 +270,12 @@ impl Drivers {
             let asked = self.named.iter().map(|(name, command)| {
                 let (mut command, interrupt) = (command.clone(), self.interrupt.clone());
                 command.patience.manners = LISTED_WITHIN;
-                let asked = thread::Builder::new()
-                    .spawn_scoped(scope, move || ask_for_kinds(&command, &interrupt));
-                (name, asked)
+                let ask = move || ask_for_kinds(&command, &interrupt);
+                (name, thread::Builder::new().spawn_scoped(scope, ask))
             });
-            let asked: Vec<_> = asked.collect();
-            let told = asked.into_iter();
-            let told = told.filter_map(|(name, asked)| Some((name, asked.ok()?.join().ok()?)));
-            told.collect::<Vec<_>>()
+            let asked = Vec::from_iter(asked).into_iter();
+            let told = asked.filter_map(|(name, asked)| Some((name, asked.ok()?.join().ok()?)));
+            Vec::from_iter(told)
         });
         for (name, told) in told {
             let mut host = self.host_of(name);
@@ -379,11 +373,8 @@ impl Drivers {
     ) -> Result<Described> {
         let store = StoreSpec::spelled_out(spec.name(), settings);
         let (text, driver) = (store.to_string(), self.host(spec));
-        let known = self
-            .hosts
-            .borrow()
-            .get(driver)
-            .and_then(|host| host.told.get(&text).cloned());
+        // What it says of a workload is asked once.
+        let known = self.host_of(driver).told.get(&text).cloned();
         if let Some(known) = known.filter(|_| workload.is_none()) {
             return Ok(known);
         }

@@ -150,16 +150,13 @@ impl FileSystems {
         interrupt: &Interrupt,
         progress: Progress<'_>,
     ) -> Result<BTreeMap<String, String>> {
-        let others = wanted.iter();
-        let others: Vec<_> = others
-            .filter(|(on, _)| !self.places.contains_key(*on))
-            .collect();
+        let others = wanted
+            .iter()
+            .filter(|(on, _)| !self.places.contains_key(*on));
+        let others: Vec<_> = others.collect();
         let apart = others.first().map_or(Ok(()), |_| platform::own_mounts());
-        let apart = apart.map_err(HarnessError::io(
-            "make a mount namespace for a run in",
-            work,
-        ));
-        let apart = apart.map_err(|error| error.to_string());
+        let refused = HarnessError::io("make a mount namespace for a run in", work);
+        let apart = apart.map_err(|error| refused(error).to_string());
         for (on, bytes) in others {
             let place = match &apart {
                 Ok(()) => make(on, work, image_bytes(*bytes), interrupt, progress),
@@ -172,9 +169,8 @@ impl FileSystems {
             }
         }
         let made = self.places.iter();
-        let made =
-            made.filter_map(|(on, place)| Some((on.clone(), described(place.as_ref().ok()?))));
-        Ok(made.collect())
+        let made = made.filter_map(|(on, place)| Some((on.clone(), place.as_ref().ok()?)));
+        Ok(made.map(|(on, place)| (on, described(place))).collect())
     }
 
     fn note(&mut self, on: &str, place: Result<Place>) {
@@ -187,14 +183,12 @@ impl FileSystems {
     /// # Errors
     /// It could not be made.
     pub(crate) fn root(&self, on: &str) -> Result<&Path> {
-        match self.places.get(on) {
-            Some(Ok(place)) => Ok(place.root()),
-            Some(Err(why)) => Err(HarnessError::worker(why, "")),
-            None => {
-                let why = format!("on {on}: the run has made none");
-                Err(HarnessError::worker(&why, ""))
-            }
-        }
+        let why = match self.places.get(on) {
+            Some(Ok(place)) => return Ok(place.root()),
+            Some(Err(why)) => why,
+            None => &format!("on {on}: the run has made none"),
+        };
+        Err(HarnessError::worker(why, ""))
     }
 
     /// The directories that the run made on those that the user named.
@@ -254,33 +248,26 @@ fn make(
             format_bytes(free)
         )));
     }
-    let (mounted, image) = (
-        work.join(format!("on-{name}")),
-        work.join(format!("image-{name}")),
-    );
+    let [mounted, image] = ["on", "image"].map(|what| work.join(format!("{what}-{name}")));
     fs::create_dir(&mounted).map_err(HarnessError::io("create", &mounted))?;
     let mut command = Command::new("python3");
     command.args(["-c", SCRIPT, on]).args([&image, &mounted]);
     command.arg(bytes.to_string());
     let mut by = String::new();
-    let root = Server::start(
-        command,
-        "the script that makes it",
-        interrupt,
-        &mut |line| match line.split_once(' ') {
-            Some(("ready", root)) => Break(Ok(PathBuf::from(root))),
-            Some(("failed", why)) => Break(Err(HarnessError::invalid(why))),
-            Some(("by", how)) => {
-                how.clone_into(&mut by);
-                Continue(true)
-            }
-            Some((done, all)) => {
-                progress(done.parse().unwrap_or(0), all.parse().unwrap_or(0));
-                Continue(true)
-            }
-            None => Continue(false),
-        },
-    );
+    let mut hear = |line: &str| match line.split_once(' ') {
+        Some(("ready", root)) => Break(Ok(PathBuf::from(root))),
+        Some(("failed", why)) => Break(Err(HarnessError::invalid(why))),
+        Some(("by", how)) => {
+            how.clone_into(&mut by);
+            Continue(true)
+        }
+        Some((done, all)) => {
+            progress(done.parse().unwrap_or(0), all.parse().unwrap_or(0));
+            Continue(true)
+        }
+        None => Continue(false),
+    };
+    let root = Server::start(command, "the script that makes it", interrupt, &mut hear);
     let root = root.and_then(|(_, root)| root);
     if root.is_err() {
         // Whoever interrupts may do so between the mount and the word of it; and the others need the room.
@@ -296,7 +283,8 @@ fn described(place: &Place) -> String {
         Place::Made { by, .. } => by,
         Place::Named(_) => "",
     };
-    mount_of(place.root()).map_or(String::new(), |mount| {
+    let mount = mount_of(place.root());
+    mount.map_or(String::new(), |mount| {
         format!("{} mounted {}{by}", mount.kind, mount.options)
     })
 }

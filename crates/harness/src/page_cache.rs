@@ -58,15 +58,16 @@ pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency> {
 
 fn make_cold_with(files: &[PathBuf], pause: &mut dyn FnMut()) -> Result<Residency> {
     let before = residency(files)?;
-    evict(files)?;
-    let mut left = residency(files)?;
-    for _ in 1..EVICTIONS {
+    let mut left = None;
+    for attempt in 0..EVICTIONS {
+        if attempt > 0 {
+            pause();
+        }
+        evict(files)?;
+        left = residency(files)?;
         if left.is_none_or(|left| left.resident_pages == 0) {
             break;
         }
-        pause();
-        evict(files)?;
-        left = residency(files)?;
     }
     let Some(residency) = left else {
         return Err(HarnessError::invalid(

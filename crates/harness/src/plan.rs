@@ -26,8 +26,8 @@ use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
-    DatasetSpec, Durability, Mix, NeighbourKind, Neighbours, OF_CELL, Operation, PerTransaction,
-    Plan, Role, ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, suggestion,
+    DatasetSpec, Durability, Mix, NeighbourKind, Neighbours, OF_CELL, PerTransaction, Plan, Role,
+    ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, suggestion,
 };
 
 /// The scale of the published study: all comparisons, at the sizes of the study's file.
@@ -146,16 +146,14 @@ fn check_on(study: &Study, named: &BTreeMap<String, PathBuf>) -> Result<()> {
     let Some(name) = named.keys().find(|name| !used.contains(name.as_str())) else {
         return Ok(());
     };
-    let used = Vec::from_iter(used);
+    let meant = suggestion(name, used.iter().copied());
+    let used = match used.is_empty() {
+        true => "none but the work directory's".to_owned(),
+        false => Vec::from_iter(used).join(", "),
+    };
     Err(HarnessError::invalid(format!(
-        "--on {name}: no cell of study '{}' is on '{name}'; its cells are on {}{}",
+        "--on {name}: no cell of study '{}' is on '{name}'; its cells are on {used}{meant}",
         study.name,
-        if used.is_empty() {
-            "none but the work directory's".to_owned()
-        } else {
-            used.join(", ")
-        },
-        suggestion(name, used.iter().copied())
     )))
 }
 
@@ -175,18 +173,18 @@ pub fn at_scale(mut study: Study, scale: &str) -> Result<Study> {
             dataset.count = *count;
         }
     }
+    let skipped = |id: &String| changes.skip.contains(id);
+    let left_out = |comparison: &str, cell: &str| skipped(&format!("{comparison}/{cell}"));
     study
         .comparisons
-        .retain(|comparison| !changes.skip.contains(&comparison.id));
+        .retain(|comparison| !skipped(&comparison.id));
     for comparison in &mut study.comparisons {
         comparison.leave_out(&changes.skip);
     }
-    let left_out =
-        |comparison: &str, cell: &str| changes.skip.contains(&format!("{comparison}/{cell}"));
     study.figures.retain(|figure| {
         let mut of = figure.comparisons.iter();
         let to = figure.to.as_ref();
-        to.is_none_or(|to| of.all(|id| !changes.skip.contains(id) && !left_out(id, to)))
+        to.is_none_or(|to| of.all(|id| !skipped(id) && !left_out(id, to)))
     });
     for figure in study
         .figures
@@ -198,9 +196,7 @@ pub fn at_scale(mut study: Study, scale: &str) -> Result<Study> {
             .cells
             .retain(|cell| !of.iter().any(|id| left_out(id, cell)));
     }
-    study
-        .matrices
-        .retain(|matrix| !changes.skip.contains(&matrix.id));
+    study.matrices.retain(|matrix| !skipped(&matrix.id));
     for matrix in &mut study.matrices {
         if let Some(change) = changes.matrix.get(&matrix.id) {
             *matrix = matrix.clone().changed(change);
@@ -211,12 +207,8 @@ pub fn at_scale(mut study: Study, scale: &str) -> Result<Study> {
         if let Some(operations) = changes.operations.get(&comparison.id) {
             comparison.workload.operations = Some(*operations);
         }
-        let cap = changes
-            .max_rounds
-            .into_iter()
-            .chain(comparison.max_rounds)
-            .min();
-        comparison.max_rounds = cap;
+        let caps = changes.max_rounds.into_iter().chain(comparison.max_rounds);
+        comparison.max_rounds = caps.min();
     }
     Ok(study)
 }
@@ -258,61 +250,48 @@ fn without_matrices(study: &Study, only: &[String]) -> Vec<String> {
 
 /// Refuses names in `only` that are none, with the one that is near, and others to choose from.
 fn check_only(study: &Study, only: &[String]) -> Result<()> {
-    let comparisons = &study.comparisons;
-    let cell = |(spec, cell): (&ComparisonSpec, &String)| format!("{}/{cell}", spec.id);
-    let cells = comparisons
-        .iter()
-        .flat_map(|spec| spec.cells.keys().map(move |key| (spec, key)));
-    let ids = comparisons.iter().map(|spec| &spec.id);
-    let matrices = study.matrices.iter().map(|matrix| &matrix.id);
-    let known: Vec<String> = matrices
-        .clone()
-        .chain(ids)
-        .cloned()
-        .chain(cells.clone().map(cell))
-        .collect();
+    let comparisons = || study.comparisons.iter();
+    let cells = || comparisons().flat_map(|spec| spec.cells.keys().map(move |key| (spec, key)));
+    let cell = |(spec, key): (&ComparisonSpec, &String)| format!("{}/{key}", spec.id);
+    let matrices = || study.matrices.iter().map(|matrix| matrix.id.clone());
+    let known = matrices().chain(comparisons().map(|spec| spec.id.clone()));
+    let known: Vec<String> = known.chain(cells().map(cell)).collect();
     let Some(name) = only.iter().find(|name| !known.contains(name)) else {
         return Ok(());
     };
-    let hint = match cells.clone().find(|(_, key)| *key == name) {
+    let hint = match cells().find(|(_, key)| *key == name) {
         Some(first) => format!(
             "; a cell is called COMPARISON/{name}, such as '{}'",
             cell(first)
         ),
         None => {
-            let all = known.iter().chain(cells.map(|(_, key)| key));
+            let all = known.iter().chain(cells().map(|(_, key)| key));
             suggestion(name, all.map(String::as_str))
         }
     };
-    let given = comparisons
-        .iter()
-        .find(|spec| name.split('/').next() == Some(&spec.id));
+    let given = comparisons().find(|spec| name.split('/').next() == Some(&spec.id));
     let (what, names): (String, Vec<String>) = match given {
-        Some(spec) => (
-            format!("cells of '{}'", spec.id),
-            spec.cells.keys().cloned().collect(),
-        ),
+        Some(spec) => {
+            let what = format!("cells of '{}'", spec.id);
+            (what, spec.cells.keys().cloned().collect())
+        }
         None => {
-            let others = comparisons.iter().filter(|spec| !study.is_of_matrix(spec));
-            let all = matrices.chain(others.map(|spec| &spec.id)).cloned();
+            let others = comparisons().filter(|spec| !study.is_of_matrix(spec));
+            let all = matrices().chain(others.map(|spec| spec.id.clone()));
             ("comparisons".to_owned(), all.collect())
         }
     };
-    Err(HarnessError::invalid(format!(
-        "--only '{name}' names no comparison or cell of study '{}'; {what}: {}{hint}",
-        study.name,
-        briefly(&names)
-    )))
-}
-
-/// The first ten of some names, and where the others are found.
-fn briefly(names: &[String]) -> String {
+    /// As many names are listed.
     const SHOWN: usize = 10;
     let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more; --dry-run without --only lists them"),
-    }
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more; --dry-run without --only lists them"),
+    };
+    Err(HarnessError::invalid(format!(
+        "--only '{name}' names no comparison or cell of study '{}'; {what}: {shown}{more}{hint}",
+        study.name,
+    )))
 }
 
 /// A mistake of a comparison: the cell it is in, if it is in one, and what is said of it.
@@ -450,12 +429,10 @@ fn other_question(spec: &ComparisonSpec, cell: &Cell, baseline: &Cell) -> Mistak
         true => "different kinds of work".to_owned(),
         false => format!("{} and {}", work.cache, usual.cache),
     };
+    let (work, usual, name) = (describe_work(work), describe_work(usual), &baseline.key);
     let why = format!(
-        "it does {} and the baseline '{}' {}; {differs} cannot share a comparison: put this cell into its own \
-         [[comparison]]",
-        describe_work(work),
-        baseline.key,
-        describe_work(usual),
+        "it does {work} and the baseline '{name}' {usual}; {differs} cannot share a comparison: put this cell into \
+         its own [[comparison]]"
     );
     (Some(cell.key.clone()), in_cell(spec, &cell.key, &why))
 }
@@ -547,18 +524,19 @@ fn question(cell: &Cell) -> impl PartialEq + use<> {
 
 /// What a cell does, in words: `a warm mix of read 90, overwrite 10, zipfian`.
 fn describe_work(workload: &Workload) -> String {
+    let Workload {
+        cache,
+        operation,
+        order,
+        ..
+    } = workload;
     let mix = workload.mix.map(|mix| format!(" of {}", proportions(&mix)));
+    let longest = workload.longest_scan();
     let scans = workload
         .scans()
-        .then(|| format!(", scans of up to {}", workload.longest_scan()));
-    format!(
-        "a {} {}{}, {}{}",
-        workload.cache,
-        workload.operation,
-        mix.unwrap_or_default(),
-        workload.order,
-        scans.unwrap_or_default()
-    )
+        .then(|| format!(", scans of up to {longest}"));
+    let (mix, scans) = (mix.unwrap_or_default(), scans.unwrap_or_default());
+    format!("a {cache} {operation}{mix}, {order}{scans}")
 }
 
 /// How many values a dataset has.
@@ -593,12 +571,8 @@ fn build_cell(
 ) -> Result<Cell> {
     let place = |message: String| in_cell(comparison, key, &message);
     let mut workload = spec.workload.over(&comparison.workload).complete();
-    let on = spec
-        .on
-        .as_ref()
-        .or(comparison.on.as_ref())
-        .cloned()
-        .unwrap_or_default();
+    let on = spec.on.as_ref().or(comparison.on.as_ref());
+    let on = on.cloned().unwrap_or_default();
     let on_in_paths = file_systems::in_paths(&on).or_else(|| on.is_empty().then(String::new));
     let on_in_paths = on_in_paths.ok_or_else(|| {
         place(format!(
@@ -683,19 +657,13 @@ fn resolve(drivers: &Drivers, spec: &StoreSpec, budget: u64, threads: u32) -> Re
 /// A directory name that is the same for cells which can share a built store: how one aged depends on all its
 /// settings, and where keys come and go each block makes one of its own. Cells on different file systems share nothing.
 fn instance_name(cell: &Cell, kind: &str, layout: &Settings, on: &str) -> String {
-    let Cell {
-        dataset,
-        workload,
-        settings,
-        ..
-    } = cell;
-    let built = match workload.age {
-        _ if workload.changes_keys() => "own".to_owned(),
+    let built = match cell.workload.age {
+        _ if cell.workload.changes_keys() => "own".to_owned(),
         0 => layout.to_string(),
-        age => short(&format!("{settings}.age{age}")),
+        age => format!("{}.age{age}", short(&cell.settings.to_string())),
     };
-    let parts = [dataset.as_str(), kind, &built];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let parts = [&*cell.dataset, kind, &*built].into_iter();
+    let parts = parts.filter(|part| !part.is_empty());
     let name = safe(&Vec::from_iter(parts).join("."));
     match on {
         "" => name,
@@ -716,18 +684,13 @@ fn keep_writers_apart(study: &Study, cells: &mut [Cell]) {
         cell.workload.order.repeats() || !cell.workload.after.is_none() || all > count / 8 * 7
     };
     let writes = |cell: &&Cell| cell.workload.writes() && !cell.workload.changes_keys();
-    let apart: BTreeSet<String> = cells
-        .iter()
-        .filter(writes)
-        .filter(|cell| apart(cell))
-        .map(|cell| cell.instance.clone())
-        .collect();
-    for cell in cells.iter_mut() {
-        if apart.contains(&cell.instance) && writes(&&*cell) {
-            // That of the control is the baseline's: it has the same settings.
-            let name = cell.id.0.trim_end_matches("#2").replace('/', ".");
-            cell.instance = instance_of_cell(&cell.instance, &name);
-        }
+    let apart = cells.iter().filter(writes).filter(|cell| apart(cell));
+    let apart: BTreeSet<String> = apart.map(|cell| cell.instance.clone()).collect();
+    let theirs = |cell: &&mut Cell| apart.contains(&cell.instance) && writes(&&**cell);
+    for cell in cells.iter_mut().filter(theirs) {
+        // That of the control is the baseline's: it has the same settings.
+        let name = cell.id.0.trim_end_matches("#2").replace('/', ".");
+        cell.instance = instance_of_cell(&cell.instance, &name);
     }
 }
 
@@ -736,11 +699,9 @@ fn instance_of_cell(built_alike: &str, cell: &str) -> String {
     /// A file name has an end, and something stands before this.
     const LONGEST: usize = 200;
     let cell = safe(cell);
-    let name = format!("{built_alike}{OF_CELL}{cell}");
-    match name.len() <= LONGEST {
-        true => name,
-        false => format!("{built_alike}{OF_CELL}{}", short(&cell)),
-    }
+    let fits = built_alike.len() + OF_CELL.len() + cell.len() <= LONGEST;
+    let cell = if fits { cell } else { short(&cell) };
+    format!("{built_alike}{OF_CELL}{cell}")
 }
 
 /// A name of letters that are safe in file names.
@@ -754,8 +715,7 @@ fn safe(name: &str) -> String {
 /// A text in 16 digits: names of files have an end.
 fn short(text: &str) -> String {
     let letters: Vec<u64> = text.bytes().map(u64::from).collect();
-    let age = text.rsplit('.').next().unwrap_or_default();
-    format!("{:016x}.{age}", scatter_all(&letters))
+    format!("{:016x}", scatter_all(&letters))
 }
 
 /// Why this cell cannot run, if it cannot.
@@ -872,13 +832,17 @@ fn too_few_values(workload: &Workload, count: u64) -> Option<String> {
     }
     if workload.order.repeats() {
         let deleted = sequence::values_deleted(workload, operations);
-        return (deleted > 0 && deleted >= count)
-            .then(|| format!("a block deletes every value that the dataset has ({count})"))
-            .or_else(|| {
-                let omitted = u64::from(workload.omit_last);
-                let none_left = omitted > 0 && omitted >= count;
-                none_left.then(|| format!("omit_last leaves none of the dataset's {count} values"))
-            });
+        let omitted = u64::from(workload.omit_last);
+        let leaves_none = |gone: u64| gone > 0 && gone >= count;
+        return match () {
+            () if leaves_none(deleted) => Some(format!(
+                "a block deletes every value that the dataset has ({count})"
+            )),
+            () if leaves_none(omitted) => Some(format!(
+                "omit_last leaves none of the dataset's {count} values"
+            )),
+            () => None,
+        };
     }
     let needed = sequence::values_needed(workload, operations);
     match () {
@@ -1100,20 +1064,16 @@ const COLD_SECONDS: f64 = 0.3e-3;
 
 /// Typical seconds for one operation.
 fn operation_seconds(cell: &Cell) -> f64 {
-    let Workload {
-        operation,
-        per_transaction,
-        ..
-    } = &cell.workload;
-    if matches!(operation, Operation::CreateTable | Operation::DropTable) {
+    let workload = &cell.workload;
+    if workload.is_about_tables() {
         return 1e-3;
     }
-    let actions = cell.workload.pattern();
+    let actions = workload.pattern();
     let seconds = actions.iter().map(|action| action_seconds(cell, *action));
     let each = seconds.sum::<f64>() / f64::from(u32::try_from(actions.len().max(1)).unwrap_or(1));
-    let syncs = match per_transaction {
-        PerTransaction::Operations(n) if operation.writes() => {
-            f64::from(cell.capabilities.syncs_per_commit) / f64::from(*n)
+    let syncs = match workload.per_transaction {
+        PerTransaction::Operations(n) if workload.operation.writes() => {
+            f64::from(cell.capabilities.syncs_per_commit) / f64::from(n)
         }
         PerTransaction::Operations(_) | PerTransaction::All => 0.0,
     };
@@ -1132,27 +1092,20 @@ fn action_seconds(cell: &Cell, action: Action) -> f64 {
         Action::Modify => read + 120e-6,
         Action::Insert => 3e-6,
         Action::Delete => 10e-6,
-        Action::Scan => read + f64::from(cell.workload.longest_scan()) / 2.0 * 2e-6,
+        Action::Scan => read + f64::from(cell.workload.longest_scan()) * 1e-6,
     }
 }
 
-/// Typical seconds for one cell in one round, its fresh process included.
+/// Typical seconds for one cell in one round: what is timed, and a fresh process around it, with eviction and drain
+/// where they occur; a store of its own is loaded, mostly with as many values as there are operations.
 fn block_seconds(cell: &Cell) -> f64 {
     let workload = &cell.workload;
-    let each = operation_seconds(cell);
-    let timed = workload.operations.map_or(0.025, |n| f64::from(n) * each);
-    // Starting a process and preparing it; eviction and drain where they occur.
-    let around = match workload.cache {
-        // The whole machine's files are dropped, and the program is read again; or one block's, or it is drained.
-        cache if cache.is_cold() || workload.operation.writes() => 0.2,
-        _ => 0.04,
-    };
-    // A store of its own is loaded, mostly with as many values as there are operations.
-    let loading = match workload.operations {
-        Some(n) if workload.changes_keys() && !workload.begins_empty() => f64::from(n) * 20e-6,
-        _ => 0.0,
-    };
-    timed + around + loading
+    let timed = |operations| f64::from(operations) * operation_seconds(cell);
+    let drains = workload.cache.is_cold() || workload.operation.writes();
+    let loads = workload.changes_keys() && !workload.begins_empty();
+    let loaded = workload.operations.filter(|_| loads).unwrap_or(0);
+    let around = if drains { 0.2 } else { 0.04 };
+    workload.operations.map_or(0.025, timed) + around + f64::from(loaded) * 20e-6
 }
 
 #[cfg(test)]

@@ -342,18 +342,14 @@ impl<'a> Runner<'a> {
     /// Makes the file systems that cells are on. It takes long, and who kills the run meanwhile finds in the
     /// result what is to be removed.
     fn make_file_systems(&mut self) -> Result<()> {
-        let RunOptions {
-            work,
-            keep,
-            interrupt,
-            ..
-        } = self.options;
+        let (work, keep) = (&self.options.work, self.options.keep);
         let free = room::free_bytes(work).unwrap_or(0);
-        let builds = 1 + u64::from(needs(&self.plan, *keep).disk_bytes <= free);
+        let builds = 1 + u64::from(needs(&self.plan, keep).disk_bytes <= free);
         let wanted = file_systems_of(&self.plan).into_iter();
-        let wanted = wanted.map(|on| (on, bytes_on(&self.plan, *keep, builds, on)));
-        let made = &mut self.pool.file_systems;
+        let wanted = wanted.map(|on| (on, bytes_on(&self.plan, keep, builds, on)));
         let told = preparing(self.observer, "making file systems".to_owned());
+        let made = &mut self.pool.file_systems;
+        let interrupt = &self.options.interrupt;
         let on = made.make(&Vec::from_iter(wanted), work, interrupt, &mut { told })?;
         match on.is_empty() {
             true => Ok(()),
@@ -435,22 +431,22 @@ impl<'a> Runner<'a> {
 
     /// Names the comparisons that have no interval, with the time that they need.
     fn warn_of_unanswered(&mut self) -> Result<()> {
-        let unanswered = self.plan.comparisons.iter();
-        let unanswered: Vec<Comparison> = unanswered
-            .filter(|c| self.open.contains(&c.id) && !self.standing(c).is_answered)
-            .cloned()
-            .collect();
+        /// By how much estimates are short.
+        const SLACK: f64 = 1.5;
+        let unanswered = self.plan.comparisons.iter().filter(|comparison| {
+            self.open.contains(&comparison.id) && !self.standing(comparison).is_answered
+        });
+        let unanswered = Vec::from_iter(unanswered.cloned());
         if unanswered.is_empty() {
             return Ok(());
         }
+        let seconds = |some: &[Comparison]| self.seconds_of(some, LOOKS[0]);
         let needed = unanswered.iter().map(|comparison| {
-            let seconds = self.seconds_of(std::slice::from_ref(comparison), LOOKS[0]);
+            let seconds = seconds(std::slice::from_ref(comparison));
             format!("{} ({})", comparison.id, crate::plan::duration(seconds))
         });
         let needed = Vec::from_iter(needed).join(", ");
-        /// By how much estimates are short.
-        const SLACK: f64 = 1.5;
-        let all = self.seconds_of(&unanswered, LOOKS[0]) * SLACK;
+        let all = seconds(&unanswered) * SLACK;
         self.needs = Some(all);
         let all = crate::plan::duration(all);
         self.remark(
@@ -461,13 +457,17 @@ impl<'a> Runner<'a> {
 
     /// Says that a check is lacking: what was built for a comparison is gone with the session that measured it.
     fn warn_of_missing_check(&mut self, comparison: &Comparison) -> Result<()> {
-        if !self.recorded.lacks_check(comparison) {
-            return Ok(());
+        let id = &comparison.id;
+        let message = format!(
+            "The run was broken off after the last round of comparison {id}, before what it wrote was checked and weighed."
+        );
+        match self.recorded.lacks_check(comparison) {
+            true => self.remark(
+                message,
+                "Its times stand; for the check run it again (--only).",
+            ),
+            false => Ok(()),
         }
-        self.remark(format!(
-                "The run was broken off after the last round of comparison {}, before what it wrote was checked and weighed.",
-                comparison.id
-            ), "Its times stand; for the check run it again (--only).")
     }
 
     fn measure_comparison(&mut self, comparison: &Comparison, index: usize) -> Result<Ended> {
@@ -518,19 +518,15 @@ impl<'a> Runner<'a> {
                 Err(error) => return Err(error),
             }
         }
-        self.warn_of_missing_costs(&unknown)
-    }
-
-    /// A worker that failed here need not fail with a store.
-    fn warn_of_missing_costs(&mut self, errors: &[String]) -> Result<()> {
-        if errors.is_empty() {
-            return Ok(());
+        // A worker that failed here need not fail with a store.
+        match &unknown[..] {
+            [] => Ok(()),
+            errors => self.remark(
+                format!("What a loop costs per operation is not known: {}.", errors.join("; ")),
+                "Times stand without it; 'stowplan drivers check NAME' says what a driver does wrong, and \
+                 'stowplan doctor' what the machine lacks.",
+            ),
         }
-        self.remark(
-            format!("What a loop costs per operation is not known: {}.", errors.join("; ")),
-            "Times stand without it; 'stowplan drivers check NAME' says what a driver does wrong, and \
-             'stowplan doctor' what the machine lacks.",
-        )
     }
 
     fn count(&self, dataset: &str) -> u64 {
@@ -553,12 +549,9 @@ impl<'a> Runner<'a> {
         }
         // Whoever writes next meets it as well. Once there is room, the run can go on.
         if error.is_lack_of_room() {
+            let root = self.pool.root(cell).unwrap_or(&self.options.work);
             return Err(HarnessError::NoRoom {
-                path: self
-                    .pool
-                    .root(cell)
-                    .unwrap_or(&self.options.work)
-                    .to_owned(),
+                path: root.to_owned(),
                 message: format!("{}: {error}", cell.id),
             });
         }

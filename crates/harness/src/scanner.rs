@@ -84,13 +84,12 @@ impl Scanner {
     fn of(mut command: Command) -> Result<Self> {
         let program = PathBuf::from(command.get_program());
         let refused = || HarnessError::io("start a scanner of", &program);
-        let started = Program::start(&mut command).map_err(refused())?;
         let Program {
             group,
             stdin,
             lines,
             ..
-        } = started;
+        } = Program::start(&mut command).map_err(refused())?;
         match lines.recv_timeout(SILENCE) {
             Ok(Ok(line)) if line.trim() == "ready" => {}
             Ok(Ok(line)) => return Err(failed(line.trim())),

@@ -40,12 +40,6 @@ pub(super) struct Loop<'a> {
     pub(super) done: Done,
 }
 
-/// A step that failed.
-struct Failed {
-    index: usize,
-    error: StoreError,
-}
-
 /// The steps of one transaction within a part, or some that are transactions of their own.
 struct Piece<'w, 'a> {
     window: &'w Window<'a>,
@@ -58,39 +52,12 @@ struct Piece<'w, 'a> {
 }
 
 impl Loop<'_> {
-    /// Runs steps that are all of one kind.
+    /// Runs steps that are all of one kind of `access`, or of several (none). As an application would, it announces
+    /// transactions that read as such; one that goes on in another part may write there.
     pub(super) fn over(
         &mut self,
         window: &Window<'_>,
-        access: Access,
-        clock: &mut impl Clock,
-        operation: impl Operate,
-    ) -> Result<()> {
-        self.run(window, |_, _| access, clock, operation)
-    }
-
-    /// Runs steps of several kinds. As an application would, it announces transactions that read as
-    /// such; one that goes on in another part may write there.
-    pub(super) fn mix(
-        &mut self,
-        window: &Window<'_>,
-        clock: &mut impl Clock,
-        operation: impl Operate,
-    ) -> Result<()> {
-        let access = |range: &Range<usize>, closes: bool| {
-            let mut steps = slices(window, range).into_iter().flatten();
-            match closes && steps.all(|raw| reads(Step::decode(raw).action)) {
-                true => Access::Read,
-                false => Access::Write,
-            }
-        };
-        self.run(window, access, clock, operation)
-    }
-
-    fn run(
-        &mut self,
-        window: &Window<'_>,
-        access: impl Fn(&Range<usize>, bool) -> Access,
+        access: Option<Access>,
         clock: &mut impl Clock,
         mut operation: impl Operate,
     ) -> Result<()> {
@@ -105,15 +72,22 @@ impl Loop<'_> {
             };
             let to = from + room.min(total - from);
             let full = alone || self.open + (to - from) as u64 == self.group;
-            let closes = full || (self.last && to == total);
+            let closes = !alone && (full || (self.last && to == total));
+            let only_reads = || {
+                let mut steps = slices(window, &(from..to)).into_iter().flatten();
+                closes && steps.all(|raw| reads(Step::decode(raw).action))
+            };
             let piece = Piece {
                 window,
-                access: access(&(from..to), closes && !alone),
+                access: access.unwrap_or_else(|| match only_reads() {
+                    true => Access::Read,
+                    false => Access::Write,
+                }),
                 steps: from..to,
                 closes,
                 short: !full,
             };
-            self.piece(&piece, clock, &mut operation)?;
+            self.piece(piece, clock, &mut operation)?;
             from = to;
         }
         Ok(())
@@ -123,7 +97,7 @@ impl Loop<'_> {
     /// on that was refused.
     fn piece(
         &mut self,
-        piece: &Piece<'_, '_>,
+        mut piece: Piece<'_, '_>,
         clock: &mut impl Clock,
         operation: &mut impl Operate,
     ) -> Result<()> {
@@ -131,16 +105,9 @@ impl Loop<'_> {
         let mut retry = Retry::default();
         // The first step whose time is still to be taken: it bears that of all attempts.
         let mut untimed = piece.steps.start;
-        loop {
-            let before = untimed;
-            let attempted = match alone {
-                true => self.singly(piece, &mut untimed, clock, operation),
-                false => self.attempt(piece, &mut untimed, clock, operation),
-            };
-            let Err(error) = attempted else {
-                return Ok(());
-            };
-            if alone && untimed > before {
+        while let Err(error) = self.attempt(&piece, &mut untimed, clock, operation) {
+            if alone && untimed > piece.steps.start {
+                piece.steps.start = untimed;
                 retry = Retry::default();
             }
             if error.is_conflict() && began_before {
@@ -151,27 +118,11 @@ impl Loop<'_> {
             retry.wait(error, self.stop)?;
             self.done.conflicts += 1;
         }
+        Ok(())
     }
 
-    /// Steps that are transactions of their own, up to the first that fails.
-    fn singly(
-        &mut self,
-        piece: &Piece<'_, '_>,
-        untimed: &mut usize,
-        clock: &mut impl Clock,
-        operation: &mut impl Operate,
-    ) -> Result<(), StoreError> {
-        let rest = *untimed..piece.steps.end;
-        let (session, bytes) = (&mut *self.session, &mut self.done.bytes);
-        let ran = each(session, piece.window, &rest, clock, operation, bytes);
-        *untimed = ran
-            .as_ref()
-            .map_or_else(|failed| failed.index, |()| rest.end);
-        self.done.commits += (*untimed - rest.start) as u64;
-        ran.map_err(|failed| failed.error)
-    }
-
-    /// One attempt at a transaction; after a conflict nothing of it is left.
+    /// One attempt at a transaction, of which nothing is left after a conflict; or steps that are transactions of
+    /// their own, up to the first that fails.
     fn attempt(
         &mut self,
         piece: &Piece<'_, '_>,
@@ -180,16 +131,21 @@ impl Loop<'_> {
         operation: &mut impl Operate,
     ) -> Result<(), StoreError> {
         let Range { start, end } = piece.steps;
-        let begins = self.open == 0;
+        let alone = self.group == 0;
+        let begins = !alone && self.open == 0;
         if begins {
             self.session.begin(piece.access)?;
             if *untimed == start && !self.whole {
                 clock.resume();
             }
         }
-        let mut bytes = 0;
-        let ran = self.steps(piece, untimed, clock, operation, &mut bytes);
-        if let Err(Failed { error, .. }) = ran {
+        let (ran, bytes) = self.steps(piece, untimed, clock, operation);
+        if alone {
+            self.done.bytes += bytes;
+            self.done.commits += (*untimed - start) as u64;
+            return ran;
+        }
+        if let Err(error) = ran {
             if error.is_conflict() && begins {
                 self.session.rollback()?;
             }
@@ -207,30 +163,54 @@ impl Loop<'_> {
         Ok(())
     }
 
-    /// The steps of one attempt: those whose time was taken before run again without the clock. Where
-    /// the commit belongs to the last one, its time is left for the caller to take.
+    /// The steps of one attempt, and the bytes that they told: those whose time was taken before run again without the
+    /// clock. Where the commit belongs to the last one, its time is left for the caller to take.
+    #[inline]
     fn steps(
         &mut self,
         piece: &Piece<'_, '_>,
         untimed: &mut usize,
         clock: &mut impl Clock,
         operation: &mut impl Operate,
-        bytes: &mut u64,
-    ) -> Result<(), Failed> {
+    ) -> (Result<(), StoreError>, u64) {
         let Range { start, end } = piece.steps;
-        let window = piece.window;
+        let (session, window) = (&mut *self.session, piece.window);
         let timed_to = match self.whole && piece.closes {
             true => end.saturating_sub(1).max(start),
             false => end,
         };
-        let session = &mut *self.session;
-        let (again, timed) = (start..*untimed, *untimed..timed_to);
-        each(session, window, &again, &mut NoClock, operation, bytes)?;
-        each(session, window, &timed, clock, operation, bytes)
-            .inspect_err(|failed| *untimed = failed.index)?;
-        *untimed = timed_to;
-        let rest = timed_to..end;
-        each(session, window, &rest, &mut NoClock, operation, bytes)
+        let (mut bytes, mut index) = (0, start);
+        let again = start..*untimed;
+        let ran = each(
+            session,
+            window,
+            again,
+            &mut NoClock,
+            operation,
+            (&mut index, &mut bytes),
+        )
+        .and_then(|()| {
+            each(
+                session,
+                window,
+                *untimed..timed_to,
+                clock,
+                operation,
+                (untimed, &mut bytes),
+            )
+        })
+        .and_then(|()| {
+            let rest = timed_to..end;
+            each(
+                session,
+                window,
+                rest,
+                &mut NoClock,
+                operation,
+                (&mut index, &mut bytes),
+            )
+        });
+        (ran, bytes)
     }
 
     /// Commits; the time of a last one that is short of operations is told apart.
@@ -292,34 +272,33 @@ impl Loop<'_> {
     }
 }
 
-/// Does each of some steps, up to the first that fails.
+/// Does each of some steps, up to the first that fails, where `reached` is left; adds the bytes that they tell.
 #[inline]
 fn each(
     session: &mut dyn Session,
     window: &Window<'_>,
-    range: &Range<usize>,
+    range: Range<usize>,
     clock: &mut impl Clock,
     operation: &mut impl Operate,
-    bytes: &mut u64,
-) -> Result<(), Failed> {
-    let mut index = range.start;
-    let mut sum = 0;
-    for slice in slices(window, range) {
+    (reached, bytes): (&mut usize, &mut u64),
+) -> Result<(), StoreError> {
+    let (mut index, mut sum) = (range.start, 0);
+    for slice in slices(window, &range) {
         for raw in slice {
             let step = Step::decode(raw);
             clock.begin();
             match operation(session, index, &step) {
                 Ok(more) => sum += more,
                 Err(error) => {
-                    *bytes += sum;
-                    return Err(Failed { index, error });
+                    (*reached, *bytes) = (index, *bytes + sum);
+                    return Err(error);
                 }
             }
             clock.operation();
             index += 1;
         }
     }
-    *bytes += sum;
+    (*reached, *bytes) = (index, *bytes + sum);
     Ok(())
 }
 

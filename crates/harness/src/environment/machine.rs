@@ -42,8 +42,7 @@ pub(super) struct Memory {
 /// The machine's memory, or less where a control group allows less: its limit counts the page
 /// cache too.
 pub(super) fn memory(root: &Root) -> Memory {
-    let text = root.text("/proc/meminfo");
-    let memory = text.map(|text| parse_memory(&text)).unwrap_or_default();
+    let memory = parse_memory(&root.text("/proc/meminfo").unwrap_or_default());
     let limit = control_group::memory_limit(root).unwrap_or(u64::MAX);
     Memory {
         total_bytes: memory.total_bytes.min(limit),
@@ -97,14 +96,13 @@ pub(super) fn virtualisation(root: &Root, kernel: &str) -> Option<String> {
 
 /// What the machine is a guest of. The processor says that it is one; whose, may show in vendor or product.
 fn guest(root: &Root, kernel: &str) -> Option<String> {
-    const KNOWN: [(&str, &str); 7] = [
-        ("KVM", "KVM"),
-        ("QEMU", "QEMU"),
-        ("VMware", "VMware"),
-        ("VirtualBox", "VirtualBox"),
-        ("Parallels", "Parallels"),
-        ("Google Compute Engine", "Google Compute Engine"),
-        ("HVM domU", "Xen"),
+    const KNOWN: [&str; 6] = [
+        "KVM",
+        "QEMU",
+        "VMware",
+        "VirtualBox",
+        "Google Compute Engine",
+        "HVM domU",
     ];
     if kernel.to_lowercase().contains("microsoft") {
         return Some("Windows Subsystem for Linux".to_owned());
@@ -113,22 +111,14 @@ fn guest(root: &Root, kernel: &str) -> Option<String> {
     let flags = field(&cpuinfo, "flags").unwrap_or_default();
     let is_guest = flags.split(' ').any(|flag| flag == "hypervisor");
     let said = |name| root.line(Path::new("/sys/class/dmi/id").join(name));
-    let (vendor, product) = (said("sys_vendor").unwrap_or_default(), said("product_name"));
-    let signs = format!("{vendor} {}", product.unwrap_or_default());
-    let known = root.line("/sys/hypervisor/type");
-    let known = known.or_else(|| {
-        Some(
-            KNOWN
-                .iter()
-                .find(|(sign, _)| signs.contains(sign))?
-                .1
-                .to_owned(),
-        )
-    });
-    let vendor = Some(vendor).filter(|vendor| is_guest && !vendor.is_empty());
-    match known.or(vendor) {
-        Some(name) => Some(format!("virtual machine ({name})")),
-        None => is_guest.then(|| "virtual machine".to_owned()),
+    let vendor = said("sys_vendor").unwrap_or_default();
+    let signs = format!("{vendor} {}", said("product_name").unwrap_or_default());
+    let known = KNOWN.into_iter().find(|sign| signs.contains(sign));
+    match known.unwrap_or(&vendor) {
+        name if known.is_some() || (is_guest && !name.is_empty()) => {
+            Some(format!("virtual machine ({name})"))
+        }
+        _ => is_guest.then(|| "virtual machine".to_owned()),
     }
 }
 

@@ -88,7 +88,11 @@ impl<'b, 'j> Block<'b, 'j> {
         let before = self.read();
         let (measured, waited) = self.shares.go(self.worker)?;
         let after = self.read();
-        beside.map_or(Ok(()), left_alone)?;
+        if beside.is_some_and(|mut beside| !beside.all_run()) {
+            return Err(HarnessError::invalid(
+                "a process that was to be busy beside the block ended before it did; nothing is known of it",
+            ));
+        }
         let scanner = scanner.map(Scanner::end).transpose()?;
         self.believe(&measured, waited)?;
         let cold = cold.map(Cold::after).transpose()?;
@@ -175,23 +179,23 @@ impl<'b, 'j> Block<'b, 'j> {
     /// Refuses times that cannot be true.
     fn believe(&mut self, measured: &Measured, waited: Duration) -> Result<()> {
         // What is written may be kept without being copied.
-        let reads = self.job.workload.operation == Operation::Read;
+        let delivered = match self.job.workload.operation {
+            Operation::Read => bytes_of(&self.shares.timed()?),
+            _ => 0,
+        };
         let told = Told {
             wall_ns: measured.wall_ns,
             thread_cpu_ns: measured.usage.thread_cpu_ns,
             waited,
             operations: self.task.operations,
             threads: self.job.workload.threads,
-            delivered: if reads {
-                bytes_of(&self.shares.timed()?)
-            } else {
-                0
-            },
+            delivered,
             keeps_nothing: self.job.keeps_nothing,
         };
-        let worker = &mut self.worker.process;
-        told.impossible()
-            .map_or(Ok(()), |why| Err(worker.failed(&why)))
+        match told.impossible() {
+            None => Ok(()),
+            Some(why) => Err(self.worker.process.failed(&why)),
+        }
     }
 
     /// The record of what was measured.
@@ -263,10 +267,12 @@ impl<'b, 'j> Block<'b, 'j> {
             return Ok((None, BTreeMap::new()));
         }
         let workload = &self.job.workload;
-        let mut latencies = Latencies::new(workload.operation == Operation::Mix)?;
+        let mix = workload.pattern();
+        let is_mix = workload.operation == Operation::Mix;
+        let mut latencies = Latencies::new(if is_mix { &mix } else { &[] })?;
         for told in self.shares.latencies() {
             let (bytes, window) = told?;
-            latencies.add(&bytes, steps(&window).map(|step| step.action))?;
+            latencies.add(&bytes, steps(&window).map(|step| step.action));
         }
         let statement = match workload.operation {
             Operation::Insert => u64::from(workload.rows_per_statement.unwrap_or(1)),
@@ -351,16 +357,15 @@ impl<'b, 'j> Block<'b, 'j> {
     /// A table that was made or dropped holds nothing.
     fn check_table(&mut self) -> Result<()> {
         let mut there = false;
-        self.worker
-            .show(&[(1, 0)], Delivery::Copy, &mut |_, value| {
-                there = value.is_some();
-            })?;
-        let wrong = match self.job.workload.operation {
-            _ if !there => return Ok(()),
-            Operation::CreateTable => "the table was made and is not empty",
-            _ => "the table was dropped and is still there",
-        };
-        Err(self.worker.wrong(wrong))
+        let mut see = |_, value: Option<&[u8]>| there = value.is_some();
+        self.worker.show(&[(1, 0)], Delivery::Copy, &mut see)?;
+        match self.job.workload.operation {
+            _ if !there => Ok(()),
+            Operation::CreateTable => Err(self.worker.wrong("the table was made and is not empty")),
+            _ => Err(self
+                .worker
+                .wrong("the table was dropped and is still there")),
+        }
     }
 }
 
@@ -372,21 +377,12 @@ fn bytes(workload: &Workload, told: u64, timed: &[Window<'_>]) -> Result<u64> {
         );
         return Err(HarnessError::worker(&why, ""));
     }
-    let said = match workload.is_about_tables() {
-        true => 0,
-        false => bytes_of(timed),
+    let said = if workload.is_about_tables() {
+        0
+    } else {
+        bytes_of(timed)
     };
     Ok(told.saturating_add(said))
-}
-
-/// Ends the neighbours of a block that is over.
-fn left_alone(mut beside: Busy) -> Result<()> {
-    match beside.all_run() {
-        true => Ok(()),
-        false => Err(HarnessError::invalid(
-            "a process that was to be busy beside the block ended before it did; nothing is known of it",
-        )),
-    }
 }
 
 /// Milliseconds since the Unix epoch, for records only: this clock can jump.

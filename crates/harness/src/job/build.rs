@@ -44,14 +44,15 @@ impl Worker<'_> {
         })?;
         // The steps that replace a group.
         let steps = u32::try_from(group + group / 2).unwrap_or(u32::MAX);
+        let mix = Mix {
+            overwrite: 1,
+            insert: 1,
+            delete: 1,
+            ..Mix::default()
+        };
         let workload = Workload {
             operation: Operation::Mix,
-            mix: Some(Mix {
-                overwrite: 1,
-                insert: 1,
-                delete: 1,
-                ..Mix::default()
-            }),
+            mix: Some(mix),
             per_transaction: PerTransaction::Operations(steps),
             ..Workload::default()
         };

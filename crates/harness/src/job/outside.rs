@@ -141,15 +141,18 @@ pub(super) fn reduced(count: u64, share: f64) -> u64 {
 }
 
 fn io_between(before: &IoCounters, after: &IoCounters, share: f64) -> IoCounters {
-    let grown = after.since(before);
-    IoCounters {
-        read_call_bytes: reduced(grown.read_call_bytes, share),
-        write_call_bytes: reduced(grown.write_call_bytes, share),
-        read_calls: reduced(grown.read_calls, share),
-        write_calls: reduced(grown.write_calls, share),
-        storage_read_bytes: reduced(grown.storage_read_bytes, share),
-        storage_write_bytes: reduced(grown.storage_write_bytes, share),
+    let mut grown = after.since(before);
+    for count in [
+        &mut grown.read_call_bytes,
+        &mut grown.write_call_bytes,
+        &mut grown.read_calls,
+        &mut grown.write_calls,
+        &mut grown.storage_read_bytes,
+        &mut grown.storage_write_bytes,
+    ] {
+        *count = reduced(*count, share);
     }
+    grown
 }
 
 /// The first field of `schedstat`: time on a CPU, in nanoseconds; 0 comes from a kernel without these

@@ -6,8 +6,7 @@ use crate::{HarnessError, Result};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use stowplan_model::{Action, format_bytes};
 
@@ -40,41 +39,34 @@ pub(super) struct Told {
 impl Told {
     /// Why it cannot be so; nothing if it can.
     pub(super) fn impossible(&self) -> Option<String> {
-        let Self { wall_ns, .. } = *self;
-        let threads = u64::from(self.threads.max(1));
+        let Self {
+            wall_ns,
+            operations,
+            threads,
+            ..
+        } = *self;
         let waited = u64::try_from(self.waited.as_nanos()).unwrap_or(u64::MAX);
-        if wall_ns == 0 {
-            return Some("the worker measured a time of 0 ns".to_owned());
-        }
-        if wall_ns > with_slack(waited) {
-            return Some(format!(
-                "the worker says that a block took {wall_ns} ns, and said so {waited} ns after it was told to begin"
-            ));
-        }
-        let all_threads = wall_ns.saturating_mul(threads);
-        if let Some(cpu) = self
-            .thread_cpu_ns
-            .filter(|cpu| *cpu > with_slack(all_threads))
-        {
-            return Some(format!(
-                "the worker says that {threads} thread(s) were on a CPU for {cpu} ns of a block that took {wall_ns} ns"
-            ));
-        }
-        if self.keeps_nothing {
-            return None;
-        }
-        if all_threads < self.operations.saturating_mul(LEAST_NS) {
-            return Some(format!(
-                "the worker says that {} operations took {wall_ns} ns, and no store does one in less than {LEAST_NS} ns",
-                self.operations
-            ));
-        }
-        (all_threads < self.delivered / MOST_BYTES_PER_NS).then(|| {
-            format!(
-                "the worker says that it delivered {} in {wall_ns} ns, which no processor does",
+        let all_threads = wall_ns.saturating_mul(threads.max(1).into());
+        let cpu = self.thread_cpu_ns.unwrap_or(0);
+        let says = match () {
+            () if wall_ns == 0 => return Some("the worker measured a time of 0 ns".to_owned()),
+            () if wall_ns > with_slack(waited) => format!(
+                "a block took {wall_ns} ns, and said so {waited} ns after it was told to begin"
+            ),
+            () if cpu > with_slack(all_threads) => format!(
+                "{threads} thread(s) were on a CPU for {cpu} ns of a block that took {wall_ns} ns"
+            ),
+            () if self.keeps_nothing => return None,
+            () if all_threads < operations.saturating_mul(LEAST_NS) => format!(
+                "{operations} operations took {wall_ns} ns, and no store does one in less than {LEAST_NS} ns"
+            ),
+            () if all_threads < self.delivered / MOST_BYTES_PER_NS => format!(
+                "it delivered {} in {wall_ns} ns, which no processor does",
                 format_bytes(self.delivered)
-            )
-        })
+            ),
+            () => return None,
+        };
+        Some(format!("the worker says that {says}"))
     }
 }
 
@@ -90,53 +82,43 @@ fn with_slack(ns: u64) -> u64 {
 }
 
 /// Histograms of latencies: of all, and of a mix by what the operations did.
-pub(super) struct Latencies {
-    of: BTreeMap<Option<Action>, Histogram<u64>>,
-    mix: bool,
-}
+pub(super) struct Latencies(BTreeMap<Option<Action>, Histogram<u64>>);
 
 impl Latencies {
-    /// None yet; those of a mix are told apart.
-    pub(super) fn new(mix: bool) -> Result<Self> {
-        let of = BTreeMap::from([(None, new_histogram()?)]);
-        Ok(Self { of, mix })
+    /// None yet; those of a mix of some actions are told apart.
+    pub(super) fn new(mix: &[Action]) -> Result<Self> {
+        let whose: BTreeSet<_> = mix.iter().copied().map(Some).chain([None]).collect();
+        let of = whose.into_iter().map(|whose| Ok((whose, new_histogram()?)));
+        Ok(Self(of.collect::<Result<_>>()?))
     }
 
     /// Adds those of one thread, in the order of its operations.
-    pub(super) fn add(
-        &mut self,
-        bytes: &[u8],
-        mut actions: impl Iterator<Item = Action>,
-    ) -> Result<()> {
+    pub(super) fn add(&mut self, bytes: &[u8], mut actions: impl Iterator<Item = Action>) {
         for latency in bytes.as_chunks().0 {
-            let action = actions.next().filter(|_| self.mix);
-            for whose in std::iter::once(None).chain(action.map(Some)) {
-                let histogram = match self.of.entry(whose) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(room) => room.insert(new_histogram()?),
-                };
-                histogram.saturating_record(u32::from_le_bytes(*latency).into());
+            for whose in [None, actions.next()] {
+                if let Some(histogram) = self.0.get_mut(&whose) {
+                    histogram.saturating_record(u32::from_le_bytes(*latency).into());
+                }
             }
         }
-        Ok(())
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> u64 {
-        self.of.get(&None).map_or(0, Histogram::len)
+        self.0.get(&None).map_or(0, Histogram::len)
     }
 
     /// The histogram of all as text, and those of a mix's actions.
     pub(super) fn texts(&self) -> Result<(String, BTreeMap<Action, String>)> {
-        let mut texts = (String::new(), BTreeMap::new());
-        for (whose, histogram) in &self.of {
-            let text = serialise(histogram)?;
+        let (mut all, mut of) = (String::new(), BTreeMap::new());
+        for (whose, histogram) in &self.0 {
             match whose {
-                None => texts.0 = text,
-                Some(action) => _ = texts.1.insert(*action, text),
+                None => all = serialise(histogram)?,
+                Some(_) if histogram.is_empty() => {}
+                Some(action) => _ = of.insert(*action, serialise(histogram)?),
             }
         }
-        Ok(texts)
+        Ok((all, of))
     }
 }
 
@@ -238,11 +220,9 @@ mod tests {
 
     #[test]
     fn a_mix_has_a_histogram_for_each_action_beside_that_of_all() {
-        let mut latencies = Latencies::new(true).unwrap();
         let actions = [Action::Read, Action::Delete, Action::Scan, Action::Delete];
-        latencies
-            .add(&bytes(&[1, 999, 1_000_000, u32::MAX]), actions.into_iter())
-            .unwrap();
+        let mut latencies = Latencies::new(&actions).unwrap();
+        latencies.add(&bytes(&[1, 999, 1_000_000, u32::MAX]), actions.into_iter());
         assert_eq!(latencies.count(), 4);
         let (all, of) = latencies.texts().unwrap();
         assert_eq!((read(&all).len(), read(&all).min()), (4, 1));
@@ -251,10 +231,8 @@ mod tests {
             counts,
             [(Action::Read, 1), (Action::Delete, 2), (Action::Scan, 1)]
         );
-        let mut reads = Latencies::new(false).unwrap();
-        reads
-            .add(&bytes(&[5]), std::iter::repeat(Action::Read))
-            .unwrap();
+        let mut reads = Latencies::new(&[]).unwrap();
+        reads.add(&bytes(&[5]), std::iter::repeat(Action::Read));
         assert!(reads.texts().unwrap().1.is_empty());
     }
 }

@@ -93,17 +93,17 @@ impl Expectation {
             (None, false) => return Err("it is missing".to_owned()),
             (Some(value), false) => value,
         };
-        if value.len() != self.bytes as usize {
-            let (length, bytes) = (value.len(), self.bytes);
+        let (length, bytes) = (value.len(), self.bytes);
+        if length != bytes as usize {
             return Err(format!("it has {length} bytes instead of {bytes}"));
         }
-        let mut known = self.versions.iter().copied();
-        let version = known.find(|version| values.right(self.key, *version, value));
-        version.map(Some).ok_or_else(|| {
-            let versions: Vec<String> = self.versions.iter().map(u32::to_string).collect();
-            let versions = versions.join(" or ");
-            format!("its bytes are not those of version {versions}")
-        })
+        let mut known = self.versions.iter();
+        if let Some(version) = known.find(|version| values.right(self.key, **version, value)) {
+            return Ok(Some(*version));
+        }
+        let versions = self.versions.iter().map(u32::to_string);
+        let versions = Vec::from_iter(versions).join(" or ");
+        Err(format!("its bytes are not those of version {versions}"))
     }
 }
 

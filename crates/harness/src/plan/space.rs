@@ -11,38 +11,55 @@ const BYTES_PER_VALUE: u64 = 16;
 const EMPTY_BYTES: u64 = 128 << 10;
 /// Logs grow to this before an engine cuts them.
 const LOG_BYTES: u64 = 64 << 20;
-/// Stores that append, and remove what is outdated later: 20.6 MB for 10 MB as built, and up to 154 MB
-/// more once values were written again.
-const LOG_STRUCTURED: [&str; 1] = ["fjall"];
 /// Kinds of drivers in other languages that keep an SQLite database, as the one that is built in does; `ado`
 /// unless another provider is named, of whose files the estimate may be far off.
 const SQLITE: [&str; 4] = ["ado", "apsw", "modernc", "sqlite"];
-/// The kind of any driver that keeps nothing.
-const NULL: &str = "null";
 /// Of any other driver's store nobody knows how it keeps its values: each with this beside it, ...
 const UNKNOWN_BYTES_PER_VALUE: u64 = 64;
 /// ... all of that so many times, and a log.
 const UNKNOWN_TIMES: u64 = 4;
+
+/// How a store keeps its values, and grows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Nothing,
+    /// One after the other.
+    Appended,
+    /// Each a file.
+    Files,
+    /// It appends, and removes what is outdated later: 20.6 MB for 10 MB as built, and up to 154 MB more once
+    /// values were written again.
+    Log,
+    /// In pages, most of them of 4 KiB.
+    Pages,
+    /// Nobody knows.
+    Any,
+}
+
+fn form_of(cell: &Cell) -> Form {
+    match cell.store.name() {
+        "null" => Form::Nothing,
+        kind if !cell.driver.is_empty() && !SQLITE.contains(&kind) => Form::Any,
+        "flat" => Form::Appended,
+        "files" | "files-indexed" | "split" => Form::Files,
+        "fjall" => Form::Log,
+        _ => Form::Pages,
+    }
+}
 
 /// Bytes of the store of a cell, with what its blocks add.
 pub(super) fn store_bytes(plan: &Plan, comparison: &Comparison, cell: &Cell) -> u64 {
     let Some(dataset) = plan.datasets.get(&cell.dataset) else {
         return 0;
     };
-    let per_value = match cell.store.name() {
-        NULL => return 0,
-        kind if !cell.driver.is_empty() && !SQLITE.contains(&kind) => {
-            return in_any_engine(dataset);
-        }
-        // Values one after the other.
-        "flat" => dataset.size.mean().saturating_add(BYTES_PER_VALUE),
-        _ if is_of_files(cell) => bytes_of_file(dataset),
-        _ if is_log_structured(cell) => dataset
-            .size
-            .mean()
-            .saturating_add(BYTES_PER_VALUE)
-            .saturating_mul(2),
-        _ => bytes_in_pages(cell, dataset),
+    let value = dataset.size.mean().saturating_add(BYTES_PER_VALUE);
+    let per_value = match form_of(cell) {
+        Form::Nothing => return 0,
+        Form::Any => return in_any_engine(dataset),
+        Form::Appended => value,
+        Form::Files => bytes_of_file(dataset),
+        Form::Log => value.saturating_mul(2),
+        Form::Pages => bytes_in_pages(cell, dataset),
     };
     let built = dataset.count.saturating_mul(per_value);
     let built = built.saturating_add(EMPTY_BYTES);
@@ -92,39 +109,28 @@ fn written_bytes(
     dataset: &DatasetSpec,
     built: u64,
 ) -> u64 {
-    let appends = is_log_structured(cell);
+    let form = form_of(cell);
     if !cell.workload.operation.writes() {
-        let ages = appends && cell.workload.age > 0;
+        let ages = form == Form::Log && cell.workload.age > 0;
         return if ages { 3 * LOG_BYTES } else { 0 };
     }
     let mean = dataset.size.mean();
     let steps = BlockSize::most_steps(cell, dataset.count, plan.study.memory_budget);
-    if is_of_files(cell) {
+    match form {
         // Where files are replaced, each thread has a new one beside the old one for a moment.
-        return u64::from(cell.workload.threads).saturating_mul(dataset.size.largest());
+        Form::Files => u64::from(cell.workload.threads).saturating_mul(dataset.size.largest()),
+        Form::Log => {
+            // A block that changes keys has a store of its own.
+            let all = u64::from(comparison.max_rounds);
+            let blocks = if cell.workload.changes_keys() { 1 } else { all };
+            let written = steps.saturating_mul(mean.saturating_add(BYTES_PER_VALUE));
+            written.saturating_mul(blocks).min(3 * LOG_BYTES)
+        }
+        _ => {
+            let pages = steps.saturating_mul(mean.saturating_add(BLOCK_BYTES));
+            pages.min(built).min(LOG_BYTES)
+        }
     }
-    if !appends {
-        let pages = steps.saturating_mul(mean.saturating_add(BLOCK_BYTES));
-        return pages.min(built).min(LOG_BYTES);
-    }
-    // A block that changes keys has a store of its own.
-    let blocks = match cell.workload.changes_keys() {
-        true => 1,
-        false => u64::from(comparison.max_rounds),
-    };
-    let written = steps.saturating_mul(mean.saturating_add(BYTES_PER_VALUE));
-    written.saturating_mul(blocks).min(3 * LOG_BYTES)
-}
-
-fn is_of_files(cell: &Cell) -> bool {
-    matches!(
-        cell.store.kind.as_str(),
-        "files" | "files-indexed" | "split"
-    )
-}
-
-fn is_log_structured(cell: &Cell) -> bool {
-    LOG_STRUCTURED.contains(&cell.store.kind.as_str())
 }
 
 #[cfg(test)]

@@ -424,16 +424,6 @@ fn what_cannot_be_planned_is_refused_with_its_place_and_the_next_step() {
 }
 
 #[test]
-fn a_list_that_is_long_ends_with_how_many_more_there_are() {
-    let names = |count: u32| (1..=count).map(|n| n.to_string()).collect::<Vec<_>>();
-    assert_eq!(briefly(&names(3)), "1, 2, 3");
-    assert_eq!(
-        briefly(&names(12)),
-        "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more; --dry-run without --only lists them"
-    );
-}
-
-#[test]
 fn a_scale_changes_counts_operations_and_rounds_and_leaves_comparisons_out() {
     let (whole, quick) = (planned(&PlanOptions::default()), planned(&at("quick")));
     assert_eq!(

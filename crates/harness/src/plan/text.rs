@@ -17,120 +17,91 @@ pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> Str
     // Specs begin behind the longest name, unless that is a very long one.
     let names = plan.cells().map(|cell| name_with_role(cell).len());
     let column = 4 + names.max().unwrap_or(0).min(32).min(width / 2);
-    let mut page = Page {
-        text: String::new(),
-        width,
-        column,
-    };
     let Study { title, name, .. } = &plan.study;
-    let title = format!("{title} (study '{name}', scale '{}')", plan.scale);
-    page.add("", &title, 2);
+    let scale = &plan.scale;
+    let mut parts = vec![(format!("{title} (study '{name}', scale '{scale}')"), 2)];
     for (name, spec) in &plan.datasets {
-        let dataset = format!(
-            "dataset {name}: {} values, {}, {}, seed {}",
-            spec.count, spec.size, spec.content, spec.seed
-        );
-        page.add("", &dataset, 2);
-    }
-    let left_out = left_out_cells(plan);
-    let measured: BTreeSet<&str> = plan.cells().map(|cell| cell.label.as_str()).collect();
-    // Of one that is measured elsewhere, the machine has what it takes.
-    let lacks =
-        |label: &str, reason: &str| left_out.contains_key(reason) && !measured.contains(label);
-    for comparison in &plan.comparisons {
-        page.text.push('\n');
-        page.comparison(comparison, drivers);
-        let reasons = reasons([comparison], |label, reason| !lacks(label, reason));
-        page.not_applicable("  ", &reasons);
-    }
-    for spec in left_to_root(plan) {
-        let line = format!("{}: {} (not measured: {ROOT_ONLY})", spec.id, spec.title);
-        page.text.push('\n');
-        page.add("", &line, 4);
+        let (count, size, content, seed) = (spec.count, &spec.size, &spec.content, spec.seed);
+        let dataset = format!("dataset {name}: {count} values, {size}, {content}, seed {seed}");
+        parts.push((dataset, 2));
     }
     // What the machine lacks is the same for each comparison: said once, for all of them.
-    let lacking = reasons(&plan.comparisons, lacks);
-    if !lacking.is_empty() {
-        page.text.push('\n');
-        page.not_applicable("", &lacking);
+    let (mut lacking, lacks) = (BTreeMap::new(), left_out_cells(plan));
+    for comparison in &plan.comparisons {
+        parts.extend(lines_of(comparison, column, drivers));
+        let mut here: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (label, reason) in &comparison.not_applicable {
+            match lacks.contains_key(&**reason) {
+                true => {
+                    _ = lacking
+                        .entry(&**reason)
+                        .or_insert_with(BTreeSet::new)
+                        .insert(&**label)
+                }
+                false => here.entry(reason).or_default().push(label),
+            }
+        }
+        let here = here.into_iter();
+        parts.extend(here.map(|(why, of)| (format!("  {}", not_applicable(&of, why)), 6)));
     }
-    page.text.push('\n');
-    page.add("", &describe_needs(&needs(plan, keep)), 2);
-    page.text
+    for spec in left_to_root(plan) {
+        let (id, title) = (&spec.id, &spec.title);
+        parts.push((format!("\n{id}: {title} (not measured: {ROOT_ONLY})"), 4));
+    }
+    for (number, (why, of)) in lacking.into_iter().enumerate() {
+        let apart = if number == 0 { "\n" } else { "" };
+        let line = not_applicable(&Vec::from_iter(of), why);
+        parts.push((format!("{apart}{line}"), 4));
+    }
+    parts.push((format!("\n{}", describe_needs(&needs(plan, keep))), 2));
+    let lines = parts
+        .iter()
+        .map(|(text, indent)| broken(text, *indent, width));
+    lines.collect()
 }
 
-/// What is written, and how wide.
-struct Page {
-    text: String,
-    width: usize,
-    /// Where specs of cells begin.
-    column: usize,
-}
-
-impl Page {
-    fn add(&mut self, head: &str, text: &str, indent: usize) {
-        self.text += &paragraph(head, text, indent, self.width);
+/// What all cells have in common, and then each cell with what it has for itself; with the indentation of lines that
+/// follow.
+fn lines_of(comparison: &Comparison, column: usize, drivers: &Drivers) -> Vec<(String, usize)> {
+    let judged = match comparison.measure {
+        Statistic::Time => String::new(),
+        measure => format!("; judged by the {}", measure.in_words()),
+    };
+    let (id, title, most) = (&comparison.id, &comparison.title, comparison.max_rounds);
+    let mut lines = vec![(
+        format!("\n{id}: {title} (at most {most} rounds{judged})"),
+        4,
+    )];
+    let cells = comparison.cells.iter();
+    let known = cells.filter(|cell| drivers.failure(&cell.store).is_none());
+    let known: Vec<&Cell> = known.collect();
+    let parts = |cell: &Cell| parts(cell, transactions(&known, cell.workload.per_transaction));
+    let common = known
+        .iter()
+        .map(|cell| parts(cell))
+        .reduce(|mut common, own| {
+            common.retain(|part| own.contains(part));
+            common
+        });
+    let common = common.unwrap_or_default();
+    if !common.is_empty() {
+        lines.push((format!("  all cells: {}", common.join("; ")), 13));
     }
-
-    /// What all cells have in common, and then each cell with what it has for itself.
-    fn comparison(&mut self, comparison: &Comparison, drivers: &Drivers) {
-        let judged = match comparison.measure {
-            Statistic::Time => String::new(),
-            measure => format!("; judged by the {}", measure.in_words()),
+    for cell in &comparison.cells {
+        let own = match drivers.failure(&cell.store) {
+            Some(error) => vec![format!("it will fail: {error}")],
+            None => parts(cell),
         };
-        let (id, title, most) = (&comparison.id, &comparison.title, comparison.max_rounds);
-        let head = format!("{id}: {title} (at most {most} rounds{judged})");
-        self.add("", &head, 4);
-        let cells = comparison.cells.iter();
-        let known = cells.filter(|cell| drivers.failure(&cell.store).is_none());
-        let known: Vec<&Cell> = known.collect();
-        let parts = |cell| parts(cell, transactions(&known, cell.workload.per_transaction));
-        let common = match known.split_first() {
-            Some((first, others)) => others.iter().fold(parts(first), |mut common, cell| {
-                let own = parts(cell);
-                common.retain(|part| own.contains(part));
-                common
-            }),
-            None => Vec::new(),
-        };
-        if !common.is_empty() {
-            self.add("  all cells: ", &common.join("; "), 13);
-        }
-        for cell in &comparison.cells {
-            let others = match drivers.failure(&cell.store) {
-                Some(error) => vec![format!("it will fail: {error}")],
-                None => parts(cell),
-            };
-            let mut line = vec![cell.store.to_string()];
-            line.extend(others.into_iter().filter(|part| !common.contains(part)));
-            let name = format!("  {:<1$}", name_with_role(cell), self.column - 2);
-            self.add(&name, &line.join("; "), self.column);
-        }
+        let own = own.into_iter().filter(|part| !common.contains(part));
+        let spec = Vec::from_iter(std::iter::once(cell.store.to_string()).chain(own)).join("; ");
+        let name = name_with_role(cell);
+        lines.push((format!("  {name:<0$} {spec}", column - 3), column));
     }
-
-    fn not_applicable(&mut self, head: &str, reasons: &Reasons<'_>) {
-        for (reason, labels) in reasons {
-            let labels = Vec::from_iter(labels.iter().copied()).join("; ");
-            let line = format!("not applicable: {labels}: {reason}");
-            self.add(head, &line, head.len() + 4);
-        }
-    }
+    lines
 }
 
-/// The cells that are not applicable, by the reason.
-type Reasons<'p> = BTreeMap<&'p str, BTreeSet<&'p str>>;
-
-/// Those of some comparisons, for reasons that are to be told.
-fn reasons<'p>(
-    comparisons: impl IntoIterator<Item = &'p Comparison>,
-    is_told: impl Fn(&str, &str) -> bool,
-) -> Reasons<'p> {
-    let mut reasons = Reasons::new();
-    let all = comparisons.into_iter().flat_map(|c| &c.not_applicable);
-    for (label, reason) in all.filter(|(label, reason)| is_told(label, reason)) {
-        reasons.entry(reason).or_default().insert(label);
-    }
-    reasons
+fn not_applicable(labels: &[&str], why: &str) -> String {
+    format!("not applicable: {}: {why}", labels.join("; "))
 }
 
 fn name_with_role(cell: &Cell) -> String {
@@ -210,31 +181,23 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Where a text may be broken, the best places first. Behind a comma without a space lie the
-/// settings of a store spec.
-const BREAKS: [&str; 3] = ["; ", " ", ","];
-
-/// Text behind a head, in lines of at most `width` characters as far as [`BREAKS`] allow; those
-/// after the first are indented. A head that does not end with a space has a line of its own.
-fn paragraph(head: &str, text: &str, indent: usize, width: usize) -> String {
+/// Text in lines of at most `width` characters, broken between parts, and in a part that is longer than a line at spaces
+/// and between settings; lines after the first are indented.
+fn broken(text: &str, indent: usize, width: usize) -> String {
+    let (mut all, mut line) = (String::new(), String::new());
     let length = |text: &str| text.trim_end().chars().count();
-    let in_pieces = |pieces: Vec<_>, at: &&'static str| {
-        let pieces = pieces.into_iter();
-        let broken = pieces.flat_map(|piece: &str| match indent + length(piece) <= width {
-            true => vec![piece],
-            false => piece.split_inclusive(*at).collect(),
+    let pieces = text
+        .split_inclusive("; ")
+        .flat_map(|part| match indent + length(part) <= width {
+            true => vec![part],
+            false => part.split_inclusive([' ', ',']).collect(),
         });
-        broken.collect()
-    };
-    let (mut all, mut line) = (String::new(), head.to_owned());
-    let mut alone = !head.is_empty() && !head.ends_with(' ');
-    for piece in BREAKS.iter().fold(vec![text], in_pieces) {
-        let used = line.chars().count();
-        if alone || used > indent && used + length(piece) > width {
-            all += &format!("{}\n", line.trim_end());
-            line = " ".repeat(indent);
+    for piece in pieces {
+        let used = line.trim_start_matches('\n').chars().count();
+        if used > indent && used + length(piece) > width {
+            all += line.trim_end();
+            line = format!("\n{}", " ".repeat(indent));
         }
-        alone = false;
         line += piece;
     }
     all + line.trim_end() + "\n"
@@ -289,31 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_between_parts_then_between_words_then_between_settings() {
+    fn lines_break_at_spaces_and_between_settings_and_what_cannot_be_broken_is_kept_whole() {
         assert_eq!(
-            paragraph("  name  ", "files; one transaction; 2 threads", 8, 32),
-            "  name  files; one transaction;\n        2 threads\n"
-        );
-        assert_eq!(
-            paragraph("", "words that are too many; and more", 2, 12),
-            "words that\n  are too\n  many;\n  and more\n"
-        );
-        assert_eq!(
-            paragraph("  a  ", "sqlite:journal=wal,synchronous=off; b", 5, 28),
+            broken("  a  sqlite:journal=wal,synchronous=off; b", 5, 28),
             "  a  sqlite:journal=wal,\n     synchronous=off; b\n"
         );
-    }
-
-    #[test]
-    fn a_name_longer_than_its_column_has_a_line_of_its_own() {
-        assert_eq!(
-            paragraph("  a-long-name", "files", 8, 32),
-            "  a-long-name\n        files\n"
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_broken_is_kept_whole() {
-        assert_eq!(paragraph("", "abcdefgh ij", 2, 6), "abcdefgh\n  ij\n");
+        assert_eq!(broken("\nabcdefgh ij", 2, 6), "\nabcdefgh\n  ij\n");
     }
 }

@@ -31,37 +31,32 @@ pub(super) fn explained(
         let id = comparison.id.clone();
         let whole = only.is_empty() || only.contains(&id);
         let named = |key: &String| only.contains(&format!("{id}/{key}"));
-        let named_any = comparison.cells.keys().any(named);
-        if study.is_of_matrix(comparison) || !(whole || named_any) {
+        let is_chosen = whole || comparison.cells.keys().any(named);
+        if study.is_of_matrix(comparison) || !is_chosen {
             continue;
         }
-        let dataset = study.datasets.get(&comparison.dataset);
-        let too_many = dataset.is_some_and(|dataset| {
-            most_open.is_some_and(|most| dataset.count.saturating_add(SPARE) > most)
-        });
-        let keys: Vec<String> = in_order(comparison)
+        let count = study
+            .datasets
+            .get(&comparison.dataset)
+            .map_or(0, |spec| spec.count);
+        let keys = in_order(comparison)
             .filter(|key| whole || **key == comparison.baseline || named(key))
-            .cloned()
-            .collect();
+            .filter(|key| !is_explained(&study.ladders, &id, key));
+        let keys: Vec<String> = keys.cloned().collect();
         let mut decomposition = Decomposition {
             drivers,
             budget: study.memory_budget,
-            keeps_open: !too_many,
+            keeps_open: most_open.is_none_or(|most| count.saturating_add(SPARE) <= most),
             comparison,
             used: BTreeSet::new(),
         };
-        let ladders: Vec<LadderSpec> = keys
-            .iter()
-            .filter(|key| !is_explained(&study.ladders, &id, key))
-            .filter_map(|key| decomposition.ladder(key))
-            .collect();
-        if !whole {
-            chosen.extend(decomposition.used.iter().map(|key| format!("{id}/{key}")));
-        }
-        for ladder in ladders {
+        for ladder in keys.iter().filter_map(|key| decomposition.ladder(key)) {
             let taken = study.ladders.iter().map(|ladder| ladder.id.as_str());
             let id = free_name(&ladder.id, &taken.collect());
             study.ladders.push(LadderSpec { id, ..ladder });
+        }
+        if !whole {
+            chosen.extend(decomposition.used.iter().map(|key| format!("{id}/{key}")));
         }
     }
     study.comparisons = comparisons;
@@ -204,15 +199,11 @@ impl Decomposition<'_> {
         if self.workload(&whole.workload).cache.is_cold() {
             return BTreeMap::new();
         }
-        let mut calls: BTreeMap<&str, f64> = BTreeMap::new();
-        for (call, often) in isolated {
-            *calls.entry(call).or_default() += often;
-        }
         let mut cells = BTreeMap::new();
-        for (call, often) in calls.into_iter().filter(|(_, often)| *often != 0.0) {
+        for (call, often) in isolated.iter().filter(|(_, often)| *often != 0.0) {
             let store = StoreSpec {
                 kind: "primitive".to_owned(),
-                settings: BTreeMap::from([("call".to_owned(), call.to_owned())]),
+                settings: BTreeMap::from([("call".to_owned(), call.clone())]),
             };
             // It has no values to which anything could have been done before.
             let workload = WorkloadSpec {
@@ -241,12 +232,11 @@ impl Decomposition<'_> {
         // Without transactions it does not matter to a read how many there would be.
         let indifferent =
             complete.operation == Operation::Read && !resolved.capabilities.transactions;
-        let transactions = |workload: Workload| match indifferent {
-            true => Workload {
-                per_transaction: PerTransaction::All,
-                ..workload
-            },
-            false => workload,
+        let transactions = |mut workload: Workload| {
+            if indifferent {
+                workload.per_transaction = PerTransaction::All;
+            }
+            workload
         };
         let same = |cell: &CellSpec| {
             let other = self.resolve(&cell.store);
@@ -266,15 +256,13 @@ impl Decomposition<'_> {
         }
         let taken = self.comparison.cells.keys().map(String::as_str).collect();
         let key = free_name(&format!("why-{name}"), &taken);
-        let label = label.unwrap_or_else(|| {
-            let each = complete.per_transaction != PerTransaction::All;
-            let tx = if each && resolved.capabilities.transactions {
-                ", tx each"
-            } else {
-                ""
-            };
-            format!("{}{tx}", label_of(&resolved, &store))
-        });
+        let each = complete.per_transaction != PerTransaction::All;
+        let tx = if each && resolved.capabilities.transactions {
+            ", tx each"
+        } else {
+            ""
+        };
+        let label = label.unwrap_or_else(|| format!("{}{tx}", label_of(&resolved, &store)));
         let spec = CellSpec {
             label: Some(label),
             part: true,
@@ -293,23 +281,22 @@ fn is_kept_open(resolved: &Resolved) -> bool {
 
 /// From storage, what the processor does weighs little: what is read, and where it lies, says more.
 fn cold_steps(whole: &CellSpec) -> Vec<Rung> {
-    let step = |store: StoreSpec, step: &str| Rung {
+    let flat = StoreSpec {
+        kind: "flat".to_owned(),
+        settings: BTreeMap::new(),
+    };
+    let besides = "what is read besides, in how many requests, and all other work";
+    let steps = [
+        (flat, "the value's own pages, read from storage"),
+        (whole.store.clone(), besides),
+    ];
+    let rung = |(store, step): (StoreSpec, &str)| Rung {
         store,
         workload: WorkloadSpec::default(),
         step: step.to_owned(),
         isolated: Vec::new(),
     };
-    let flat = StoreSpec {
-        kind: "flat".to_owned(),
-        settings: BTreeMap::new(),
-    };
-    vec![
-        step(flat, "the value's own pages, read from storage"),
-        step(
-            whole.store.clone(),
-            "what is read besides, in how many requests, and all other work",
-        ),
-    ]
+    steps.into_iter().map(rung).collect()
 }
 
 /// Two steps of a ladder with one cell for them, where that between them cannot run.

@@ -79,14 +79,11 @@ const CHANGED: [[u32; 2]; 10] = [
 /// Whether a cell is measured on its second build in a round. The baseline takes turns, its control is always on
 /// the other one, and other stores change the turn in some pairs of rounds.
 fn takes_second(comparison: &Comparison, cell: &Cell, round: u32) -> bool {
-    let mut stores: Vec<&str> = Vec::new();
-    for cell in &comparison.cells {
-        if !stores.contains(&cell.instance.as_str()) {
-            stores.push(&cell.instance);
-        }
-    }
-    let store = stores.iter().position(|store| *store == cell.instance);
-    let others = store.and_then(|store| store.checked_sub(1));
+    let before = |other: &&Cell| other.instance != cell.instance;
+    let before = comparison.cells.iter().take_while(before);
+    let stores: BTreeSet<&str> = before.map(|other| &*other.instance).collect();
+    // The baseline's is the first, and does not change it.
+    let others = stores.len().checked_sub(1);
     let changes =
         others.is_some_and(|other| CHANGED[other % CHANGED.len()].contains(&(round / 2 % 5)));
     let other_one = u32::from(cell.role == Role::Control);
@@ -110,16 +107,19 @@ impl Runner<'_> {
                 fits &= both <= room::free_bytes(root)?;
             }
         }
-        let in_memory: u64 = left.comparisons.first().map_or(0, |comparison| {
-            let mut seen = BTreeSet::new();
-            let warm = comparison.cells.iter().filter(|cell| {
-                has_builds(cell)
-                    && cell.workload.cache == CacheState::Warm
-                    && seen.insert(&cell.instance)
-            });
-            warm.map(|cell| self.plan.dataset_bytes(&cell.dataset))
-                .sum()
+        let mut seen = BTreeSet::new();
+        let first = left
+            .comparisons
+            .first()
+            .into_iter()
+            .flat_map(|first| &first.cells);
+        let warm = first.filter(|cell| {
+            let is_warm = cell.workload.cache == CacheState::Warm;
+            is_warm && has_builds(cell) && seen.insert(&cell.instance)
         });
+        let in_memory: u64 = warm
+            .map(|cell| self.plan.dataset_bytes(&cell.dataset))
+            .sum();
         self.two_builds = fits && in_memory.saturating_mul(5) / 2 <= self.memory_bytes;
         Ok(())
     }
@@ -195,11 +195,12 @@ impl Runner<'_> {
         // 1 GB more were a third of what `fasterthanfs` wrote in three minutes.
         let has_time = self.options.budget.is_none();
         let soon = || has_time && self.building_takes(comparison) <= LONGEST_ANEW;
+        let recorded = &self.recorded;
         let differ = || {
-            let (going_on, recorded) = (self.recorded.going_on(comparison), &self.recorded);
+            let measured = recorded.measured(comparison);
             builds_differ(
-                &going_on,
-                &recorded.measured(comparison),
+                &recorded.going_on(comparison),
+                &measured,
                 &self.options.rule,
             )
         };
@@ -209,12 +210,9 @@ impl Runner<'_> {
     /// How long building all stores of a comparison took.
     fn building_takes(&self, comparison: &Comparison) -> Duration {
         let mut seen = BTreeSet::new();
-        let cells = comparison.cells.iter();
-        cells
-            .flat_map(on_both)
-            .filter(|cell| seen.insert(cell.instance.clone()))
-            .map(|cell| self.pool.of(&cell).took)
-            .sum()
+        let both = comparison.cells.iter().flat_map(on_both);
+        let builds = both.filter(|cell| seen.insert(cell.instance.clone()));
+        builds.map(|cell| self.pool.of(&cell).took).sum()
     }
 
     /// Builds the stores of cells anew, checks and warms them; before the `first` round those that were

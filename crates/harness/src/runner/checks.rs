@@ -3,10 +3,9 @@
 //! Nothing else goes on meanwhile: no block is timed, and no store is built, for what a build takes decides
 //! whether there is another one.
 
+use crate::Result;
 use crate::walk::each_by;
-use crate::{HarnessError, Result};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use stowplan_model::{Cell, Verification};
@@ -20,37 +19,22 @@ pub(super) type Checked = Result<Verification>;
 /// A check.
 pub(super) type Check = Box<dyn FnOnce() -> Checked + Send>;
 
-/// What no two checks use at a time.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Alone {
-    /// A store that was built: many an engine lets one process open it.
-    Store(String),
-    /// Somebody's program, which need not bear another one beside it, and room for a store that is not on
-    /// disk, which each check loads anew.
-    Apart,
-}
-
-impl Alone {
-    fn on(cell: &Cell) -> Self {
-        match cell.capabilities.persistent && cell.driver.is_empty() {
-            true => Self::Store(cell.instance.clone()),
-            false => Self::Apart,
-        }
-    }
-}
-
 /// Checks that are to be done.
 #[derive(Default)]
 pub(super) struct Checks {
-    /// Those of which no two are done at a time, each with its number and with the cell whose failure it would be.
-    apart: BTreeMap<Alone, Vec<(usize, Cell, Check)>>,
+    /// Those of which no two are done at a time, each with its number and with the cell whose failure it would be: of
+    /// a store that was built, which many an engine lets one process open; and, under no name, of somebody's programs,
+    /// which need not bear another one beside them, and of stores in memory, which each check loads anew.
+    apart: BTreeMap<String, Vec<(usize, Cell, Check)>>,
     added: usize,
 }
 
 impl Checks {
     /// Adds a check of the store of `on`; what is wrong with it is a failure of `cell`.
     pub(super) fn add(&mut self, cell: &Cell, on: &Cell, check: Check) {
-        let one_by_one = self.apart.entry(Alone::on(on)).or_default();
+        let has_files = on.capabilities.persistent && on.driver.is_empty();
+        let alone = if has_files { &*on.instance } else { "" };
+        let one_by_one = self.apart.entry(alone.to_owned()).or_default();
         one_by_one.push((self.added, cell.clone(), check));
         self.added += 1;
     }
@@ -68,9 +52,7 @@ impl Checks {
         let found = Mutex::new(BTreeMap::new());
         let ended = each_by(cpus.min(MOST), &apart, |one_by_one| {
             for (number, cell, check) in std::mem::take(&mut *lock(one_by_one)) {
-                // One that panics shall not keep the others from theirs.
-                let checked = catch_unwind(AssertUnwindSafe(check));
-                let checked = checked.unwrap_or_else(|_| panicked());
+                let checked = check();
                 lock(&found).insert(number, (cell, checked));
             }
             Ok(())
@@ -83,12 +65,6 @@ impl Checks {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn panicked() -> Checked {
-    let message =
-        "a thread of stowplan that compared its values panicked, which is a mistake in stowplan";
-    Err(HarnessError::worker(message, ""))
 }
 
 #[cfg(test)]
@@ -158,20 +134,5 @@ mod tests {
                 assert!(alike <= 1, "{names:?}");
             }
         }
-    }
-
-    #[test]
-    fn a_check_that_panics_fails_its_own_cell_and_the_others_are_done() {
-        let mut checks = Checks::default();
-        let cells = ["files", "flat", "sqlite", "files:layout=tree"].map(cell);
-        for on in &cells {
-            checks.add(on, on, Box::new(|| panic!("it was to panic")));
-        }
-        let last = cell("files:layout=dir");
-        checks.add(&last, &last, Box::new(|| Ok(verification("last"))));
-        let found = checks.done();
-        let failed = found.iter().filter(|(_, found)| found.is_err()).count();
-        assert_eq!((found.len(), failed), (5, 4));
-        found[4].1.as_ref().unwrap();
     }
 }

@@ -31,7 +31,7 @@ impl Runner<'_> {
         };
         let counted: Vec<&Cell> = comparison.cells.iter().filter(is_counted).collect();
         for (done, cell) in (0..).zip(&counted) {
-            let Some(size) = sizes.get(&cell.id) else {
+            let Some(size) = sizes.get(&cell.id).copied() else {
                 continue;
             };
             self.observer.event(Event::Preparing {
@@ -40,7 +40,7 @@ impl Runner<'_> {
                 total: counted.len() as u64,
             });
             let size = match cell.workload.changes_keys() {
-                true => *size,
+                true => size,
                 false => size.at_most(self.most_counted(cell)),
             };
             let block = self.counted(cell, &sequences, size, first);

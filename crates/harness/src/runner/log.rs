@@ -74,7 +74,6 @@ impl ResultLog {
         self.append_together(&[record])
     }
 
-    /// Appends records of which none is of use without the others.
     fn append_together(&mut self, records: &[&Record]) -> Result<()> {
         let lines: String = records.iter().map(|record| encode(record) + "\n").collect();
         self.file
@@ -105,20 +104,12 @@ impl ResultLog {
     }
 }
 
-/// The directories on the way to a file, up to where its file system is mounted: which of them were made
-/// just now, nobody knows here, and syncing one that is as it was takes no time.
+/// The directories above a file, as far as they can be opened: which of them were made just now, nobody knows here, and
+/// syncing one that is as it was takes no time.
 fn directories_above(path: &Path) -> Vec<File> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let device = |file: &File| file.metadata().map(|found| found.dev()).ok();
-    let opened = path
-        .ancestors()
-        .skip(1)
-        .map_while(|directory| File::open(directory).ok());
-    let mut opened = opened.peekable();
-    let own = opened.peek().and_then(device);
-    opened
-        .take_while(|directory| device(directory) == own)
-        .collect()
+    let above = path.ancestors().skip(1);
+    above.map_while(|path| File::open(path).ok()).collect()
 }
 
 /// How many of these bytes are whole lines.

@@ -179,9 +179,10 @@ impl<'a> Pool<'a> {
             version: build.version,
             ..Build::default()
         };
+        let (what, seconds) = (cell.instance.clone(), took.as_secs_f64());
         Ok(Some(PreparationRecord {
-            what: cell.instance.clone(),
-            seconds: took.as_secs_f64(),
+            what,
+            seconds,
             bytes,
             values,
         }))
@@ -315,14 +316,15 @@ impl<'a> Pool<'a> {
     /// for which memory is emptied there is nothing to fill.
     pub(super) fn warm(&self, comparison: &Comparison) -> Result<()> {
         let mut seen = BTreeSet::new();
-        comparison
-            .cells
-            .iter()
-            .filter(|cell| cell.workload.cache != CacheState::AllCold)
-            .filter(|cell| self.of(cell).is_there && seen.insert(&cell.instance))
+        let cells = comparison.cells.iter();
+        let cells = cells.filter(|cell| cell.workload.cache != CacheState::AllCold);
+        let stores = cells.filter(|cell| self.of(cell).is_there && seen.insert(&cell.instance));
+        let builds = stores
             .flat_map(on_both)
-            .filter(|cell| self.of(cell).is_there)
-            .try_for_each(|cell| self.warm_one(&cell))
+            .filter(|cell| self.of(cell).is_there);
+        Vec::from_iter(builds)
+            .iter()
+            .try_for_each(|cell| self.warm_one(cell))
     }
 
     /// Reads a cell's store into the page cache.

@@ -60,11 +60,9 @@ impl Runner<'_> {
     }
 
     pub(super) fn prepare_dataset(&mut self, name: &str) -> Result<()> {
-        let Some(spec) = self.plan.datasets.get(name) else {
-            return Err(HarnessError::invalid(format!(
-                "the plan has no dataset '{name}'"
-            )));
-        };
+        let spec = self.plan.datasets.get(name);
+        let spec =
+            spec.ok_or_else(|| HarnessError::invalid(format!("the plan has no dataset '{name}'")))?;
         let told = preparing(self.observer, format!("dataset {name}"));
         let record = self.pool.dataset(name, spec, &mut { told })?;
         self.record_all(record.map(Record::Preparation))
@@ -119,13 +117,10 @@ impl Runner<'_> {
         let checked = self.during(VERIFICATION, |runner| {
             let stores = checks.len() as u64;
             let mut told = preparing(runner.observer, "checking every value".to_owned());
-            if stores > 0 {
-                told(0, stores);
-            }
+            let mut tell = |done| (stores > 0).then(|| told(done, stores));
+            tell(0);
             let checked = checks.done();
-            if stores > 0 {
-                told(stores, stores);
-            }
+            tell(stores);
             checked
         });
         for (cell, found) in checked {

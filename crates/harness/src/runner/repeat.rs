@@ -73,81 +73,39 @@ pub fn repeat(
     let drivers = Drivers::new(workers.clone(), interrupt.clone());
     drivers.kind(&what.cell.store)?;
     drivers.hang_up();
-    let mut rounds = Rounds {
-        what,
-        write_sequence,
-        blocks: Blocks::new(&drivers, interrupt, what.work),
-        begun: 0,
-        found: Repeated {
-            cell: what.cell.clone(),
-            measurements: Vec::new(),
-            effective: Settings::default(),
-            warnings: Vec::new(),
-            interrupted: false,
-        },
+    let paths = CellPaths::brought_along(what.instance);
+    let job = Blocks::new(&drivers, interrupt, what.work).job(what.cell, paths)?;
+    let mut found = Repeated {
+        cell: what.cell.clone(),
+        measurements: Vec::new(),
+        effective: Settings::default(),
+        warnings: Vec::new(),
+        interrupted: false,
     };
-    if what.cell.workload.cache == CacheState::Warm {
-        warm(what.instance)?;
-    }
-    let began = Instant::now();
-    for round in 0..what.rounds {
-        if round > 0 && what.budget.is_some_and(|budget| began.elapsed() >= budget) {
-            break;
-        }
-        let latencies = what.latency && round < LATENCY_ROUNDS;
-        let kinds = [BlockKind::Ratio, BlockKind::Latency].into_iter();
-        let mut kinds = kinds.take(1 + usize::from(latencies));
-        match kinds.try_for_each(|kind| rounds.block(kind, round)) {
-            Ok(()) => progress(round + 1, what.rounds),
-            Err(HarnessError::Interrupted) if round > 0 => {
-                rounds.found.interrupted = true;
-                break;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(rounds.found)
-}
-
-struct Rounds<'a> {
-    what: &'a Repetition<'a>,
-    write_sequence: &'a mut WriteSequence<'a>,
-    blocks: Blocks<'a>,
-    /// Blocks that were begun.
-    begun: u32,
-    found: Repeated,
-}
-
-impl Rounds<'_> {
-    fn block(&mut self, kind: BlockKind, round: u32) -> Result<()> {
-        let what = self.what;
-        let paths = CellPaths::brought_along(what.instance);
-        let job = self.blocks.job(what.cell, paths)?;
+    let mut begun = 0;
+    let mut block = |kind: BlockKind, round: u32| -> Result<()> {
         let sequence = what.work.join("sequence.bin");
         // Percentiles stand beside the time, so they are of the same visits; but as found, the page cache would
         // hold what the first of both read from storage.
         let visits_again =
             kind == BlockKind::Latency && what.cell.workload.cache != CacheState::AsFound;
-        let attempted = attempt(
-            what.cell,
-            |_| {
-                if !visits_again {
-                    // There is room for one list, not for the last one beside the next.
-                    let _ = std::fs::remove_file(&sequence);
-                    (self.write_sequence)(&sequence, what.lead_in, what.operations)?;
-                }
-                self.begun += 1;
-                job.measure(&BlockTask {
-                    version: version(self.begun),
-                    payloads: what.payloads,
-                    round,
-                    ..BlockTask::new(kind, &sequence, what.lead_in, what.operations)
-                })
-            },
-            || warm(what.instance),
-        )?;
+        let measure = |_| {
+            if !visits_again {
+                // There is room for one list, not for the last one beside the next.
+                let _ = std::fs::remove_file(&sequence);
+                write_sequence(&sequence, what.lead_in, what.operations)?;
+            }
+            begun += 1;
+            job.measure(&BlockTask {
+                version: version(begun),
+                payloads: what.payloads,
+                round,
+                ..BlockTask::new(kind, &sequence, what.lead_in, what.operations)
+            })
+        };
+        let attempted = attempt(what.cell, measure, || warm(what.instance))?;
         if attempted.read_from_storage {
-            self.found.warnings.push(Warning {
+            found.warnings.push(Warning {
                 kind: WarningKind::Repeated,
                 message: format!(
                     "Round {} read from storage {ATTEMPTS} times in a row, so it is not one of reads from the page cache.",
@@ -156,10 +114,32 @@ impl Rounds<'_> {
                 advice: "Free some memory, or measure with --cache-state as-found or cold.".to_owned(),
             });
         }
-        self.found.effective = attempted.effective;
-        self.found.measurements.push(attempted.measurement);
+        found.effective = attempted.effective;
+        found.measurements.push(attempted.measurement);
         Ok(())
+    };
+    if what.cell.workload.cache == CacheState::Warm {
+        warm(what.instance)?;
     }
+    let began = Instant::now();
+    let is_late = || what.budget.is_some_and(|budget| began.elapsed() >= budget);
+    for round in 0..what.rounds {
+        if round > 0 && is_late() {
+            break;
+        }
+        let latencies = what.latency && round < LATENCY_ROUNDS;
+        let kinds = [BlockKind::Ratio, BlockKind::Latency].into_iter();
+        let mut kinds = kinds.take(1 + usize::from(latencies));
+        match kinds.try_for_each(|kind| block(kind, round)) {
+            Ok(()) => progress(round + 1, what.rounds),
+            Err(HarnessError::Interrupted) if round > 0 => {
+                found.interrupted = true;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
 }
 
 fn warm(instance: &Path) -> Result<()> {

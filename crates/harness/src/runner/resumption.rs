@@ -6,8 +6,8 @@
 //! each were measured within seconds, as of any round. A new number also means fresh keys (R3).
 
 use super::log::ResultLog;
+use super::machine;
 use super::recorded::Recorded;
-use super::{SPARE_ROUNDS, machine};
 use crate::disk::WorkDirectory;
 use crate::drivers::Drivers;
 use crate::plan::uses;
@@ -70,7 +70,6 @@ impl Resumption {
         }
         resumption.check_protocol().map_err(|why| refused(&why))?;
         resumption.check_names().map_err(|why| refused(&why))?;
-        resumption.disregard_impossible_rounds();
         resumption.note_judged();
         Ok(resumption)
     }
@@ -82,16 +81,6 @@ impl Resumption {
             self.header
                 .judge(|comparison| recorded.next_round(comparison));
         }
-    }
-
-    /// Leaves out what bears the number of a round that no session can have come to. The next round
-    /// is numbered after the last: none could follow it.
-    fn disregard_impossible_rounds(&mut self) {
-        let sessions = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
-        let [.., most] = LOOKS;
-        let end = (most + SPARE_ROUNDS).saturating_mul(sessions);
-        let problems = self.recorded.disregard_from(end);
-        self.problems.extend(problems);
     }
 
     fn note(&mut self, record: Record) {
@@ -116,28 +105,28 @@ impl Resumption {
     /// A result is a file as any other: names in it become parts of paths only if they are such as
     /// a plan has.
     fn check_names(&self) -> Result<(), String> {
-        let unfit = self.header.plan.name_unfit_for_paths();
-        unfit.map_or(Ok(()), |name| {
-            Err(format!(
+        match self.header.plan.name_unfit_for_paths() {
+            None => Ok(()),
+            Some(name) => Err(format!(
                 "its plan has the name '{}', which no study can give; run the study again",
                 name.escape_debug()
-            ))
-        })
+            )),
+        }
     }
 
     fn check_protocol(&self) -> Result<(), String> {
-        match self.sessions.first().map(|session| session.protocol) {
-            Some(PROTOCOL_VERSION) => Ok(()),
-            Some(other) => Err(format!(
+        let Some(Session { protocol, .. }) = self.sessions.first() else {
+            let why = "it does not say by which worker protocol it was measured, so it was begun by an \
+                       earlier stowplan, or broken off at once; run the study again";
+            return Err(why.to_owned());
+        };
+        match *protocol {
+            PROTOCOL_VERSION => Ok(()),
+            other => Err(format!(
                 "its blocks follow version {other} of the worker protocol, and this program's \
                  version {PROTOCOL_VERSION}, so they need not do the same; go on with the program \
                  that began it, or run the study again"
             )),
-            None => Err(
-                "it does not say by which worker protocol it was measured, so it was begun by an \
-                 earlier stowplan, or broken off at once; run the study again"
-                    .to_owned(),
-            ),
         }
     }
 

@@ -85,7 +85,6 @@ impl Runner<'_> {
         self.during(STORES, |runner| runner.pool.warm(comparison))?;
         let sizes = self.during(PILOTS, |runner| runner.block_sizes(comparison))?;
         self.warn_of_short_blocks(comparison, &sizes)?;
-        self.warn_of_long_rounds(comparison)?;
         let lacking = self.cap(comparison) - self.standing(comparison).counted;
         Ok(Course {
             sizes,
@@ -203,49 +202,23 @@ impl Runner<'_> {
         }
         let cache_bytes = self.plan.study.memory_budget;
         let trial = BlockSize::trial(cell, count, cache_bytes);
-        // The faster of two: a disturbed trial would make all blocks of the cell short.
-        let mut fastest: Option<Measurement> = None;
+        let mut trials = Vec::new();
         for position in 0..2 {
             let first = u64::from(position) * (trial.lead_in + trial.operations);
             let task = BlockTask {
                 position,
                 ..self.task(cell, sequences, BlockKind::Pilot, trial, first)
             };
-            let (measured, _) = self.pool.job(cell)?.measure(&task)?;
-            if fastest
-                .as_ref()
-                .is_none_or(|fastest| measured.wall_ns < fastest.wall_ns)
-            {
-                fastest = Some(measured);
-            }
+            trials.push(self.pool.job(cell)?.measure(&task)?.0);
         }
+        // The faster of two: a disturbed trial would make all blocks of the cell short.
+        let fastest = trials.into_iter().min_by_key(|measured| measured.wall_ns);
         Ok(fastest.map_or((trial, None), |fastest| {
             #[expect(clippy::cast_precision_loss, reason = "an estimate")]
             let each = fastest.wall_ns as f64 / fastest.operations.max(1) as f64;
             let size = BlockSize::from_trial(cell, &fastest, count, cache_bytes);
             (size, Some(each))
         }))
-    }
-
-    /// Whoever goes by the first estimate is to know; a budget is kept all the same.
-    pub(super) fn warn_of_long_rounds(&mut self, comparison: &Comparison) -> Result<()> {
-        let this = std::slice::from_ref(comparison);
-        let cap = self.cap(comparison);
-        let (thought, now) = (
-            crate::plan::rounds_seconds(this, cap),
-            self.rounds_seconds(this, cap),
-        );
-        if now <= 2.0 * thought || self.options.budget.is_some() {
-            return Ok(());
-        }
-        let [thought, now] = [thought, now].map(crate::plan::duration);
-        self.remark(
-            format!(
-                "Comparison {}: by its first blocks up to {cap} rounds take about {now}, not {thought} as was estimated.",
-                comparison.id
-            ),
-            "Give its workload fewer operations, or the run a --budget.",
-        )
     }
 
     /// A handful of operations says little, and the readings around them weigh more than they do.
@@ -256,19 +229,21 @@ impl Runner<'_> {
     ) -> Result<()> {
         const FEW: u64 = 30;
         // A table is made or dropped once.
-        let about_values = |cell: &&Cell| !cell.workload.is_about_tables();
-        let cells = comparison.cells.iter().filter(about_values);
-        let fewest = cells
-            .filter_map(|cell| sizes.get(&cell.id))
-            .map(|size| size.operations)
-            .min();
+        let cells = comparison
+            .cells
+            .iter()
+            .filter(|cell| !cell.workload.is_about_tables());
+        let sizes = cells.filter_map(|cell| sizes.get(&cell.id));
+        let fewest = sizes.map(|size| size.operations).min();
         let Some(operations) = fewest.filter(|operations| *operations < FEW) else {
             return Ok(());
         };
-        self.remark(format!(
-                "Comparison {}: its blocks hold {operations} operations only, too few for what one of them costs.",
-                comparison.id
-            ), "Give the dataset more values, or the workload more operations.")
+        let id = &comparison.id;
+        let message = format!(
+            "Comparison {id}: its blocks hold {operations} operations only, too few for what one of them costs."
+        );
+        let advice = "Give the dataset more values, or the workload more operations.";
+        self.remark(message, advice)
     }
 
     /// One round: every active cell once, in fresh random order; in some rounds once more for latencies. It is
@@ -293,17 +268,14 @@ impl Runner<'_> {
         let kinds = [BlockKind::Ratio, BlockKind::Latency].into_iter();
         for kind in kinds.take(1 + usize::from(takes_latencies(round))) {
             for (position, cell) in (0..).zip(&order) {
-                let last = self.recorded.last_of(cell);
-                let slow = last.is_some_and(is_slow) && cell.workload.rate.is_none();
-                let slow = slow || !comparison.measure.is_time();
-                let size = course.sizes.get(&cell.id).filter(|_| !self.skipped(cell));
-                let Some(size) = size.copied() else {
+                let slow = self.recorded.last_of(cell).is_some_and(is_slow);
+                let slow = slow && cell.workload.rate.is_none() || !comparison.measure.is_time();
+                // The next ratio block of a slow one takes them, where there is one.
+                let is_idle = slow && kind == BlockKind::Latency && self.cap(comparison) > 1;
+                let size = course.sizes.get(&cell.id);
+                let Some(size) = size.filter(|_| !is_idle && !self.skipped(cell)).copied() else {
                     continue;
                 };
-                // Its next ratio block takes them, where there is one.
-                if slow && kind == BlockKind::Latency && self.cap(comparison) > 1 {
-                    continue;
-                }
                 if !ends_in_time(self.time_left(), self.known_round([*cell])) {
                     course.is_broken_off = true;
                     let cells = u32::try_from(order.len()).unwrap_or(u32::MAX);
@@ -453,17 +425,12 @@ impl Runner<'_> {
         cell: &Cell,
         sizes: &BTreeMap<CellId, BlockSize>,
     ) -> u64 {
-        let alike = comparison
-            .cells
-            .iter()
-            .filter(|other| other.workload.order == cell.workload.order);
+        let (cells, order) = (comparison.cells.iter(), cell.workload.order);
+        let alike = cells.filter(|other| other.workload.order == order);
+        let budget = self.plan.study.memory_budget;
         let steps = alike.map(|cell| match sizes.get(&cell.id) {
             Some(size) => size.steps(),
-            None => BlockSize::most_steps(
-                cell,
-                self.count(&cell.dataset),
-                self.plan.study.memory_budget,
-            ),
+            None => BlockSize::most_steps(cell, self.count(&cell.dataset), budget),
         });
         steps.max().unwrap_or(1).max(1)
     }
@@ -543,12 +510,8 @@ fn active<'c>(comparison: &'c Comparison, open: &[Contrast]) -> Vec<&'c Cell> {
 
 /// The next round count at which contrasts are looked at.
 fn next_look(round: u32, cap: u32) -> u32 {
-    LOOKS
-        .iter()
-        .copied()
-        .find(|look| *look > round)
-        .unwrap_or(cap)
-        .min(cap)
+    let next = LOOKS.into_iter().find(|look| *look > round);
+    next.unwrap_or(cap).min(cap)
 }
 
 /// The sequence of each cell in a round.

@@ -151,13 +151,11 @@ fn command(name: &str, given: &BTreeMap<String, DriverSpec>, variable: &str) -> 
     }
     if !BUILT_IN.contains(&name) {
         let known = BUILT_IN.join(", ");
-        return Err(HarnessError::worker(
-            &format!(
-                "there is no server '{name}' (known: {known}); give its command in the study \
-                 ([servers.{name}] command = […]), or its URL in the environment ({variable})"
-            ),
-            "",
-        ));
+        let why = format!(
+            "there is no server '{name}' (known: {known}); give its command in the study ([servers.{name}] command = \
+             […]), or its URL in the environment ({variable})"
+        );
+        return Err(HarnessError::worker(&why, ""));
     }
     let mut command = Command::new("python3");
     command.args(["-c", SCRIPT, name]);
@@ -195,11 +193,8 @@ impl Server {
                 },
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
-                    let ended = server.end();
-                    return Err(failed(
-                        format!("did not come up: {ended}"),
-                        &stderr.last_part(),
-                    ));
+                    let why = format!("did not come up: {}", server.end());
+                    return Err(failed(why, &stderr.last_part()));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::super::mounts::Mount;
 use super::{Context, Finding, Root};
-use stowplan_model::{Device, WarningKind, format_bytes};
+use stowplan_model::{WarningKind, format_bytes};
 
 /// Read-ahead above this brings in much more than was asked for, in KiB.
 const LARGE_READ_AHEAD_KIB: u64 = 1024;
@@ -67,32 +67,28 @@ pub(super) fn file_system(context: &Context<'_>) -> Finding {
         system.mount_point,
         from.unwrap_or_default()
     );
-    let only_there = |what: &str, then: &str| {
-        let mend = format!("Measure there only if your application's data lives there; {then}.");
-        Finding::warning(format!("{found}: {what}"))
-            .by(mend)
-            .of(WarningKind::Other)
-    };
-    match sort_of(&system.kind) {
-        Sort::Disk => Finding::ok(found),
+    const ONLY_THERE: &str = "Measure there only if your application's data lives there.";
+    let (what, mend) = match sort_of(&system.kind) {
+        Sort::Disk => return Finding::ok(found),
         Sort::Memory => {
-            let found = format!("{found}: memory, where syncs cost nothing and nothing is ever cold");
-            Finding::problem(found).of(WarningKind::MemoryFileSystem)
+            let found =
+                format!("{found}: memory, where syncs cost nothing and nothing is ever cold");
+            return Finding::problem(found).of(WarningKind::MemoryFileSystem);
         }
-        Sort::ReadOnly => Finding::problem(format!("{found}: read only")),
-        Sort::Overlay => Finding::warning(format!("{found}: layers, as in a container"))
-            .by("Mount a directory of the host (docker run -v /srv/data:/data) and give it as --work.")
-            .of(WarningKind::Other),
-        Sort::Network => only_there(
-            "on another machine, or shared by the host",
-            "the network takes part",
+        Sort::ReadOnly => return Finding::problem(format!("{found}: read only")),
+        Sort::Overlay => (
+            "layers, as in a container",
+            "Mount a directory of the host (docker run -v /srv/data:/data) and give it as --work.",
         ),
-        Sort::UserSpace => only_there("served by a process", "each file call wakes that process"),
-        Sort::Encrypted => only_there(
-            "encrypts file by file",
-            "names and sizes of files cost more",
+        Sort::Network => ("on another machine, or shared by the host", ONLY_THERE),
+        Sort::UserSpace => (
+            "served by a process, which each file call wakes",
+            ONLY_THERE,
         ),
-    }
+        Sort::Encrypted => ("encrypts file by file, names and sizes too", ONLY_THERE),
+    };
+    let finding = Finding::warning(format!("{found}: {what}"));
+    finding.by(mend).of(WarningKind::Other)
 }
 
 /// Options that change what is measured: whether nothing can be believed with them, and how to mend them, if not by
@@ -139,36 +135,6 @@ pub(super) fn mount_options(context: &Context<'_>) -> Finding {
             finding.by(mend).of(WarningKind::Other)
         }
     }
-}
-
-pub(super) fn device_kind(context: &Context<'_>) -> Finding {
-    let Some(device) = &context.environment.device else {
-        return Finding::unavailable("none that the system knows");
-    };
-    let found = describe(device);
-    if device.name.starts_with("zram") || device.name.starts_with("ram") {
-        return Finding::problem(format!("{found}: memory"));
-    }
-    Finding::ok(found)
-}
-
-/// Its name, model, write cache and scheduler.
-fn describe(device: &Device) -> String {
-    let sort = match device.rotational {
-        _ if is_virtual(device) => "virtual disk",
-        Some(true) => "spinning disk",
-        Some(false) => "solid state",
-        None => "device",
-    };
-    let cache = device.write_cache.as_ref();
-    let scheduler = device.scheduler.as_ref();
-    let parts = [
-        Some(format!("{}: {sort}", device.name)),
-        device.model.clone(),
-        cache.map(|mode| format!("cache {mode}")),
-        scheduler.map(|name| format!("scheduler {name}")),
-    ];
-    Vec::from_iter(parts.into_iter().flatten()).join(", ")
 }
 
 pub(super) fn read_ahead(context: &Context<'_>) -> Finding {
@@ -228,11 +194,6 @@ pub(super) fn sync(context: &Context<'_>) -> Finding {
     Finding::judged(found, slow / fast.max(1) >= UNSTEADY)
 }
 
-/// Whether a host lends it: by virtio, or by Xen.
-fn is_virtual(device: &Device) -> bool {
-    device.name.starts_with("vd") || device.name.starts_with("xvd")
-}
-
 /// Nanoseconds as milliseconds with two significant digits or more.
 fn milliseconds(nanoseconds: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
@@ -283,26 +244,6 @@ mod tests {
         ] {
             assert_eq!(remarkable(option), None, "{option}");
         }
-    }
-
-    #[test]
-    fn a_device_is_described_by_what_it_is() {
-        let device = |name: &str, rotational| Device {
-            name: name.to_owned(),
-            rotational,
-            ..Device::default()
-        };
-        // A virtual disk often says that it spins.
-        assert_eq!(describe(&device("vda", Some(true))), "vda: virtual disk");
-        assert_eq!(describe(&device("sda", Some(true))), "sda: spinning disk");
-        let mut nvme = device("nvme0n1", Some(false));
-        nvme.model = Some("Samsung SSD 980 PRO".to_owned());
-        nvme.scheduler = Some("none".to_owned());
-        let text = describe(&nvme);
-        assert_eq!(
-            text,
-            "nvme0n1: solid state, Samsung SSD 980 PRO, scheduler none"
-        );
     }
 
     #[test]

@@ -150,7 +150,6 @@ struct Facts {
     drop_caches: Option<bool>,
     fuse: Option<bool>,
     strace: Option<String>,
-    open_files: Option<u64>,
 }
 
 impl Facts {
@@ -183,7 +182,6 @@ impl Facts {
             waiting: probe::waiting_share(SPUN_FOR),
             probe: Some(probe::disk(directory)),
             strace: counting::on_path("strace").map(|file| file.display().to_string()),
-            open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current,
             ..Self::read(root, mount.as_ref())
         }
     }

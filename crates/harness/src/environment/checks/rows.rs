@@ -16,8 +16,6 @@ const NAMED: usize = 3;
 const WAITING: f64 = 0.05;
 /// R5: below this multiple of the last-level cache, the processor's cache is measured too.
 const CACHE_MULTIPLE: u64 = 4;
-/// Engines keep dozens of files open, and each worker some more.
-const FEW_FILES: u64 = 256;
 /// Clock sources that are read without entering the kernel, or nearly so.
 const FAST_CLOCKS: [&str; 9] = [
     "tsc",
@@ -59,18 +57,20 @@ fn judge_of(name: &str) -> Option<fn(&Context<'_>) -> Finding> {
         "page-out" => page_out,
         "file system" => disk::file_system,
         "mount options" => disk::mount_options,
-        "device" => disk::device_kind,
         "read-ahead" => disk::read_ahead,
         "free space" => disk::free_space,
         "sync" => disk::sync,
         "evicting files" => eviction,
-        "seeing the cache" => residency,
         "drop_caches" => |context| device_file(context.facts.drop_caches),
-        "open files" => open_files,
         "strace" => strace,
         "FUSE" => |context| device_file(context.facts.fuse),
         _ => return None,
     })
+}
+
+/// What a fact means, if the system tells it.
+fn told<T>(fact: Option<T>, judge: impl FnOnce(T) -> Finding) -> Finding {
+    fact.map_or_else(Finding::untold, judge)
 }
 
 fn build(context: &Context<'_>) -> Finding {
@@ -113,26 +113,17 @@ fn virtual_machine(context: &Context<'_>) -> Finding {
 }
 
 fn clock(context: &Context<'_>) -> Finding {
-    let Some(source) = context.environment.clock_source.as_deref() else {
-        return Finding::untold();
-    };
-    Finding::judged(source, !FAST_CLOCKS.contains(&source)).of(WarningKind::ClockSource)
+    told(context.environment.clock_source.as_deref(), |source| {
+        Finding::judged(source, !FAST_CLOCKS.contains(&source)).of(WarningKind::ClockSource)
+    })
 }
 
 fn load(context: &Context<'_>) -> Finding {
-    let Some(load) = context.environment.load_average else {
-        return Finding::untold();
-    };
-    let count = context.environment.cpus.max(1);
-    let cpus = match count {
-        1 => "1 CPU".to_owned(),
-        cpus => format!("{cpus} CPUs"),
-    };
-    Finding::judged(
-        format!("{load:.2} on {cpus} over the last minute"),
-        load > LOAD_PER_CPU * f64::from(count),
-    )
-    .of(WarningKind::Load)
+    let cpus = context.environment.cpus.max(1);
+    told(context.environment.load_average, |load| {
+        let found = format!("{load:.2} on {cpus} CPU(s) over the last minute");
+        Finding::judged(found, load > LOAD_PER_CPU * f64::from(cpus)).of(WarningKind::Load)
+    })
 }
 
 fn waiting(context: &Context<'_>) -> Finding {
@@ -141,24 +132,22 @@ fn waiting(context: &Context<'_>) -> Finding {
             .by("Run on an otherwise idle machine, or on Linux with /proc/thread-self/schedstat.")
             .of(WarningKind::NoRunQueueDelay);
     }
-    let Some(share) = context.facts.waiting else {
-        return Finding::untold();
-    };
-    let percent = share * 100.0;
-    let found = format!("{percent:.1}% of the time, and it can be subtracted");
-    Finding::judged(found, share > WAITING)
+    told(context.facts.waiting, |share| {
+        let percent = share * 100.0;
+        let found = format!("{percent:.1}% of the time, and it can be subtracted");
+        Finding::judged(found, share > WAITING)
+    })
 }
 
 fn writes(context: &Context<'_>) -> Finding {
     let device = context.environment.device.as_ref();
-    let (Some(rate), Some(device)) = (context.facts.foreign_write_rate, device) else {
-        return Finding::untold();
-    };
-    Finding::judged(
-        format!("{} per second to {}", format_bytes(rate), device.name),
-        rate > FOREIGN_BYTES_PER_SECOND,
+    told(
+        context.facts.foreign_write_rate.zip(device),
+        |(rate, device)| {
+            let found = format!("{} per second to {}", format_bytes(rate), device.name);
+            Finding::judged(found, rate > FOREIGN_BYTES_PER_SECOND).of(WarningKind::ForeignWrites)
+        },
     )
-    .of(WarningKind::ForeignWrites)
 }
 
 fn scanner(context: &Context<'_>) -> Finding {
@@ -175,44 +164,31 @@ fn scanner(context: &Context<'_>) -> Finding {
 }
 
 fn memory(context: &Context<'_>) -> Finding {
-    let environment = context.environment;
-    let available = environment.memory_available_bytes;
-    if available == 0 {
-        return Finding::untold();
-    }
-    Finding::judged(
-        format!(
-            "{} of {} available; {} keeps {} cached",
-            format_bytes(available),
-            format_bytes(environment.memory_bytes),
-            context.demand.what,
-            format_bytes(context.demand.cached_bytes)
-        ),
-        context.demand.cached_bytes > available,
-    )
-    .of(WarningKind::Memory)
+    let (environment, demand) = (context.environment, context.demand);
+    let available = Some(environment.memory_available_bytes).filter(|bytes| *bytes > 0);
+    told(available, |available| {
+        let what = &demand.what;
+        let [free, all, cached] =
+            [available, environment.memory_bytes, demand.cached_bytes].map(format_bytes);
+        let found = format!("{free} of {all} available; {what} keeps {cached} cached");
+        Finding::judged(found, demand.cached_bytes > available).of(WarningKind::Memory)
+    })
 }
 
 fn working_set(context: &Context<'_>) -> Finding {
     let Some(cache) = context.environment.last_level_cache_bytes else {
         return Finding::unavailable("the size of the processor's cache is not told here");
     };
+    let what = &context.demand.what;
     let Some(visited) = context.demand.working_set_bytes else {
         return Finding::ok(format!(
-            "{} visits no values again and again that it makes up",
-            context.demand.what
+            "{what} visits no values again and again that it makes up"
         ));
     };
-    Finding::judged(
-        format!(
-            "{} visits {}; the processor caches {}",
-            context.demand.what,
-            format_bytes(visited),
-            format_bytes(cache)
-        ),
-        visited < cache.saturating_mul(CACHE_MULTIPLE),
-    )
-    .of(WarningKind::WorkingSet)
+    let [shown, cached] = [visited, cache].map(format_bytes);
+    let found = format!("{what} visits {shown}; the processor caches {cached}");
+    Finding::judged(found, visited < cache.saturating_mul(CACHE_MULTIPLE))
+        .of(WarningKind::WorkingSet)
 }
 
 fn page_out(context: &Context<'_>) -> Finding {
@@ -235,7 +211,7 @@ const EVICTING: [&str; 4] = ["pageout", "cold", "migrate_cold", "lru_deprio"];
 /// What DAMON was told to do with idle pages: by its files in `/sys`, and by its modules that need no more
 /// than to be switched on (the kernel's `Documentation/admin-guide/mm/damon`).
 pub(super) fn evicting(root: &Root) -> Vec<(&'static str, String)> {
-    let entries = |directory: PathBuf| directory.to_str().map_or(Vec::new(), |d| root.entries(d));
+    let entries = |directory: PathBuf| root.entries(&directory.to_string_lossy());
     let evicts = |kdamond: &PathBuf| {
         let contexts = entries(kdamond.join("contexts"));
         let mut schemes = contexts.iter().flat_map(|c| entries(c.join("schemes")));
@@ -243,7 +219,7 @@ pub(super) fn evicting(root: &Root) -> Vec<(&'static str, String)> {
         is_on
             && schemes.any(|scheme| {
                 let action = root.line(scheme.join("action"));
-                action.is_some_and(|action| EVICTING.contains(&action.as_str()))
+                action.is_some_and(|action| EVICTING.contains(&&*action))
             })
     };
     let kdamonds = root.entries("/sys/kernel/mm/damon/admin/kdamonds");
@@ -252,19 +228,14 @@ pub(super) fn evicting(root: &Root) -> Vec<(&'static str, String)> {
         ("DAMON", format!("echo off | sudo tee {}", state.display()))
     });
     let modules = [
-        (
-            "DAMON_RECLAIM",
-            "/sys/module/damon_reclaim/parameters/enabled",
-        ),
-        (
-            "DAMON_LRU_SORT",
-            "/sys/module/damon_lru_sort/parameters/enabled",
-        ),
+        ("DAMON_RECLAIM", "damon_reclaim"),
+        ("DAMON_LRU_SORT", "damon_lru_sort"),
     ];
-    let modules = modules
-        .into_iter()
-        .filter(|(_, switch)| root.line(switch).as_deref() == Some("Y"))
-        .map(|(name, switch)| (name, format!("echo N | sudo tee {switch}")));
+    let modules = modules.into_iter().filter_map(|(name, module)| {
+        let switch = format!("/sys/module/{module}/parameters/enabled");
+        let is_on = root.line(&switch).as_deref() == Some("Y");
+        is_on.then(|| (name, format!("echo N | sudo tee {switch}")))
+    });
     by_hand.chain(modules).collect()
 }
 
@@ -281,15 +252,6 @@ fn eviction(context: &Context<'_>) -> Finding {
     Finding::judged(format!("{stayed} of {all} pages stayed"), stayed > 0)
 }
 
-fn residency(context: &Context<'_>) -> Finding {
-    match context.environment.residency_check.as_deref() {
-        Some("mincore") => Finding::ok("by mincore; cachestat, which is faster, needs Linux 6.5"),
-        Some(how) => Finding::ok(format!("by {how}")),
-        None => Finding::warning("neither cachestat nor mincore works")
-            .of(WarningKind::NoResidencyCheck),
-    }
-}
-
 /// Something behind a file that must be writable.
 fn device_file(writable: Option<bool>) -> Finding {
     match writable {
@@ -297,13 +259,6 @@ fn device_file(writable: Option<bool>) -> Finding {
         Some(true) => Finding::ok("yes"),
         Some(false) => Finding::lacking("not for this user"),
     }
-}
-
-fn open_files(context: &Context<'_>) -> Finding {
-    let Some(files) = context.facts.open_files else {
-        return Finding::ok("no limit");
-    };
-    Finding::judged(format!("{files} at once"), files < FEW_FILES)
 }
 
 fn strace(context: &Context<'_>) -> Finding {

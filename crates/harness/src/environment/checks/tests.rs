@@ -99,12 +99,7 @@ fn a_quiet_machine_has_neither_problems_nor_warnings() {
     assert_eq!(of_state(&checks, CheckState::Problem), [""; 0]);
     let mut warnings = of_state(&checks, CheckState::Warning);
     // Those are this system's own, not the made-up one's.
-    warnings.retain(|name| {
-        !matches!(
-            *name,
-            "clock" | "open files" | "seeing the cache" | "waiting for CPU"
-        )
-    });
+    warnings.retain(|name| !matches!(*name, "clock" | "waiting for CPU"));
     assert_eq!(warnings, [""; 0]);
     assert_eq!(found(&checks, "CPUs").found, "8, AMD Ryzen 7 7840U");
     assert_eq!(
@@ -185,14 +180,7 @@ fn each_trouble_of_a_machine_is_found_under_its_name() {
 fn where_the_system_tells_nothing_everything_is_unavailable_and_nothing_a_problem() {
     let checks = found_on(&MadeUp::of(&[]));
     assert_eq!(of_state(&checks, CheckState::Problem), [""; 0]);
-    for name in [
-        "governor",
-        "load",
-        "memory",
-        "file system",
-        "device",
-        "FUSE",
-    ] {
+    for name in ["governor", "load", "memory", "file system", "FUSE"] {
         assert_eq!(
             found(&checks, name).state,
             CheckState::Unavailable,
@@ -264,7 +252,7 @@ fn a_sync_that_is_faster_than_any_device_is_a_problem_and_an_unsteady_one_a_warn
 fn this_machine_is_looked_at_and_nothing_stays_behind() {
     let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let checkup = check_up(directory.path(), &demand()).unwrap();
-    assert!(checkup.checks.len() > 22);
+    assert!(checkup.checks.len() > 20);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     let error = check_up(&directory.path().join("no"), &demand()).unwrap_err();
     assert!(error.to_string().contains("no such directory"), "{error}");
@@ -335,16 +323,13 @@ fn unknown_facts_are_no_reason_to_warn_but_missing_means_are() {
     };
     let found = warned(&environment, &Demand::default(), None);
     let kinds: Vec<_> = found.iter().map(|warning| warning.kind).collect();
-    assert_eq!(
-        kinds,
-        [WarningKind::NoRunQueueDelay, WarningKind::NoResidencyCheck]
-    );
+    assert_eq!(kinds, [WarningKind::NoRunQueueDelay]);
 }
 
 #[test]
 fn a_run_is_warned_of_each_trouble_and_of_no_other_in_the_words_of_the_doctor() {
     type Spoil = fn(&mut Environment, &mut Demand);
-    let troubles: [(WarningKind, &str, Spoil); 11] = [
+    let troubles: [(WarningKind, &str, Spoil); 10] = [
         (WarningKind::DebugBuild, "build", |e, _| e.optimised = false),
         (WarningKind::MemoryFileSystem, "file system", |e, _| {
             e.file_system.kind = "tmpfs".into();
@@ -370,9 +355,6 @@ fn a_run_is_warned_of_each_trouble_and_of_no_other_in_the_words_of_the_doctor() 
         }),
         (WarningKind::NoRunQueueDelay, "waiting for CPU", |e, _| {
             e.run_queue_delay = false;
-        }),
-        (WarningKind::NoResidencyCheck, "seeing the cache", |e, _| {
-            e.residency_check = None;
         }),
     ];
     for (kind, name, spoil) in troubles {
