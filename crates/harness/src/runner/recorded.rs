@@ -78,6 +78,22 @@ impl Recorded {
         }
     }
 
+    /// Leaves out all blocks of rounds from `end` on; returns a message for each such round of a
+    /// cell.
+    pub(super) fn disregard_from(&mut self, end: u32) -> Vec<String> {
+        for blocks in self.blocks.values_mut() {
+            blocks.retain(|block| block.round < end);
+        }
+        let mut problems = Vec::new();
+        for (cell, rounds) in &mut self.rounds {
+            let impossible = rounds.split_off(&end).into_iter();
+            let impossible = impossible
+                .map(|round| format!("{cell} has a round {round}, to which no run comes"));
+            problems.extend(impossible);
+        }
+        problems
+    }
+
     /// Whether what a cell does was counted.
     pub(super) fn counted(&self, cell: &Cell) -> bool {
         self.counted.contains(&cell.id)
@@ -330,6 +346,20 @@ b = { store = "flat" }
         );
         blocks.retain(|block| block.round != 9 || block.cell.0 != "c/a#2");
         assert!(!recorded(blocks).standing(&comparison, &rule).is_over());
+    }
+
+    #[test]
+    fn a_round_to_which_no_run_comes_is_left_out() {
+        let comparison = comparison("read");
+        let blocks = (0..3).flat_map(|n| round(n, 2.0));
+        let mut recorded = recorded(blocks.chain([block("b", u32::MAX, 1)]));
+        let problems = recorded.disregard_from(45);
+        assert_eq!(
+            problems,
+            ["c/b has a round 4294967295, to which no run comes"]
+        );
+        assert_eq!(recorded.next_round(&comparison), 3);
+        assert_eq!(recorded.measured(&comparison).len(), 9);
     }
 
     #[test]

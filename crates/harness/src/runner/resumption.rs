@@ -6,8 +6,8 @@
 //! each were measured within seconds, as of any round. A new number also means fresh keys (R3).
 
 use super::log::ResultLog;
-use super::machine;
 use super::recorded::Recorded;
+use super::{SPARE_ROUNDS, machine};
 use crate::disk::WorkDirectory;
 use crate::drivers::Drivers;
 use crate::plan::uses;
@@ -70,6 +70,7 @@ impl Resumption {
         }
         resumption.check_protocol().map_err(|why| refused(&why))?;
         resumption.check_names().map_err(|why| refused(&why))?;
+        resumption.disregard_impossible_rounds();
         resumption.note_judged();
         Ok(resumption)
     }
@@ -81,6 +82,16 @@ impl Resumption {
             self.header
                 .judge(|comparison| recorded.next_round(comparison));
         }
+    }
+
+    /// Leaves out what bears the number of a round that no session can have come to. The next round
+    /// is numbered after the last: none could follow it.
+    fn disregard_impossible_rounds(&mut self) {
+        let sessions = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        let [.., most] = LOOKS;
+        let end = (most + SPARE_ROUNDS).saturating_mul(sessions);
+        let problems = self.recorded.disregard_from(end);
+        self.problems.extend(problems);
     }
 
     fn note(&mut self, record: Record) {
