@@ -33,10 +33,8 @@ pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> Str
         for (label, reason) in &comparison.not_applicable {
             match lacks.contains_key(&**reason) {
                 true => {
-                    _ = lacking
-                        .entry(&**reason)
-                        .or_insert_with(BTreeSet::new)
-                        .insert(&**label)
+                    let cells = lacking.entry(&**reason).or_insert_with(BTreeSet::new);
+                    cells.insert(&**label);
                 }
                 false => here.entry(reason).or_default().push(label),
             }
