@@ -196,6 +196,10 @@ pub fn at_scale(mut study: Study, scale: &str) -> Result<Study> {
             .cells
             .retain(|cell| !of.iter().any(|id| left_out(id, cell)));
     }
+    // No cells would mean all of them.
+    study
+        .figures
+        .retain(|figure| figure.to.is_none() || !figure.cells.is_empty());
     study.matrices.retain(|matrix| !skipped(&matrix.id));
     for matrix in &mut study.matrices {
         if let Some(change) = changes.matrix.get(&matrix.id) {

@@ -1,36 +1,81 @@
-//! What the control group of this process may use (version 2; of version 1 nothing is known).
+//! What the control group of this process may use: version 2, or the hierarchies of version 1.
 
 use super::root::Root;
 use std::path::Path;
 
+/// Version 1 writes a number near 2^63 for no limit.
+const NO_LIMIT: u64 = 1 << 60;
+
 /// Memory that the group, or one above it, may use, in bytes: its page cache counts too.
 pub(super) fn memory_limit(root: &Root) -> Option<u64> {
-    let files = ["memory.max", "memory.high"].into_iter();
-    let limits = files.flat_map(|file| values(root, file));
-    limits.filter_map(|text| text.parse().ok()).min()
+    let files = [
+        (UNIFIED, "memory.max"),
+        (UNIFIED, "memory.high"),
+        (MEMORY, "memory.limit_in_bytes"),
+    ];
+    files
+        .into_iter()
+        .flat_map(|(hierarchy, file)| values(root, hierarchy, file))
+        .filter_map(|text| text.parse::<u64>().ok())
+        .filter(|bytes| *bytes < NO_LIMIT)
+        .min()
 }
 
-/// How much CPU time the group, or one above it, may use, in CPUs. `max` is no limit.
+/// How much CPU time the group, or one above it, may use, in CPUs.
 pub(super) fn cpu_limit(root: &Root) -> Option<f64> {
-    let cpus = |text: String| {
-        let (quota, period) = text.split_once(' ')?;
-        let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-        (quota > 0.0 && period > 0.0).then_some(quota / period)
-    };
-    let limits = values(root, "cpu.max").into_iter().filter_map(cpus);
-    limits.reduce(f64::min)
+    let unified = values(root, UNIFIED, "cpu.max");
+    let quotas = values(root, CPU, "cpu.cfs_quota_us");
+    let periods = values(root, CPU, "cpu.cfs_period_us");
+    let first = quotas.into_iter().zip(periods);
+    unified
+        .into_iter()
+        .filter_map(|text| {
+            let (quota, period) = text.split_once(' ')?;
+            cpus(quota, period)
+        })
+        .chain(first.filter_map(|(quota, period)| cpus(&quota, &period)))
+        .reduce(f64::min)
 }
 
-/// The first line of a file in the directory of this process's group, and in those of the groups above it. Within a
-/// container the path is often that of the host, and only the last of these exists.
-fn values(root: &Root, file: &str) -> Vec<String> {
+/// `max` and -1 are no limit.
+fn cpus(quota: &str, period: &str) -> Option<f64> {
+    let quota: f64 = quota.parse().ok()?;
+    let period: f64 = period.parse().ok()?;
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
+}
+
+/// One tree of groups: its controller, which is none in version 2, and where it may be mounted.
+type Hierarchy = (&'static str, &'static [&'static str]);
+
+const UNIFIED: Hierarchy = ("", &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]);
+const CPU: Hierarchy = ("cpu", &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]);
+const MEMORY: Hierarchy = ("memory", &["/sys/fs/cgroup/memory"]);
+
+/// The first line of a file in the directory of this process's group in a hierarchy, and in those of the groups above
+/// it. Within a container the path is often that of the host, and only the last of these exists.
+fn values(root: &Root, (controller, mounts): Hierarchy, file: &str) -> Vec<String> {
     let groups = root.text("/proc/self/cgroup").unwrap_or_default();
-    let Some(path) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else {
+    let Some(path) = group(&groups, controller) else {
         return Vec::new();
     };
-    let groups = Path::new(path).ancestors();
-    let files = groups.map(|group| Path::new("/sys/fs/cgroup").join(group).join(file));
-    files.filter_map(|file| root.line(file)).collect()
+    let path = Path::new(path.trim_start_matches('/'));
+    let below = |mount| {
+        path.ancestors()
+            .map(move |group| Path::new(mount).join(group))
+    };
+    let directories = mounts.iter().flat_map(below);
+    directories
+        .filter_map(|directory| root.line(directory.join(file)))
+        .collect()
+}
+
+/// The group's path, from `/proc/self/cgroup`: `0::/path`, `4:cpu,cpuacct:/path`.
+fn group<'t>(text: &'t str, controller: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let mut controllers = controllers.split(',');
+        controllers.any(|other| other == controller).then_some(path)
+    })
 }
 
 #[cfg(test)]
@@ -55,15 +100,42 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_none() {
+    fn the_hierarchies_of_version_1_are_read_where_a_container_sees_them() {
+        let tree = MadeUp::of(&[
+            (
+                "/proc/self/cgroup",
+                "4:memory:/docker/x\n2:cpu,cpuacct:/docker/x\n0::/\n",
+            ),
+            (
+                "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "2147483648\n",
+            ),
+            ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"),
+            ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+        ]);
+        assert_eq!(memory_limit(&tree.root()), Some(2 << 30));
+        assert_eq!(cpu_limit(&tree.root()), Some(2.0));
+    }
+
+    #[test]
+    fn no_limit_is_none_in_either_version() {
         let tree = MadeUp::of(&[
             ("/proc/self/cgroup", "4:memory:/x\n1:cpu:/\n0::/\n"),
+            (
+                "/sys/fs/cgroup/memory/x/memory.limit_in_bytes",
+                "9223372036854771712\n",
+            ),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
             ("/sys/fs/cgroup/memory.max", "max\n"),
             ("/sys/fs/cgroup/cpu.max", "max 100000\n"),
         ]);
-        for root in [tree.root(), MadeUp::of(&[]).root()] {
-            assert_eq!((memory_limit(&root), cpu_limit(&root)), (None, None));
-        }
+        assert_eq!(
+            (memory_limit(&tree.root()), cpu_limit(&tree.root())),
+            (None, None)
+        );
+        let nothing = MadeUp::of(&[]).root();
+        assert_eq!((memory_limit(&nothing), cpu_limit(&nothing)), (None, None));
     }
 
     proptest! {

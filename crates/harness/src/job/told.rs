@@ -7,6 +7,7 @@ use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::time::Duration;
 use stowplan_model::{Action, format_bytes};
 
@@ -95,7 +96,7 @@ impl Latencies {
     /// Adds those of one thread, in the order of its operations.
     pub(super) fn add(&mut self, bytes: &[u8], mut actions: impl Iterator<Item = Action>) {
         for latency in bytes.as_chunks().0 {
-            for whose in [None, actions.next()] {
+            for whose in iter::once(None).chain(actions.next().map(Some)) {
                 if let Some(histogram) = self.0.get_mut(&whose) {
                     histogram.saturating_record(u32::from_le_bytes(*latency).into());
                 }

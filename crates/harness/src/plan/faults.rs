@@ -33,11 +33,16 @@ pub fn faults(study: &Study, extent: Extent, drivers: &Drivers) -> Vec<StudyFaul
     let whole = study.clone().expanded();
     let mut found: Vec<StudyFault> = Vec::new();
     for (index, spec) in whole.comparisons.iter().enumerate() {
-        for (cell, error) in mistakes(&whole, spec, extent, drivers) {
+        let mistakes = mistakes(&whole, spec, extent, drivers);
+        let rows = mistakes
+            .iter()
+            .filter_map(|(cell, _)| row(cell.as_deref()))
+            .count();
+        for (cell, error) in mistakes {
             let cell = cell.as_deref();
             let of_cell = cell.map(|cell| format!(", cell '{cell}'"));
             let named = format!("comparison '{}'{}", spec.id, of_cell.unwrap_or_default());
-            let column = column_of(study, spec, cell, drivers);
+            let column = column_of(study, spec, (cell, rows), drivers);
             let of_matrix = column.is_some();
             let (keys, place) = column.unwrap_or_else(|| {
                 let path = cell.into_iter().flat_map(|cell| ["cells", cell]);
@@ -97,11 +102,17 @@ fn keys<'k>(list: &str, entry: usize, path: impl IntoIterator<Item = &'k str>) -
         .collect()
 }
 
-/// Where what makes a cell stands in the matrix that its comparison is a column of: keys from the top, and in words.
+/// The row of a matrix that a cell is named by, if it is.
+fn row(cell: Option<&str>) -> Option<u64> {
+    cell?.parse().ok()
+}
+
+/// Where what makes a cell stands in the matrix that its comparison is a column of: keys from the top, and in words. Of so
+/// many rows the cells are mistaken.
 fn column_of(
     study: &Study,
     spec: &ComparisonSpec,
-    cell: Option<&str>,
+    (cell, mistaken): (Option<&str>, usize),
     drivers: &Drivers,
 ) -> Option<(Vec<String>, String)> {
     let is_column = |matrix: &MatrixSpec| {
@@ -110,13 +121,13 @@ fn column_of(
     };
     let mut matrices = study.matrices.iter().enumerate();
     let (index, matrix) = matrices.find(|(_, matrix)| is_column(matrix))?;
-    let row = cell.and_then(|cell| cell.parse::<u64>().ok());
-    let row = row.and_then(|row| matrix.rows.iter().position(|known| *known == row));
+    let row = row(cell).and_then(|row| matrix.rows.iter().position(|known| *known == row));
     let row = row.map(|row| row.to_string());
     // Where the internal store cannot be used whatever the rows are, they are not at fault.
     let internal = || resolve(drivers, &matrix.internal.store, study.memory_budget, 1);
     let path = match (&row, cell) {
         (Some(_), _) if internal().is_err_and(|error| is_of_the_study(&error)) => vec!["internal"],
+        (Some(_), _) if mistaken > 1 && mistaken == matrix.rows.len() => vec!["row_setting"],
         (Some(row), _) => vec!["rows", row],
         (None, Some(cell)) if matrix.beside.contains_key(cell) => vec!["beside", cell],
         (None, Some(_)) => vec!["external"],

@@ -27,11 +27,13 @@ pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> Str
     }
     // What the machine lacks is the same for each comparison: said once, for all of them.
     let (mut lacking, lacks) = (BTreeMap::new(), left_out_cells(plan));
+    let measured: BTreeSet<&str> = plan.cells().map(|cell| &*cell.label).collect();
     for comparison in &plan.comparisons {
         parts.extend(lines_of(comparison, column, drivers));
         let mut here: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (label, reason) in &comparison.not_applicable {
-            match lacks.contains_key(&**reason) {
+            // Of one that is measured elsewhere, the machine has what it takes.
+            match lacks.contains_key(&**reason) && !measured.contains(&**label) {
                 true => {
                     let cells = lacking.entry(&**reason).or_insert_with(BTreeSet::new);
                     cells.insert(&**label);

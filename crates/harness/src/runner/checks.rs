@@ -3,9 +3,10 @@
 //! Nothing else goes on meanwhile: no block is timed, and no store is built, for what a build takes decides
 //! whether there is another one.
 
-use crate::Result;
 use crate::walk::each_by;
+use crate::{HarnessError, Result};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use stowplan_model::{Cell, Verification};
@@ -52,7 +53,9 @@ impl Checks {
         let found = Mutex::new(BTreeMap::new());
         let ended = each_by(cpus.min(MOST), &apart, |one_by_one| {
             for (number, cell, check) in std::mem::take(&mut *lock(one_by_one)) {
-                let checked = check();
+                // One that panics shall not keep the others from theirs.
+                let checked = catch_unwind(AssertUnwindSafe(check));
+                let checked = checked.unwrap_or_else(|_| Err(panicked()));
                 lock(&found).insert(number, (cell, checked));
             }
             Ok(())
@@ -65,6 +68,12 @@ impl Checks {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn panicked() -> HarnessError {
+    let message =
+        "a thread of stowplan that compared its values panicked, which is a mistake in stowplan";
+    HarnessError::worker(message, "")
 }
 
 #[cfg(test)]
@@ -134,5 +143,20 @@ mod tests {
                 assert!(alike <= 1, "{names:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_check_that_panics_fails_its_own_cell_and_the_others_are_done() {
+        let mut checks = Checks::default();
+        let cells = ["files", "flat", "sqlite", "files:layout=tree"].map(cell);
+        for on in &cells {
+            checks.add(on, on, Box::new(|| panic!("it was to panic")));
+        }
+        let last = cell("files:layout=dir");
+        checks.add(&last, &last, Box::new(|| Ok(verification("last"))));
+        let found = checks.done();
+        let failed = found.iter().filter(|(_, found)| found.is_err()).count();
+        assert_eq!((found.len(), failed), (5, 4));
+        found[4].1.as_ref().unwrap();
     }
 }

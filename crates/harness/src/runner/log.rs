@@ -104,12 +104,15 @@ impl ResultLog {
     }
 }
 
-/// The directories above a file, as far as they can be opened: which of them were made just now, nobody knows here, and
-/// syncing one that is as it was takes no time.
+/// The directories on the way to a file, up to where its file system is mounted: which of them were made just now, nobody
+/// knows here, and syncing one that is as it was takes no time.
 fn directories_above(path: &Path) -> Vec<File> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let device = |file: &File| file.metadata().map(|found| found.dev()).ok();
     let above = path.ancestors().skip(1);
-    above.map_while(|path| File::open(path).ok()).collect()
+    let mut above = above.map_while(|path| File::open(path).ok()).peekable();
+    let own = above.peek().and_then(device);
+    above.take_while(|file| device(file) == own).collect()
 }
 
 /// How many of these bytes are whole lines.

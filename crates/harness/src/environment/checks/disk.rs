@@ -69,6 +69,11 @@ pub(super) fn file_system(context: &Context<'_>) -> Finding {
     );
     const ONLY_THERE: &str = "Measure there only if your application's data lives there.";
     let (what, mend) = match sort_of(&system.kind) {
+        Sort::Disk if is_in_memory(context) => {
+            let found = format!("{found}: a device in memory, where syncs cost next to nothing");
+            return Finding::problem(found)
+                .by("Give a directory on the disk that your application will use.");
+        }
         Sort::Disk => return Finding::ok(found),
         Sort::Memory => {
             let found =
@@ -135,6 +140,11 @@ pub(super) fn mount_options(context: &Context<'_>) -> Finding {
             finding.by(mend).of(WarningKind::Other)
         }
     }
+}
+
+fn is_in_memory(context: &Context<'_>) -> bool {
+    let device = context.environment.device.as_ref();
+    device.is_some_and(|device| device.name.starts_with("zram") || device.name.starts_with("ram"))
 }
 
 pub(super) fn read_ahead(context: &Context<'_>) -> Finding {

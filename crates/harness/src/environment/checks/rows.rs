@@ -121,7 +121,10 @@ fn clock(context: &Context<'_>) -> Finding {
 fn load(context: &Context<'_>) -> Finding {
     let cpus = context.environment.cpus.max(1);
     told(context.environment.load_average, |load| {
-        let found = format!("{load:.2} on {cpus} CPU(s) over the last minute");
+        let found = format!(
+            "{load:.2} on {cpus} CPU{} over the last minute",
+            if cpus == 1 { "" } else { "s" }
+        );
         Finding::judged(found, load > LOAD_PER_CPU * f64::from(cpus)).of(WarningKind::Load)
     })
 }
