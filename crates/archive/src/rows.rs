@@ -31,6 +31,7 @@ pub(crate) fn each_row<S>(
     let deal = Deal {
         archive,
         misplaced: Misplaced::of(&Archive::open(archive)?)?,
+        hands: threads() as u32,
         next: AtomicU32::new(0),
         refused: Mutex::default(),
         failed: AtomicBool::new(false),
@@ -63,6 +64,8 @@ pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 struct Deal<'a> {
     archive: &'a Path,
     misplaced: Misplaced,
+    /// In how many hands the rows are dealt: the same for all threads, whatever the system grants meanwhile.
+    hands: u32,
     /// The number of the hand that nobody has taken.
     next: AtomicU32,
     refused: Mutex<Refusals>,
@@ -81,7 +84,7 @@ impl Deal<'_> {
         // Rows are listed while values are read.
         let (listed, mut reader) = (Archive::open(self.archive)?, Reader::open(self.archive)?);
         let (total, mut state) = (listed.count()?, begin()?);
-        let hands = threads() as u32;
+        let hands = self.hands;
         let (mut hand, mut asked) = (self.next.fetch_add(1, Relaxed), false);
         while hand < hands {
             for outside in [false, true] {

@@ -107,7 +107,7 @@ impl Options {
 }
 
 /// As the database and its keyspace have them. How a transaction is run and made to last is said
-/// anew with each, so nothing but this program knows it;
+/// anew with each, so nothing but this program knows it.
 pub(super) fn effective(database: &fjall::Database, keyspace: &fjall::Keyspace) -> Settings {
     let options = &keyspace.config;
     let mut effective = Settings::default();

@@ -150,7 +150,12 @@ impl Transaction<'_> {
     /// Sets the value of a key, or deletes it, if the key is there or not as `wanted`; returns
     /// whether it was as wanted. Nobody else writes between the look and the change.
     fn change(&mut self, key: Key, value: Option<&[u8]>, wanted: bool) -> Result<bool> {
-        let there = self.get(key, |_| Ok(()))? != Found::Missing;
+        // Without reading the value.
+        let there = match row_id(key).map(|number| self.buffered(number)) {
+            None => false,
+            Some(Some(change)) => change.is_some(),
+            Some(None) => self.disk.borrow_mut().has(key)?,
+        };
         let (Some(key), Some((_, own))) = (row_id(key), &mut self.writing) else {
             let why = "its keys are signed 64-bit numbers";
             return if wanted {

@@ -537,11 +537,15 @@ fn is_ratio(measurement: &&Measurement) -> bool {
     measurement.block == BlockKind::Ratio
 }
 
-/// The one in the middle; of none, 0.
+/// The one in the middle, or between the middle two; of none, 0.
 fn median(values: impl Iterator<Item = u64>) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(0)
+    let middle = values.get(values.len() / 2).copied().unwrap_or(0);
+    match values.len().is_multiple_of(2) && !values.is_empty() {
+        true => values[values.len() / 2 - 1].midpoint(middle),
+        false => middle,
+    }
 }
 
 fn warn_all(warnings: &[Warning]) {

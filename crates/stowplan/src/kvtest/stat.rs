@@ -38,7 +38,12 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
         Container::Database => Some(pages(options)?),
         Container::Dir | Container::Tree => None,
     };
-    let found = survey(&options.column.at(&options.place));
+    let mut origin = options.column.at(&options.place);
+    if container == Container::Database && origin.column.is_none() && origin.table.is_none() {
+        // Whatever else lies there.
+        (origin.table, origin.column) = (Some("kv".to_owned()), Some("v".to_owned()));
+    }
+    let found = survey(&origin);
     let stat = Stat {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         place: options.place.display().to_string(),
