@@ -83,11 +83,9 @@ fn in_parts() {
     let processes: Vec<Child> = (0..parts).map(part).collect();
     for process in processes {
         let done = process.wait_with_output().unwrap();
-        assert!(
-            done.status.success(),
-            "{}",
-            String::from_utf8_lossy(&done.stdout)
-        );
+        let said = String::from_utf8_lossy(&done.stdout);
+        // None would pass, too, if this test had another name.
+        assert!(done.status.success() && said.contains("1 passed"), "{said}");
     }
 }
 
