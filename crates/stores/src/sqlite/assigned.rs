@@ -1,10 +1,10 @@
 //! Rows whose keys SQLite assigns (<https://sqlite.org/autoinc.html>).
 
 use super::options::Options;
-use super::statement::Sql;
+use super::statement::{Parameters, Sql};
 use crate::error::at;
 use crate::{Key, Result, StoreError};
-use rusqlite::{Connection, Statement};
+use rusqlite::Connection;
 
 /// What a session keeps that lets SQLite number new rows: one more than the largest number there is. A key that
 /// is another one has to be given.
@@ -50,7 +50,7 @@ impl<'c> AssignedIds<'c> {
         &mut self,
         number: i64,
         key: Key,
-        bind: impl FnOnce(&mut Statement<'_>) -> Result<()>,
+        bind: impl FnOnce(&mut Parameters<'_, '_>) -> Result<()>,
     ) -> Result<()> {
         self.largest = None;
         self.insert

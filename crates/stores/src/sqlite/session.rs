@@ -3,13 +3,13 @@
 use super::assigned::AssignedIds;
 use super::blob::BlobHandle;
 use super::options::{Api, Options, Statements};
-use super::statement::{Owned, Sql};
+use super::statement::{Owned, Parameters, Sql};
 use super::table::{RowKey, row_id};
 use super::{counters, database, is_key_taken};
 use crate::error::{at, at_key};
 use crate::options::refuse;
 use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError, Visit};
-use rusqlite::{Connection, Row, Statement};
+use rusqlite::{Connection, Row};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use stowplan_model::{Setting, Settings};
@@ -154,7 +154,7 @@ impl<'s> SqliteSession<'s> {
         };
         options.check(key, value)?;
         let changed = self.sql.overwrite.run(
-            |statement| options.bind(statement, 0, &k, value),
+            |parameters| options.bind(parameters, 0, &k, value),
             |statement| Ok(statement.raw_execute()?),
         );
         Ok(match changed.map_err(at_key("overwrite", key))? {
@@ -165,8 +165,8 @@ impl<'s> SqliteSession<'s> {
 }
 
 /// Sets the only parameter of a statement about a key.
-fn by_key(k: &RowKey<'_>) -> impl FnOnce(&mut Statement<'_>) -> Result<()> {
-    move |statement| Ok(statement.raw_bind_parameter(1, k)?)
+fn by_key(k: &RowKey<'_>) -> impl FnOnce(&mut Parameters<'_, '_>) -> Result<()> {
+    move |parameters| parameters.set(1, k)
 }
 
 impl Session for SqliteSession<'_> {
@@ -240,12 +240,13 @@ impl Session for SqliteSession<'_> {
         if let (Some(assigned), RowKey::Number(number)) = (&mut self.sql.assigned, &k)
             && assigned.is_next(*number)?
         {
-            let bind = |statement: &mut Statement<'_>| options.bind_value(statement, 1, value);
+            let bind =
+                |parameters: &mut Parameters<'_, '_>| options.bind_value(parameters, 1, value);
             let inserted = assigned.insert(*number, key, bind);
             return inserted.map_err(at_key("insert", key));
         }
         let inserted = self.sql.insert.run(
-            |statement| options.bind(statement, 0, &k, value),
+            |parameters| options.bind(parameters, 0, &k, value),
             |statement| match statement.raw_execute() {
                 Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(key)),
                 inserted => Ok(inserted.map(drop)?),
@@ -266,10 +267,10 @@ impl Session for SqliteSession<'_> {
             let (text, statements) = (options.insert(many), options.pragmas.statement);
             (many, Sql::of(self.connection.lent(), text, statements))
         });
-        let bind = |statement: &mut Statement<'_>| {
+        let bind = |parameters: &mut Parameters<'_, '_>| {
             rows.iter().enumerate().try_for_each(|(row, (key, value))| {
                 let k = options.key_to_insert(*key, value)?;
-                options.bind(statement, row, &k, value)
+                options.bind(parameters, row, &k, value)
             })
         };
         let inserted = insert.run(bind, |statement| Ok(statement.raw_execute().map(drop)?));
@@ -304,9 +305,9 @@ impl Session for SqliteSession<'_> {
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let (options, buffer) = (self.options, &mut self.scanned);
-        let bind = |statement: &mut Statement<'_>| {
-            by_key(&k)(statement)?;
-            Ok(statement.raw_bind_parameter(2, limit)?)
+        let bind = |parameters: &mut Parameters<'_, '_>| {
+            by_key(&k)(parameters)?;
+            parameters.set(2, limit)
         };
         let scanned = self.sql.scan.run(bind, |statement| {
             let mut rows = statement.raw_query();

@@ -2,8 +2,9 @@
 
 use super::failed;
 use super::options::Statements;
-use crate::{Result, StoreError};
-use rusqlite::{Connection, Statement};
+use crate::Result;
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, Statement, ToSql};
 use std::borrow::Cow;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -47,6 +48,29 @@ impl Drop for Owned {
     }
 }
 
+/// Where the parameters of a statement go.
+pub(crate) enum Parameters<'p, 'c> {
+    /// They are bound.
+    Bound(&'p mut Statement<'c>),
+    /// They become text, as a program writes them that formats its SQL.
+    Written(Vec<String>),
+}
+
+impl Parameters<'_, '_> {
+    /// Sets a parameter; the first is 1.
+    #[inline]
+    pub(crate) fn set(&mut self, at: usize, value: impl ToSql) -> Result<()> {
+        match self {
+            Self::Bound(statement) => statement.raw_bind_parameter(at, value)?,
+            Self::Written(literals) => {
+                literals.resize(at.max(literals.len()), String::new());
+                literals[at - 1] = literal(&value.to_sql()?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A statement: prepared once and kept, or made anew for each use.
 pub(crate) struct Sql<'c> {
     connection: &'c Connection,
@@ -63,7 +87,7 @@ impl<'c> Sql<'c> {
         statements: Statements,
     ) -> Self {
         let text = text.into();
-        let keeps = statements != Statements::Each;
+        let keeps = statements == Statements::Once;
         let kept = keeps.then(|| prepare(connection, &text).ok());
         Self {
             connection,
@@ -73,29 +97,29 @@ impl<'c> Sql<'c> {
         }
     }
 
-    /// Runs it with the parameters that `bind` sets. With [`Statements::Literal`] they are written into the
-    /// text of another statement, as SQLite writes them.
+    /// Runs it with the parameters that `bind` sets.
     pub(crate) fn run<T>(
         &mut self,
-        bind: impl FnOnce(&mut Statement<'_>) -> Result<()>,
+        bind: impl FnOnce(&mut Parameters<'_, '_>) -> Result<()>,
         work: impl FnOnce(&mut Statement<'_>) -> Result<T>,
     ) -> Result<T> {
-        if self.statements == Statements::Each {
-            let mut statement = prepare(self.connection, &self.text)?;
-            bind(&mut statement)?;
-            return work(&mut statement);
-        }
-        let kept = match &mut self.kept {
-            Some(kept) => kept,
-            none => none.insert(prepare(self.connection, &self.text)?),
+        let mut made;
+        let statement = match (self.statements, &mut self.kept) {
+            (Statements::Literal, _) => {
+                let mut parameters = Parameters::Written(Vec::new());
+                bind(&mut parameters)?;
+                let text = with_literals(&self.text, &parameters);
+                return work(&mut prepare(self.connection, &text)?);
+            }
+            (Statements::Each, _) => {
+                made = prepare(self.connection, &self.text)?;
+                &mut made
+            }
+            (Statements::Once, Some(kept)) => kept,
+            (Statements::Once, none) => none.insert(prepare(self.connection, &self.text)?),
         };
-        bind(kept)?;
-        if self.statements == Statements::Once {
-            return work(kept);
-        }
-        let too_long = || StoreError::said("the statement with its values is too long");
-        let text = kept.expanded_sql().ok_or_else(too_long)?;
-        work(&mut prepare(self.connection, &text)?)
+        bind(&mut Parameters::Bound(&mut *statement))?;
+        work(statement)
     }
 
     /// Runs one that takes no parameters and returns no rows.
@@ -112,4 +136,88 @@ impl<'c> Sql<'c> {
 fn prepare<'c>(connection: &'c Connection, text: &str) -> Result<Statement<'c>> {
     let prepared = connection.prepare(text);
     prepared.map_err(|e| failed(format!("prepare {text}"), &e))
+}
+
+/// A value as SQL writes it (<https://sqlite.org/lang_expr.html#literal_values_constants_>).
+fn literal(value: &ToSqlOutput<'_>) -> Result<String> {
+    Ok(match value {
+        ToSqlOutput::Borrowed(ValueRef::Blob(bytes)) => blob(bytes),
+        ToSqlOutput::Borrowed(ValueRef::Text(text)) => quoted(text),
+        ToSqlOutput::Borrowed(ValueRef::Integer(number))
+        | ToSqlOutput::Owned(Value::Integer(number)) => number.to_string(),
+        _ => return Err(rusqlite::Error::InvalidQuery.into()),
+    })
+}
+
+/// Text between quotation marks; a statement ends at a zero, so text with one is written as its bytes.
+fn quoted(text: &[u8]) -> String {
+    match std::str::from_utf8(text) {
+        Ok(text) if !text.contains('\0') => format!("'{}'", text.replace('\'', "''")),
+        _ => format!("CAST({} AS TEXT)", blob(text)),
+    }
+}
+
+fn blob(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut text = String::with_capacity(2 * bytes.len() + 3);
+    text.push_str("X'");
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text.push('\'');
+    text
+}
+
+/// The text of a statement with literals in the places of its parameters: `?` is the next one, `?2` the second.
+fn with_literals(text: &str, parameters: &Parameters<'_, '_>) -> String {
+    let literals: &[String] = match parameters {
+        Parameters::Written(literals) => literals,
+        Parameters::Bound(_) => &[],
+    };
+    let mut pieces = text.split('?');
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
+    for (next, piece) in pieces.enumerate() {
+        let behind = piece.trim_start_matches(|c: char| c.is_ascii_digit());
+        let number = piece[..piece.len() - behind.len()].parse::<usize>();
+        let index = number.map_or(next, |number| number.saturating_sub(1));
+        filled.push_str(literals.get(index).map_or("NULL", String::as_str));
+        filled.push_str(behind);
+    }
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_as_a_literal_is_read_as_the_same_value() {
+        let connection = Connection::open_in_memory().unwrap();
+        let values = [
+            ValueRef::Integer(i64::MAX),
+            ValueRef::Text(b"it's ? 'quoted'"),
+            ValueRef::Text(b"a\0zero"),
+            ValueRef::Text(b""),
+            ValueRef::Blob(b""),
+            ValueRef::Blob(&[0, 39, 255]),
+        ];
+        for value in values {
+            let mut sql = Sql::of(&connection, "SELECT ?1", Statements::Literal);
+            let same = sql.run(
+                |parameters| parameters.set(1, ToSqlOutput::Borrowed(value)),
+                |statement| Ok(statement.raw_query().next()?.unwrap().get_ref(0)? == value),
+            );
+            assert!(same.unwrap(), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_filled_by_their_numbers_or_one_after_the_other() {
+        let literals = Parameters::Written(["'a?'", "2"].map(str::to_owned).to_vec());
+        let filled = |text| with_literals(text, &literals);
+        assert_eq!(filled("VALUES(?,?)"), "VALUES('a?',2)");
+        assert_eq!(filled("SET v=?2 WHERE k=?1"), "SET v=2 WHERE k='a?'");
+        assert_eq!(filled("COMMIT"), "COMMIT");
+    }
 }

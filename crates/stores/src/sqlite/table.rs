@@ -1,12 +1,13 @@
 //! The table of values: how a key and a value become a row, and a row a value again.
 
 use super::key_failed;
-use super::options::{Options, Statements};
+use super::options::Options;
+use super::statement::Parameters;
 use crate::names::added;
 use crate::options::refuse;
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
+use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Row, Statement};
 
 impl Options {
     /// Whether a blob handle can be opened on its values: they lie in one column of bytes, in rows
@@ -121,20 +122,20 @@ impl Options {
     /// copy the value here, as it cannot know that the statement runs at once.
     pub(super) fn bind(
         &self,
-        statement: &mut Statement<'_>,
+        parameters: &mut Parameters<'_, '_>,
         row: usize,
         k: &RowKey<'_>,
         value: &[u8],
     ) -> Result<()> {
         let first = 1 + row * (1 + self.pragmas.columns);
-        statement.raw_bind_parameter(first, k)?;
-        self.bind_value(statement, first + 1, value)
+        parameters.set(first, k)?;
+        self.bind_value(parameters, first + 1, value)
     }
 
     /// Sets the parameters of a value, of which this is the first.
     pub(super) fn bind_value(
         &self,
-        statement: &mut Statement<'_>,
+        parameters: &mut Parameters<'_, '_>,
         first: usize,
         value: &[u8],
     ) -> Result<()> {
@@ -144,7 +145,7 @@ impl Options {
                 true => ValueRef::Text(piece),
                 false => ValueRef::Blob(piece),
             };
-            statement.raw_bind_parameter(first + column, ToSqlOutput::Borrowed(piece))?;
+            parameters.set(first + column, ToSqlOutput::Borrowed(piece))?;
         }
         Ok(())
     }
@@ -176,12 +177,9 @@ impl Options {
 
     /// Whether the columns can keep a value.
     pub(super) fn check(&self, key: Key, value: &[u8]) -> Result<()> {
-        let literal = self.pragmas.statement == Statements::Literal;
         refuse! {
             self.is_text() && std::str::from_utf8(value).is_err() => format!("keep the value of key {key}"),
                 "with column_type=text a value is UTF-8, and this is not; use column_type=blob, or a dataset with content = \"guid\"";
-            self.is_text() && literal && value.contains(&0) => format!("write the value of key {key} into a statement"),
-                "text in a statement ends at a zero byte; use statement=each or column_type=blob";
         }
         Ok(())
     }
