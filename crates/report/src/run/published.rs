@@ -41,7 +41,8 @@ fn special(name: &str, row: &&PublishedTime) -> Cell {
         ("factor", _) => Cell::maybe(factor(row), value::ratio),
         ("ours", None) => Cell::text(value::NOTHING),
         ("ours", Some(ours)) => {
-            Cell::number(ours.estimate, format!("{}{mark}", time(ours.estimate)))
+            let text = format!("{}{mark}", time(ours.estimate));
+            Cell::number(ours.estimate * 1e9, text)
         }
         (_, Some(ours)) => Cell::text(value::between(&time(ours.low), &time(ours.high))),
         (_, None) => Cell::default(),
