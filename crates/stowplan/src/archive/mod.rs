@@ -208,18 +208,14 @@ pub(crate) fn cat(options: &CatOptions) -> Result<Exit, CliError> {
     let mut found = Vec::new();
     for name in &options.names {
         let entry = find(reader.archive(), name)?;
-        let what = match entry.kind {
-            Kind::File => {
-                found.push(entry);
-                continue;
-            }
-            Kind::Link => "link",
-            Kind::Directory => "directory",
-        };
-        let archive = options.archive.display();
-        return Err(CliError::Usage(format!(
-            "{name} of {archive} is a {what}, and no file"
-        )));
+        if entry.kind != Kind::File {
+            return Err(CliError::Usage(format!(
+                "{name} of {} is a {}, and no file",
+                options.archive.display(),
+                entry.kind.name()
+            )));
+        }
+        found.push(entry);
     }
     let mut out = stdout().lock();
     for entry in &found {
