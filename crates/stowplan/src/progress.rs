@@ -112,15 +112,12 @@ impl Progress {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr(),
         });
-        let gap = screen.add(ProgressBar::no_length());
-        if let Ok(style) = ProgressStyle::with_template(" ") {
-            gap.set_style(style);
-        }
+        let gap = drawn(screen.add(ProgressBar::no_length()), " ");
         gap.tick();
-        let line = screen.add(ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            line.set_style(style);
-        }
+        let line = drawn(
+            screen.add(ProgressBar::new_spinner()),
+            "{spinner} {wide_msg}",
+        );
         turn(&line);
         Self {
             screen,
@@ -181,9 +178,7 @@ impl Progress {
             },
         };
         let line = self.screen.insert_before(&self.line, answer.line);
-        if let Ok(style) = ProgressStyle::with_template("  {wide_msg}") {
-            line.set_style(style);
-        }
+        let line = drawn(line, "  {wide_msg}");
         self.answers
             .push((comparison.id.clone(), Answer { line, ..answer }));
         self.show();
@@ -287,6 +282,14 @@ fn so_far(ratio: &RatioEstimate) -> String {
     format!("{:.2}x ±{percent:.decimals$}%", ratio.ratio)
 }
 
+/// A line that is drawn by a template, of those above: they are templates.
+fn drawn(bar: ProgressBar, template: &str) -> ProgressBar {
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
 /// Lets a line that is seen go on turning while nothing is told, until it is finished. Indicatif's own
 /// ticker panics where the system refuses it a thread; without one the line moves with what is told.
 fn turn(bar: &ProgressBar) {
@@ -324,21 +327,17 @@ impl Steps {
 
     /// Shows how many are done, of how many.
     pub(crate) fn at(&self, done: u64, total: u64) {
-        let bar = self.bar.get_or_init(|| self.drawn(total));
+        let bar = self.bar.get_or_init(|| self.begun(total));
         bar.set_length(total);
         bar.set_position(done);
     }
 
-    fn drawn(&self, total: u64) -> ProgressBar {
+    fn begun(&self, total: u64) -> ProgressBar {
         if self.quiet || !stderr().is_terminal() {
             return ProgressBar::hidden();
         }
-        let bar = ProgressBar::new(total);
-        if let Ok(style) =
-            ProgressStyle::with_template("{spinner} {msg} {human_pos}/{human_len} {wide_bar} {eta}")
-        {
-            bar.set_style(style);
-        }
+        let template = "{spinner} {msg} {human_pos}/{human_len} {wide_bar} {eta}";
+        let bar = drawn(ProgressBar::new(total), template);
         bar.set_message(self.unit);
         turn(&bar);
         bar
