@@ -63,13 +63,7 @@ pub(crate) fn carry_out<S: Extender>(
     extender: impl FnOnce(&runner::RunOptions) -> S,
 ) -> Result<Exit, CliError> {
     if options.run.dry_run {
-        let width = screen::width();
-        print(&screen::drawable(&plan::describe(
-            plan,
-            options.run.keep,
-            width,
-            drivers,
-        )));
+        describe(plan, &options.run, drivers);
         return Ok(match drivers.fail_in(plan) {
             false => Exit::Done,
             true => Exit::Failed,
@@ -77,6 +71,12 @@ pub(crate) fn carry_out<S: Extender>(
     }
     let Begun { output, end } = measure_into(plan, drawn, drivers, options, extender)?;
     shown(&output, &options.run, &end)
+}
+
+/// Says what would be measured, and what that needs.
+fn describe(plan: &Plan, options: &RunOptions, drivers: &Drivers) {
+    let text = plan::describe(plan, options.keep, screen::width(), drivers);
+    print(&screen::drawable(&text));
 }
 
 /// A run that has ended, and where its result is.
@@ -145,11 +145,7 @@ fn describe_rest(directory: &Path, options: &RunOptions) -> Result<(), CliError>
     let (_, resumption) = stopped(directory, options)?;
     match resumption.is_complete() {
         true => print("This run is complete; there is nothing to go on with.\n"),
-        false => {
-            let (remaining, width) = (resumption.remaining(), screen::width());
-            let text = plan::describe(&remaining, options.keep, width, &drivers::looked_at());
-            print(&screen::drawable(&text));
-        }
+        false => describe(&resumption.remaining(), options, &drivers::looked_at()),
     }
     Ok(())
 }
