@@ -250,7 +250,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
         }
     };
     let work = WorkDirectory::create_below(Path::new("."))?;
-    let mut failed = 0;
+    let mut failed = false;
     for spec in specs {
         let spec = spec.of_driver(driver);
         print(&drawable(&format!("{spec}\n")));
@@ -260,7 +260,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
                 Verdict::LeftOut(why) => ("left out", Some(why)),
                 Verdict::Failed(why) => ("FAILED", Some(why)),
             };
-            failed += u32::from(matches!(outcome.verdict, Verdict::Failed(_)));
+            failed |= matches!(outcome.verdict, Verdict::Failed(_));
             let mut said = format!("  {word:<10}{}\n", outcome.check);
             for line in why.iter().flat_map(|why| wrap(why, 68)) {
                 said.push_str(&format!("{:12}{line}\n", ""));
@@ -269,11 +269,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
         }
     }
     work.remove()?;
-    Ok(if failed == 0 {
-        Exit::Done
-    } else {
-        Exit::Failed
-    })
+    Ok(Exit::done_if(!failed))
 }
 
 /// The program's own stores, for plans that are never run.

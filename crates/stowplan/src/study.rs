@@ -64,10 +64,7 @@ pub(crate) fn carry_out<S: Extender>(
 ) -> Result<Exit, CliError> {
     if options.run.dry_run {
         describe(plan, &options.run, drivers);
-        return Ok(match drivers.fail_in(plan) {
-            false => Exit::Done,
-            true => Exit::Failed,
-        });
+        return Ok(Exit::done_if(!drivers.fail_in(plan)));
     }
     let Begun { output, end } = measure_into(plan, drawn, drivers, options, extender)?;
     shown(&output, &options.run, &end)

@@ -160,12 +160,8 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, CliError> {
     for line in &verified.database {
         warn(&format!("damaged: {place}: {line}"));
     }
-    let end = left_out("damaged", &verified.refused);
-    Ok(if verified.is_whole() {
-        end
-    } else {
-        Exit::Failed
-    })
+    left_out("damaged", &verified.refused);
+    Ok(Exit::done_if(verified.is_whole()))
 }
 
 /// Puts files into an archive.
@@ -249,10 +245,7 @@ fn left_out(verb: &str, refused: &Refusals) -> Exit {
             stowplan_report::count(more)
         ));
     }
-    match refused.is_empty() {
-        true => Exit::Done,
-        false => Exit::Failed,
-    }
+    Exit::done_if(refused.is_empty())
 }
 
 /// Numbers files, directories and links, those kinds that there are.
