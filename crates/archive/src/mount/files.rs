@@ -98,12 +98,7 @@ impl Files {
 
 fn read_inside(reader: &mut Reader, entry: &Entry) -> Result<Contents, Fault> {
     if entry.size <= WHOLE_MAX {
-        let mut bytes = Vec::with_capacity(entry.size as usize);
-        reader.copy(entry, &mut |piece| {
-            bytes.extend_from_slice(piece);
-            Ok(())
-        })?;
-        return Ok(Contents::Memory(bytes));
+        return Ok(Contents::Memory(reader.whole(entry)?));
     }
     let mut file = tempfile::tempfile()?;
     reader.copy(entry, &mut |piece| Ok(file.write_all(piece)?))?;
