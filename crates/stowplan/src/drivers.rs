@@ -89,12 +89,9 @@ pub(crate) fn of_stores(
 }
 
 /// A search with drivers whose commands are given.
-fn with<'d>(
-    mut search: Search,
-    given: impl IntoIterator<Item = (&'d String, &'d DriverSpec)>,
-) -> Search {
-    let given = given.into_iter();
-    let commands = given.map(|(name, spec)| (name.clone(), spec.command.clone()));
+fn with(mut search: Search, given: &BTreeMap<String, DriverSpec>) -> Search {
+    let commands = given.iter();
+    let commands = commands.map(|(name, spec)| (name.clone(), spec.command.clone()));
     search.given.extend(commands);
     search
 }
@@ -126,8 +123,7 @@ pub(crate) fn to_look_at(typed: &[DriverArgument]) -> (Drivers, Vec<Found>) {
 
 /// What this process can find, with the drivers that were typed.
 fn search(typed: &[DriverArgument]) -> Search {
-    let typed = typed.iter().map(|(name, spec)| (name, spec));
-    with(Search::of_this_process(), typed)
+    with(Search::of_this_process(), &typed.iter().cloned().collect())
 }
 
 /// Checks a driver.

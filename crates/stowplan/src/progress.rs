@@ -3,7 +3,7 @@
 
 use crate::cli::PrintOptions;
 use crate::error::CliError;
-use crate::screen;
+use crate::screen::{self, counted};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr, stdout};
@@ -47,7 +47,7 @@ pub(crate) struct Progress {
     /// and once is enough.
     defers_warnings: bool,
     /// How many were put off until then.
-    deferred: usize,
+    deferred: u64,
     /// Whether each comparison gets a line that stays.
     announces: bool,
 }
@@ -267,12 +267,8 @@ impl Observer for Progress {
 }
 
 /// That the report will warn; nothing if it need not.
-fn warned(number: usize) -> Option<String> {
-    match number {
-        0 => None,
-        1 => Some("1 warning".to_owned()),
-        many => Some(format!("{many} warnings")),
-    }
+fn warned(number: u64) -> Option<String> {
+    (number > 0).then(|| counted(number, "warning", "warnings"))
 }
 
 /// `0.32x ±12%`

@@ -127,7 +127,13 @@ pub(crate) fn resume(options: &ResumeOptions) -> Result<Exit, CliError> {
     }
     let (output, resumption) = stopped(directory, options)?;
     if resumption.is_complete() {
-        clear_up_after(&resumption, &output, options);
+        // It was killed after its end, when it had only to clear up. Its result is whole and shall be seen, whatever
+        // stands in the way of that.
+        if !options.keep
+            && let Err(error) = remove_leftovers(&resumption, &output, options)
+        {
+            warn(&error.to_string());
+        }
         let text = "this run is complete; there is nothing to go on with, and this is its result";
         options.print.note(text);
         show(&load(&output.result())?, &options.print)?;
@@ -225,17 +231,6 @@ fn remove_leftovers(
         options.print.note(&text);
     };
     Ok(resumption.remove_leftovers(&output.directory().join(WORK), told)?)
-}
-
-/// Removes what a run left behind that was killed after its end, when it had only to clear up. Its
-/// result is whole and shall be seen, whatever stands in the way of that.
-fn clear_up_after(resumption: &Resumption, output: &Output, options: &RunOptions) {
-    if options.keep {
-        return;
-    }
-    if let Err(error) = remove_leftovers(resumption, output, options) {
-        warn(&error.to_string());
-    }
 }
 
 /// Removes what a run left behind that was killed before it had a result, for no record tells of it, and says

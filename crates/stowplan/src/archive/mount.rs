@@ -55,8 +55,7 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
         sleep(LOOK_EVERY);
     };
     drop(mounted);
-    let code = u8::try_from(stowplan_crashlab::code(ended));
-    Ok(code.map_or(Exit::Failed, Exit::Of))
+    Ok(Exit::of(stowplan_crashlab::code(ended)))
 }
 
 fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
