@@ -89,8 +89,9 @@ pub fn repeat(
         // hold what the first of both read from storage.
         let visits_again =
             kind == BlockKind::Latency && what.cell.workload.cache != CacheState::AsFound;
-        let measure = |_| {
-            if !visits_again {
+        // Another attempt is of the same visits.
+        let measure = |attempts| {
+            if attempts == 0 && !visits_again {
                 // There is room for one list, not for the last one beside the next.
                 let _ = std::fs::remove_file(&sequence);
                 write_sequence(&sequence, what.lead_in, what.operations)?;
