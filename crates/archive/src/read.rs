@@ -107,6 +107,16 @@ impl Reader {
         }
     }
 
+    /// The bytes of an entry, as [`Reader::copy`] hands them out.
+    pub(crate) fn whole(&mut self, entry: &Entry) -> Result<Vec<u8>, Fault> {
+        let mut bytes = Vec::with_capacity(entry.size.min(WHOLE_MAX) as usize);
+        self.copy(entry, &mut |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(bytes)
+    }
+
     fn copy_inside(&mut self, entry: &Entry, take: &mut Take<'_>) -> Result<(), Fault> {
         let Location { rowid, stored, .. } = entry.place;
         if entry.kind == Kind::Directory || entry.size == 0 {

@@ -68,6 +68,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+            Self::Link => "link",
+        }
+    }
+
     /// What is of a type, or why nothing in an archive can be.
     pub(crate) fn of(kind: FileType) -> Result<Self, &'static str> {
         match kind {

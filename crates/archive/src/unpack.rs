@@ -99,7 +99,17 @@ impl Unpack {
             true if is_synced_as_a_whole(temporary.path())? => Syncs::AsAWhole,
             true => Syncs::Each,
         };
-        let job = Job::begin(self, &temporary, &tree, syncs)?;
+        let made = temporary.path().metadata();
+        let made = made.doing("look at", temporary.path())?;
+        // Only its owner can enter the root until all is done.
+        let builder = std::fs::DirBuilder::new().mode(0o700).create(&tree);
+        builder.doing("make", &tree)?;
+        let job = Job {
+            unpack: self,
+            tree: &tree,
+            syncs,
+            umask: !made.permissions().mode() & 0o777,
+        };
         let unpacked = job.fill(&archive, watch)?;
         if syncs == Syncs::AsAWhole {
             room::sync_filesystem(&tree)?;
@@ -231,26 +241,7 @@ struct Job<'a> {
     umask: u32,
 }
 
-impl<'a> Job<'a> {
-    /// Makes the root, which only its owner can enter until all is done.
-    fn begin(
-        unpack: &'a Unpack,
-        temporary: &Temporary,
-        tree: &'a Path,
-        syncs: Syncs,
-    ) -> Result<Self, ArchiveError> {
-        let made = temporary.path();
-        let found = made.metadata().doing("look at", made)?;
-        let builder = std::fs::DirBuilder::new().mode(0o700).create(tree);
-        builder.doing("make", tree)?;
-        Ok(Self {
-            unpack,
-            tree,
-            syncs,
-            umask: !found.permissions().mode() & 0o777,
-        })
-    }
-
+impl Job<'_> {
     fn directories(&self, missing: Missing) -> Result<Directories, ArchiveError> {
         Directories::below(self.tree, missing).doing("open", self.tree)
     }
@@ -354,11 +345,7 @@ impl<'a> Job<'a> {
         reader: &mut Reader,
         entry: &Entry,
     ) -> Result<(), Fault> {
-        let mut target = Vec::new();
-        reader.copy(entry, &mut |piece| {
-            target.extend_from_slice(piece);
-            Ok(())
-        })?;
+        let target = reader.whole(entry)?;
         symlinkat(&target[..], directory, name).map_err(Fault::writing(&self.unpack.directory))?;
         if let Some(mtime) = entry.mtime {
             let _ = utimensat(directory, name, &times(mtime, 0), AtFlags::SYMLINK_NOFOLLOW);

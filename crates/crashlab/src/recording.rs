@@ -122,7 +122,7 @@ fn run(
 }
 
 /// The code that a process's end is told by: of a signal 128 and its number, as shells have it.
-pub(crate) fn code(status: ExitStatus) -> i32 {
+pub fn code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     let signal = || status.signal().map_or(-1, |signal| 128 + signal);
     status.code().unwrap_or_else(signal)

@@ -33,7 +33,13 @@ pub(crate) fn shrink(
         let size = lost.len().div_ceil(parts);
         let mut less = false;
         for given_back in lost.chunks(size) {
-            less = try_without(states, &mut smallest, given_back, fails)?;
+            let given_back: BTreeSet<Piece> = given_back.iter().copied().collect();
+            let candidate = states.allowed(&Cut {
+                at: smallest.cut.at,
+                lost: smallest.cut.lost.difference(&given_back).copied().collect(),
+            });
+            let is_less = candidate.lost.len() < smallest.cut.lost.len();
+            less = smallest.attempt(candidate, is_less, fails)?;
             if less || smallest.tried >= MOST_TRIES {
                 break;
             }
@@ -44,42 +50,31 @@ pub(crate) fn shrink(
             false => parts = (parts * 2).min(lost.len()),
         }
     }
-    earlier(states, &mut smallest, fails)?;
-    Ok(smallest)
-}
-
-fn try_without(
-    states: &States<'_>,
-    smallest: &mut Smallest,
-    given_back: &[Piece],
-    fails: &mut dyn FnMut(&Cut) -> Result<bool, HarnessError>,
-) -> Result<bool, HarnessError> {
-    let given_back: BTreeSet<Piece> = given_back.iter().copied().collect();
-    let lost = smallest.cut.lost.difference(&given_back).copied().collect();
-    let at = smallest.cut.at;
-    let candidate = states.allowed(&Cut { at, lost });
-    smallest.tried += 1;
-    let less = candidate.lost.len() < smallest.cut.lost.len() && fails(&candidate)?;
-    if less {
-        smallest.cut = candidate;
-    }
-    Ok(less)
-}
-
-fn earlier(
-    states: &States<'_>,
-    smallest: &mut Smallest,
-    fails: &mut dyn FnMut(&Cut) -> Result<bool, HarnessError>,
-) -> Result<(), HarnessError> {
     let last = smallest.cut.lost.last().map_or(0, |piece| piece.0);
     for at in (last + 1..smallest.cut.at).take(CUTS) {
         let lost = smallest.cut.lost.clone();
         let candidate = Cut { at, lost };
-        smallest.tried += 1;
-        if states.allowed(&candidate) == candidate && fails(&candidate)? {
-            smallest.cut = candidate;
-            return Ok(());
+        let is_allowed = states.allowed(&candidate) == candidate;
+        if smallest.attempt(candidate, is_allowed, fails)? {
+            break;
         }
     }
-    Ok(())
+    Ok(smallest)
+}
+
+impl Smallest {
+    /// Puts a cut in the place of the smallest one if it can be one and still fails.
+    fn attempt(
+        &mut self,
+        candidate: Cut,
+        can_be: bool,
+        fails: &mut dyn FnMut(&Cut) -> Result<bool, HarnessError>,
+    ) -> Result<bool, HarnessError> {
+        self.tried += 1;
+        let taken = can_be && fails(&candidate)?;
+        if taken {
+            self.cut = candidate;
+        }
+        Ok(taken)
+    }
 }

@@ -133,10 +133,7 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
             .note("the time was over before everything was measured; --budget gives it more"),
         RunOutcome::Complete => {}
     }
-    Ok(match calibrated.calibration.passed {
-        true => Exit::Done,
-        false => Exit::Failed,
-    })
+    Ok(Exit::done_if(calibrated.calibration.passed))
 }
 
 /// A calibration is not gone on with: part of it is measured beside processes of its own.

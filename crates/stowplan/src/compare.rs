@@ -6,7 +6,7 @@ use crate::report::{Loaded, load};
 use crate::screen::few;
 use crate::values::{one_of, percent_within};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{
     Changes, Decides, PairingError, Question, Unit, compare_sessions, judge_together, same_run,
@@ -82,10 +82,11 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(WITH_TABLE)?;
     let (base, news) = sides(options)?;
     let changes = changes(&base, &news, options)?;
-    let news = news.iter().map(Results::side);
+    let news = news.iter().zip(changes);
+    let news = news.map(|(new, changes)| Ok((side(new)?, changes)));
     let compared = Compared {
-        base: base.side(),
-        news: news.zip(changes).collect(),
+        base: side(&base)?,
+        news: news.collect::<Result<_, CliError>>()?,
     };
     let document = document(&compared);
     if form.format == Some(Format::Md) {
@@ -103,61 +104,44 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
     conclusion(&compared, options)
 }
 
-/// The results of one side, at least one, each with what the user calls it.
-struct Results {
-    first: (String, Loaded),
-    more: Vec<(String, Loaded)>,
+/// The results of one side, each with what the user calls it; there is one at least.
+type Results = Vec<(String, Loaded)>;
+
+fn loaded(paths: &[PathBuf]) -> Result<Results, CliError> {
+    if paths.is_empty() {
+        return Err(nothing_given());
+    }
+    let named = |path: &PathBuf| Ok((path.display().to_string(), load(path)?));
+    paths.iter().map(named).collect()
 }
 
-impl Results {
-    fn load(first: &Path, more: &[PathBuf]) -> Result<Self, CliError> {
-        let named = |path: &Path| Ok((path.display().to_string(), load(path)?));
-        Ok(Self {
-            first: named(first)?,
-            more: more
-                .iter()
-                .map(|path| named(path))
-                .collect::<Result<_, CliError>>()?,
-        })
-    }
-
-    fn all(&self) -> impl Iterator<Item = &(String, Loaded)> {
-        [&self.first].into_iter().chain(&self.more)
-    }
-
-    fn analyses(&self) -> Vec<&Analysis> {
-        self.all().map(|(_, loaded)| &loaded.analysis).collect()
-    }
-
-    fn side(&self) -> Side<'_> {
-        Side {
-            first: source(&self.first),
-            more: self.more.iter().map(source).collect(),
-        }
-    }
+fn analyses(results: &Results) -> Vec<&Analysis> {
+    results.iter().map(|(_, loaded)| &loaded.analysis).collect()
 }
 
-fn source((name, loaded): &(String, Loaded)) -> Source<'_> {
-    Source {
+fn side(results: &Results) -> Result<Side<'_>, CliError> {
+    let mut sources = results.iter().map(|(name, loaded)| Source {
         name,
         analysis: &loaded.analysis,
-    }
+    });
+    let first = sources.next().ok_or_else(nothing_given)?;
+    let more = sources.collect();
+    Ok(Side { first, more })
+}
+
+fn nothing_given() -> CliError {
+    CliError::Usage("give BASE and NEW, or --base and --new".to_owned())
 }
 
 /// BASE and each NEW.
 fn sides(options: &CompareOptions) -> Result<(Results, Vec<Results>), CliError> {
     let (base, new) = (&options.base_sessions, &options.new_sessions);
-    if let Some(((base, more_base), (new, more_new))) = base.split_first().zip(new.split_first()) {
-        let base = Results::load(base, more_base)?;
-        return Ok((base, vec![Results::load(new, more_new)?]));
+    if !base.is_empty() && !new.is_empty() {
+        return Ok((loaded(base)?, vec![loaded(new)?]));
     }
-    let Some(base) = &options.base else {
-        return Err(CliError::Usage(
-            "give BASE and NEW, or --base and --new".to_owned(),
-        ));
-    };
-    let news = options.new.iter().map(|path| Results::load(path, &[]));
-    Ok((Results::load(base, &[])?, news.collect::<Result<_, _>>()?))
+    let base = options.base.as_slice();
+    let news = options.new.chunks(1).map(loaded);
+    Ok((loaded(base)?, news.collect::<Result<_, _>>()?))
 }
 
 /// What each NEW changed against BASE; what regressed is judged over all of them together, because
@@ -167,11 +151,15 @@ fn changes(
     news: &[Results],
     options: &CompareOptions,
 ) -> Result<Vec<Changes>, CliError> {
-    let question = question(options);
+    let question = Question {
+        threshold: options.threshold,
+        by: options.by,
+        cells: options.cells.clone(),
+    };
     let mut all = Vec::new();
     for new in news {
         given_twice(base, new, &question)?;
-        let changes = compare_sessions(&base.analyses(), &new.analyses(), &question);
+        let changes = compare_sessions(&analyses(base), &analyses(new), &question);
         all.push(changes.map_err(|error| {
             CliError::Usage(match error {
                 PairingError::Sessions { .. } => error.to_string(),
@@ -191,8 +179,8 @@ fn given_twice(base: &Results, new: &Results, question: &Question) -> Result<(),
         .take(if question.cells.is_empty() { 3 } else { 2 });
     let pairs = sides.flat_map(|(side, other)| {
         let pairs = side
-            .all()
-            .flat_map(|one| other.all().map(move |two| (one, two)));
+            .iter()
+            .flat_map(|one| other.iter().map(move |two| (one, two)));
         pairs.filter(|(one, two)| !std::ptr::eq(*one, *two))
     });
     for ((one, first), (two, second)) in pairs {
@@ -203,14 +191,6 @@ fn given_twice(base: &Results, new: &Results, question: &Question) -> Result<(),
         }
     }
     Ok(())
-}
-
-fn question(options: &CompareOptions) -> Question {
-    Question {
-        threshold: options.threshold,
-        by: options.by,
-        cells: options.cells.clone(),
-    }
 }
 
 fn conclusion(compared: &Compared<'_>, options: &CompareOptions) -> Result<Exit, CliError> {

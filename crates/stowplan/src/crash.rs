@@ -145,7 +145,8 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     let output = Output::create(options.output.as_deref(), "crash")?;
     let scratch = scratch(options, &output)?;
     let work = WorkDirectory::create(&output.directory().join(WORK))?;
-    let tested = Campaign::new(options, &subjects, &work, &scratch, interrupt).run(&output);
+    let lab = lab(options, subjects.len(), [&work, &scratch], interrupt);
+    let tested = tested(&subjects, &lab, &output);
     // Whatever came of it, nothing is to be left; and what was found is told, whatever was left.
     let removed = [scratch.remove(), work.remove()];
     // Of others that run there is something in it.
@@ -206,93 +207,74 @@ fn is_ours(directory: &Path) -> bool {
         .is_ok_and(|found| found.is_dir() && found.uid() == user)
 }
 
-/// A run over several subjects.
-struct Campaign<'o> {
-    options: &'o CrashOptions,
-    subjects: &'o [Subject],
-    lab: Options,
+/// How the lab works, on so many subjects.
+fn lab(
+    options: &CrashOptions,
+    subjects: usize,
+    [work, scratch]: [&WorkDirectory; 2],
+    interrupt: Interrupt,
+) -> Options {
+    let models = match options.model.as_slice() {
+        [] => MODELS.iter().map(|(model, _)| *model).collect(),
+        models => models.to_vec(),
+    };
+    let total = options.states * models.len() as u64 * subjects as u64;
+    let steps = Steps::new(options.print.quiet, "states");
+    Options {
+        seed: options.seed,
+        states: options.states,
+        models,
+        limits: Limits {
+            program: options.program_limit,
+            check: options.check_limit,
+            written: options.most_written,
+        },
+        judges: thread::available_parallelism().map_or(1, |n| n.get().min(2)),
+        // Programs and checks have other working directories.
+        work: absolute(work.path()),
+        scratch: absolute(scratch.path()),
+        interrupt,
+        judged: AtomicU64::new(0),
+        progress: Box::new(move |judged| steps.at(judged, total.max(judged))),
+    }
 }
 
-impl<'o> Campaign<'o> {
-    fn new(
-        options: &'o CrashOptions,
-        subjects: &'o [Subject],
-        work: &WorkDirectory,
-        scratch: &WorkDirectory,
-        interrupt: Interrupt,
-    ) -> Self {
-        let models = match options.model.as_slice() {
-            [] => vec![CrashModel::Ordered, CrashModel::Strict, CrashModel::Torn],
-            models => models.to_vec(),
-        };
-        let total = options.states * models.len() as u64 * subjects.len() as u64;
-        let steps = Steps::new(options.print.quiet, "states");
-        Self {
-            options,
-            subjects,
-            lab: Options {
-                seed: options.seed,
-                states: options.states,
-                models,
-                limits: Limits {
-                    program: options.program_limit,
-                    check: options.check_limit,
-                    written: options.most_written,
-                },
-                judges: thread::available_parallelism().map_or(1, |n| n.get().min(2)),
-                // Programs and checks have other working directories.
-                work: absolute(work.path()),
-                scratch: absolute(scratch.path()),
-                interrupt,
-                judged: AtomicU64::new(0),
-                progress: Box::new(move |judged| steps.at(judged, total.max(judged))),
-            },
-        }
-    }
-
-    fn run(&self, output: &Output) -> Result<CrashRun, CliError> {
-        let mut run = CrashRun {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            seed: self.options.seed,
-            states: self.options.states,
-            models: self.lab.models.clone(),
-            settings: Vec::new(),
-            judged: 0,
-            judging_ns: 0,
-            interrupted: false,
-        };
-        let began = Instant::now();
-        self.each(&mut run, output)?;
-        run.judged = self.lab.judged.load(Ordering::Relaxed);
-        run.judging_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Ok(run)
-    }
-
-    fn each(&self, run: &mut CrashRun, output: &Output) -> Result<(), CliError> {
-        for (number, subject) in self.subjects.iter().enumerate() {
-            let log = log_of(&self.lab.work, number);
-            let setting = match stowplan_crashlab::test(subject, &self.lab, &log) {
-                Ok(setting) => setting,
-                Err(HarnessError::Interrupted) => {
-                    run.interrupted = true;
-                    return Ok(());
-                }
-                // One that cannot be tested does not keep the others from it.
-                Err(error) => CrashSetting {
-                    failed: Some(error.to_string()),
-                    ..subject.setting()
-                },
-            };
-            if setting.found.iter().any(|found| !found.findings.is_empty()) {
-                let kept = log_of(output.directory(), number);
-                fs::rename(&log, &kept).map_err(CliError::io("write", &kept))?;
-            } else {
-                let _ = fs::remove_file(&log);
+/// Tests one subject after the other, until all are or it is interrupted.
+fn tested(subjects: &[Subject], lab: &Options, output: &Output) -> Result<CrashRun, CliError> {
+    let began = Instant::now();
+    let (mut settings, mut interrupted) = (Vec::new(), false);
+    for (number, subject) in subjects.iter().enumerate() {
+        let log = log_of(&lab.work, number);
+        let setting = match stowplan_crashlab::test(subject, lab, &log) {
+            Ok(setting) => setting,
+            Err(HarnessError::Interrupted) => {
+                interrupted = true;
+                break;
             }
-            run.settings.push(setting);
+            // One that cannot be tested does not keep the others from it.
+            Err(error) => CrashSetting {
+                failed: Some(error.to_string()),
+                ..subject.setting()
+            },
+        };
+        if setting.found.iter().any(|found| !found.findings.is_empty()) {
+            let kept = log_of(output.directory(), number);
+            fs::rename(&log, &kept).map_err(CliError::io("write", &kept))?;
+        } else {
+            let _ = fs::remove_file(&log);
         }
-        Ok(())
+        settings.push(setting);
     }
+    Ok(CrashRun {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: lab.seed,
+        states: lab.states,
+        models: lab.models.clone(),
+        settings,
+        judged: lab.judged.load(Ordering::Relaxed),
+        judging_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        interrupted,
+    })
 }
 
 /// What a setting did, by which its states are made again.

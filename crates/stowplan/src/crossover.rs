@@ -125,8 +125,7 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     let question = question(options)?;
     check_names(&question)?;
     let mut plan = question.plan(&sizes)?;
-    let given = options.measure.run.driver.iter().cloned();
-    plan.study.drivers = given.collect();
+    plan.study.drivers = options.measure.run.driver.iter().cloned().collect();
     let drivers = Rc::clone(&question.drivers);
     check_memory(options)?;
     check_pairs(&plan, &question, options)?;
@@ -211,22 +210,18 @@ fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
         sought: Sought {
             a,
             b,
-            workload: workload(options),
+            workload: WorkloadSpec {
+                operation: Some(options.operation),
+                order: Some(options.order),
+                per_transaction: Some(options.per_transaction),
+                cache: Some(options.cache_state),
+                ..WorkloadSpec::default()
+            },
             bytes: options.bytes,
             memory_budget: MEMORY_BUDGET,
             rounds: options.measure.run.rounds,
         },
     })
-}
-
-fn workload(options: &CrossoverOptions) -> WorkloadSpec {
-    WorkloadSpec {
-        operation: Some(options.operation),
-        order: Some(options.order),
-        per_transaction: Some(options.per_transaction),
-        cache: Some(options.cache_state),
-        ..WorkloadSpec::default()
-    }
 }
 
 /// A value passes through memory whole, in the worker and in the engine.

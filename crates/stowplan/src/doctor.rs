@@ -35,10 +35,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
     form.write(&document(&checkup), options.form.print.detail(), |_| {
         json(&checkup)
     })?;
-    Ok(match checkup.is_fit() {
-        true => Exit::Done,
-        false => Exit::Failed,
-    })
+    Ok(Exit::done_if(checkup.is_fit()))
 }
 
 /// What the study asks for at this scale, and at the one that needs the least disk.

@@ -89,12 +89,9 @@ pub(crate) fn of_stores(
 }
 
 /// A search with drivers whose commands are given.
-fn with<'d>(
-    mut search: Search,
-    given: impl IntoIterator<Item = (&'d String, &'d DriverSpec)>,
-) -> Search {
-    let given = given.into_iter();
-    let commands = given.map(|(name, spec)| (name.clone(), spec.command.clone()));
+fn with(mut search: Search, given: &BTreeMap<String, DriverSpec>) -> Search {
+    let commands = given.iter();
+    let commands = commands.map(|(name, spec)| (name.clone(), spec.command.clone()));
     search.given.extend(commands);
     search
 }
@@ -126,8 +123,7 @@ pub(crate) fn to_look_at(typed: &[DriverArgument]) -> (Drivers, Vec<Found>) {
 
 /// What this process can find, with the drivers that were typed.
 fn search(typed: &[DriverArgument]) -> Search {
-    let typed = typed.iter().map(|(name, spec)| (name, spec));
-    with(Search::of_this_process(), typed)
+    with(Search::of_this_process(), &typed.iter().cloned().collect())
 }
 
 /// Checks a driver.
@@ -250,7 +246,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
         }
     };
     let work = WorkDirectory::create_below(Path::new("."))?;
-    let mut failed = 0;
+    let mut failed = false;
     for spec in specs {
         let spec = spec.of_driver(driver);
         print(&drawable(&format!("{spec}\n")));
@@ -260,7 +256,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
                 Verdict::LeftOut(why) => ("left out", Some(why)),
                 Verdict::Failed(why) => ("FAILED", Some(why)),
             };
-            failed += u32::from(matches!(outcome.verdict, Verdict::Failed(_)));
+            failed |= matches!(outcome.verdict, Verdict::Failed(_));
             let mut said = format!("  {word:<10}{}\n", outcome.check);
             for line in why.iter().flat_map(|why| wrap(why, 68)) {
                 said.push_str(&format!("{:12}{line}\n", ""));
@@ -269,11 +265,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
         }
     }
     work.remove()?;
-    Ok(if failed == 0 {
-        Exit::Done
-    } else {
-        Exit::Failed
-    })
+    Ok(Exit::done_if(!failed))
 }
 
 /// The program's own stores, for plans that are never run.

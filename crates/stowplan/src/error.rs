@@ -28,6 +28,21 @@ pub(crate) enum Exit {
     Of(u8),
 }
 
+impl Exit {
+    /// The end with the code of what was run.
+    pub(crate) fn of(code: i32) -> Self {
+        Self::Of(u8::try_from(code).unwrap_or(u8::MAX))
+    }
+
+    /// The end of what was done, and found good or not.
+    pub(crate) fn done_if(is_good: bool) -> Self {
+        match is_good {
+            true => Self::Done,
+            false => Self::Failed,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {

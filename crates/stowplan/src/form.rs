@@ -14,6 +14,7 @@ use stowplan_report::render::{html, markdown, terminal};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// One self-contained page.
+    #[value(alias = "htm")]
     Html,
     /// Markdown.
     #[value(alias = "markdown")]
@@ -55,14 +56,7 @@ impl DocumentOptions {
 impl Format {
     /// The format that a file's name asks for.
     fn of(path: &Path) -> Option<Self> {
-        let ending = path.extension()?.to_string_lossy().to_lowercase();
-        match ending.as_str() {
-            "html" | "htm" => Some(Self::Html),
-            "md" | "markdown" => Some(Self::Md),
-            "csv" => Some(Self::Csv),
-            "json" => Some(Self::Json),
-            _ => None,
-        }
+        Self::from_str(path.extension()?.to_str()?, true).ok()
     }
 
     /// As it is typed.

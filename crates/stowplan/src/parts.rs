@@ -34,12 +34,15 @@ const PARTS: [(&str, Part); 8] = [
     }),
     // Runs a program of the lab in namespaces of its own.
     ("crash-cage", |words| {
-        of(stowplan_crashlab::cage(words.at(0)?, &words.command)?)
+        Ok(Exit::of(stowplan_crashlab::cage(
+            words.at(0)?,
+            &words.command,
+        )?))
     }),
     // Is the first process in these namespaces; writes changed pages of mappings early, for whoever records.
     ("crash-init", |words| {
         let early = words.has("--write-back");
-        of(stowplan_crashlab::init(&words.command, early)?)
+        Ok(Exit::of(stowplan_crashlab::init(&words.command, early)?))
     }),
     // Commits to a store in the current directory, and tells of each commit.
     ("crash-workload", |words| {
@@ -112,11 +115,6 @@ impl Words {
         let text = "stowplan starts this of itself, and it is not for people; 'stowplan --help' lists what is";
         CliError::Usage(format!("{}, word {number}: {text}", self.verb))
     }
-}
-
-/// Ends with the code of the program that it ran.
-fn of(code: i32) -> Result<Exit, CliError> {
-    Ok(Exit::Of(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
 fn done<E: ToString>(result: Result<(), E>) -> Result<Exit, CliError> {

@@ -3,7 +3,7 @@
 
 use crate::cli::PrintOptions;
 use crate::error::CliError;
-use crate::screen;
+use crate::screen::{self, counted};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr, stdout};
@@ -47,7 +47,7 @@ pub(crate) struct Progress {
     /// and once is enough.
     defers_warnings: bool,
     /// How many were put off until then.
-    deferred: usize,
+    deferred: u64,
     /// Whether each comparison gets a line that stays.
     announces: bool,
 }
@@ -112,15 +112,12 @@ impl Progress {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr(),
         });
-        let gap = screen.add(ProgressBar::no_length());
-        if let Ok(style) = ProgressStyle::with_template(" ") {
-            gap.set_style(style);
-        }
+        let gap = drawn(screen.add(ProgressBar::no_length()), " ");
         gap.tick();
-        let line = screen.add(ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            line.set_style(style);
-        }
+        let line = drawn(
+            screen.add(ProgressBar::new_spinner()),
+            "{spinner} {wide_msg}",
+        );
         turn(&line);
         Self {
             screen,
@@ -181,9 +178,7 @@ impl Progress {
             },
         };
         let line = self.screen.insert_before(&self.line, answer.line);
-        if let Ok(style) = ProgressStyle::with_template("  {wide_msg}") {
-            line.set_style(style);
-        }
+        let line = drawn(line, "  {wide_msg}");
         self.answers
             .push((comparison.id.clone(), Answer { line, ..answer }));
         self.show();
@@ -272,12 +267,8 @@ impl Observer for Progress {
 }
 
 /// That the report will warn; nothing if it need not.
-fn warned(number: usize) -> Option<String> {
-    match number {
-        0 => None,
-        1 => Some("1 warning".to_owned()),
-        many => Some(format!("{many} warnings")),
-    }
+fn warned(number: u64) -> Option<String> {
+    (number > 0).then(|| counted(number, "warning", "warnings"))
 }
 
 /// `0.32x ±12%`
@@ -285,6 +276,14 @@ fn so_far(ratio: &RatioEstimate) -> String {
     let percent = 100.0 * ((ratio.high / ratio.low).sqrt() - 1.0);
     let decimals = usize::from(percent < 9.95);
     format!("{:.2}x ±{percent:.decimals$}%", ratio.ratio)
+}
+
+/// A line that is drawn by a template, of those above: they are templates.
+fn drawn(bar: ProgressBar, template: &str) -> ProgressBar {
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
 }
 
 /// Lets a line that is seen go on turning while nothing is told, until it is finished. Indicatif's own
@@ -324,21 +323,17 @@ impl Steps {
 
     /// Shows how many are done, of how many.
     pub(crate) fn at(&self, done: u64, total: u64) {
-        let bar = self.bar.get_or_init(|| self.drawn(total));
+        let bar = self.bar.get_or_init(|| self.begun(total));
         bar.set_length(total);
         bar.set_position(done);
     }
 
-    fn drawn(&self, total: u64) -> ProgressBar {
+    fn begun(&self, total: u64) -> ProgressBar {
         if self.quiet || !stderr().is_terminal() {
             return ProgressBar::hidden();
         }
-        let bar = ProgressBar::new(total);
-        if let Ok(style) =
-            ProgressStyle::with_template("{spinner} {msg} {human_pos}/{human_len} {wide_bar} {eta}")
-        {
-            bar.set_style(style);
-        }
+        let template = "{spinner} {msg} {human_pos}/{human_len} {wide_bar} {eta}";
+        let bar = drawn(ProgressBar::new(total), template);
         bar.set_message(self.unit);
         turn(&bar);
         bar

@@ -332,10 +332,7 @@ fn together(paths: &[PathBuf], options: &ReportOptions, form: Form<'_>) -> Resul
         raw: loaded.iter().map(|loaded| loaded.raw.as_str()).collect(),
     };
     deliver(&together, options, form)?;
-    Ok(match read < given {
-        true => Exit::Failed,
-        false => Exit::Done,
-    })
+    Ok(Exit::done_if(read == given))
 }
 
 /// Shows results in the form that is asked for. With another baseline the page that stands stays.

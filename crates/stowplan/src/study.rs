@@ -63,20 +63,17 @@ pub(crate) fn carry_out<S: Extender>(
     extender: impl FnOnce(&runner::RunOptions) -> S,
 ) -> Result<Exit, CliError> {
     if options.run.dry_run {
-        let width = screen::width();
-        print(&screen::drawable(&plan::describe(
-            plan,
-            options.run.keep,
-            width,
-            drivers,
-        )));
-        return Ok(match drivers.fail_in(plan) {
-            false => Exit::Done,
-            true => Exit::Failed,
-        });
+        describe(plan, &options.run, drivers);
+        return Ok(Exit::done_if(!drivers.fail_in(plan)));
     }
     let Begun { output, end } = measure_into(plan, drawn, drivers, options, extender)?;
     shown(&output, &options.run, &end)
+}
+
+/// Says what would be measured, and what that needs.
+fn describe(plan: &Plan, options: &RunOptions, drivers: &Drivers) {
+    let text = plan::describe(plan, options.keep, screen::width(), drivers);
+    print(&screen::drawable(&text));
 }
 
 /// A run that has ended, and where its result is.
@@ -111,13 +108,11 @@ pub(crate) fn measure_into<S: Extender>(
         precision: options.precision,
     };
     let of_run = (options.seed, rule);
-    let run = how(&output, &work, &options.run, of_run, drivers, interrupt);
-    let mut extender = extender(&run);
-    let end = measure(&options.run, &work, &run, |progress| {
-        places::fetch(plan, drawn, work.path(), progress)?;
-        runner::run(plan, &run, progress, &mut extender)
-    })?;
-    Ok(Begun { output, end })
+    let run = Run::new(output, work, &options.run, of_run, drivers, interrupt);
+    run.measure(|how, progress| {
+        places::fetch(plan, drawn, &how.work, progress)?;
+        runner::run(plan, how, progress, &mut extender(how))
+    })
 }
 
 /// Goes on with a run that was broken off, whatever it measures, and shows what it found.
@@ -132,7 +127,13 @@ pub(crate) fn resume(options: &ResumeOptions) -> Result<Exit, CliError> {
     }
     let (output, resumption) = stopped(directory, options)?;
     if resumption.is_complete() {
-        clear_up_after(&resumption, &output, options);
+        // It was killed after its end, when it had only to clear up. Its result is whole and shall be seen, whatever
+        // stands in the way of that.
+        if !options.keep
+            && let Err(error) = remove_leftovers(&resumption, &output, options)
+        {
+            warn(&error.to_string());
+        }
         let text = "this run is complete; there is nothing to go on with, and this is its result";
         options.print.note(text);
         show(&load(&output.result())?, &options.print)?;
@@ -147,11 +148,7 @@ fn describe_rest(directory: &Path, options: &RunOptions) -> Result<(), CliError>
     let (_, resumption) = stopped(directory, options)?;
     match resumption.is_complete() {
         true => print("This run is complete; there is nothing to go on with.\n"),
-        false => {
-            let (remaining, width) = (resumption.remaining(), screen::width());
-            let text = plan::describe(&remaining, options.keep, width, &drivers::looked_at());
-            print(&screen::drawable(&text));
-        }
+        false => describe(&resumption.remaining(), options, &drivers::looked_at()),
     }
     Ok(())
 }
@@ -199,17 +196,14 @@ fn go_on(output: Output, resumption: Resumption, options: &RunOptions) -> Result
     };
     say_where_it_stands(&resumption, &remaining, options);
     let rule = (resumption.header.seed, resumption.rule());
-    let run = how(&output, &work, options, rule, &drivers, interrupt);
-    let mut extender: Box<dyn Extender> =
-        match Refining::resumed(&resumption, &drivers, &run.result) {
-            Some(refining) => Box::new(refining),
-            None => Box::new(AsPlanned),
-        };
-    let end = measure(options, &work, &run, |progress| {
-        places::fetch(&remaining, &Drawn::new(), work.path(), progress)?;
-        runner::resume(resumption, &run, progress, &mut *extender)
-    })?;
-    Ok(Begun { output, end })
+    let run = Run::new(output, work, options, rule, &drivers, interrupt);
+    run.measure(|how, progress| {
+        places::fetch(&remaining, &Drawn::new(), &how.work, progress)?;
+        match Refining::resumed(&resumption, &drivers, &how.result) {
+            Some(mut refining) => runner::resume(resumption, how, progress, &mut refining),
+            None => runner::resume(resumption, how, progress, &mut AsPlanned),
+        }
+    })
 }
 
 /// The directory below which the data lies from now on: the one that was named, or else the one
@@ -237,17 +231,6 @@ fn remove_leftovers(
         options.print.note(&text);
     };
     Ok(resumption.remove_leftovers(&output.directory().join(WORK), told)?)
-}
-
-/// Removes what a run left behind that was killed after its end, when it had only to clear up. Its
-/// result is whole and shall be seen, whatever stands in the way of that.
-fn clear_up_after(resumption: &Resumption, output: &Output, options: &RunOptions) {
-    if options.keep {
-        return;
-    }
-    if let Err(error) = remove_leftovers(resumption, output, options) {
-        warn(&error.to_string());
-    }
 }
 
 /// Removes what a run left behind that was killed before it had a result, for no record tells of it, and says
@@ -354,60 +337,73 @@ fn absolute(named: &[(String, PathBuf)]) -> BTreeMap<String, PathBuf> {
     named.collect()
 }
 
-/// How a run goes on: `seed` and `rule` are those of the run, whoever began it.
-fn how(
-    output: &Output,
-    work: &WorkDirectory,
-    options: &RunOptions,
-    (seed, rule): (u64, StoppingRule),
-    drivers: &Rc<Drivers>,
-    interrupt: Interrupt,
-) -> runner::RunOptions {
-    runner::RunOptions {
-        result: output.result(),
-        work: work.path().to_owned(),
-        seed,
-        budget: options.budget,
-        rule,
-        drivers: Rc::clone(drivers),
-        interrupt,
-        keep: options.keep,
-    }
+/// A run that is begun or goes on: where its result and its data lie, and how it is measured.
+struct Run<'o> {
+    output: Output,
+    work: WorkDirectory,
+    options: &'o RunOptions,
+    how: runner::RunOptions,
 }
 
-/// Runs `run` in its work directory, which is there no longer afterwards.
-fn measure(
-    options: &RunOptions,
-    work: &WorkDirectory,
-    run: &runner::RunOptions,
-    go: impl FnOnce(&mut Progress) -> Result<RunEnd, HarnessError>,
-) -> Result<RunEnd, CliError> {
-    let mut progress = Progress::new(&options.print);
-    let ended = go(&mut progress);
-    progress.finish();
-    // How the run ended matters more than what stays behind.
-    if options.keep {
-        if let Err(error) = work.keep() {
-            warn(&error.to_string());
+impl<'o> Run<'o> {
+    /// `seed` and `rule` are those of the run, whoever began it.
+    fn new(
+        output: Output,
+        work: WorkDirectory,
+        options: &'o RunOptions,
+        (seed, rule): (u64, StoppingRule),
+        drivers: &Rc<Drivers>,
+        interrupt: Interrupt,
+    ) -> Self {
+        let how = runner::RunOptions {
+            result: output.result(),
+            work: work.path().to_owned(),
+            seed,
+            budget: options.budget,
+            rule,
+            drivers: Rc::clone(drivers),
+            interrupt,
+            keep: options.keep,
+        };
+        Self {
+            output,
+            work,
+            options,
+            how,
         }
-    } else if let Err(error) = work.remove() {
-        warn(&format!(
-            "{error}; remove {} by hand",
-            work.path().display()
-        ));
     }
-    // Nothing was measured, and there is nothing to go on with.
-    if !run.result.exists() {
-        return Ok(ended?);
+
+    /// Measures in the work directory, which is there no longer afterwards.
+    fn measure(
+        self,
+        go: impl FnOnce(&runner::RunOptions, &mut Progress) -> Result<RunEnd, HarnessError>,
+    ) -> Result<Begun, CliError> {
+        let Self { output, work, .. } = self;
+        let mut progress = Progress::new(&self.options.print);
+        let ended = go(&self.how, &mut progress);
+        progress.finish();
+        // How the run ended matters more than what stays behind.
+        if self.options.keep {
+            if let Err(error) = work.keep() {
+                warn(&error.to_string());
+            }
+        } else if let Err(error) = work.remove() {
+            let work = work.path().display();
+            warn(&format!("{error}; remove {work} by hand"));
+        }
+        match ended {
+            Ok(end) => Ok(Begun { output, end }),
+            // Nothing was measured, and there is nothing to go on with.
+            Err(error) if !self.how.result.exists() => Err(error.into()),
+            Err(error) => Err(CliError::Failed {
+                text: format!(
+                    "{error}; what was measured before stands in {}, and to go on once this is mended:",
+                    self.how.result.display()
+                ),
+                go_on: Some(command_to_go_on(output.directory(), self.options, None)),
+            }),
+        }
     }
-    let result = run.result.display();
-    let directory = run.result.parent();
-    ended.map_err(|error| CliError::Failed {
-        text: format!(
-            "{error}; what was measured before stands in {result}, and to go on once this is mended:"
-        ),
-        go_on: directory.map(|directory| command_to_go_on(directory, options, None)),
-    })
 }
 
 /// Refuses a plan that seems to need more room than there is, or only warns if that is asked.
@@ -490,41 +486,39 @@ mod tests {
     #[test]
     fn a_work_directory_that_cannot_be_removed_hides_nothing_of_the_run() {
         let directory = tempfile::tempdir().unwrap();
-        let output = Output::create(Some(directory.path()), "x").unwrap();
-        let work = WorkDirectory::create(&directory.path().join(WORK)).unwrap();
         let options = typed(&[]);
         let rule = StoppingRule {
             equivalence: 0.05,
             max_rounds: 10,
             precision: None,
         };
-        let never = Interrupt::never();
-        let run = how(
-            &output,
-            &work,
-            &options,
-            (1, rule),
-            &Rc::new(drivers::looked_at()),
-            never,
-        );
-        std::fs::remove_dir_all(work.path()).unwrap();
+        let drivers = Rc::new(drivers::looked_at());
+        let measured = |ended: Result<RunEnd, HarnessError>| {
+            let output = Output::named(directory.path());
+            let work = WorkDirectory::create(&directory.path().join(WORK)).unwrap();
+            let never = Interrupt::never();
+            let run = Run::new(output, work, &options, (1, rule), &drivers, never);
+            run.measure(|how, _| {
+                std::fs::remove_dir_all(&how.work).unwrap();
+                ended
+            })
+        };
         let end = RunEnd {
             outcome: RunOutcome::Interrupted,
             seconds: 1.0,
             phases: None,
             needs: None,
         };
-        let ended = measure(&options, &work, &run, |_| Ok(end));
-        assert_eq!(ended.unwrap().outcome, RunOutcome::Interrupted);
-        let nothing = measure(&options, &work, &run, |_| {
-            Err(HarnessError::invalid("the reason"))
-        });
-        assert_eq!(nothing.unwrap_err().to_string(), "the reason");
-        std::fs::write(&run.result, "{}").unwrap();
-        let failed = measure(&options, &work, &run, |_| {
-            Err(HarnessError::invalid("the reason"))
-        });
-        let said = failed.unwrap_err().to_string();
+        let begun = measured(Ok(end)).ok().unwrap();
+        assert_eq!(begun.end.outcome, RunOutcome::Interrupted);
+        let refused = || {
+            measured(Err(HarnessError::invalid("the reason")))
+                .err()
+                .unwrap()
+        };
+        assert_eq!(refused().to_string(), "the reason");
+        std::fs::write(Output::named(directory.path()).result(), "{}").unwrap();
+        let said = refused().to_string();
         assert!(said.starts_with("the reason; what was measured"), "{said}");
     }
 }

@@ -67,8 +67,8 @@ impl Files {
         contents
     }
 
-    fn attributes(&self, number: u32) -> Option<FileAttr> {
-        let entry = &self.tree.node(number)?.entry;
+    fn attributes(&self, ino: INodeNo) -> Option<FileAttr> {
+        let entry = &self.tree.node(ino)?.entry;
         let mtime = entry.mtime.unwrap_or(0);
         let age = Duration::from_secs(mtime.unsigned_abs());
         let time = match mtime {
@@ -77,7 +77,7 @@ impl Files {
         };
         let time = time.unwrap_or(SystemTime::UNIX_EPOCH);
         Some(FileAttr {
-            ino: inode(number),
+            ino,
             size: entry.size,
             blocks: entry.size.div_ceil(512),
             atime: time,
@@ -98,12 +98,7 @@ impl Files {
 
 fn read_inside(reader: &mut Reader, entry: &Entry) -> Result<Contents, Fault> {
     if entry.size <= WHOLE_MAX {
-        let mut bytes = Vec::with_capacity(entry.size as usize);
-        reader.copy(entry, &mut |piece| {
-            bytes.extend_from_slice(piece);
-            Ok(())
-        })?;
-        return Ok(Contents::Memory(bytes));
+        return Ok(Contents::Memory(reader.whole(entry)?));
     }
     let mut file = tempfile::tempfile()?;
     reader.copy(entry, &mut |piece| Ok(file.write_all(piece)?))?;
@@ -136,14 +131,6 @@ impl Contents {
     }
 }
 
-fn inode(number: u32) -> INodeNo {
-    INodeNo(u64::from(number) + 1)
-}
-
-fn number(inode: INodeNo) -> u32 {
-    u32::try_from(inode.0.wrapping_sub(1)).unwrap_or(u32::MAX)
-}
-
 fn kind(kind: Kind) -> FileType {
     match kind {
         Kind::File => FileType::RegularFile,
@@ -155,7 +142,7 @@ fn kind(kind: Kind) -> FileType {
 impl Filesystem for Files {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = name.to_str();
-        let child = name.and_then(|name| self.tree.child(number(parent), name));
+        let child = name.and_then(|name| self.tree.child(parent, name));
         match child.and_then(|child| self.attributes(child)) {
             Some(attributes) => reply.entry(&FOR_EVER, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
@@ -163,14 +150,14 @@ impl Filesystem for Files {
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.attributes(number(ino)) {
+        match self.attributes(ino) {
             Some(attributes) => reply.attr(&FOR_EVER, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        let entry = self.tree.readable(number(ino));
+        let entry = self.tree.readable(ino);
         let link = entry.filter(|entry| entry.kind == Kind::Link);
         match link.map(|link| self.contents(link)) {
             Some(Ok(Contents::Memory(target))) => reply.data(&target),
@@ -179,7 +166,7 @@ impl Filesystem for Files {
     }
 
     fn open(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        let Some(entry) = self.tree.readable(number(ino)) else {
+        let Some(entry) = self.tree.readable(ino) else {
             reply.error(Errno::EISDIR);
             return;
         };
@@ -236,12 +223,12 @@ impl Filesystem for Files {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        let Some(node) = self.tree.node(number(ino)) else {
+        let Some(node) = self.tree.node(ino) else {
             reply.error(Errno::ENOENT);
             return;
         };
         let own = [
-            (number(ino), ".", Kind::Directory),
+            (ino, ".", Kind::Directory),
             (node.parent, "..", Kind::Directory),
         ];
         let children = node.children.iter().filter_map(|(name, child)| {
@@ -249,7 +236,7 @@ impl Filesystem for Files {
         });
         let entries = own.into_iter().chain(children).enumerate();
         for (index, (child, name, what)) in entries.skip(usize::try_from(offset).unwrap_or(0)) {
-            if reply.add(inode(child), index as u64 + 1, kind(what), name) {
+            if reply.add(child, index as u64 + 1, kind(what), name) {
                 break;
             }
         }

@@ -5,22 +5,23 @@ use crate::misplaced::Misplaced;
 use crate::names::split;
 use crate::sqlar::{Archive, Entry, Kind, Location};
 use crate::{ArchiveError, list};
+use fuser::INodeNo;
 use std::collections::BTreeMap;
 
-/// The root's number; that of the file system's is one more.
-pub(super) const ROOT: u32 = 0;
+/// The root's number, as file systems have it.
+const ROOT: INodeNo = INodeNo::ROOT;
 
 /// A file, directory or link.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) parent: u32,
+    pub(super) parent: INodeNo,
     /// As the archive has it; of a directory that it does not name, as others are.
     pub(super) entry: Entry,
     /// Of a directory, by name.
-    pub(super) children: BTreeMap<Box<str>, u32>,
+    pub(super) children: BTreeMap<Box<str>, INodeNo>,
 }
 
-/// All of them, by number.
+/// All of them, by number from 1.
 #[derive(Debug)]
 pub(super) struct Tree(Vec<Node>);
 
@@ -44,17 +45,17 @@ impl Tree {
         self.0.len() as u64 - 1
     }
 
-    pub(super) fn node(&self, number: u32) -> Option<&Node> {
-        self.0.get(number as usize)
+    pub(super) fn node(&self, number: INodeNo) -> Option<&Node> {
+        self.0.get(place(number))
     }
 
     /// The one of a name in a directory.
-    pub(super) fn child(&self, directory: u32, name: &str) -> Option<u32> {
+    pub(super) fn child(&self, directory: INodeNo, name: &str) -> Option<INodeNo> {
         self.node(directory)?.children.get(name).copied()
     }
 
     /// What can be read: a file or a link.
-    pub(super) fn readable(&self, number: u32) -> Option<&Entry> {
+    pub(super) fn readable(&self, number: INodeNo) -> Option<&Entry> {
         let entry = &self.node(number)?.entry;
         (entry.kind != Kind::Directory).then_some(entry)
     }
@@ -62,14 +63,14 @@ impl Tree {
     fn add(&mut self, entry: Entry) {
         if entry.kind == Kind::Directory {
             let number = self.directory(&entry.path);
-            self.0[number as usize].entry = entry;
+            self.0[place(number)].entry = entry;
         } else {
             self.push(entry);
         }
     }
 
     /// The directory of a path, made where the archive does not name it.
-    fn directory(&mut self, path: &str) -> u32 {
+    fn directory(&mut self, path: &str) -> INodeNo {
         if path.is_empty() {
             return ROOT;
         }
@@ -79,18 +80,23 @@ impl Tree {
         known.unwrap_or_else(|| self.push(directory(path)))
     }
 
-    fn push(&mut self, entry: Entry) -> u32 {
+    fn push(&mut self, entry: Entry) -> INodeNo {
         let (above, name) = split(&entry.path);
         let (parent, name) = (self.directory(above), name.into());
-        let number = self.0.len() as u32;
-        self.0[parent as usize].children.insert(name, number);
+        let number = INodeNo(self.0.len() as u64 + 1);
+        self.0[place(parent)].children.insert(name, number);
         self.0.push(Node::of(parent, entry));
         number
     }
 }
 
+/// Where a number stands among all; none has 0.
+fn place(number: INodeNo) -> usize {
+    usize::try_from(number.0.wrapping_sub(1)).unwrap_or(usize::MAX)
+}
+
 impl Node {
-    fn of(parent: u32, entry: Entry) -> Self {
+    fn of(parent: INodeNo, entry: Entry) -> Self {
         Self {
             parent,
             entry,

@@ -103,14 +103,9 @@ fn details(entry: &Entry) -> String {
 }
 
 fn json(entry: &Entry, target: Option<&str>) -> serde_json::Value {
-    let kind = match entry.kind {
-        Kind::File => "file",
-        Kind::Directory => "directory",
-        Kind::Link => "link",
-    };
     serde_json::json!({
         "name": entry.name,
-        "kind": kind,
+        "kind": entry.kind.name(),
         "permissions": entry.permissions,
         "mtime": entry.mtime,
         "bytes": entry.size,

@@ -160,12 +160,8 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, CliError> {
     for line in &verified.database {
         warn(&format!("damaged: {place}: {line}"));
     }
-    let end = left_out("damaged", &verified.refused);
-    Ok(if verified.is_whole() {
-        end
-    } else {
-        Exit::Failed
-    })
+    left_out("damaged", &verified.refused);
+    Ok(Exit::done_if(verified.is_whole()))
 }
 
 /// Puts files into an archive.
@@ -208,18 +204,14 @@ pub(crate) fn cat(options: &CatOptions) -> Result<Exit, CliError> {
     let mut found = Vec::new();
     for name in &options.names {
         let entry = find(reader.archive(), name)?;
-        let what = match entry.kind {
-            Kind::File => {
-                found.push(entry);
-                continue;
-            }
-            Kind::Link => "link",
-            Kind::Directory => "directory",
-        };
-        let archive = options.archive.display();
-        return Err(CliError::Usage(format!(
-            "{name} of {archive} is a {what}, and no file"
-        )));
+        if entry.kind != Kind::File {
+            return Err(CliError::Usage(format!(
+                "{name} of {} is a {}, and no file",
+                options.archive.display(),
+                entry.kind.name()
+            )));
+        }
+        found.push(entry);
     }
     let mut out = stdout().lock();
     for entry in &found {
@@ -253,10 +245,7 @@ fn left_out(verb: &str, refused: &Refusals) -> Exit {
             stowplan_report::count(more)
         ));
     }
-    match refused.is_empty() {
-        true => Exit::Done,
-        false => Exit::Failed,
-    }
+    Exit::done_if(refused.is_empty())
 }
 
 /// Numbers files, directories and links, those kinds that there are.

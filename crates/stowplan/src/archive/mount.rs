@@ -6,7 +6,6 @@ use crate::progress::watched;
 use crate::screen;
 use crate::screen::counted;
 use rustix::process::{Pid, Signal, kill_process};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread::sleep;
@@ -56,10 +55,7 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
         sleep(LOOK_EVERY);
     };
     drop(mounted);
-    // As a shell says it of what a signal ended.
-    let code = ended.code().or_else(|| Some(128 + ended.signal()?));
-    let code = code.and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(Exit::Failed, Exit::Of))
+    Ok(Exit::of(stowplan_crashlab::code(ended)))
 }
 
 fn for_all(options: &MountOptions) -> Result<Exit, CliError> {

@@ -57,10 +57,7 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
         return Err(CliError::work(HarnessError::invalid(error.to_string())));
     }
     let mut faults = stat.pages.iter().flat_map(|pages| &pages.integrity);
-    Ok(match faults.any(|line| line != "ok") {
-        true => Exit::Failed,
-        false => Exit::Done,
-    })
+    Ok(Exit::done_if(faults.all(|line| line == "ok")))
 }
 
 /// Shows what is in a place that kvtest would not know.
