@@ -65,16 +65,21 @@ impl Add {
     /// It is no archive or in use, a path leads out of the base, the disk is full, or `watch` wants it
     /// to end. The archive is then what it was.
     pub fn run(&self, watch: &dyn Watch) -> Result<Added, ArchiveError> {
-        self.add(watch).inspect_err(|_| {
+        let paths = self.paths.iter().map(|path| within(path));
+        let paths = paths.collect::<Result<Vec<String>, ArchiveError>>()?;
+        let reader = Reader::of(Archive::open_for_change(&self.archive)?);
+        self.add(&paths, reader, watch).inspect_err(|_| {
             // After a full disk SQLite leaves it to the next one.
             let _ = Archive::open(&self.archive);
         })
     }
 
-    fn add(&self, watch: &dyn Watch) -> Result<Added, ArchiveError> {
-        let paths: Result<Vec<String>, ArchiveError> =
-            self.paths.iter().map(|p| within(p)).collect();
-        let (paths, mut reader) = (paths?, Reader::of(Archive::open_for_change(&self.archive)?));
+    fn add(
+        &self,
+        paths: &[String],
+        mut reader: Reader,
+        watch: &dyn Watch,
+    ) -> Result<Added, ArchiveError> {
         let scratch = Temporary::create(&SCRATCH, parent_of(&self.archive))?;
         let mut change = Change {
             source: Source::of(&self.base, scratch.path(), self.store, None)?,
@@ -82,7 +87,7 @@ impl Add {
             added: Added::default(),
             leftover: Vec::new(),
         };
-        for path in &paths {
+        for path in paths {
             let skip = own_names(&self.base, &self.archive, scratch.path());
             let mut walk = Walk::from(&self.base, path, skip)?;
             while let Some(found) = walk.next(&mut change.added.refused)? {
