@@ -2,7 +2,8 @@
 
 use super::failed;
 use super::options::Statements;
-use crate::Result;
+use crate::hexadecimal::hexadecimal;
+use crate::{Result, StoreError};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Statement, ToSql};
 use std::borrow::Cow;
@@ -109,7 +110,8 @@ impl<'c> Sql<'c> {
                 let mut parameters = Parameters::Written(Vec::new());
                 bind(&mut parameters)?;
                 let text = with_literals(&self.text, &parameters);
-                return work(&mut prepare(self.connection, &text)?);
+                let made = self.connection.prepare(&text);
+                return work(&mut made.map_err(cannot_prepare(&self.text))?);
             }
             (Statements::Each, _) => {
                 made = prepare(self.connection, &self.text)?;
@@ -134,8 +136,12 @@ impl<'c> Sql<'c> {
 }
 
 fn prepare<'c>(connection: &'c Connection, text: &str) -> Result<Statement<'c>> {
-    let prepared = connection.prepare(text);
-    prepared.map_err(|e| failed(format!("prepare {text}"), &e))
+    connection.prepare(text).map_err(cannot_prepare(text))
+}
+
+/// What is said of a statement is without the values that are written into it.
+fn cannot_prepare(text: &str) -> impl Fn(rusqlite::Error) -> StoreError + '_ {
+    move |error| failed(format!("prepare {text}"), &error)
 }
 
 /// A value as SQL writes it (<https://sqlite.org/lang_expr.html#literal_values_constants_>).
@@ -158,15 +164,7 @@ fn quoted(text: &[u8]) -> String {
 }
 
 fn blob(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let mut text = String::with_capacity(2 * bytes.len() + 3);
-    text.push_str("X'");
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text.push('\'');
-    text
+    format!("X'{}'", hexadecimal(bytes))
 }
 
 /// The text of a statement with literals in the places of its parameters: `?` is the next one, `?2` the second.
