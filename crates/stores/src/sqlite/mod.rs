@@ -62,7 +62,11 @@ fn said(error: &rusqlite::Error) -> StoreError {
             let detail = format!("{error}: no space left on device for the index of the log");
             StoreError::said(detail)
         }
-        _ => StoreError::said(error),
+        // Its text has the whole statement, with the values that are written into it.
+        _ => match error {
+            rusqlite::Error::SqlInputError { msg, .. } => StoreError::said(msg),
+            error => StoreError::said(error),
+        },
     }
 }
 
