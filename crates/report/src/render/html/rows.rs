@@ -14,16 +14,35 @@ const CAP: f64 = 5.0;
 /// Characters that the axis has room for on a phone.
 const CHARACTERS: f64 = 45.0;
 
-/// The chart.
+/// The chart. Where headings part it, what stands below each is a drawing of its own, with its axis: they lie side by side
+/// where there is room.
 pub(super) fn rows(rows: &Rows, level: u8) -> Markup {
-    let has_signs = rows.marks.iter().any(|mark| !mark.sign.is_empty());
+    let parts = rows.groups.chunk_by(|_, next| next.heading.is_empty());
+    let parts = parts.map(|groups| part(groups, rows, level));
+    let parts: Vec<Markup> = parts.collect();
     html! {
-        div.rows role="group" aria-label=(rows.summary) {
+        @match parts.as_slice() {
+            [whole] => (whole),
+            several => div.parts { @for part in several { (part) } },
+        }
+        (legend(&rows.legend))
+    }
+}
+
+fn part(groups: &[RowGroup], rows: &Rows, level: u8) -> Markup {
+    let has_signs = rows.marks.iter().any(|mark| !mark.sign.is_empty());
+    let heading = groups.iter().map(|group| group.heading.as_str());
+    let heading: String = heading.collect();
+    let label = match heading.as_str() {
+        "" => rows.summary.clone(),
+        heading => format!("{}: {heading}", rows.summary),
+    };
+    html! {
+        div.rows role="group" aria-label=(label) {
             @if has_signs { (signs(&rows.axis.scale, &rows.marks)) }
-            @for found in &rows.groups { (group(found, rows, level)) }
+            @for found in groups { (group(found, rows, level)) }
             (axis(rows))
         } "\n"
-        (legend(&rows.legend))
     }
 }
 
