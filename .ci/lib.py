@@ -55,7 +55,7 @@ def need(**packages):
         return
     before = [] if os.geteuid() == 0 else ["sudo", "-n"]
     # Two checks may want packages at the same time.
-    lock = open(pathlib.Path(tempfile.gettempdir()) / "stowplan-check-packages", "w")
+    lock = open(pathlib.Path(tempfile.gettempdir()) / f"stowplan-packages-{os.geteuid()}", "w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     for words in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends"] + [packages[tool] for tool in missing()]):
         with contextlib.suppress(OSError):

@@ -22,7 +22,7 @@ get() {
     {
         flock 9
         "${root[@]}" "${install[@]}" || { "${root[@]}" apt-get update -qq && "${root[@]}" "${install[@]}"; }
-    } >&2 9>"$to/.packages"
+    } >&2 9>"${TMPDIR:-/tmp}/stowplan-packages-$EUID"
 }
 
 # need WHAT PACKAGES COMMAND…: has Debian's packages installed unless the command succeeds, which it must then.

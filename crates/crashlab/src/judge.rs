@@ -1,6 +1,6 @@
 //! Who says what became of a state: a process that opens stores, or a command of the user's.
 
-use crate::recording::{Started, code, in_a_line, last_part};
+use crate::recording::{Started, exit_code, in_a_line, last_part};
 use crate::run::Options;
 use crate::tree::Tree;
 use crate::{own_program, part, run_error};
@@ -130,8 +130,8 @@ impl<'v> Judge<'v> {
         let Some(status) = status else {
             return Ok(Err(self.endless("the judge")));
         };
-        let note = self.note(&ending("the judge", code(status)));
-        Ok(match code(status) {
+        let note = self.note(&ending("the judge", exit_code(status)));
+        Ok(match exit_code(status) {
             PANICKED => Ok(Judged::of(Fate::Corrupt, note)),
             code => by_signal(code, note.clone()).unwrap_or(Err(Unjudged::Ended(note))),
         })
@@ -189,7 +189,7 @@ impl<'v> Judge<'v> {
             limits, interrupt, ..
         } = self.options;
         let status = Started::spawn(&mut process)?.ends_within(limits.check, interrupt)?;
-        let Some(code) = status.map(code) else {
+        let Some(code) = status.map(exit_code) else {
             return Ok(Err(self.endless("the check")));
         };
         let note = last_part(&self.said);

@@ -22,7 +22,7 @@ mod tree;
 pub use judge::Verifier;
 pub use linux::{cage, end_with_parent, init, reason_against as missing, record};
 pub use log::Log;
-pub use recording::code;
+pub use recording::exit_code;
 pub use replay::{Replayed, replay};
 pub use run::{Limits, Options, Subject, test};
 

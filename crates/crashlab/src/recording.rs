@@ -110,7 +110,7 @@ fn run(
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(run_error(match last_part(said) {
             text if text.is_empty() => {
-                format!("the recording file system ended with {}", code(status))
+                format!("the recording file system ended with {}", exit_code(status))
             }
             text => text,
         })),
@@ -122,7 +122,7 @@ fn run(
 }
 
 /// The code that a process's end is told by: of a signal 128 and its number, as shells have it.
-pub fn code(status: ExitStatus) -> i32 {
+pub fn exit_code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     let signal = || status.signal().map_or(-1, |signal| 128 + signal);
     status.code().unwrap_or_else(signal)

@@ -147,6 +147,8 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     let work = WorkDirectory::create(&output.directory().join(WORK))?;
     let lab = lab(options, subjects.len(), [&work, &scratch], interrupt);
     let tested = tested(&subjects, &lab, &output);
+    // Its progress is no longer shown.
+    drop(lab);
     // Whatever came of it, nothing is to be left; and what was found is told, whatever was left.
     let removed = [scratch.remove(), work.remove()];
     // Of others that run there is something in it.

@@ -5,7 +5,7 @@
 //! (this program, in namespaces of its own), and the first process within (this program again, which
 //! starts the tested one and is its init). Whichever is killed, nothing stays.
 
-use crate::recording::code;
+use crate::recording::exit_code;
 use crate::{own_program, part, run_error};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
@@ -49,7 +49,7 @@ fn die_with_parent() -> Result<(), HarnessError> {
 pub(super) fn waited(child: &mut Child) -> Result<i32, HarnessError> {
     let status = child.wait();
     status
-        .map(code)
+        .map(exit_code)
         .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
 }
 
@@ -182,6 +182,6 @@ pub fn init(command: &[OsString], recorded: bool) -> Result<i32, HarnessError> {
         status
     });
     status
-        .map(code)
+        .map(exit_code)
         .map_err(HarnessError::io("start", Path::new(program)))
 }

@@ -144,7 +144,7 @@ fn capabilities(settings: &Settings) -> Result<Capabilities> {
         syncs_per_commit: options.syncs_per_commit(),
         largest_value: Some(match options.pragmas.statement {
             // In hexadecimal, within a text that may be as long.
-            Statements::Literal => largest_value() / 2 - 500,
+            Statements::Literal => largest_value() / 2 - 500 - 20 * options.pragmas.columns as u64,
             Statements::Once | Statements::Each => largest_value(),
         }),
         ..Capabilities::default()

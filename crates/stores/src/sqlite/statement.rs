@@ -4,7 +4,7 @@ use super::failed;
 use super::options::Statements;
 use crate::hexadecimal::hexadecimal;
 use crate::{Result, StoreError};
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement, ToSql};
 use std::borrow::Cow;
 use std::mem::ManuallyDrop;
@@ -31,21 +31,28 @@ impl Owned {
     }
 
     /// Closes it; errors that only show at closing come out here.
+    #[expect(unsafe_code, reason = "what was leaked is taken back")]
     pub(super) fn close(self) -> Result<()> {
-        let connection = ManuallyDrop::new(self).take();
+        let owned = ManuallyDrop::new(self);
+        // SAFETY: it is not dropped.
+        let connection = unsafe { owned.take() };
         connection.close().map_err(|(_, e)| failed("close", &e))
     }
 
+    /// # Safety
+    /// Nobody may use or drop this afterwards.
     #[expect(unsafe_code, reason = "what was leaked is taken back")]
-    fn take(&self) -> Connection {
-        // SAFETY: it was a box, and both callers do without this afterwards.
+    unsafe fn take(&self) -> Connection {
+        // SAFETY: it was a box, and nobody has taken it back before.
         *unsafe { Box::from_raw(self.0.as_ptr()) }
     }
 }
 
 impl Drop for Owned {
+    #[expect(unsafe_code, reason = "what was leaked is taken back")]
     fn drop(&mut self) {
-        drop(self.take());
+        // SAFETY: it is gone afterwards.
+        drop(unsafe { self.take() });
     }
 }
 
@@ -54,7 +61,7 @@ pub(crate) enum Parameters<'p, 'c> {
     /// They are bound.
     Bound(&'p mut Statement<'c>),
     /// They become text, as a program writes them that formats its SQL.
-    Written(Vec<String>),
+    Written(&'p mut Vec<String>),
 }
 
 impl Parameters<'_, '_> {
@@ -107,9 +114,9 @@ impl<'c> Sql<'c> {
         let mut made;
         let statement = match (self.statements, &mut self.kept) {
             (Statements::Literal, _) => {
-                let mut parameters = Parameters::Written(Vec::new());
-                bind(&mut parameters)?;
-                let text = with_literals(&self.text, &parameters);
+                let mut literals = Vec::new();
+                bind(&mut Parameters::Written(&mut literals))?;
+                let text = with_literals(&self.text, &literals)?;
                 let made = self.connection.prepare(&text);
                 return work(&mut made.map_err(cannot_prepare(&self.text))?);
             }
@@ -146,12 +153,22 @@ fn cannot_prepare(text: &str) -> impl Fn(rusqlite::Error) -> StoreError + '_ {
 
 /// A value as SQL writes it (<https://sqlite.org/lang_expr.html#literal_values_constants_>).
 fn literal(value: &ToSqlOutput<'_>) -> Result<String> {
+    let value = match value {
+        ToSqlOutput::Borrowed(value) => *value,
+        ToSqlOutput::Owned(value) => ValueRef::from(value),
+        _ => ValueRef::Null,
+    };
     Ok(match value {
-        ToSqlOutput::Borrowed(ValueRef::Blob(bytes)) => blob(bytes),
-        ToSqlOutput::Borrowed(ValueRef::Text(text)) => quoted(text),
-        ToSqlOutput::Borrowed(ValueRef::Integer(number))
-        | ToSqlOutput::Owned(Value::Integer(number)) => number.to_string(),
-        _ => return Err(rusqlite::Error::InvalidQuery.into()),
+        ValueRef::Blob(bytes) => blob(bytes),
+        ValueRef::Text(text) => quoted(text),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Null | ValueRef::Real(_) => {
+            let what = format!(
+                "write a value of type {} into a statement",
+                value.data_type()
+            );
+            return Err(StoreError::unsupported(what, "use statement=once"));
+        }
     })
 }
 
@@ -168,21 +185,19 @@ fn blob(bytes: &[u8]) -> String {
 }
 
 /// The text of a statement with literals in the places of its parameters: `?` is the next one, `?2` the second.
-fn with_literals(text: &str, parameters: &Parameters<'_, '_>) -> String {
-    let literals: &[String] = match parameters {
-        Parameters::Written(literals) => literals,
-        Parameters::Bound(_) => &[],
-    };
+fn with_literals(text: &str, literals: &[String]) -> Result<String> {
     let mut pieces = text.split('?');
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for (next, piece) in pieces.enumerate() {
         let behind = piece.trim_start_matches(|c: char| c.is_ascii_digit());
         let number = piece[..piece.len() - behind.len()].parse::<usize>();
         let index = number.map_or(next, |number| number.saturating_sub(1));
-        filled.push_str(literals.get(index).map_or("NULL", String::as_str));
+        let literal = literals.get(index).filter(|literal| !literal.is_empty());
+        let missing = || StoreError::said(format!("parameter {} was not set", index + 1));
+        filled.push_str(literal.ok_or_else(missing)?);
         filled.push_str(behind);
     }
-    filled
+    Ok(filled)
 }
 
 #[cfg(test)]
@@ -208,14 +223,18 @@ mod tests {
             );
             assert!(same.unwrap(), "{value:?}");
         }
+        let refused = literal(&ToSqlOutput::from(1.5)).unwrap_err().to_string();
+        assert!(refused.contains("a value of type Real"), "{refused}");
     }
 
     #[test]
     fn parameters_are_filled_by_their_numbers_or_one_after_the_other() {
-        let literals = Parameters::Written(["'a?'", "2"].map(str::to_owned).to_vec());
-        let filled = |text| with_literals(text, &literals);
+        let literals = ["'a?'", "2"].map(str::to_owned);
+        let filled = |text| with_literals(text, &literals).unwrap();
         assert_eq!(filled("VALUES(?,?)"), "VALUES('a?',2)");
         assert_eq!(filled("SET v=?2 WHERE k=?1"), "SET v=2 WHERE k='a?'");
         assert_eq!(filled("COMMIT"), "COMMIT");
+        let lacking = with_literals("VALUES(?,?,?)", &literals).unwrap_err();
+        assert!(lacking.to_string().contains("parameter 3"), "{lacking}");
     }
 }

@@ -55,7 +55,7 @@ fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, C
         sleep(LOOK_EVERY);
     };
     drop(mounted);
-    Ok(Exit::of(stowplan_crashlab::code(ended)))
+    Ok(Exit::of(stowplan_crashlab::exit_code(ended)))
 }
 
 fn for_all(options: &MountOptions) -> Result<Exit, CliError> {

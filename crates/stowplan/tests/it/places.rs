@@ -144,8 +144,17 @@ workload = { age = 300 }
 cells = { sql = { store = "sqlite:journal=off,synchronous=off" } }
 "#,
     );
-    // Were its dataset gone, the run would end with an error; on a slow machine there may be no time to go back.
-    bench
-        .run("study back.toml --output out --quiet --budget 8s")
-        .exits(0);
+    // Were its dataset gone, a run that goes back would end with an error. A slow machine may find no time to.
+    let goes_back = |seconds: &u32| {
+        let run = format!("study back.toml --output out-{seconds} --quiet --budget {seconds}s");
+        bench.run(&run).exits(0);
+        let records = bench.records(&format!("out-{seconds}")).into_iter();
+        let cells = records.filter_map(|record| match record {
+            Record::Measurement(block) => Some(block.cell.0),
+            _ => None,
+        });
+        let mut behind = cells.skip_while(|cell| !cell.starts_with("old/"));
+        behind.any(|cell| cell.starts_with("slow/"))
+    };
+    assert!([8, 12, 16].iter().any(goes_back), "none went back");
 }
