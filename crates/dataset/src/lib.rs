@@ -17,6 +17,7 @@ mod import;
 pub mod machine;
 pub mod names;
 pub mod namespace;
+pub mod payloads;
 #[cfg(test)]
 mod properties;
 pub mod publish;

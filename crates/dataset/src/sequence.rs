@@ -49,6 +49,18 @@ pub fn len(window: &Window<'_>) -> u64 {
     window.iter().map(|part| part.len() as u64).sum()
 }
 
+/// Bytes that steps deliver or write, where they say it: scans do not.
+#[must_use]
+pub fn bytes_of(timed: &[Window<'_>]) -> u64 {
+    let bytes = |action, bytes: u32| match action {
+        Action::Delete | Action::Scan => 0,
+        Action::Modify => 2 * u64::from(bytes),
+        Action::Read | Action::Overwrite | Action::Insert => u64::from(bytes),
+    };
+    let steps = timed.iter().flat_map(steps);
+    steps.map(|step| bytes(step.action, step.bytes)).sum()
+}
+
 /// Some of the steps of a window.
 #[must_use]
 pub fn slices<'a>(window: &Window<'a>, range: &Range<usize>) -> Window<'a> {

@@ -3,13 +3,13 @@
 
 use crate::drivers::{Drivers, Resolved};
 use crate::interrupt::Interrupt;
-use crate::job::{BlockTask, CellPaths, Extent, Job, bytes_of};
+use crate::job::{BlockTask, CellPaths, Extent, Job};
 use crate::worker_process::{Servers, WorkerCommand, asked};
 use crate::{HarnessError, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use stowplan_dataset::sequence::{Sequence, steps};
+use stowplan_dataset::sequence::{Sequence, bytes_of, steps};
 use stowplan_dataset::{Dataset, materialise, sequence, versions};
 use stowplan_model::{
     AccessOrder, BlockKind, CellId, Content, DatasetSpec, Measurement, Mix, Operation,

@@ -5,13 +5,10 @@ mod block;
 mod build;
 mod cold;
 mod outside;
-mod payloads;
 mod shares;
 mod told;
 mod verify;
 mod worker;
-
-pub(crate) use block::bytes_of;
 
 use crate::disk::Identity;
 use crate::drivers::Resolved;

@@ -13,7 +13,7 @@ use crate::scanner::Scanner;
 use crate::{HarnessError, Result, disk, page_cache};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use stowplan_dataset::sequence::{Window, len, steps};
+use stowplan_dataset::sequence::{Window, bytes_of, len, steps};
 use stowplan_dataset::versions;
 use stowplan_model::{
     Action, BlockKind, CacheState, Delivery, DeviceCounters, Measured, Measurement, NeighbourKind,
@@ -397,17 +397,6 @@ fn add(measurement: &mut Measurement, drain: Drain) {
     measurement.drain_write_bytes = drain
         .write_bytes
         .map(|bytes| bytes + measurement.drain_write_bytes.unwrap_or(0));
-}
-
-/// Bytes that steps deliver or write, where they say it: scans do not.
-pub(crate) fn bytes_of(timed: &[Window<'_>]) -> u64 {
-    let bytes = |action, bytes: u32| match action {
-        Action::Delete | Action::Scan => 0,
-        Action::Modify => 2 * u64::from(bytes),
-        Action::Read | Action::Overwrite | Action::Insert => u64::from(bytes),
-    };
-    let steps = timed.iter().flat_map(steps);
-    steps.map(|step| bytes(step.action, step.bytes)).sum()
 }
 
 fn device_between(before: &DeviceCounters, after: &DeviceCounters, share: f64) -> DeviceCounters {

@@ -1,20 +1,24 @@
 //! A block as its driver gets it: the steps of each thread, and files for them.
 
-use super::payloads::{Versions, layout, parts, write};
 use super::verify::Expected;
 use super::worker::Worker;
-use super::{BlockTask, Values};
+use super::{BlockTask, Job, Values};
 use crate::shared_file::SharedFile;
 use crate::{HarnessError, Result};
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use stowplan_dataset::payloads::{self, Versions};
 use stowplan_dataset::sequence::{RawStep, Sequence, Step, Window, file_of, slices, steps};
 use stowplan_model::{
     Action, FromDriver, Measured, Operation, PayloadSource, Payloads, PerTransaction, Run,
     Settings, Share, ToDriver, Workload,
 };
+
+/// The most memory that the values of a part take, of all threads together. Tests have few values, and
+/// blocks of several parts nevertheless.
+const MOST_PREPARED_BYTES: usize = if cfg!(test) { 64 << 10 } else { 128 << 20 };
 
 /// The steps of a block, dealt to its threads.
 pub(super) struct Shares {
@@ -102,7 +106,7 @@ impl Thread {
             }
             _ => {
                 let Share { lead_in, parts, .. } = &self.share;
-                let (offsets, end) = layout(self.steps()?, *lead_in, parts);
+                let (offsets, end) = payloads::layout(&self.windows()?, *lead_in, parts);
                 let file = SharedFile::of_length(end.max(1))?;
                 let path = file.path().to_owned();
                 self.generated = Some(file);
@@ -135,16 +139,16 @@ impl Thread {
         let before: u64 = parts.iter().take(number).sum();
         let [leading, timed] = self.windows()?;
         let part = slices(&timed, &(index(before)..index(before + length)));
-        match number {
-            0 => {
-                let both = steps(&leading).chain(steps(&part));
-                write(generated, both, &self.versions, 0, values)
-            }
-            _ => {
-                let first = index(lead_in + before);
-                write(generated, steps(&part), &self.versions, first, values)
-            }
-        }
+        let (windows, first) = match number {
+            0 => (&[leading, part][..], 0),
+            _ => (&[part][..], index(lead_in + before)),
+        };
+        let mut file = generated.file();
+        let fill = |key, version, out: &mut [u8]| values.fill(key, version, out);
+        let written = file
+            .rewind()
+            .and_then(|()| payloads::write(&mut file, windows, &self.versions, first, &fill));
+        written.map_err(HarnessError::io("write", generated.path()))
     }
 
     /// Has it take latencies.
@@ -154,6 +158,25 @@ impl Thread {
         self.kept.push(file);
         Ok(())
     }
+}
+
+/// Cuts the timed steps of a thread into parts, between which the clock stands still while values are
+/// generated: memory stays bounded however much is written. `threads` do so at a time; where they are
+/// several, parts end where transactions do: one that is open between two parts could keep another
+/// thread from reaching the end of its own, and both would wait for ever. What is one transaction is
+/// then prepared whole. Nothing: it is one part.
+fn parts(job: &Job, source: PayloadSource, window: &Window<'_>, threads: usize) -> Vec<u64> {
+    let generated = job.workload.operation != Operation::Insert || job.paths.dataset.is_none();
+    if !job.parts || !generated || source == PayloadSource::Timed || job.workload.is_about_tables()
+    {
+        return Vec::new();
+    }
+    let unit = match threads {
+        0 | 1 => 1,
+        _ => usize::try_from(job.workload.group().max(1)).unwrap_or(usize::MAX),
+    };
+    let cut = payloads::cut(window, (MOST_PREPARED_BYTES / threads.max(1)) as u64, unit);
+    if cut.len() > 1 { cut } else { Vec::new() }
 }
 
 impl Shares {
@@ -183,7 +206,7 @@ impl Shares {
         };
         for (number, thread) in (0u32..).zip(&mut shares.threads) {
             let parts = parts(job, task.payloads, &thread.windows()?[1], threads);
-            let versions = Versions::new(task.version, number, repeats, thread.steps()?);
+            let versions = Versions::new(task.version, number, repeats, &thread.windows()?);
             thread.writing(&job.workload, (task.payloads, values), versions, parts)?;
             if task.latencies {
                 thread.taking_latencies()?;

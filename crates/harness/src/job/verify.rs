@@ -1,11 +1,11 @@
 //! Values of a store, compared with what they must be: the driver dumps them, and here they are looked
 //! at.
 
-use super::payloads::{Versions, overwrites};
 use super::worker::Worker;
 use super::{Extent, Values};
 use crate::Result;
 use std::collections::BTreeMap;
+use stowplan_dataset::payloads::{Versions, overwrites};
 use stowplan_dataset::sequence::Step;
 use stowplan_dataset::versions;
 use stowplan_model::{Action, Delivery, Verification};

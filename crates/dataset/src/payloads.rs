@@ -1,16 +1,10 @@
 //! The values that a block writes: which version each has, and the file that holds them.
 
-use super::{Job, Values};
-use crate::shared_file::SharedFile;
-use crate::{HarnessError, Result};
+use crate::sequence::{Step, Window, len, slices, steps};
 use std::collections::HashMap;
-use std::io::{BufWriter, Seek, Write};
-use stowplan_dataset::sequence::{Step, Window, len, slices, steps};
-use stowplan_model::{Action, Operation, PayloadSource};
+use std::io::{self, BufWriter, Write};
+use stowplan_model::Action;
 
-/// The most memory that the values of a part take, of all threads together. Tests have few values, and
-/// blocks of several parts nevertheless.
-const MOST_PREPARED_BYTES: usize = if cfg!(test) { 64 << 10 } else { 128 << 20 };
 /// Values of a page or more begin on one, as the destination of reads does.
 const PAGE: u64 = 4096;
 /// Smaller ones begin on a cache line: were each on a page of its own, each would cost a miss of
@@ -29,44 +23,47 @@ fn put(end: &mut u64, step: &Step) -> u64 {
     start
 }
 
-/// Generates the values of steps in place of those that were in a file before. The versions of the steps begin at
-/// `first`.
-pub(super) fn write(
-    shared: &SharedFile,
-    steps: impl Iterator<Item = Step>,
+/// Generates the values of steps one behind the other, as `fill` does for a key, a version and its bytes. The
+/// versions of the steps begin at `first`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(
+    out: &mut dyn Write,
+    windows: &[Window<'_>],
     versions: &Versions,
     first: usize,
-    values: &Values,
-) -> Result<()> {
-    let mut file = shared.file();
-    let failed = || HarnessError::io("write", shared.path());
-    file.rewind().map_err(failed())?;
-    let mut out = BufWriter::with_capacity(1 << 20, file);
+    fill: &dyn Fn(u64, u32, &mut [u8]),
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 20, out);
     let mut value = Vec::new();
     let mut end = 0;
-    for (index, step) in (first..).zip(steps).filter(|(_, step)| step.action.puts()) {
+    let steps = (first..).zip(steps_of(windows));
+    for (index, step) in steps.filter(|(_, step)| step.action.puts()) {
         let before = end;
         let gap = usize::try_from(put(&mut end, &step) - before).unwrap_or(0);
         value.clear();
         value.resize(gap + step.bytes as usize, 0);
         let version = versions.given(index, step.action);
-        values.fill(step.key, version, &mut value[gap..]);
-        out.write_all(&value).map_err(failed())?;
+        fill(step.key, version, &mut value[gap..]);
+        out.write_all(&value)?;
     }
-    out.flush().map_err(failed())
+    out.flush()
+}
+
+/// Their steps, one after the other.
+fn steps_of<'w>(windows: &'w [Window<'_>]) -> impl DoubleEndedIterator<Item = Step> + 'w {
+    windows.iter().flat_map(steps)
 }
 
 /// Where the value of each step begins, and where the longest part ends; the lead-in goes with the
 /// first part.
-pub(super) fn layout(
-    steps: impl Iterator<Item = Step>,
-    lead_in: u64,
-    parts: &[u64],
-) -> (Vec<u64>, u64) {
+#[must_use]
+pub fn layout(windows: &[Window<'_>], lead_in: u64, parts: &[u64]) -> (Vec<u64>, u64) {
     let mut lengths = parts.iter().copied();
     let mut left = lengths.next().map_or(u64::MAX, |first| lead_in + first);
     let (mut offsets, mut end, mut longest) = (Vec::new(), 0, 0);
-    for step in steps {
+    for step in steps_of(windows) {
         if left == 0 {
             left = lengths.next().unwrap_or(u64::MAX);
             end = 0;
@@ -78,33 +75,10 @@ pub(super) fn layout(
     (offsets, longest)
 }
 
-/// Cuts the timed steps of a thread into parts, between which the clock stands still while values are
-/// generated: memory stays bounded however much is written. `threads` do so at a time; where they are
-/// several, parts end where transactions do: one that is open between two parts could keep another
-/// thread from reaching the end of its own, and both would wait for ever. What is one transaction is
-/// then prepared whole. Nothing: it is one part.
-pub(super) fn parts(
-    job: &Job,
-    source: PayloadSource,
-    window: &Window<'_>,
-    threads: usize,
-) -> Vec<u64> {
-    let generated = job.workload.operation != Operation::Insert || job.paths.dataset.is_none();
-    if !job.parts || !generated || source == PayloadSource::Timed || job.workload.is_about_tables()
-    {
-        return Vec::new();
-    }
-    let unit = match threads {
-        0 | 1 => 1,
-        _ => usize::try_from(job.workload.group().max(1)).unwrap_or(usize::MAX),
-    };
-    let cut = cut(window, (MOST_PREPARED_BYTES / threads.max(1)) as u64, unit);
-    if cut.len() > 1 { cut } else { Vec::new() }
-}
-
 /// Lengths of parts whose values take no more than `most` bytes each. Cuts lie only at multiples of
 /// `unit` steps, so one unit may take more.
-fn cut(window: &Window<'_>, most: u64, unit: usize) -> Vec<u64> {
+#[must_use]
+pub fn cut(window: &Window<'_>, most: u64, unit: usize) -> Vec<u64> {
     let total = usize::try_from(len(window)).unwrap_or(usize::MAX);
     let mut parts = Vec::new();
     let (mut from, mut to, mut end) = (0, 0, 0);
@@ -131,7 +105,7 @@ fn cut(window: &Window<'_>, most: u64, unit: usize) -> Vec<u64> {
 /// block overwrites a key repeatedly, its versions alternate between two, and each thread has two of
 /// its own; the last one that the only thread gives is the block's.
 #[derive(Debug, Clone)]
-pub(super) struct Versions {
+pub struct Versions {
     block: u32,
     thread: u32,
     /// Whether a step gives the other version; nothing where no key comes twice.
@@ -145,12 +119,8 @@ const BLOCK_BITS: u32 = 21;
 
 impl Versions {
     /// Those of the steps that a thread does, in their order.
-    pub(super) fn new(
-        block: u32,
-        thread: u32,
-        repeats: bool,
-        steps: impl DoubleEndedIterator<Item = Step>,
-    ) -> Self {
+    #[must_use]
+    pub fn new(block: u32, thread: u32, repeats: bool, windows: &[Window<'_>]) -> Self {
         let other = repeats.then(|| {
             let mut next: HashMap<u64, bool> = HashMap::new();
             let from_the_end = |step: Step| {
@@ -161,7 +131,7 @@ impl Versions {
                 *other = !*other;
                 *other
             };
-            let mut other: Vec<bool> = steps.rev().map(from_the_end).collect();
+            let mut other: Vec<bool> = steps_of(windows).rev().map(from_the_end).collect();
             other.reverse();
             other
         });
@@ -174,15 +144,17 @@ impl Versions {
     }
 
     /// All of one version, what is inserted included.
-    pub(super) fn all(version: u32) -> Self {
+    #[must_use]
+    pub fn all(version: u32) -> Self {
         Self {
             inserted: version,
-            ..Self::new(version, 0, false, std::iter::empty())
+            ..Self::new(version, 0, false, &[])
         }
     }
 
     /// The version that a step gives.
-    pub(super) fn given(&self, index: usize, action: Action) -> u32 {
+    #[must_use]
+    pub fn given(&self, index: usize, action: Action) -> u32 {
         match action {
             Action::Insert => self.inserted,
             _ => self.at(index),
@@ -190,7 +162,8 @@ impl Versions {
     }
 
     /// The version that an overwrite gives.
-    pub(super) fn at(&self, index: usize) -> u32 {
+    #[must_use]
+    pub fn at(&self, index: usize) -> u32 {
         let other = self.other.as_ref().and_then(|other| other.get(index));
         let within = 2 * self.thread + u32::from(other.copied().unwrap_or(false));
         self.block.wrapping_add(within << BLOCK_BITS)
@@ -198,7 +171,8 @@ impl Versions {
 }
 
 /// Whether an action gives a value a new version.
-pub(super) fn overwrites(action: Action) -> bool {
+#[must_use]
+pub fn overwrites(action: Action) -> bool {
     matches!(action, Action::Overwrite | Action::Modify)
 }
 
@@ -219,15 +193,17 @@ mod tests {
             step(1, Action::Overwrite),
             step(1, Action::Modify),
         ];
-        let versions = Versions::new(7, 0, true, steps.into_iter());
+        let steps = steps.map(Step::encode);
+        let windows = [[&steps[..2], &steps[2..]]];
+        let versions = Versions::new(7, 0, true, &windows);
         let [first, second, third, last] = [0, 1, 3, 4].map(|index| versions.at(index));
         assert_eq!((first, second, last), (7, 7, 7));
         assert_ne!(third, 7);
-        let others = Versions::new(7, 3, true, steps.into_iter());
+        let others = Versions::new(7, 3, true, &windows);
         for index in [0, 1, 3, 4] {
             assert!(![7, third].contains(&others.at(index)));
         }
-        let once = Versions::new(7, 0, false, steps.into_iter());
+        let once = Versions::new(7, 0, false, &windows);
         assert!((0..5).all(|index| once.at(index) == 7));
     }
 
@@ -248,14 +224,13 @@ mod tests {
         assert_eq!(cut(&window, 64, usize::MAX), [50]);
         assert_eq!(cut(&window, 64 * 49, 1), [49, 1]);
         assert!(cut(&[&[], &[]], 1, 1).is_empty());
-        let all = || stowplan_dataset::sequence::steps(&window);
-        let (offsets, longest) = layout(all(), 0, &[49, 1]);
+        let (offsets, longest) = layout(&[window], 0, &[49, 1]);
         assert_eq!(
             (offsets[48], offsets[49], longest),
             (48 * 64, 0, 48 * 64 + 16)
         );
         // The lead-in goes with the first part.
-        let (offsets, _) = layout(all(), 10, &[30, 10]);
+        let (offsets, _) = layout(&[window], 10, &[30, 10]);
         assert_eq!((offsets[39], offsets[40]), (39 * 64, 0));
     }
 }
