@@ -1,7 +1,8 @@
 //! What the analysis itself finds to spoil or qualify a run.
 
 use crate::{
-    ComparisonOutcome, gathered::Gathered, judge::Judge, stationarity, summary::Described,
+    ComparisonOutcome, gathered::Gathered, judge::Judge, run_warning::other, stationarity,
+    summary::Described,
 };
 use stowplan_model::{
     Action, Cell, Operation, PerTransaction, Role, Settings, Value, Warning, WarningKind, Workload,
@@ -56,15 +57,6 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
     let id = &outcome.id;
     let message = format!("comparison {id}: {what}, so nothing is claimed of it");
     Some(other(message, advice))
-}
-
-/// A warning of no kind that anything asks about.
-pub(crate) fn other(message: String, advice: impl Into<String>) -> Warning {
-    Warning {
-        kind: WarningKind::Other,
-        message,
-        advice: advice.into(),
-    }
 }
 
 /// Blocks that found their data as a repair left it (R9), not as building did.

@@ -1,7 +1,7 @@
 //! Who says what became of a state: a process that opens stores, or a command of the user's.
 
+use crate::options::Options;
 use crate::recording::{Started, exit_code, in_a_line, last_part};
-use crate::run::Options;
 use crate::tree::Tree;
 use crate::{own_program, part, run_error};
 use std::ffi::OsString;

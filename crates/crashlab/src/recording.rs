@@ -1,7 +1,7 @@
 //! The parent's side of a recording: start it, wait for it, read what it wrote.
 
 use crate::log::Log;
-use crate::run::Options;
+use crate::options::Options;
 use crate::{part, run_error};
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -2,6 +2,7 @@
 
 use crate::judge::{Judge, Unjudged, Verdict, Verifier};
 use crate::log::{Log, Operation};
+use crate::options::Options;
 use crate::recording;
 use crate::run_error;
 use crate::shrink::{MOST_TRIES, shrink};
@@ -9,13 +10,11 @@ use crate::states::{Cut, Moment, States, Syncs};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 use stowplan_dataset::random::scatter_all;
 use stowplan_harness::HarnessError;
-use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{
     CrashFinding, CrashModel, CrashSetting, Durability, DurabilityClaim, Fate, Judged, ModelFound,
     Shrunk, Tally,
@@ -75,41 +74,6 @@ impl Subject {
         let bytes = self.name.bytes();
         bytes.fold(run, |seed, byte| scatter_all(&[seed, byte.into()]))
     }
-}
-
-/// What a program or a check may take.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// How long a program may run.
-    pub program: Duration,
-    /// How long judging a state may take.
-    pub check: Duration,
-    /// Bytes that a program may write, each counted every time.
-    pub written: u64,
-}
-
-/// How it is tested.
-pub struct Options {
-    /// Begins all draws.
-    pub seed: u64,
-    /// States wanted of each model.
-    pub states: u64,
-    /// The models.
-    pub models: Vec<CrashModel>,
-    /// Judges at work at the same time.
-    pub judges: usize,
-    /// Its limits.
-    pub limits: Limits,
-    /// A directory for the mount.
-    pub work: PathBuf,
-    /// A directory for states, best in memory.
-    pub scratch: PathBuf,
-    /// Whether the run is to end.
-    pub interrupt: Interrupt,
-    /// States judged so far.
-    pub judged: AtomicU64,
-    /// Hears how many they are as each is judged.
-    pub progress: Box<dyn Fn(u64) + Send + Sync>,
 }
 
 /// A state that was judged.

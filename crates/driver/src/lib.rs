@@ -17,6 +17,7 @@ mod describe;
 mod error;
 mod load;
 mod neighbours;
+mod open;
 mod phases;
 mod platform;
 mod program;

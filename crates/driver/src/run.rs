@@ -2,22 +2,18 @@
 
 use crate::accounting::Accounting;
 use crate::neighbours::Beside;
-use crate::session::{Open, Session};
+use crate::open::Open;
 use crate::threads::Threads;
-use crate::timing::{Around, Operator, Readings, Steps, nanoseconds, together};
+use crate::timing::{Around, Operator, Readings, Steps, together};
 use crate::wire::Wire;
 use crate::{DriverError, Result, phases, platform};
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{CacheState, FromDriver, Measured, NeighbourKind, Operation, Run};
-use stowplan_stores::Buffer;
+use stowplan_stores::registry::Resolved;
+use stowplan_stores::{Buffer, Session};
 
-pub(crate) fn run(
-    session: &Session,
-    run: &Run,
-    open: &mut Open<'_>,
-    wire: &mut Wire<'_>,
-) -> Result<Measured> {
+pub(crate) fn run(run: &Run, open: &mut Open<'_>, wire: &mut Wire<'_>) -> Result<Measured> {
     let sequences = run
         .threads
         .iter()
@@ -29,14 +25,14 @@ pub(crate) fn run(
         .collect::<Result<Vec<_>, _>>()?;
     let opening = Instant::now();
     open.session()?;
-    let open_ns = nanoseconds(opening);
+    let open_ns = platform::elapsed_ns(opening);
     let mut measured = match &mut steps[..] {
         [] => return Err(DriverError::invalid("the block has no thread")),
-        [steps] => by_one(session, run, steps, &mut **open.session()?, wire)?,
-        steps => by_several(session, run, steps, open, wire)?,
+        [steps] => by_one(open.resolved, run, steps, &mut **open.session()?, wire)?,
+        steps => by_several(run, steps, open, wire)?,
     };
     measured.outside.open_ns = open_ns;
-    if session.resolved.kind.lies_elsewhere() {
+    if open.resolved.kind.lies_elsewhere() {
         // Its server's, which nobody here sees.
         measured.syncs = None;
     }
@@ -45,15 +41,15 @@ pub(crate) fn run(
 }
 
 fn by_one(
-    session: &Session,
+    store: &Resolved,
     run: &Run,
     steps: &mut Steps<'_>,
-    store: &mut (dyn stowplan_stores::Session + '_),
+    session: &mut (dyn Session + '_),
     wire: &mut Wire<'_>,
 ) -> Result<Measured> {
-    let effective = store.effective_settings()?;
+    let effective = session.effective_settings()?;
     let mut operator = Operator {
-        session: store,
+        session,
         workload: &run.workload,
         buffer: Buffer::with_capacity(capacity(run, steps))?,
     };
@@ -62,7 +58,7 @@ fn by_one(
         operator.session.drop_table()?;
     }
     phases::before(&mut operator)?;
-    if reads_warm(session, run) {
+    if reads_warm(store, run) {
         operator.first_step(steps)?;
         platform::populate_mappings(&run.at.place);
     }
@@ -106,7 +102,6 @@ impl Around for Alone<'_, '_> {
 }
 
 fn by_several(
-    session: &Session,
     run: &Run,
     steps: &mut [Steps<'_>],
     open: &mut Open<'_>,
@@ -114,10 +109,11 @@ fn by_several(
 ) -> Result<Measured> {
     let effective = open.session()?.effective_settings()?;
     // What forgets on closing lives by it.
-    if let Some(one) = open.session.take_if(|_| session.lasts()) {
+    let lasts = open.lasts();
+    if let Some(one) = open.session.take_if(|_| lasts) {
         one.close()?;
     }
-    if reads_warm(session, run) {
+    if reads_warm(open.resolved, run) {
         platform::populate_mappings(&run.at.place);
     }
     let capacity = steps.iter().map(|steps| capacity(run, steps)).max();
@@ -143,9 +139,9 @@ fn capacity(run: &Run, steps: &Steps<'_>) -> usize {
 /// Whether page tables shall be in the state of a process that has run for a while, unless the study asks for one that has
 /// just begun. A store that keeps
 /// no values costs what it says; mapping its pages would spare it faults.
-fn reads_warm(session: &Session, run: &Run) -> bool {
+fn reads_warm(store: &Resolved, run: &Run) -> bool {
     let workload = &run.workload;
     let warm = workload.cache == CacheState::Warm && !workload.first_touch;
     let reads = warm && !workload.operation.writes();
-    reads && !workload.changes_keys() && session.resolved.kind.keeps_values()
+    reads && !workload.changes_keys() && store.kind.keeps_values()
 }

@@ -1,6 +1,7 @@
 //! One store in one place: what a parent asks of it, task by task.
 
 use crate::load::{PROGRESS_EVERY, load, load_in_parallel, threads};
+use crate::open::Open;
 use crate::wire::Wire;
 use crate::{DriverError, Result, run};
 use std::fs::{self, File};
@@ -92,6 +93,7 @@ impl Session {
     fn tasks(&self, store: &dyn Store, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
         let open = &mut Open {
             store,
+            resolved: &self.resolved,
             session: None,
         };
         let mut next = Some(first);
@@ -102,9 +104,7 @@ impl Session {
                     self.load(&asked, open, wire)?;
                     FromDriver::Done
                 }
-                Some(ToDriver::Run(asked)) => {
-                    FromDriver::Measured(run::run(self, &asked, open, wire)?)
-                }
+                Some(ToDriver::Run(asked)) => FromDriver::Measured(run::run(&asked, open, wire)?),
                 Some(ToDriver::Dump(asked)) => {
                     dump(&asked, &mut **open.session()?, wire)?;
                     FromDriver::Done
@@ -151,23 +151,6 @@ impl Session {
                 done,
                 total: asked.count,
             })
-        })
-    }
-}
-
-/// The store of a session, which is open.
-pub(crate) struct Open<'s> {
-    pub(crate) store: &'s dyn Store,
-    pub(crate) session: Option<Box<dyn stores::Session + 's>>,
-}
-
-impl<'s> Open<'s> {
-    /// One of this thread, opened when it is first needed.
-    pub(crate) fn session(&mut self) -> Result<&mut Box<dyn stores::Session + 's>> {
-        let session = &mut self.session;
-        Ok(match session {
-            Some(session) => session,
-            None => session.insert(self.store.connect()?),
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::accounting::Accounting;
 use crate::barrier::Barrier;
 use crate::block::Window;
 use crate::platform::{self, CpuClock, monotonic_ns};
-use crate::timing::{Around, Operator, Readings, Steps, Timed, nanoseconds, together};
+use crate::timing::{Around, Operator, Readings, Steps, Timed, together};
 use crate::{DriverError, Result};
 use std::thread;
 use std::time::Instant;
@@ -96,7 +96,7 @@ impl Threads<'_> {
             let _ = barrier.wait().and_then(|()| barrier.wait());
             let results = threads.into_iter().map(|t| t.join().ok().flatten());
             let results: Vec<_> = results.collect();
-            let took = nanoseconds(closing);
+            let took = platform::elapsed_ns(closing);
             let bytes = before.zip(written());
             let bytes = bytes.map(|(before, after)| after.saturating_sub(before));
             (total, (took, bytes), results)

@@ -4,7 +4,7 @@ use crate::accounting::{Accounting, Cost, Snapshot};
 use crate::block::{Block, Done, Latencies, Payloads, Schedule, Timing, Window, parts, steps};
 use crate::counting;
 use crate::traffic::Traffic;
-use crate::{DriverError, Result};
+use crate::{DriverError, Result, platform};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
@@ -175,7 +175,7 @@ impl Operator<'_> {
         let window = steps.lead_in;
         steps.payloads.begin(0);
         self.untimed(&window, &mut steps.payloads)?;
-        Ok(nanoseconds(leading))
+        Ok(platform::elapsed_ns(leading))
     }
 
     /// One read, so that the engine has mapped its file if it maps it at all.
@@ -294,8 +294,4 @@ fn check_commits(
     Err(DriverError::invalid(format!(
         "{writing} transactions were to be committed, and the engine counted {counted}"
     )))
-}
-
-pub(crate) fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -34,7 +34,6 @@ use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, bytes_on, file_systems_of, left_out_cells, left_to_root, needs};
 use crate::{HarnessError, Result};
 use blocks::Blocks;
-use builds::on_both;
 use clock::{PhaseClock, REMOVAL, STORES};
 use log::ResultLog;
 use pool::Pool;
@@ -564,7 +563,7 @@ impl<'a> Runner<'a> {
         self.observer.event(Event::Failure(&failure));
         self.record(Record::Failure(failure))?;
         // Nobody knows what a failed writer left behind; others may share the built store.
-        let both = on_both(cell).into_iter();
+        let both = cell.on_both().into_iter();
         for on in both.filter(|on| on.workload.writes()) {
             if self.pool.forget(&on)? {
                 self.prepare_again(&on)?;

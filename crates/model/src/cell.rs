@@ -204,7 +204,34 @@ impl Plan {
 /// one of them for itself.
 pub const OF_CELL: &str = ".+.";
 
+/// What ends the name of a second build.
+const SECOND: &str = "+second";
+
+/// The name of a store, whichever build of it is named.
+pub fn first_build(instance: &str) -> &str {
+    instance.strip_suffix(SECOND).unwrap_or(instance)
+}
+
 impl Cell {
+    /// It on the second build of its store.
+    #[must_use]
+    pub fn on_second(&self) -> Self {
+        Self {
+            instance: format!("{}{SECOND}", self.instance),
+            ..self.clone()
+        }
+    }
+
+    /// It on either build of its store.
+    pub fn on_both(&self) -> [Self; 2] {
+        [self.clone(), self.on_second()]
+    }
+
+    /// Whether its build is a second one.
+    pub fn is_on_second(&self) -> bool {
+        self.instance.ends_with(SECOND)
+    }
+
     /// Whether it writes to a build of its store that others write to as well, each to keys of its own.
     pub fn shares_writes(&self) -> bool {
         self.workload.writes() && !self.workload.changes_keys() && !self.instance.contains(OF_CELL)

@@ -34,7 +34,7 @@ mod workload;
 pub use capabilities::{Capabilities, Footprint};
 pub use cell::{
     Cell, CellId, Comparison, Contrast, Extension, JudgedBefore, OF_CELL, Plan, Role, Sought,
-    Sweep, built_alike,
+    Sweep, built_alike, first_build,
 };
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use crash::{

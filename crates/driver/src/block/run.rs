@@ -4,7 +4,7 @@ use super::clock::{Clock, NoClock};
 use super::payloads::Payloads;
 use super::retry::{Retry, not_stopped};
 use super::{Done, Window, steps};
-use crate::timing::nanoseconds;
+use crate::platform::elapsed_ns;
 use crate::{DriverError, Result};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -224,7 +224,7 @@ impl Loop<'_> {
             return Err(error);
         }
         if let Some(committing) = committing {
-            self.done.last_commit_ns = nanoseconds(committing);
+            self.done.last_commit_ns = elapsed_ns(committing);
         }
         self.done.commits += 1;
         self.open = 0;

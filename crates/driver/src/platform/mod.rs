@@ -2,6 +2,12 @@
 
 mod linux;
 pub(crate) use linux::*;
+use std::time::Instant;
+
+/// Nanoseconds that have passed since.
+pub(crate) fn elapsed_ns(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
 
 /// Clocks of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

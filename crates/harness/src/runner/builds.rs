@@ -27,37 +27,6 @@ const LONGEST_ANEW: Duration = Duration::from_secs(20);
 /// `fasterthanfs` with two builds of each store had come to their tenth round after four and a half minutes.
 const LONGEST_TWICE: Duration = Duration::from_secs(10);
 
-/// A cell on the second build of its store.
-pub(super) fn on_second(cell: &Cell) -> Cell {
-    Cell {
-        instance: second_of(&cell.instance),
-        ..cell.clone()
-    }
-}
-
-/// A cell on either build of its store.
-pub(super) fn on_both(cell: &Cell) -> [Cell; 2] {
-    [cell.clone(), on_second(cell)]
-}
-
-/// What ends the name of a second build.
-const SECOND: &str = "+second";
-
-/// The name of the second build of a store.
-fn second_of(instance: &str) -> String {
-    format!("{instance}{SECOND}")
-}
-
-/// Whether a name is that of a second build.
-pub(super) fn is_second(instance: &str) -> bool {
-    first_of(instance) != instance
-}
-
-/// The name of a store, whichever build is named.
-pub(super) fn first_of(instance: &str) -> &str {
-    instance.strip_suffix(SECOND).unwrap_or(instance)
-}
-
 /// In which two of five pairs of rounds a store that is not the baseline's changes the turn: all ten
 /// choices. By any of them a store meets both builds of the baseline in four and six of ten rounds, and no
 /// two are each other's opposite, so that any two of eleven stores meet in all four combinations within
@@ -130,7 +99,7 @@ impl Runner<'_> {
         if !self.two_builds || takes_long || !has_builds(cell) {
             return Ok(());
         }
-        let second = on_second(cell);
+        let second = cell.on_second();
         match self.prepare_instance(&second) {
             Err(error) if error.is_lack_of_room() => {
                 self.two_builds = false;
@@ -144,7 +113,7 @@ impl Runner<'_> {
 
     /// A cell on its store, and on the second build where there is one.
     pub(super) fn builds_of(&self, cell: &Cell) -> Vec<Cell> {
-        let mut builds = Vec::from(on_both(cell));
+        let mut builds = Vec::from(cell.on_both());
         builds.retain(|on| on.instance == cell.instance || self.pool.of(on).is_there);
         builds
     }
@@ -162,7 +131,7 @@ impl Runner<'_> {
         };
         for cell in &mut comparison.cells {
             if second(cell) {
-                cell.instance = second_of(&cell.instance);
+                cell.instance = cell.on_second().instance;
             }
         }
         comparison
@@ -170,7 +139,7 @@ impl Runner<'_> {
 
     /// The cell on the build that it is measured on in a round.
     pub(super) fn on_build(&self, comparison: &Comparison, cell: &Cell, round: u32) -> Cell {
-        let second = on_second(cell);
+        let second = cell.on_second();
         let there = has_builds(cell) && self.pool.of(&second).is_there;
         match there && takes_second(comparison, cell, round) {
             true => second,
@@ -210,7 +179,7 @@ impl Runner<'_> {
     /// How long building all stores of a comparison took.
     fn building_takes(&self, comparison: &Comparison) -> Duration {
         let mut seen = BTreeSet::new();
-        let both = comparison.cells.iter().flat_map(on_both);
+        let both = comparison.cells.iter().flat_map(Cell::on_both);
         let builds = both.filter(|cell| seen.insert(cell.instance.clone()));
         builds.map(|cell| self.pool.of(&cell).took).sum()
     }
@@ -384,9 +353,9 @@ mod tests {
     #[test]
     fn a_second_build_lies_elsewhere_and_is_known_by_its_name() {
         let cell = cell("files");
-        let second = on_second(&cell);
+        let second = cell.on_second();
         assert_eq!((&second.id, &second.settings), (&cell.id, &cell.settings));
         assert_ne!(second.instance, cell.instance);
-        assert!(is_second(&second.instance) && !is_second(&cell.instance));
+        assert!(second.is_on_second() && !cell.is_on_second());
     }
 }

@@ -1,7 +1,6 @@
 //! Where the time of a session goes, and how much of it each comparison has.
 
 use super::Runner;
-use super::builds::{on_both, on_second};
 use crate::plan::has_builds;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -93,7 +92,7 @@ impl Runner<'_> {
             .map(|comparison| self.with_roles(comparison));
         let cells = placed.flat_map(|comparison| comparison.cells);
         let builds = cells.flat_map(|cell| {
-            let second = Some(on_second(&cell)).filter(|_| self.two_builds && has_builds(&cell));
+            let second = Some(cell.on_second()).filter(|_| self.two_builds && has_builds(&cell));
             std::iter::once(cell).chain(second)
         });
         self.seconds_to_build(builds.filter(|cell| !self.pool.serves(cell)))
@@ -101,7 +100,7 @@ impl Runner<'_> {
 
     /// Seconds for building a comparison's stores once more.
     pub(super) fn again_seconds(&self, comparison: &Comparison) -> f64 {
-        let builds = comparison.cells.iter().flat_map(on_both);
+        let builds = comparison.cells.iter().flat_map(Cell::on_both);
         self.seconds_to_build(builds.filter(|cell| self.pool.of(cell).is_there))
     }
 

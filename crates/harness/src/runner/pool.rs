@@ -2,7 +2,6 @@
 //! share them.
 
 use super::blocks::Blocks;
-use super::builds::{first_of, is_second, on_both};
 use super::prices::Prices;
 use crate::dataset::{self, Dataset};
 use crate::file_systems::FileSystems;
@@ -16,6 +15,7 @@ use std::time::{Duration, Instant};
 use stowplan_dataset::names::beside;
 use stowplan_model::{
     CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, Want,
+    first_build,
 };
 
 /// The datasets and stores that a run has on the disk.
@@ -206,7 +206,7 @@ impl<'a> Pool<'a> {
     /// from now on none are, until something changes. The first time it is all of a build; whether
     /// another way of reading is right is seen by some, and of a second build by the first one's.
     pub(super) fn take_check(&mut self, cell: &Cell) -> Option<Extent> {
-        let how = match is_second(&cell.instance) {
+        let how = match cell.is_on_second() {
             true => String::new(),
             false => format!("{}{}", cell.settings, cell.workload.delivery),
         };
@@ -305,7 +305,7 @@ impl<'a> Pool<'a> {
             None => disk::below(&job.paths.instance)?.0,
         };
         Ok(Some(FootprintRecord {
-            instance: first_of(&cell.instance).to_owned(),
+            instance: first_build(&cell.instance).to_owned(),
             footprint,
             value_bytes: self.opened(&cell.dataset)?.total_bytes(),
             after_workloads,
@@ -320,7 +320,7 @@ impl<'a> Pool<'a> {
         let cells = cells.filter(|cell| cell.workload.cache != CacheState::AllCold);
         let stores = cells.filter(|cell| self.of(cell).is_there && seen.insert(&cell.instance));
         let builds = stores
-            .flat_map(on_both)
+            .flat_map(Cell::on_both)
             .filter(|cell| self.of(cell).is_there);
         Vec::from_iter(builds)
             .iter()

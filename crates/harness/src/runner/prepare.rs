@@ -1,7 +1,6 @@
 //! Datasets and stores of a comparison: made and read back before its rounds, read back and weighed after them, and
 //! removed when no later one uses them.
 
-use super::builds::{is_second, on_both, on_second};
 use super::checks::Checks;
 use super::clock::{DATASETS, REMOVAL, STORES, VERIFICATION};
 use super::{Runner, preparing, writers};
@@ -28,7 +27,7 @@ impl Runner<'_> {
             self.settle(checks, &mut |runner, cell, error| {
                 // The build may be wrong, or this way of reading it: others are to see all of it.
                 doubted |= runner.pool.of_mut(cell).doubt();
-                doubted |= runner.pool.of_mut(&on_second(cell)).doubt();
+                doubted |= runner.pool.of_mut(&cell.on_second()).doubt();
                 runner.cell_failed(cell, error)
             })?;
             if !doubted {
@@ -40,7 +39,7 @@ impl Runner<'_> {
     /// Removes stores that are no longer what cells are to find: they are built anew.
     pub(super) fn forget_used(&mut self, comparison: &Comparison) -> Result<()> {
         let cells = comparison.cells.iter();
-        for cell in cells.flat_map(on_both) {
+        for cell in cells.flat_map(Cell::on_both) {
             if self.pool.of(&cell).is_there && !self.pool.serves(&cell) {
                 self.pool.forget(&cell)?;
             }
@@ -75,7 +74,7 @@ impl Runner<'_> {
             let built = runner.pool.build(cell, progress)?;
             // A second build takes as much, and so does what is built alike.
             let alike = built_alike(&cell.instance);
-            let known = is_second(&cell.instance) || runner.recorded.weighed.contains(alike);
+            let known = cell.is_on_second() || runner.recorded.weighed.contains(alike);
             let unknown = built.is_some() && !known;
             let footprint = unknown.then(|| runner.pool.footprint(cell, false));
             Ok::<_, HarnessError>((built, footprint.transpose()?.flatten()))
@@ -183,7 +182,7 @@ impl Runner<'_> {
         for cell in evicted {
             self.pool.of_mut(cell).is_evicted = true;
             if !cell.workload.cache.is_cold() {
-                self.pool.of_mut(&on_second(cell)).is_evicted = true;
+                self.pool.of_mut(&cell.on_second()).is_evicted = true;
             }
         }
     }
@@ -198,7 +197,7 @@ impl Runner<'_> {
         let (datasets, instances) = uses(&later);
         let cells = comparison.cells.iter();
         let unused = cells.filter(|cell| !instances.contains_key(&*cell.instance));
-        for cell in unused.flat_map(on_both) {
+        for cell in unused.flat_map(Cell::on_both) {
             self.pool.forget(&cell)?;
         }
         for cell in &comparison.cells {

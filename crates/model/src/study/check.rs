@@ -1,7 +1,6 @@
 //! What can be wrong with a study whose file has the shape of one: a rule a line, each said of its place in
 //! the file.
 
-use super::file::StudyFile;
 use super::matrix::EXTERNAL;
 use super::{
     Across, CellSpec, ClaimSpec, ComparisonSpec, FigureSpec, MOST_ROUNDS, MatrixSpec, Measure,
@@ -12,12 +11,15 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
+/// Tells of a mistake under some keys, with its place in words.
+type Tell<'s> = dyn Fn(&[String], &str, &str) -> String + 's;
+
 /// The mistakes of a study. Of names that are `lost`, nothing is known.
-pub(super) fn all(study: &Study, lost: &[String], file: &StudyFile<'_>) -> Vec<String> {
+pub(super) fn all(study: &Study, lost: &[String], tell: &Tell<'_>) -> Vec<String> {
     let check = Check {
         study,
         lost,
-        file,
+        tell,
         found: RefCell::default(),
     };
     check.names();
@@ -43,7 +45,7 @@ macro_rules! rules {
 struct Check<'s> {
     study: &'s Study,
     lost: &'s [String],
-    file: &'s StudyFile<'s>,
+    tell: &'s Tell<'s>,
     found: RefCell<Vec<String>>,
 }
 
@@ -77,8 +79,8 @@ impl At<'_> {
     }
 
     fn wrong(&self, message: impl Display) {
-        let Check { file, found, .. } = self.check;
-        let told = file.mistake(&self.keys, &self.words, &message.to_string());
+        let Check { tell, found, .. } = self.check;
+        let told = tell(&self.keys, &self.words, &message.to_string());
         found.borrow_mut().push(told);
     }
 

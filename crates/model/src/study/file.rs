@@ -1,20 +1,14 @@
 //! A study file as TOML: its document, in which what is written in short is spelled out, and the places of
 //! what is wrong with it.
 
-use super::like::{Unlike, spell_out};
-use super::read::read;
+use super::like::{Entry, Unlike, spell_out};
+use super::read::{MOST_TOLD, read};
 use super::{Study, check};
 use crate::{parse_size, suggestion};
 use std::collections::BTreeSet;
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// A value of the document, with its place.
-pub(super) type Entry<'t> = Spanned<DeValue<'t>>;
-
-/// More mistakes are not told at once.
-pub(super) const MOST_TOLD: usize = 100;
 
 /// The mistakes of a study file, a line each; at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -88,7 +82,9 @@ impl<'t> StudyFile<'t> {
         }
         if let Some(study) = &mut shape.study {
             study.name_drivers();
-            mistakes.extend(check::all(study, &shape.lost, self));
+            let told =
+                |keys: &[String], place: &str, message: &str| self.mistake(keys, place, message);
+            mistakes.extend(check::all(study, &shape.lost, &told));
         }
         mistakes.truncate(MOST_TOLD);
         Reading {

@@ -14,7 +14,8 @@ pub(super) const LIKE: &str = "like";
 /// What a workload consists of.
 const MIX: &str = "mix";
 
-type Entry<'i> = Spanned<DeValue<'i>>;
+/// A value of the document, with its place.
+pub(super) type Entry<'i> = Spanned<DeValue<'i>>;
 
 /// What is wrong with a comparison that should be like one that does not stand before it; it is left out.
 #[derive(Debug)]

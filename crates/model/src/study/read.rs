@@ -5,8 +5,7 @@
 //! user, which is told with all others: what is wrong is left out, and the rest read again.
 
 use super::Study;
-use super::file::{Entry, MOST_TOLD};
-use super::like::{LIKE, Unlike};
+use super::like::{Entry, LIKE, Unlike};
 use crate::dataset::TAGGED;
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -19,6 +18,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use toml::de::{DeTable, DeValue};
 
+/// More mistakes are not told at once.
+pub(super) const MOST_TOLD: usize = 100;
 /// The type of which one may be like another one.
 const COMPARISON: &str = "ComparisonSpec";
 
