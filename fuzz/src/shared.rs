@@ -27,15 +27,15 @@ pub(crate) fn shown(bytes: &[u8]) {
     let Ok(analysis) = analyse(&records, None) else {
         return;
     };
-    let options = TerminalOptions {
-        width: 80,
-        colour: false,
-        unicode: true,
-        detail: Detail::All,
-    };
     let document = run::document(&analysis, "");
-    let _ = terminal::render(&document, &options);
-    let _ = terminal::render(&run::brief(&analysis), &options);
+    for detail in [Detail::Answer, Detail::Summary, Detail::Full] {
+        let options = TerminalOptions {
+            width: 80,
+            colour: false,
+            detail,
+        };
+        let _ = terminal::in_short(&document, &options);
+    }
     let _ = html::render(&document);
     let _ = markdown::render(&document);
     let _ = csv::render(&analysis);

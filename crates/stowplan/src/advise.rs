@@ -2,12 +2,13 @@
 //!
 //! It makes a study of what a place holds, and runs it as any other.
 
-use crate::cli::{DURABILITIES, MeasureOptions};
 use crate::error::{CliError, Exit};
 use crate::kvtest::ColumnOptions;
+use crate::measuring::MeasureOptions;
 use crate::places::Drawn;
 use crate::screen::note;
 use crate::study::carry_out;
+use crate::values::DURABILITIES;
 use crate::{drivers, places};
 use clap::{Args, ValueEnum};
 use serde::Serialize;

@@ -1,12 +1,13 @@
 //! `stowplan calibrate`: how truly this program measures on this machine.
 
-use crate::cli::{MeasureOptions, PrintOptions, RunOptions};
 use crate::drivers;
 use crate::error::{CliError, Exit};
-use crate::form::{DOCUMENT, Form, Format};
+use crate::form::{DOCUMENT, Form, Format, PrintOptions};
+use crate::loaded::{Loaded, load};
+use crate::measuring::{MeasureOptions, RunOptions};
 use crate::places::Drawn;
-use crate::report::{Loaded, Shown, load, show};
 use crate::screen::warn;
+use crate::shown::{Shown, show};
 use crate::study::{Begun, measure_into};
 use crate::values::duration;
 use clap::Args;

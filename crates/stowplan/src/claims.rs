@@ -2,8 +2,8 @@
 
 use crate::error::{CliError, Exit};
 use crate::form::{DocumentOptions, Format, WITH_TABLE};
+use crate::loaded::{Loaded, load, results_in};
 use crate::output::RESULT;
-use crate::report::{Loaded, load, results_in};
 use crate::screen::{few, warn};
 use crate::{places, studies};
 use clap::Args;

@@ -2,7 +2,7 @@
 
 use crate::error::{CliError, Exit};
 use crate::form::{DocumentOptions, Format, WITH_TABLE};
-use crate::report::{Loaded, load};
+use crate::loaded::{Loaded, load};
 use crate::screen::few;
 use crate::values::{one_of, percent_within};
 use clap::Args;

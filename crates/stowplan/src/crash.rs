@@ -2,14 +2,13 @@
 
 mod settings;
 
-use crate::cli::{DURABILITIES, PrintOptions};
 use crate::error::{CliError, Exit};
-use crate::form::{DOCUMENT, Form, Format};
+use crate::form::{DOCUMENT, Form, Format, PrintOptions};
 use crate::output::Output;
 use crate::progress::{Steps, watched};
-use crate::report::{Shown, keep, show};
 use crate::screen;
-use crate::values::{duration, one_of, size};
+use crate::shown::{Shown, keep, show};
+use crate::values::{DURABILITIES, duration, one_of, size};
 use clap::Args;
 use settings::subjects;
 use std::fs;

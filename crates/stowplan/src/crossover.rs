@@ -1,12 +1,12 @@
 //! `stowplan crossover`: at which size of values the order of two stores changes.
 
-use crate::cli::{CACHE_STATES, DURABILITIES, MeasureOptions};
 use crate::drivers;
 use crate::error::{CliError, Exit};
+use crate::measuring::MeasureOptions;
 use crate::places::Drawn;
 use crate::screen::{print, warn};
 use crate::study::carry_out;
-use crate::values::{one_of, size};
+use crate::values::{CACHE_STATES, DURABILITIES, one_of, size};
 use clap::Args;
 use std::path::Path;
 use std::rc::Rc;

@@ -1,10 +1,9 @@
 //! The forms in which something is written, and where: a document for the terminal, as a page or as
 //! Markdown, and what programs read.
 
-use crate::cli::PrintOptions;
 use crate::error::CliError;
 use crate::output::{Written, report_may_stand, write_report};
-use crate::screen;
+use crate::screen::{self, note};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use stowplan_report::document::{Detail, Document};
@@ -25,6 +24,60 @@ pub(crate) enum Format {
     Json,
     /// What github-action-benchmark reads as customSmallerIsBetter.
     GithubActionBenchmark,
+}
+
+/// How what was found is printed on stdout, and what besides.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Printing")]
+pub(crate) struct PrintOptions {
+    /// Write this format, and nothing else, instead of text.
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub(crate) format: Option<Format>,
+    /// Short for '--format json'.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) json: bool,
+    /// Print what was found only, and no progress.
+    #[arg(long, short, hide_short_help = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Print all that was found, not its summary.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+impl PrintOptions {
+    /// The format that is asked for; nothing is text.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format.or(self.json.then_some(Format::Json))
+    }
+
+    /// The option that asked for a format, as it was typed.
+    pub(crate) fn asked(&self) -> Option<String> {
+        let named = self
+            .format
+            .map(|format| format!("--format {}", format.name()));
+        named.or(self.json.then(|| "--json".to_owned()))
+    }
+
+    /// Whether nobody wants to see how far it is.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.quiet || self.format().is_some()
+    }
+
+    /// Says on stderr what is worth knowing, unless nothing but what was found is to be printed.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            note(text);
+        }
+    }
+
+    /// How much of a document is shown on a terminal.
+    pub(crate) fn detail(&self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Answer,
+            (_, true) => Detail::Full,
+            _ => Detail::Summary,
+        }
+    }
 }
 
 /// What is found as a document, as which it is written.

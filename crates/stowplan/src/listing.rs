@@ -1,14 +1,38 @@
 //! `stowplan list`: what there is.
 
-use crate::cli::{ListOptions, Listed};
 use crate::drivers::{self, DriverArgument, about, is_for_data};
 use crate::error::{CliError, Exit};
-use crate::manual::SCALES;
 use crate::screen::{drawable, entry, print, wrap};
-use crate::studies;
+use crate::studies::{self, SCALES};
+use clap::{Args, ValueEnum};
 use stowplan_harness::drivers::{Drivers, Found, Resolved};
 use stowplan_model::{Capabilities, Setting, SettingKind, Settings, StoreSpec, Value, spec_size};
 use stowplan_stores::registry;
+
+/// What is listed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Listed {
+    /// The built-in studies.
+    Studies,
+    /// The stores, or one store's settings.
+    Stores,
+    /// The drivers that host stores.
+    Drivers,
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// What.
+    #[arg(value_enum, value_name = "WHAT", default_value = "studies")]
+    pub(crate) what: Listed,
+    /// Of the stores only this one, or a store spec: what it promises with these settings.
+    #[arg(value_name = "NAME|SPEC")]
+    pub(crate) name: Option<String>,
+    /// A driver by its command: NAME=COMMAND, words separated by spaces.
+    #[arg(long, hide_short_help = true, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
+    pub(crate) driver: Vec<DriverArgument>,
+}
 
 /// Lists what there is.
 pub(crate) fn list(options: &ListOptions) -> Result<Exit, CliError> {

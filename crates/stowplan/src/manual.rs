@@ -1,50 +1,27 @@
 //! `stowplan man` and `stowplan completions`: made from the arguments themselves, so that they
 //! cannot say anything else.
 
-use crate::cli;
+use crate::cli::{self, CompletionsOptions, ManOptions};
 use crate::error::{CliError, Exit};
 use crate::output::{Written, write_whole};
 use crate::screen::print;
-use crate::studies;
+use crate::studies::{self, SCALES};
+use clap::Command;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Command};
-use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 use stowplan_model::suggestion;
 use stowplan_stores::{Kind, registry};
 
 /// The first line of every page: what begins with it may be replaced.
 const MARK: &str = r#".\" Made by 'stowplan man'."#;
-/// Scales that every built-in study has.
-pub(crate) const SCALES: [&str; 3] = ["quick", "standard", "full"];
-
 /// Verbs that have a page.
 static PAGES: LazyLock<Vec<String>> =
     LazyLock::new(|| pages(&command()).into_iter().map(name_of).collect());
-
-/// Options of `man`.
-#[derive(Debug, Args)]
-pub(crate) struct ManOptions {
-    /// The verb whose page to print; none prints that of stowplan itself.
-    #[arg(value_name = "VERB", conflicts_with = "to")]
-    verb: Option<String>,
-    /// Write all pages into this directory, which is made if need be.
-    #[arg(long, value_name = "DIR")]
-    to: Option<PathBuf>,
-}
-
-/// Options of `completions`.
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsOptions {
-    /// The shell.
-    #[arg(value_enum)]
-    shell: Shell,
-}
 
 /// Prints a page of the manual, or writes all of them.
 pub(crate) fn man(options: &ManOptions) -> Result<Exit, CliError> {

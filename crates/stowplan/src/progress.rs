@@ -1,8 +1,8 @@
 //! Live progress on stderr, never on stdout: on a terminal the answers so far, a line a comparison; elsewhere a line
 //! for each comparison that has one.
 
-use crate::cli::PrintOptions;
 use crate::error::CliError;
+use crate::form::PrintOptions;
 use crate::screen::{self, counted};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;

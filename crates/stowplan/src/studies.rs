@@ -16,6 +16,9 @@ const TEXT_BYTES: u64 = 16 << 20;
 /// More of what stores say is not told at once.
 const MOST_TOLD: usize = 100;
 
+/// Scales that every built-in study has.
+pub(crate) const SCALES: [&str; 3] = ["quick", "standard", "full"];
+
 /// Names and texts of studies that lie in `studies`.
 macro_rules! built_in {
     ($($name:literal)*) => {

@@ -1,13 +1,16 @@
 //! `stowplan study`: the pipeline from a study to what is read.
 
-use crate::cli::{MeasureOptions, ResumeOptions, RunOptions, StudyOptions};
 use crate::error::{CliError, Exit};
+use crate::loaded::load;
+use crate::measuring::{MeasureOptions, RunOptions};
 use crate::output::Output;
 use crate::places::Drawn;
 use crate::progress::{Progress, watched};
-use crate::report::{load, show};
 use crate::screen::{note_with_command, print, warn};
+use crate::shown::show;
+use crate::values::{CACHE_STATES, DURABILITIES, named_directory, one_of};
 use crate::{drivers, listing, places, screen, studies};
+use clap::Args;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -21,11 +24,68 @@ use stowplan_harness::drivers::Drivers;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions, STANDARD_SCALE};
 use stowplan_harness::runner::{self, AsPlanned, Extender, Resumption};
-use stowplan_model::{Plan, RunEnd, RunOutcome};
+use stowplan_model::{CacheState, Durability, Plan, RunEnd, RunOutcome};
 use stowplan_report::shell::quoted;
 
 /// The name of the work directory where it lies beside the result.
 const WORK: &str = "work";
+
+/// Options of `study`.
+#[derive(Debug, Args)]
+pub(crate) struct StudyOptions {
+    /// A built-in study, or a study file; none lists the built-in ones.
+    #[arg(value_name = "NAME|FILE.toml")]
+    pub(crate) study: Option<String>,
+    /// How much: 'quick' for a first answer in a minute, 'full' for everything, at the published sizes, as long
+    /// as it takes [default: standard, 3 minutes].
+    ///
+    /// A study may have more scales: 'stowplan list studies' lists them.
+    #[arg(long, value_name = "SCALE")]
+    pub(crate) scale: Option<String>,
+    /// Only comparisons in this state of the page cache.
+    ///
+    /// Cold is proved by looking into the cache, and means cold in this guest: a host's own
+    /// cache cannot be seen.
+    #[arg(long, hide_short_help = true, value_parser = one_of(CACHE_STATES, CacheState::name), value_name = "STATE")]
+    pub(crate) cache_state: Option<CacheState>,
+    /// Only writes that promise at least this.
+    ///
+    /// What each store promises with which settings: 'stowplan list stores NAME'.
+    #[arg(long, hide_short_help = true, value_parser = one_of(DURABILITIES, Durability::name), value_name = "CLASS")]
+    pub(crate) durability: Option<Durability>,
+    /// Only this comparison (read) or cell (read/sql); may be repeated.
+    ///
+    /// The baseline of a comparison always comes along; --dry-run lists them all.
+    #[arg(long, value_name = "CELL")]
+    pub(crate) only: Vec<String>,
+    /// A directory on a file system that cells are on (on = "NAME" in the study), such as xfs=/mnt/xfs; may be
+    /// repeated.
+    ///
+    /// The data of these cells lies below it. Without it a run makes ext4, xfs, btrfs and tmpfs for itself, as
+    /// root, and leaves these cells out otherwise (docs/file-systems.md).
+    #[arg(long, hide_short_help = true, value_name = "NAME=DIR", value_parser = named_directory)]
+    pub(crate) on: Vec<(String, PathBuf)>,
+    /// Take costs apart, step by step: adds the cells for that, in the same rounds.
+    ///
+    /// For reads and overwrites of single values by files and SQLite; --dry-run lists the cells,
+    /// and docs/why.md says how to read what comes of them.
+    #[arg(long)]
+    pub(crate) why: bool,
+    /// How to measure.
+    #[command(flatten)]
+    pub(crate) measure: MeasureOptions,
+}
+
+/// Options of `resume`.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeOptions {
+    /// The directory of the result; it says what is measured.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// How it goes on.
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
 
 /// Runs a study: plan, measure, analyse, show.
 pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the interface of a C library")]
 
 use crate::DATA_FILE;
-use crate::options::{Options, Sync};
+use crate::options::{Info, Options, Sync};
 use libc::c_int;
 use mdbx_sys as ffi;
 use std::ffi::{CStr, CString, c_void};
@@ -71,16 +71,6 @@ pub(crate) fn largest_value(page_size: u32) -> Option<u64> {
         )
     };
     u64::try_from(bytes).ok()
-}
-
-/// As the engine has it.
-pub(crate) struct Info {
-    pub(crate) sync: Sync,
-    pub(crate) write_map: bool,
-    pub(crate) read_ahead: bool,
-    pub(crate) page_size: u64,
-    pub(crate) growth: u64,
-    pub(crate) max_size: u64,
 }
 
 /// An opened database.

@@ -1,6 +1,5 @@
 //! The settings of the store, and what they mean to libmdbx.
 
-use crate::environment::Info;
 use stowplan_model::{Durability, DurabilityClaim, Settings};
 use stowplan_stores::options::{OptionValue as _, bytes, flag};
 use stowplan_stores::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
@@ -98,6 +97,16 @@ impl Options {
             Sync::Safe | Sync::Utterly => 0,
         }
     }
+}
+
+/// As the engine has it.
+pub(crate) struct Info {
+    pub(crate) sync: Sync,
+    pub(crate) write_map: bool,
+    pub(crate) read_ahead: bool,
+    pub(crate) page_size: u64,
+    pub(crate) growth: u64,
+    pub(crate) max_size: u64,
 }
 
 /// As libmdbx says that it has them.

@@ -6,6 +6,7 @@
 mod operations;
 mod options;
 mod server;
+mod statements;
 
 use server::Server;
 use stowplan_stores::Kind;

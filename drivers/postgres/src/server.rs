@@ -1,8 +1,8 @@
 //! A connection to the server, and what is made on it.
 
 use crate::STORE;
-use crate::operations::Asked;
 use crate::options::{Form, Loading, Options, Prepare, Storage};
+use crate::statements::Asked;
 use std::error::Error as _;
 use std::str::FromStr;
 use std::time::Duration;

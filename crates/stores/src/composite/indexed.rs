@@ -9,17 +9,14 @@
 //! that is gone by then: it looks again, and within a transaction, which still shows the row, is told that
 //! the file is missing, as where another process deletes.
 
-use super::session::{CompositeSession, without_file};
-use crate::files::name::{Layout, Name};
+use super::session::{CompositeSession, name_in, without_file};
+use crate::files::name::Name;
 use crate::files::named::NamedFiles;
 use crate::options::refuse;
 use crate::sqlite::key_failed;
 use crate::sqlite::table::row_id;
 use crate::{Found, Key, Result, Session as _, StoreError};
 use rusqlite::OptionalExtension as _;
-
-/// So much of a name that is none goes into a message, in characters.
-const SHOWN: usize = 60;
 
 impl<'c> CompositeSession<'c> {
     /// The name of the file of `key`; none if there is no row.
@@ -92,16 +89,4 @@ impl<'c> CompositeSession<'c> {
         self.rows.delete(key)?;
         self.remove_after_commit(key, name).map(|()| true)
     }
-}
-
-/// The name in a row. It is data, not to be trusted: only what the layout could have written becomes a
-/// path.
-pub(super) fn name_in(text: &[u8], key: Key, layout: Layout) -> Result<Name> {
-    Name::parse(layout, text).ok_or_else(|| {
-        let shown = String::from_utf8_lossy(text);
-        let cut: String = shown.chars().take(SHOWN).collect();
-        let more = if cut.len() < shown.len() { "…" } else { "" };
-        let detail = format!("its row names a file {cut:?}{more}, which no key has here");
-        StoreError::damaged(key, detail)
-    })
 }

@@ -1,15 +1,20 @@
 //! What both composites do alike: transactions of the rows, and files that go after them.
 
-use super::indexed::name_in;
 use super::store::CompositeStore;
 use super::{Composite, OF_INDEXED, OF_SPLIT};
-use crate::files::name::Name;
+use crate::files::name::{Layout, Name};
 use crate::files::named::NamedFiles;
 use crate::options::refuse;
 use crate::sqlite::{COMMITS_COUNTED, SqliteSession};
 use crate::turns::Turn;
-use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError, Visit};
-use stowplan_model::Settings;
+use crate::{
+    Access, Buffer, Counters, Found, Key, Result, Session, Store, StoreError, Visit, disk,
+};
+use std::path::PathBuf;
+use stowplan_model::{Footprint, Settings};
+
+/// So much of a name that is none goes into a message, in characters.
+const SHOWN: usize = 60;
 
 pub(super) struct CompositeSession<'s> {
     pub(super) store: &'s CompositeStore,
@@ -79,9 +84,44 @@ impl<'s> CompositeSession<'s> {
     }
 }
 
+/// The name in a row. It is data, not to be trusted: only what the layout could have written becomes a
+/// path.
+pub(super) fn name_in(text: &[u8], key: Key, layout: Layout) -> Result<Name> {
+    Name::parse(layout, text).ok_or_else(|| {
+        let shown = String::from_utf8_lossy(text);
+        let cut: String = shown.chars().take(SHOWN).collect();
+        let more = if cut.len() < shown.len() { "…" } else { "" };
+        let detail = format!("its row names a file {cut:?}{more}, which no key has here");
+        StoreError::damaged(key, detail)
+    })
+}
+
 pub(super) fn without_file(key: Key, name: &Name) -> StoreError {
     let detail = format!("its row names the file {}, which is missing", name.as_str());
     StoreError::damaged(key, detail)
+}
+
+impl Store for CompositeStore {
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(CompositeSession::new(self)?))
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        disk::footprint_of_tree(&self.directory)
+    }
+
+    /// The files are those that an insert gives the keys, as far as they are there. Asking the
+    /// database, whose pages are to leave the cache too, would bring them back.
+    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        let mut files = self.database.data_files(&mut std::iter::empty());
+        let of_keys = keys.map(|key| self.files.path_of(key));
+        files.extend(of_keys.filter(|file| file.exists()));
+        files
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.database.checkpoint()
+    }
 }
 
 impl Session for CompositeSession<'_> {

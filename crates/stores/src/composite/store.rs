@@ -1,19 +1,18 @@
 //! The database and the directory of files as one store.
 
-use super::session::CompositeSession;
 use super::{Composite, Options};
 use crate::files::store::FileStore;
 use crate::names::Names;
 use crate::sqlite::base::Base;
 use crate::turns::Turns;
-use crate::{Key, Result, Session, Store, StoreError, disk};
+use crate::{Result, Store, StoreError};
 use std::fs;
 use std::path::{Path, PathBuf};
-use stowplan_model::{Footprint, Settings};
+use stowplan_model::Settings;
 
 pub(super) struct CompositeStore {
     pub(super) kind: Composite,
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     pub(super) files: FileStore,
     pub(super) database: Base,
     pub(super) options: Options,
@@ -51,28 +50,5 @@ impl CompositeStore {
             turns: Turns::of(options.database.busy_timeout()),
             options,
         }))
-    }
-}
-
-impl Store for CompositeStore {
-    fn connect(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(CompositeSession::new(self)?))
-    }
-
-    fn footprint(&self) -> Result<Footprint> {
-        disk::footprint_of_tree(&self.directory)
-    }
-
-    /// The files are those that an insert gives the keys, as far as they are there. Asking the
-    /// database, whose pages are to leave the cache too, would bring them back.
-    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        let mut files = self.database.data_files(&mut std::iter::empty());
-        let of_keys = keys.map(|key| self.files.path_of(key));
-        files.extend(of_keys.filter(|file| file.exists()));
-        files
-    }
-
-    fn checkpoint(&self) -> Result<()> {
-        self.database.checkpoint()
     }
 }

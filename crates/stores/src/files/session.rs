@@ -1,11 +1,13 @@
-//! Operations on the store: the file of a key is the one that the layout names.
+//! The store, and operations on it: the file of a key is the one that the layout names.
 
 use super::Opening;
 use super::kept::Kept;
 use super::name::Name;
 use super::named::NamedFiles;
 use super::store::FileStore;
-use crate::{Buffer, Found, Key, Result, Session, Visit};
+use crate::{Buffer, Found, Key, Result, Session, Store, Visit, disk};
+use std::path::PathBuf;
+use stowplan_model::Footprint;
 
 pub(super) struct FileSession<'s> {
     store: &'s FileStore,
@@ -30,6 +32,20 @@ impl<'s> FileSession<'s> {
 
     fn name(&self, key: Key) -> Name {
         self.store.name(key)
+    }
+}
+
+impl Store for FileStore {
+    fn connect(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(FileSession::new(self)?))
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        disk::footprint_of_tree(&self.path)
+    }
+
+    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        keys.map(|key| self.path_of(key)).collect()
     }
 }
 

@@ -1,11 +1,10 @@
 //! The store's directory: opening, listing, adding up.
 
 use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
-use super::session::FileSession;
 use super::{Fsync, Options};
 use crate::names::Names;
 use crate::options::refuse;
-use crate::{Key, Result, Session, Store, StoreError, disk};
+use crate::{Key, Result, StoreError};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
@@ -13,7 +12,6 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_model::Footprint;
 
 pub(crate) struct FileStore {
     pub(super) path: PathBuf,
@@ -244,18 +242,4 @@ pub(super) fn numbers(path: &Path, min_digits: usize) -> Result<Vec<u64>> {
                 .transpose()
         })
         .collect()
-}
-
-impl Store for FileStore {
-    fn connect(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(FileSession::new(self)?))
-    }
-
-    fn footprint(&self) -> Result<Footprint> {
-        disk::footprint_of_tree(&self.path)
-    }
-
-    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        keys.map(|key| self.path_of(key)).collect()
-    }
 }

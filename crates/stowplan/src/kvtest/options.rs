@@ -1,9 +1,10 @@
 //! What can be typed behind `kvtest init`, `stat`, `export` and `run`: kvtest's options with kvtest's
 //! meaning, and ours beside them.
 
-use crate::cli::CACHE_STATES;
 use crate::form::DocumentOptions;
-use crate::values::{Cache, blob_size, cache, count, duration, one_of, page_size, size};
+use crate::values::{
+    CACHE_STATES, Cache, blob_size, cache, count, duration, one_of, page_size, size,
+};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
