@@ -34,7 +34,10 @@ pub(crate) fn shown(bytes: &[u8]) {
             colour: false,
             detail,
         };
-        let _ = terminal::in_short(&document, &options);
+        let _ = match detail {
+            Detail::Full => terminal::render(&document, &options),
+            _ => terminal::on_one_screen(|rows| run::screen(&analysis, rows), &options),
+        };
     }
     let _ = html::render(&document);
     let _ = markdown::render(&document);

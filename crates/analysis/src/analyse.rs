@@ -270,7 +270,7 @@ fn judge<'a>(
     found.extend(warnings::of_comparison(&judge, &outcome, gathered));
     let advice = "It is left out of the percentiles; check the result file.";
     let unreadable = unreadable.into_iter();
-    found.extend(unreadable.map(|message| run_warning::other(message, advice)));
+    found.extend(unreadable.map(|message| Warning::other(message, advice)));
     (judge, outcome)
 }
 

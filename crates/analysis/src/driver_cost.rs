@@ -7,7 +7,6 @@ use crate::{
     blocks::{location, logs},
     gathered::Gathered,
     judge::Judge,
-    run_warning,
 };
 use std::collections::BTreeSet;
 use stowplan_model::{BlockKind, Cell, Measurement, Warning, Workload};
@@ -89,7 +88,7 @@ fn large_share((cell, cost, share): (&CellSummary, CellDriverCost, f64)) -> Warn
         share * 100.0,
         cell.cell.id
     );
-    run_warning::other(
+    Warning::other(
         message,
         "Ratios between cells of one driver are nearer to 1 for it, and those to cells of another \
          driver are of both loops as well: measure larger values, or more work per operation.",

@@ -29,15 +29,6 @@ impl From<Warning> for RunWarning {
     }
 }
 
-/// A warning of no kind that anything asks about.
-pub(crate) fn other(message: String, advice: impl Into<String>) -> Warning {
-    Warning {
-        kind: WarningKind::Other,
-        message,
-        advice: advice.into(),
-    }
-}
-
 impl RunWarning {
     /// Whether it is of the moment, so that its figures differ from session to session.
     #[must_use]

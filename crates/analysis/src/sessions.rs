@@ -1,9 +1,8 @@
 //! What a break in a run means for what it found.
 
 use crate::blocks::{Blocks, logs};
-use crate::{estimate::median, gathered::Gathered, run_warning};
-use stowplan_model::Warning;
-use stowplan_model::{Change, Comparison, Environment, Role, Session};
+use crate::{estimate::median, gathered::Gathered};
+use stowplan_model::{Change, Comparison, Environment, Role, Session, Warning};
 
 /// Fewest blocks of a session whose median says how fast it was.
 const FEWEST_BLOCKS: usize = 3;
@@ -23,7 +22,7 @@ fn changed(session: &Session, gathered: &Gathered<'_>) -> Option<Warning> {
     }
     let changes: Vec<String> = changes.iter().map(Change::to_string).collect();
     let (when, changes) = (&session.started, changes.join(", "));
-    Some(run_warning::other(
+    Some(Warning::other(
         format!("When the run was resumed ({when}), {changes}."),
         "Ratios compare blocks of one round, so of one session, but rounds before and after it may \
          differ: run the study again without a break if that matters.",
@@ -44,7 +43,7 @@ fn other_times(gathered: &Gathered<'_>) -> Option<Warning> {
          than before: times per operation mix both sessions, ratios do not."
     );
     let advice = "For absolute times run the study again without a break.";
-    (shift.abs() > zone).then(|| run_warning::other(message, advice))
+    (shift.abs() > zone).then(|| Warning::other(message, advice))
 }
 
 /// By how much the baseline of a comparison took longer in a later session than in its first one,

@@ -6,10 +6,10 @@
 //! What builds differ by is no finding either: rounds on the same build resemble each other, and the
 //! interval knows (METHOD "Builds").
 
+use crate::ComparisonOutcome;
 use crate::estimate::median;
 use crate::judge::Judge;
 use crate::spread::{Builds, Paired, builds_of};
-use crate::{ComparisonOutcome, run_warning};
 use std::collections::BTreeMap;
 use stowplan_model::Warning;
 
@@ -147,7 +147,7 @@ pub(crate) fn warning(judge: &Judge<'_>, outcome: &ComparisonOutcome) -> Option<
         found.join("; ")
     );
     let advice = "Run it again, on a quieter machine if you can, and compare both.";
-    (!found.is_empty()).then(|| run_warning::other(message, advice))
+    (!found.is_empty()).then(|| Warning::other(message, advice))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! What the analysis itself finds to spoil or qualify a run.
 
 use crate::{
-    ComparisonOutcome, gathered::Gathered, judge::Judge, run_warning::other, stationarity,
-    summary::Described,
+    ComparisonOutcome, gathered::Gathered, judge::Judge, stationarity, summary::Described,
 };
 use stowplan_model::{
     Action, Cell, Operation, PerTransaction, Role, Settings, Value, Warning, WarningKind, Workload,
@@ -56,7 +55,7 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
     };
     let id = &outcome.id;
     let message = format!("comparison {id}: {what}, so nothing is claimed of it");
-    Some(other(message, advice))
+    Some(Warning::other(message, advice))
 }
 
 /// Blocks that found their data as a repair left it (R9), not as building did.

@@ -17,7 +17,7 @@ pub struct Limits {
     pub written: u64,
 }
 
-/// How it is tested.
+/// How a setting is tested.
 pub struct Options {
     /// Begins all draws.
     pub seed: u64,
@@ -27,7 +27,7 @@ pub struct Options {
     pub models: Vec<CrashModel>,
     /// Judges at work at the same time.
     pub judges: usize,
-    /// Its limits.
+    /// Limits of one test.
     pub limits: Limits,
     /// A directory for the mount.
     pub work: PathBuf,

@@ -17,7 +17,6 @@ mod describe;
 mod error;
 mod load;
 mod neighbours;
-mod open;
 mod phases;
 mod platform;
 mod program;

@@ -2,7 +2,6 @@
 
 use crate::accounting::Accounting;
 use crate::neighbours::Beside;
-use crate::open::Open;
 use crate::threads::Threads;
 use crate::timing::{Around, Operator, Readings, Steps, together};
 use crate::wire::Wire;
@@ -11,7 +10,30 @@ use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{CacheState, FromDriver, Measured, NeighbourKind, Operation, Run};
 use stowplan_stores::registry::Resolved;
-use stowplan_stores::{Buffer, Session};
+use stowplan_stores::{Buffer, Session, Store};
+
+/// The store of a session, which is open.
+pub(crate) struct Open<'s> {
+    pub(crate) store: &'s dyn Store,
+    pub(crate) resolved: &'s Resolved,
+    pub(crate) session: Option<Box<dyn Session + 's>>,
+}
+
+impl<'s> Open<'s> {
+    /// One of this thread, opened when it is first needed.
+    pub(crate) fn session(&mut self) -> Result<&mut Box<dyn Session + 's>> {
+        let session = &mut self.session;
+        Ok(match session {
+            Some(session) => session,
+            None => session.insert(self.store.connect()?),
+        })
+    }
+
+    /// Whether the data is there once the store is closed.
+    pub(crate) fn lasts(&self) -> bool {
+        self.resolved.capabilities.persistent
+    }
+}
 
 pub(crate) fn run(run: &Run, open: &mut Open<'_>, wire: &mut Wire<'_>) -> Result<Measured> {
     let sequences = run
@@ -41,7 +63,7 @@ pub(crate) fn run(run: &Run, open: &mut Open<'_>, wire: &mut Wire<'_>) -> Result
 }
 
 fn by_one(
-    store: &Resolved,
+    resolved: &Resolved,
     run: &Run,
     steps: &mut Steps<'_>,
     session: &mut (dyn Session + '_),
@@ -58,7 +80,7 @@ fn by_one(
         operator.session.drop_table()?;
     }
     phases::before(&mut operator)?;
-    if reads_warm(store, run) {
+    if reads_warm(resolved, run) {
         operator.first_step(steps)?;
         platform::populate_mappings(&run.at.place);
     }
@@ -137,11 +159,10 @@ fn capacity(run: &Run, steps: &Steps<'_>) -> usize {
 }
 
 /// Whether page tables shall be in the state of a process that has run for a while, unless the study asks for one that has
-/// just begun. A store that keeps
-/// no values costs what it says; mapping its pages would spare it faults.
-fn reads_warm(store: &Resolved, run: &Run) -> bool {
+/// just begun. A store that keeps no values costs what it says; mapping its pages would spare it faults.
+fn reads_warm(resolved: &Resolved, run: &Run) -> bool {
     let workload = &run.workload;
     let warm = workload.cache == CacheState::Warm && !workload.first_touch;
     let reads = warm && !workload.operation.writes();
-    reads && !workload.changes_keys() && store.kind.keeps_values()
+    reads && !workload.changes_keys() && resolved.kind.keeps_values()
 }

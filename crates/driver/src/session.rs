@@ -1,9 +1,9 @@
 //! One store in one place: what a parent asks of it, task by task.
 
 use crate::load::{PROGRESS_EVERY, load, load_in_parallel, threads};
-use crate::open::Open;
+use crate::run::{self, Open};
 use crate::wire::Wire;
-use crate::{DriverError, Result, run};
+use crate::{DriverError, Result};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -16,8 +16,8 @@ use stowplan_stores::{self as stores, Access, Buffer, Found, Key, Store, StoreEr
 
 /// The store that a task names.
 pub(crate) struct Session {
-    pub(crate) at: At,
-    pub(crate) resolved: Resolved,
+    at: At,
+    resolved: Resolved,
 }
 
 /// Why the tasks of a session ended.
@@ -61,7 +61,7 @@ impl Session {
             return wire.say(&FromDriver::Done).map(|()| true);
         }
         // What forgets on closing is there only once it is made.
-        let new = matches!(first, ToDriver::Create(_)) || !self.lasts();
+        let new = matches!(first, ToDriver::Create(_)) || !self.resolved.capabilities.persistent;
         let store = if new {
             resolved.kind.create(&at.place, &resolved.settings)?
         } else {
@@ -83,11 +83,6 @@ impl Session {
             _ => FromDriver::Done,
         })?;
         Ok(true)
-    }
-
-    /// Whether the data is there once the store is closed.
-    pub(crate) fn lasts(&self) -> bool {
-        self.resolved.capabilities.persistent
     }
 
     fn tasks(&self, store: &dyn Store, first: ToDriver, wire: &mut Wire<'_>) -> Result<Ended> {
@@ -137,7 +132,7 @@ impl Session {
             )));
         }
         let keys = asked.first..=last;
-        if self.lasts() {
+        if open.lasts() {
             let resolved = &self.resolved;
             let parallel = resolved.capabilities.parallel_writers;
             let threads = threads(parallel, resolved.kind.lies_elsewhere());

@@ -207,11 +207,6 @@ pub const OF_CELL: &str = ".+.";
 /// What ends the name of a second build.
 const SECOND: &str = "+second";
 
-/// The name of a store, whichever build of it is named.
-pub fn first_build(instance: &str) -> &str {
-    instance.strip_suffix(SECOND).unwrap_or(instance)
-}
-
 impl Cell {
     /// It on the second build of its store.
     #[must_use]
@@ -225,6 +220,11 @@ impl Cell {
     /// It on either build of its store.
     pub fn on_both(&self) -> [Self; 2] {
         [self.clone(), self.on_second()]
+    }
+
+    /// The name of its store, whichever build of it it is on.
+    pub fn store_name(&self) -> &str {
+        self.instance.strip_suffix(SECOND).unwrap_or(&self.instance)
     }
 
     /// Whether its build is a second one.

@@ -1,6 +1,5 @@
 //! Datasets: keys and values, the same bytes for every store.
 
-use crate::Origin;
 use crate::size::size_or_text;
 use crate::words::data;
 use std::fmt;
@@ -21,6 +20,26 @@ data! {
         pub seed: u64,
         /// Where the values come from that somebody brought along; none: they are made up.
         pub from: Option<Origin> = default,
+    }
+
+    /// Where values come from that somebody brought along: a directory of files, or a column of a
+    /// table in an SQLite database.
+    #[derive(Eq, Default)]
+    #[serde(
+        deny_unknown_fields,
+        expecting = "a directory, or { place = \"x.db\", table = \"t\", column = \"c\", key = \"k\" }"
+    )]
+    pub struct Origin {
+        /// The directory, or the file of the database.
+        pub place: PathBuf,
+        /// Of a database, the table; guessed where only one can be meant.
+        pub table: Option<String> = default,
+        /// Of a database, the column of the values; guessed where only one can be meant.
+        pub column: Option<String> = default,
+        /// Of a database, the column of the keys; else the number of the row.
+        pub key: Option<String> = default,
+        /// Values of more bytes are left out.
+        pub largest: Option<u64> = default,
     }
 
     /// How the sizes of values are distributed, in bytes.

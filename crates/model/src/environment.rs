@@ -204,6 +204,18 @@ impl Change {
     }
 }
 
+impl Warning {
+    /// A warning of no kind that anything asks about.
+    #[must_use]
+    pub fn other(message: String, advice: impl Into<String>) -> Self {
+        Self {
+            kind: WarningKind::Other,
+            message,
+            advice: advice.into(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

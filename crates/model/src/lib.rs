@@ -34,14 +34,14 @@ mod workload;
 pub use capabilities::{Capabilities, Footprint};
 pub use cell::{
     Cell, CellId, Comparison, Contrast, Extension, JudgedBefore, OF_CELL, Plan, Role, Sought,
-    Sweep, built_alike, first_build,
+    Sweep, built_alike,
 };
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use crash::{
     CrashFinding, CrashModel, CrashRun, CrashSetting, Fate, Judged, ModelFound, Shrunk, Tally,
     ToJudge,
 };
-pub use dataset::{Content, DatasetSpec, SizeBin, SizeDistribution};
+pub use dataset::{Content, DatasetSpec, Origin, SizeBin, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
 pub use environment::{
     Change, Device, Environment, Fact, FactOf, FileSystem, Warning, WarningKind,
@@ -77,7 +77,7 @@ pub use study::{
     server_variable,
 };
 pub use suggest::{near_miss, suggestion};
-pub use survey::{Oddity, OddityKind, Origin, PythonReads, Seconds, Survey, Took, WholeSet};
+pub use survey::{Oddity, OddityKind, PythonReads, Seconds, Survey, Took, WholeSet};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, EarlierPhases, Mix, Operation, PerTransaction,
     Workload, WorkloadSpec,

@@ -1,9 +1,7 @@
 //! What a survey of somebody's own data finds: numbers and sizes, and what is odd about it.
 
-use crate::SizeBin;
 use crate::words::{data, words};
-
-use std::path::PathBuf;
+use crate::{Origin, SizeBin};
 
 words! {
     /// What can be odd about a file or a row.
@@ -39,26 +37,6 @@ words! {
 }
 
 data! {
-    /// Where values come from that somebody brought along: a directory of files, or a column of a
-    /// table in an SQLite database.
-    #[derive(Eq, Default)]
-    #[serde(
-        deny_unknown_fields,
-        expecting = "a directory, or { place = \"x.db\", table = \"t\", column = \"c\", key = \"k\" }"
-    )]
-    pub struct Origin {
-        /// The directory, or the file of the database.
-        pub place: PathBuf,
-        /// Of a database, the table; guessed where only one can be meant.
-        pub table: Option<String> = default,
-        /// Of a database, the column of the values; guessed where only one can be meant.
-        pub column: Option<String> = default,
-        /// Of a database, the column of the keys; else the number of the row.
-        pub key: Option<String> = default,
-        /// Values of more bytes are left out.
-        pub largest: Option<u64> = default,
-    }
-
     /// What a survey found. Nothing here is a value, or a part of one; names occur as examples of what
     /// is odd only.
     #[derive(Default)]

@@ -1,4 +1,4 @@
-//! What can be typed. Validating here needs nothing but the text itself.
+//! What can be typed: the verbs, whose options stand with what does them.
 
 use clap::{ArgAction, Args, ColorChoice, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;

@@ -26,6 +26,11 @@ pub(crate) enum Format {
     GithubActionBenchmark,
 }
 
+/// What is found as a document, as which it is written.
+pub(crate) const DOCUMENT: &[Format] = &[Format::Html, Format::Md, Format::Json];
+/// What has a table beside the document.
+pub(crate) const WITH_TABLE: &[Format] = &[Format::Html, Format::Md, Format::Csv, Format::Json];
+
 /// How what was found is printed on stdout, and what besides.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Printing")]
@@ -79,11 +84,6 @@ impl PrintOptions {
         }
     }
 }
-
-/// What is found as a document, as which it is written.
-pub(crate) const DOCUMENT: &[Format] = &[Format::Html, Format::Md, Format::Json];
-/// What has a table beside the document.
-pub(crate) const WITH_TABLE: &[Format] = &[Format::Html, Format::Md, Format::Csv, Format::Json];
 
 /// Options of verbs that find one document.
 #[derive(Debug, Args)]

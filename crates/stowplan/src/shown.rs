@@ -74,6 +74,10 @@ impl Shown for Loaded {
     }
 }
 
+/// Results as the text of a format.
+///
+/// # Errors
+/// They cannot be put into JSON.
 pub(crate) fn rendered(shown: &dyn Shown, format: Format) -> Result<String, CliError> {
     Ok(match format {
         Format::Html => html::render(&shown.document(true)),
@@ -115,6 +119,7 @@ pub(crate) fn show(shown: &dyn Shown, options: &PrintOptions) -> Result<bool, Cl
     Ok(is_kept)
 }
 
+/// Prints on the terminal what of it a screen has room for, or with `--verbose` all of it.
 pub(crate) fn print_on_terminal(shown: &dyn Shown, options: &PrintOptions) {
     let terminal = screen::terminal(options.detail());
     print(&match options.verbose {

@@ -1,9 +1,38 @@
-//! Values of options: times, shares, sizes, counts. Nothing but the text is needed to read them.
+//! Values of options: times, shares, sizes, counts, states of the cache, classes of durability. Nothing but the text is
+//! needed to read them.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use std::time::Duration;
 use stowplan_model::{CacheState, Durability, parse_count, parse_size};
+
+/// States of the page cache that can be asked for.
+pub(crate) const CACHE_STATES: &[(CacheState, &str)] = &[
+    (CacheState::Warm, "In the page cache"),
+    (CacheState::Cold, "Data not in memory, names still are"),
+    (
+        CacheState::AllCold,
+        "Nothing in memory, as after a reboot; for the whole machine, so it takes root",
+    ),
+    (
+        CacheState::AsFound,
+        "As it happens to be; nothing is checked",
+    ),
+];
+
+/// What an acknowledged write survives.
+pub(crate) const DURABILITIES: &[(Durability, &str)] = &[
+    (Durability::None, "Nothing is promised"),
+    (
+        Durability::ProcessCrash,
+        "It survives the end of the process",
+    ),
+    (
+        Durability::Consistent,
+        "Power loss leaves a consistent state",
+    ),
+    (Durability::Durable, "It survives power loss"),
+];
 
 /// `90s`, `3m`, `1.5h`, or seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -128,34 +157,6 @@ pub(crate) fn named_directory(text: &str) -> Result<(String, PathBuf), String> {
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|error| error.to_string())
 }
-
-/// States of the page cache that can be asked for.
-pub(crate) const CACHE_STATES: &[(CacheState, &str)] = &[
-    (CacheState::Warm, "In the page cache"),
-    (CacheState::Cold, "Data not in memory, names still are"),
-    (
-        CacheState::AllCold,
-        "Nothing in memory, as after a reboot; for the whole machine, so it takes root",
-    ),
-    (
-        CacheState::AsFound,
-        "As it happens to be; nothing is checked",
-    ),
-];
-
-/// What an acknowledged write survives.
-pub(crate) const DURABILITIES: &[(Durability, &str)] = &[
-    (Durability::None, "Nothing is promised"),
-    (
-        Durability::ProcessCrash,
-        "It survives the end of the process",
-    ),
-    (
-        Durability::Consistent,
-        "Power loss leaves a consistent state",
-    ),
-    (Durability::Durable, "It survives power loss"),
-];
 
 #[cfg(test)]
 mod tests {

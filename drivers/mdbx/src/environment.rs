@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the interface of a C library")]
 
 use crate::DATA_FILE;
-use crate::options::{Info, Options, Sync};
+use crate::options::{Effective, Options, Sync};
 use libc::c_int;
 use mdbx_sys as ffi;
 use std::ffi::{CStr, CString, c_void};
@@ -174,7 +174,7 @@ impl Environment {
         Ok(Transaction(txn, PhantomData))
     }
 
-    pub(crate) fn info(&self) -> Result<Info> {
+    pub(crate) fn info(&self) -> Result<Effective> {
         let mut flags = 0;
         // SAFETY: writes a number.
         Code::check(unsafe { ffi::mdbx_env_get_flags(self.0, &raw mut flags) })?;
@@ -185,7 +185,7 @@ impl Environment {
             ffi::mdbx_env_info_ex(self.0, ptr::null(), &raw mut info, mem::size_of_val(&info))
         })?;
         let has = |flag: ffi::MDBX_env_flags_t| flags & flag == flag;
-        Ok(Info {
+        Ok(Effective {
             sync: match () {
                 // It contains the other one.
                 () if has(ffi::MDBX_UTTERLY_NOSYNC) => Sync::Utterly,

@@ -99,8 +99,8 @@ impl Options {
     }
 }
 
-/// As the engine has it.
-pub(crate) struct Info {
+/// The settings as the engine has them.
+pub(crate) struct Effective {
     pub(crate) sync: Sync,
     pub(crate) write_map: bool,
     pub(crate) read_ahead: bool,
@@ -110,7 +110,7 @@ pub(crate) struct Info {
 }
 
 /// As libmdbx says that it has them.
-pub(crate) fn effective(info: &Info) -> Settings {
+pub(crate) fn effective(info: &Effective) -> Settings {
     let mut effective = Settings::default();
     effective.set("durability", info.sync.value());
     effective.set("writemap", info.write_map.value());

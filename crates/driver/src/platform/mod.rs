@@ -1,10 +1,10 @@
-//! What the system tells of this process. What it does not offer is `None`.
+//! What the system tells of this process, and of the time. What it does not offer is `None`.
 
 mod linux;
 pub(crate) use linux::*;
 use std::time::Instant;
 
-/// Nanoseconds that have passed since.
+/// Nanoseconds that have passed since a time.
 pub(crate) fn elapsed_ns(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

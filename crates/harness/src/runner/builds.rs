@@ -131,7 +131,7 @@ impl Runner<'_> {
         };
         for cell in &mut comparison.cells {
             if second(cell) {
-                cell.instance = cell.on_second().instance;
+                *cell = cell.on_second();
             }
         }
         comparison

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use stowplan_dataset::names::beside;
 use stowplan_model::{
     CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, Want,
-    first_build,
 };
 
 /// The datasets and stores that a run has on the disk.
@@ -305,7 +304,7 @@ impl<'a> Pool<'a> {
             None => disk::below(&job.paths.instance)?.0,
         };
         Ok(Some(FootprintRecord {
-            instance: first_build(&cell.instance).to_owned(),
+            instance: cell.store_name().to_owned(),
             footprint,
             value_bytes: self.opened(&cell.dataset)?.total_bytes(),
             after_workloads,

@@ -1,4 +1,4 @@
-//! What both composites do alike: transactions of the rows, and files that go after them.
+//! The store, and what both composites do alike: transactions of the rows, and files that go after them.
 
 use super::store::CompositeStore;
 use super::{Composite, OF_INDEXED, OF_SPLIT};

@@ -1,4 +1,4 @@
-//! The database and the directory of files as one store.
+//! Making and opening the database and the directory of files as one store.
 
 use super::{Composite, Options};
 use crate::files::store::FileStore;

@@ -1,4 +1,4 @@
-//! The store's directory: opening, listing, adding up.
+//! The store's directory: opening, making, listing, removing.
 
 use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::{Fsync, Options};
