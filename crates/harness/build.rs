@@ -1,13 +1,10 @@
-//! Tells the harness by which compiler it was built, and whether it was optimised.
+//! Tells the harness by which compiler it was built.
 
 use std::env;
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if let Ok(level) = env::var("OPT_LEVEL") {
-        println!("cargo::rustc-env=STOWPLAN_OPT_LEVEL={level}");
-    }
     let compiler = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let output = Command::new(compiler).arg("--version").output();
     if let Some(version) = output

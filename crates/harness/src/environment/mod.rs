@@ -81,7 +81,8 @@ fn examine_below(root: &Root, work: &Path) -> Environment {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         tool_commit: TOOL_COMMIT.get().map(|commit| (*commit).to_owned()),
         compiler: option_env!("STOWPLAN_COMPILER").map(str::to_owned),
-        optimised: option_env!("STOWPLAN_OPT_LEVEL") != Some("0"),
+        // A crate's own level says nothing of others: this one is not optimised in a release.
+        optimised: !cfg!(debug_assertions),
     }
 }
 
@@ -116,10 +117,7 @@ mod tests {
     fn this_machine_is_described() {
         let here = examine(Path::new("not/there/yet"));
         assert!(!here.host.is_empty() && !here.kernel.is_empty() && here.cpus > 0);
-        assert_eq!(
-            here.optimised,
-            option_env!("STOWPLAN_OPT_LEVEL") != Some("0")
-        );
+        assert_eq!(here.optimised, !cfg!(debug_assertions));
         assert!(here.memory_bytes >= here.memory_available_bytes);
         assert!(here.memory_available_bytes > 0);
         assert!(!here.file_system.kind.is_empty() && here.file_system.block_bytes > 0);
