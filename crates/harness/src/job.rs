@@ -11,7 +11,7 @@ mod verify;
 mod worker;
 
 use crate::disk::Identity;
-use crate::drivers::Resolved;
+use crate::drivers::{Drivers, Resolved};
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_dataset::{Dataset, Generator};
 use stowplan_model::{
-    BlockKind, CellId, Content, DatasetSpec, Delivery, Inspected, Measurement, PayloadSource,
+    BlockKind, Cell, CellId, Content, DatasetSpec, Delivery, Inspected, Measurement, PayloadSource,
     Scanned, Settings, SizeDistribution, StoreSpec, ToDriver, Verification, Want, Workload,
 };
 use worker::Worker;
@@ -137,6 +137,26 @@ pub(crate) struct Reported {
 }
 
 impl Job {
+    /// That of a cell, by the driver that hosts its store.
+    pub(crate) fn of(
+        cell: &Cell,
+        paths: CellPaths,
+        drivers: &Drivers,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let resolved = Resolved {
+            kind: drivers.kind(&cell.store)?,
+            settings: cell.settings.clone(),
+            capabilities: cell.capabilities.clone(),
+        };
+        let (id, workload) = (cell.id.clone(), cell.workload.clone());
+        let by = (drivers.command_of(&cell.driver)?, interrupt);
+        Ok(Self {
+            scanned: cell.scanned,
+            ..Self::new(id, &resolved, workload, paths, by)
+        })
+    }
+
     /// That of a store as it was resolved.
     pub(crate) fn new(
         cell: CellId,

@@ -3,10 +3,10 @@
 //!
 //! It times nothing itself; every block runs in a worker process of its own.
 
-mod blocks;
 mod builds;
 mod checks;
 mod clock;
+mod costs;
 mod counts;
 mod event;
 mod log;
@@ -33,7 +33,6 @@ use crate::file_systems::FileSystems;
 use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, bytes_on, file_systems_of, left_out_cells, left_to_root, needs};
 use crate::{HarnessError, Result};
-use blocks::Blocks;
 use clock::{PhaseClock, REMOVAL, STORES};
 use log::ResultLog;
 use pool::Pool;
@@ -45,7 +44,7 @@ use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule};
 use stowplan_dataset::room;
 use stowplan_model::{
-    Cell, CellFailure, CellId, Comparison, DriverCost, Environment, Extension, FileSystemsRecord,
+    Cell, CellFailure, CellId, Comparison, Environment, Extension, FileSystemsRecord,
     PROTOCOL_VERSION, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
     Warning, WarningKind,
 };
@@ -138,7 +137,6 @@ struct Runner<'a> {
     options: &'a RunOptions,
     observer: &'a mut dyn Observer,
     log: ResultLog,
-    blocks: Blocks<'a>,
     pool: Pool<'a>,
     /// The program `strace`, if there is one; nothing before it was looked for.
     strace: Option<Option<PathBuf>>,
@@ -231,15 +229,13 @@ impl<'a> Runner<'a> {
         let named: Vec<_> = named
             .filter_map(|on| Some((on, plan.on.get(on)?)))
             .collect();
-        let blocks = Blocks::new(&options.drivers, &options.interrupt, &options.work);
         Self {
             expected: 0,
             options,
             observer,
             log,
-            blocks,
             pool: Pool::new(
-                blocks,
+                (&options.drivers, &options.interrupt, &options.work),
                 FileSystems::named(named.into_iter()),
                 recorded.builds,
             ),
@@ -482,50 +478,6 @@ impl<'a> Runner<'a> {
         let ended = self.compare(placed, index)?;
         self.during(REMOVAL, |runner| runner.release_unused(comparison, index))?;
         Ok(ended)
-    }
-
-    /// The harness itself, through the whole worker path, with a store that does nothing; and what the
-    /// loops of other drivers cost, each with such a store of its own: an interpreter's work is no
-    /// store's.
-    fn measure_harness_cost(&mut self) -> Result<()> {
-        let drivers = &self.options.drivers;
-        let hosts_null = |driver: &str| drivers.kinds(driver).is_ok_and(|k| k.contains_key("null"));
-        let used = self.plan.cells().map(|cell| cell.driver.as_str());
-        let used = used.filter(|driver| !driver.is_empty() && hosts_null(driver));
-        let all: BTreeSet<String> = used.chain([""]).map(str::to_owned).collect();
-        let mut unknown = Vec::new();
-        for driver in all {
-            if self.recorded.costs.contains(&driver) {
-                continue;
-            }
-            match self.blocks.harness_cost(&driver, self.options.seed) {
-                Ok(cost) if driver.is_empty() => {
-                    self.observer.event(Event::HarnessCost(cost));
-                    self.record(Record::HarnessCost(cost))?;
-                }
-                Ok(cost) => self.record(Record::DriverCost(DriverCost {
-                    tool: self.options.drivers.tool(&driver)?,
-                    driver,
-                    cost,
-                }))?,
-                Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => {
-                    if self.options.interrupt.raised() {
-                        return Err(HarnessError::Interrupted);
-                    }
-                    unknown.push(error.to_string());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        // A worker that failed here need not fail with a store.
-        match &unknown[..] {
-            [] => Ok(()),
-            errors => self.remark(
-                format!("What a loop costs per operation is not known: {}.", errors.join("; ")),
-                "Times stand without it; 'stowplan drivers check NAME' says what a driver does wrong, and \
-                 'stowplan doctor' what the machine lacks.",
-            ),
-        }
     }
 
     fn count(&self, dataset: &str) -> u64 {

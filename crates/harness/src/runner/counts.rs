@@ -3,11 +3,15 @@
 use super::rounds::Sequences;
 use super::{Event, Runner};
 use crate::block_size::BlockSize;
-use crate::counting;
+use crate::counting::{self, calls_in};
+use crate::job::{BlockTask, Job};
+use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, Result, sequence};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Record, Role, Study};
+use std::path::{Path, PathBuf};
+use stowplan_model::{
+    BlockKind, Cell, CellId, Comparison, Measurement, Record, Role, STRACE_VARIABLE, Study,
+};
 
 /// A round that is none: its keys are no other round's.
 const ROUND: u32 = u32::MAX - 1;
@@ -77,7 +81,7 @@ impl Runner<'_> {
         let Some(strace) = self.strace()? else {
             return Ok(job.measure(&task)?.0);
         };
-        let (counted, lost) = self.blocks.traced(&strace, job, &task)?;
+        let (counted, lost) = traced(&strace, &self.options.work, job, &task)?;
         if let Some(why) = lost {
             let message = format!("System calls of {} are not counted: {why}.", cell.id);
             self.remark(message, "Its times stand.")?;
@@ -103,6 +107,41 @@ impl Runner<'_> {
     fn most_counted(&self, cell: &Cell) -> u64 {
         let spec = self.plan.datasets.get(&cell.dataset);
         counting::most_operations(spec.map_or(0, |spec| spec.size.mean()))
+    }
+}
+
+/// Has `strace` count the system calls of one block, whose times mean nothing; where they are not
+/// there, why.
+fn traced(
+    strace: &Path,
+    work: &Path,
+    mut job: Job,
+    task: &BlockTask,
+) -> Result<(Measurement, Option<String>)> {
+    let written = work.join("strace.txt");
+    job.command = under_strace(strace, &written, &job.command);
+    let (mut counted, _) = job.measure(task)?;
+    let text = std::fs::read(&written).map_err(HarnessError::io("read", &written))?;
+    std::fs::remove_file(&written).map_err(HarnessError::io("remove", &written))?;
+    let calls = calls_in(&String::from_utf8_lossy(&text));
+    let lost = calls.as_ref().err().map(ToString::to_string);
+    counted.system_calls = calls.ok();
+    Ok((counted, lost))
+}
+
+/// Puts `strace` around a worker, which writes what it sees to a file.
+fn under_strace(strace: &Path, written: &Path, command: &WorkerCommand) -> WorkerCommand {
+    let path = |path: &Path| path.display().to_string();
+    let mark = format!("{STRACE_VARIABLE}=1");
+    let (written, program) = (path(written), path(&command.program));
+    let of_strace = [
+        "-f", "-qq", "-s", "0", "-E", &mark, "-o", &written, "--", &program,
+    ];
+    let arguments = of_strace.into_iter().map(str::to_owned);
+    WorkerCommand {
+        program: strace.to_owned(),
+        arguments: arguments.chain(command.arguments.iter().cloned()).collect(),
+        ..command.clone()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Datasets and built stores below the work directory: made once, shared by the cells that can
 //! share them.
 
-use super::blocks::Blocks;
 use super::prices::Prices;
 use crate::dataset::{self, Dataset};
+use crate::drivers::Drivers;
 use crate::file_systems::FileSystems;
+use crate::interrupt::Interrupt;
 use crate::job::{CellPaths, Extent, Job};
 use crate::{HarnessError, Progress, Result, disk, page_cache, place};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +15,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use stowplan_dataset::names::beside;
 use stowplan_model::{
-    CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, Want,
+    CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, Settings,
+    StoreSpec, Want,
 };
 
 /// The datasets and stores that a run has on the disk.
 pub(super) struct Pool<'a> {
-    blocks: Blocks<'a>,
+    drivers: &'a Drivers,
+    interrupt: &'a Interrupt,
+    pub(super) work: &'a Path,
     /// Where the stores of cells lie that are not below the work directory.
     pub(super) file_systems: FileSystems,
     datasets: BTreeMap<String, Dataset>,
@@ -62,9 +66,15 @@ impl Build {
 
 impl<'a> Pool<'a> {
     /// None yet; builds are numbered from `next` on.
-    pub(super) fn new(blocks: Blocks<'a>, file_systems: FileSystems, next: u32) -> Self {
+    pub(super) fn new(
+        (drivers, interrupt, work): (&'a Drivers, &'a Interrupt, &'a Path),
+        file_systems: FileSystems,
+        next: u32,
+    ) -> Self {
         Self {
-            blocks,
+            drivers,
+            interrupt,
+            work,
             file_systems,
             datasets: BTreeMap::new(),
             builds: BTreeMap::new(),
@@ -94,7 +104,7 @@ impl<'a> Pool<'a> {
     /// The directory in which stores lie on a file system, by its name; `""` is that of the work directory.
     pub(super) fn root_on(&self, on: &str) -> Result<&Path> {
         match on {
-            "" => Ok(self.blocks.work),
+            "" => Ok(self.work),
             on => self.file_systems.root(on),
         }
     }
@@ -156,7 +166,7 @@ impl<'a> Pool<'a> {
         self.give_names(cell, &paths.instance)?;
         let built = self.built_as(cell);
         let built = built
-            .and_then(|built| self.blocks.job(&built, paths))
+            .and_then(|built| Job::of(&built, paths, self.drivers, self.interrupt))
             .and_then(|job| job.build(progress));
         let (values, bytes) = match built {
             Ok(built) => built,
@@ -268,10 +278,10 @@ impl<'a> Pool<'a> {
             // Nothing is built where there is no such file system.
             instance: self
                 .root(cell)
-                .unwrap_or(self.blocks.work)
+                .unwrap_or(self.work)
                 .join(format!("store-{}", cell.instance)),
             dataset: Some(self.dataset_directory(&cell.dataset)),
-            versions: Some(self.blocks.work.join(format!("versions-{}", cell.instance))),
+            versions: Some(self.work.join(format!("versions-{}", cell.instance))),
         }
     }
 
@@ -335,23 +345,24 @@ impl<'a> Pool<'a> {
     /// others, for what cells share must not depend on which of them comes first. One that is to grow old
     /// does so by its own way of writing.
     fn built_as(&self, cell: &Cell) -> Result<Cell> {
-        let settings = match cell.workload.age {
-            0 => self.blocks.layout_only(cell)?,
-            _ => cell.settings.clone(),
-        };
-        Ok(Cell {
-            settings,
-            ..cell.clone()
-        })
+        let mut built = cell.clone();
+        if cell.workload.age == 0 {
+            let kind = self.drivers.kind(&cell.store)?;
+            let layout = cell.settings.layout(&kind.settings);
+            let given = StoreSpec::spelled_out(cell.store.name(), &layout).settings;
+            built.settings = Settings::resolve(&kind.settings, &given)
+                .map_err(|error| HarnessError::invalid(error.to_string()))?;
+        }
+        Ok(built)
     }
 
     /// A cell on its store, as its workers are told of it.
     pub(super) fn job(&self, cell: &Cell) -> Result<Job> {
-        self.blocks.job(cell, self.paths(cell))
+        Job::of(cell, self.paths(cell), self.drivers, self.interrupt)
     }
 
     fn dataset_directory(&self, name: &str) -> PathBuf {
-        dataset_directory(self.blocks.work, name)
+        dataset_directory(self.work, name)
     }
 }
 
@@ -399,8 +410,7 @@ mod tests {
         let interrupt = Box::leak(Box::new(Interrupt::never()));
         let drivers = Box::leak(Box::new(Drivers::new(command, interrupt.clone())));
         let work = Box::leak(Box::from(work));
-        let blocks = Blocks::new(drivers, interrupt, work);
-        Pool::new(blocks, FileSystems::default(), 0)
+        Pool::new((drivers, interrupt, work), FileSystems::default(), 0)
     }
 
     fn build(pool: &mut Pool<'_>, cell: &Cell) -> Result<Option<PreparationRecord>> {

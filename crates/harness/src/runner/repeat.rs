@@ -1,11 +1,10 @@
 //! One cell in rounds, on data that someone brought along: blocks as in any run, and nothing that is
 //! built, read back, compared or recorded.
 
-use super::blocks::Blocks;
 use super::spoiled::{ATTEMPTS, attempt};
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
-use crate::job::{BlockTask, CellPaths};
+use crate::job::{BlockTask, CellPaths, Job};
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, Result, page_cache};
 use std::path::Path;
@@ -74,7 +73,7 @@ pub fn repeat(
     drivers.kind(&what.cell.store)?;
     drivers.hang_up();
     let paths = CellPaths::brought_along(what.instance);
-    let job = Blocks::new(&drivers, interrupt, what.work).job(what.cell, paths)?;
+    let job = Job::of(what.cell, paths, &drivers, interrupt)?;
     let mut found = Repeated {
         cell: what.cell.clone(),
         measurements: Vec::new(),

@@ -52,10 +52,7 @@ impl Runner<'_> {
         let mut left = Vec::new();
         for cell in cells.into_values().filter(goes_on) {
             let paths = CellPaths::brought_along(&self.options.work);
-            let job = Job {
-                interrupt: Interrupt::never(),
-                ..self.blocks.job(cell, paths)?
-            };
+            let job = Job::of(cell, paths, drivers, &Interrupt::never())?;
             if let Err(error) = job.remove_below() {
                 left.push(format!(
                     "What {} made on its server may be there still: {error}.",
