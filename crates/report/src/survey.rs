@@ -1,6 +1,6 @@
 //! What a place of the user's holds: numbers, sizes, and what is odd about it.
 
-use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, plain};
+use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, remark};
 use crate::histogram::sizes_figure;
 use crate::value::{count, counted};
 use crate::words::halves;
@@ -198,9 +198,10 @@ fn for_studies(survey: &Survey) -> Vec<Block> {
     if survey.values == 0 {
         return Vec::new();
     }
+    let datasets = Content::Verbatim(datasets(survey));
     vec![
-        paragraph(plain("For a study file:")),
-        Content::Verbatim(datasets(survey)).into(),
+        remark("As datasets, for a study file (--verbose):"),
+        Block::from(datasets).at(Detail::Full),
     ]
 }
 

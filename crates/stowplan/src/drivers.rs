@@ -135,11 +135,11 @@ pub(crate) fn check(options: &DriversOptions) -> Result<Exit, CliError> {
 }
 
 /// Lists what is found.
-pub(crate) fn list(typed: &[DriverArgument]) -> Result<Exit, CliError> {
+pub(crate) fn list(typed: &[DriverArgument], verbose: bool) -> Result<Exit, CliError> {
     let found = find(&search(typed));
     let drivers = hosting(&found)?;
     drivers.ask_all();
-    print_all(&drivers, &found);
+    print_all(&drivers, &found, verbose);
     Ok(Exit::Done)
 }
 
@@ -153,15 +153,15 @@ fn named<'n>(search: &mut Search, asked: &'n str) -> &'n str {
     name
 }
 
-fn print_all(drivers: &Drivers, found: &[Found]) {
+fn print_all(drivers: &Drivers, found: &[Found], verbose: bool) {
     let mut text = String::new();
-    entry(&mut text, drivers, "", "this program");
+    entry(&mut text, drivers, "", "this program", verbose);
     for driver in found {
         let command = &driver.command;
         let words = command.arguments.iter().map(String::as_str);
         let program = command.program.to_string_lossy();
         let line: Vec<&str> = std::iter::once(&*program).chain(words).collect();
-        entry(&mut text, drivers, &driver.name, &line.join(" "));
+        entry(&mut text, drivers, &driver.name, &line.join(" "), verbose);
     }
     missing(&mut text, found);
     text.push_str(
@@ -175,7 +175,7 @@ fn print_all(drivers: &Drivers, found: &[Found]) {
 }
 
 /// One driver: its name, what it says of itself, its stores, or why it cannot be used.
-fn entry(text: &mut String, drivers: &Drivers, name: &str, command: &str) {
+fn entry(text: &mut String, drivers: &Drivers, name: &str, command: &str, verbose: bool) {
     let shown = if name.is_empty() { "built-in" } else { name };
     let mut lines = vec![];
     match drivers
@@ -185,9 +185,13 @@ fn entry(text: &mut String, drivers: &Drivers, name: &str, command: &str) {
         Ok((kinds, tool)) => {
             lines.push(tool);
             lines.push(command.to_owned());
-            for kind in kinds.values() {
-                let line = format!("{}: {}", kind.name, about(kind));
-                lines.extend(wrap(&line, 62));
+            let names: Vec<&str> = kinds.keys().map(String::as_str).collect();
+            match verbose {
+                true => lines.extend(kinds.values().flat_map(|kind| {
+                    let line = format!("{}: {}", kind.name, about(kind, true));
+                    wrap(&line, 62)
+                })),
+                false => lines.extend(wrap(&names.join(", "), 62)),
             }
         }
         Err(error) => {
@@ -221,9 +225,10 @@ pub(crate) fn missing(text: &mut String, found: &[Found]) {
     }
 }
 
-/// What a kind is, with its engine and the engine's version.
-pub(crate) fn about(kind: &Kind) -> String {
-    let engine = kind.engine.as_ref().map(|(name, version)| {
+/// What a kind is, with its engine and the engine's version where that is asked for.
+pub(crate) fn about(kind: &Kind, verbose: bool) -> String {
+    let engine = kind.engine.as_ref().filter(|_| verbose);
+    let engine = engine.map(|(name, version)| {
         let version = version.split_whitespace().next().unwrap_or_default();
         format!(" ({name} {version})")
     });

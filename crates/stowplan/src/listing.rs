@@ -32,14 +32,17 @@ pub(crate) struct ListOptions {
     /// A driver by its command: NAME=COMMAND, words separated by spaces.
     #[arg(long, hide_short_help = true, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
     pub(crate) driver: Vec<DriverArgument>,
+    /// What studies ask, what settings mean, and which engines there are.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 }
 
 /// Lists what there is.
 pub(crate) fn list(options: &ListOptions) -> Result<Exit, CliError> {
     match (options.what, &options.name) {
-        (Listed::Stores, name) => stores(name.as_deref(), &options.driver),
-        (Listed::Studies, None) => studies(),
-        (Listed::Drivers, None) => drivers::list(&options.driver),
+        (Listed::Stores, _) => stores(options),
+        (Listed::Studies, None) => studies(options.verbose),
+        (Listed::Drivers, None) => drivers::list(&options.driver, options.verbose),
         (_, Some(name)) => Err(CliError::Usage(format!(
             "{name}: only a store has a page of its own: 'stowplan list stores NAME'; what is in a study is shown \
              by 'stowplan study NAME --dry-run'"
@@ -47,19 +50,22 @@ pub(crate) fn list(options: &ListOptions) -> Result<Exit, CliError> {
     }
 }
 
-pub(crate) fn studies() -> Result<Exit, CliError> {
+pub(crate) fn studies(verbose: bool) -> Result<Exit, CliError> {
     let mut text = String::new();
     for study in studies::built_in()? {
         let mut lines = wrap(&study.title, 62);
-        lines.extend(wrap(&study.question, 62));
-        let named = study.scales.keys().map(String::as_str);
-        let named = named.filter(|name| !SCALES.contains(name));
-        let scales: Vec<&str> = SCALES.into_iter().chain(named).collect();
-        lines.extend(wrap(&format!("scales: {}", scales.join(", ")), 62));
+        if verbose {
+            lines.extend(wrap(&study.question, 62));
+            let named = study.scales.keys().map(String::as_str);
+            let named = named.filter(|name| !SCALES.contains(name));
+            let scales: Vec<&str> = SCALES.into_iter().chain(named).collect();
+            lines.extend(wrap(&format!("scales: {}", scales.join(", ")), 62));
+        }
         entry(&mut text, &study.name, &lines);
     }
     text.push_str(
-        "\nRun one with 'stowplan study NAME'; with --dry-run it only shows its cells.\n\
+        "\nRun one with 'stowplan study NAME'; --dry-run says what it would do.\n\
+         What each asks, and its scales: --verbose.\n\
          More to list: 'stowplan list stores', 'stowplan list drivers'.\n",
     );
     print(&drawable(&text));
@@ -67,26 +73,28 @@ pub(crate) fn studies() -> Result<Exit, CliError> {
 }
 
 /// All stores, or the one of a spec (`redb`, `redb:durability=none`).
-fn stores(spec: Option<&str>, typed: &[DriverArgument]) -> Result<Exit, CliError> {
-    let (drivers, found) = drivers::to_look_at(typed);
-    let Some(spec) = spec else {
-        drivers.ask_all();
-        print(&drawable(&all_stores(&drivers, &found)?));
-        return Ok(Exit::Done);
+fn stores(options: &ListOptions) -> Result<Exit, CliError> {
+    let (drivers, found) = drivers::to_look_at(&options.driver);
+    let text = match &options.name {
+        Some(spec) => describe(&drivers, &spec.parse()?, options.verbose)?,
+        None => {
+            drivers.ask_all();
+            all_stores(&drivers, &found, options.verbose)?
+        }
     };
-    print(&drawable(&describe(&drivers, &spec.parse()?)?));
+    print(&drawable(&text));
     Ok(Exit::Done)
 }
 
 /// What is built in, what the drivers that were found host, and how to get more.
-fn all_stores(drivers: &Drivers, found: &[Found]) -> Result<String, CliError> {
+fn all_stores(drivers: &Drivers, found: &[Found], verbose: bool) -> Result<String, CliError> {
     let mut text = String::new();
     let built_in = drivers.kinds("")?;
     for kind in registry::all().filter_map(|kind| built_in.get(kind.name())) {
-        entry(&mut text, &kind.name, &wrap(&about(kind), 62));
+        entry(&mut text, &kind.name, &wrap(&about(kind, verbose), 62));
     }
     for driver in found {
-        hosted_by(&mut text, drivers, &driver.name);
+        hosted_by(&mut text, drivers, &driver.name, verbose);
     }
     drivers::missing(&mut text, found);
     text.push_str("\n'stowplan list stores NAME' lists a store's settings.\n");
@@ -94,14 +102,14 @@ fn all_stores(drivers: &Drivers, found: &[Found]) -> Result<String, CliError> {
 }
 
 /// The stores of a driver as specs name them, or why it cannot be used.
-fn hosted_by(text: &mut String, drivers: &Drivers, driver: &str) {
+fn hosted_by(text: &mut String, drivers: &Drivers, driver: &str, verbose: bool) {
     match drivers.kinds(driver) {
         Ok(kinds) => {
             for kind in kinds.values().filter(|kind| is_for_data(kind)) {
                 entry(
                     text,
                     &drivers.shortest(driver, &kind.name),
-                    &wrap(&about(kind), 62),
+                    &wrap(&about(kind, verbose), 62),
                 );
             }
         }
@@ -112,7 +120,7 @@ fn hosted_by(text: &mut String, drivers: &Drivers, driver: &str) {
     }
 }
 
-fn describe(drivers: &Drivers, spec: &StoreSpec) -> Result<String, CliError> {
+fn describe(drivers: &Drivers, spec: &StoreSpec, verbose: bool) -> Result<String, CliError> {
     let Resolved {
         kind,
         settings,
@@ -121,18 +129,29 @@ fn describe(drivers: &Drivers, spec: &StoreSpec) -> Result<String, CliError> {
     let mut text = String::new();
     hanging(&mut text, "", &format!("{}: {}", spec.kind, kind.about));
     text.push('\n');
-    for setting in &kind.settings {
-        text.push_str(&format!("  {}\n", value_line(setting, &settings)));
-        for line in wrap(&help(setting), 72) {
-            text.push_str(&format!("      {line}\n"));
+    let lines = kind.settings.iter();
+    let lines = lines.map(|setting| (value_line(setting, &settings), setting));
+    let lines: Vec<(String, &Setting)> = lines.collect();
+    let widest = lines.iter().map(|(value, _)| value.len()).max();
+    let widest = widest.unwrap_or(0).min(40);
+    for (value, setting) in lines {
+        match verbose {
+            true => {
+                text.push_str(&format!("  {value}\n"));
+                hanging(&mut text, "      ", &help(setting));
+            }
+            false => hanging(
+                &mut text,
+                &format!("  {value:<widest$}  "),
+                &setting.accepts(),
+            ),
         }
     }
     describe_capabilities(&mut text, &capabilities);
     if let Some((name, version)) = &kind.engine {
-        text.push_str("\nEngine:\n");
-        for line in wrap(&format!("{name} {version}"), 76) {
-            text.push_str(&format!("  {line}\n"));
-        }
+        let number = version.split(' ').next().unwrap_or_default();
+        let version = if verbose { version } else { number };
+        hanging(&mut text, "\nEngine: ", &format!("{name} {version}"));
     }
     // Who gave settings knows how a spec is written.
     if spec.settings.is_empty() && !kind.settings.is_empty() {
@@ -140,6 +159,9 @@ fn describe(drivers: &Drivers, spec: &StoreSpec) -> Result<String, CliError> {
         let example: Vec<String> = example.map(|s| pair(s, settings.get(s.name))).collect();
         let example = example.join(",");
         text.push_str(&format!("\nA store spec: {}:{example}\n", spec.kind));
+    }
+    if !verbose && !kind.settings.is_empty() {
+        text.push_str("What each setting means: --verbose.\n");
     }
     Ok(text)
 }
@@ -163,9 +185,10 @@ fn describe_capabilities(text: &mut String, can: &Capabilities) {
 /// Text behind a head in 80 columns, its further lines below its first.
 fn hanging(text: &mut String, head: &str, words: &str) {
     let mut head = head.to_owned();
-    for line in wrap(words, 80 - head.len().max(2)) {
+    let behind = head.trim_start_matches('\n').chars().count().max(2);
+    for line in wrap(words, 80 - behind) {
         text.push_str(&format!("{head}{line}\n"));
-        head = " ".repeat(head.len().max(2));
+        head = " ".repeat(behind);
     }
 }
 

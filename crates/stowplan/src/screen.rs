@@ -27,6 +27,9 @@ pub(crate) fn terminal(detail: Detail) -> TerminalOptions {
     }
 }
 
+/// Lines of an answer, unless all of it is asked for.
+pub(crate) const LINES: usize = 40;
+
 /// Columns of a page on stdout.
 pub(crate) fn width() -> usize {
     let columns = terminal_size::terminal_size_of(stdout()).map(|(width, _)| width.0);

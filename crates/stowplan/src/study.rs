@@ -95,7 +95,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
                 "{asked}: without a study nothing is measured, and there is no document; name one ('stowplan list studies' lists them)"
             )));
         }
-        return listing::studies();
+        return listing::studies(false);
     };
     for (on, directory) in &options.on {
         require_place(&format!("--on {on}"), directory)?;
@@ -132,7 +132,11 @@ pub(crate) fn carry_out<S: Extender>(
 
 /// Says what would be measured, and what that needs.
 fn describe(plan: &Plan, options: &RunOptions, drivers: &Drivers) {
-    let text = plan::describe(plan, options.keep, screen::width(), drivers);
+    let most = match options.print.verbose {
+        true => usize::MAX,
+        false => screen::LINES,
+    };
+    let text = plan::describe(plan, options.keep, screen::width(), most, drivers);
     print(&screen::drawable(&text));
 }
 

@@ -10,10 +10,18 @@ use stowplan_model::{
 };
 
 /// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
-/// allow; `keep` as for [`needs`]. Of stores whose driver failed when `drivers` asked it, nothing is known
-/// but that.
+/// allow; where they are more than `most`, cells are counted, and not listed but those that will fail. `keep` as
+/// for [`needs`]. Of stores whose driver failed when `drivers` asked it, nothing is known but that.
 #[must_use]
-pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> String {
+pub fn describe(plan: &Plan, keep: bool, width: usize, most: usize, drivers: &Drivers) -> String {
+    let whole = told(plan, keep, width, true, drivers);
+    match whole.lines().count() > most {
+        true => told(plan, keep, width, false, drivers) + "\nEach cell: --verbose.\n",
+        false => whole,
+    }
+}
+
+fn told(plan: &Plan, keep: bool, width: usize, lists_cells: bool, drivers: &Drivers) -> String {
     // Specs begin behind the longest name, unless that is a very long one.
     let names = plan.cells().map(|cell| name_with_role(cell).len());
     let column = 4 + names.max().unwrap_or(0).min(32).min(width / 2);
@@ -29,7 +37,14 @@ pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> Str
     let (mut lacking, lacks) = (BTreeMap::new(), left_out_cells(plan));
     let measured: BTreeSet<&str> = plan.cells().map(|cell| &*cell.label).collect();
     for comparison in &plan.comparisons {
-        parts.extend(lines_of(comparison, column, drivers));
+        let mut lines = match lists_cells {
+            true => lines_of(comparison, column, drivers),
+            false => in_short(comparison, drivers),
+        };
+        if lists_cells || comparison.id == plan.comparisons[0].id {
+            lines[0].0.insert(0, '\n');
+        }
+        parts.append(&mut lines);
         let mut here: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (label, reason) in &comparison.not_applicable {
             // Of one that is measured elsewhere, the machine has what it takes.
@@ -60,18 +75,33 @@ pub fn describe(plan: &Plan, keep: bool, width: usize, drivers: &Drivers) -> Str
     lines.collect()
 }
 
-/// What all cells have in common, and then each cell with what it has for itself; with the indentation of lines that
-/// follow.
-fn lines_of(comparison: &Comparison, column: usize, drivers: &Drivers) -> Vec<(String, usize)> {
+/// A line of it, and one for each cell that will fail.
+fn in_short(comparison: &Comparison, drivers: &Drivers) -> Vec<(String, usize)> {
+    let measured = comparison.cells.iter();
+    let count = measured.filter(|cell| cell.role != Role::Control).count();
+    let cells = if count == 1 { "cell" } else { "cells" };
+    let mut lines = vec![(headed(comparison, &format!("{count} {cells}, ")), 4)];
+    lines.extend(comparison.cells.iter().filter_map(|cell| {
+        let error = drivers.failure(&cell.store)?;
+        Some((format!("  {} will fail: {error}", cell.key), 6))
+    }));
+    lines
+}
+
+/// What a comparison is, with the most rounds of it.
+fn headed(comparison: &Comparison, cells: &str) -> String {
     let judged = match comparison.measure {
         Statistic::Time => String::new(),
         measure => format!("; judged by the {}", measure.in_words()),
     };
     let (id, title, most) = (&comparison.id, &comparison.title, comparison.max_rounds);
-    let mut lines = vec![(
-        format!("\n{id}: {title} (at most {most} rounds{judged})"),
-        4,
-    )];
+    format!("{id}: {title} ({cells}at most {most} rounds{judged})")
+}
+
+/// What all cells have in common, and then each cell with what it has for itself; with the indentation of lines that
+/// follow.
+fn lines_of(comparison: &Comparison, column: usize, drivers: &Drivers) -> Vec<(String, usize)> {
+    let mut lines = vec![(headed(comparison, ""), 4)];
     let cells = comparison.cells.iter();
     let known = cells.filter(|cell| drivers.failure(&cell.store).is_none());
     let known: Vec<&Cell> = known.collect();

@@ -123,7 +123,7 @@ impl Composite {
 pub(crate) const INDEXED: &Kind = &sqlite::of_sqlite(Kind::new(
     (
         Composite::Indexed.name(),
-        "one file per value, whose name is looked up in an SQLite database",
+        "one file per value; an SQLite database has their names",
         OF_INDEXED,
     ),
     &|settings| Composite::Indexed.capabilities(settings),

@@ -102,8 +102,7 @@ fn no_table(what: &str) -> StoreError {
 
 impl Engine for Document {
     const STORE: &'static str = STORE;
-    const ABOUT: &'static str =
-        "one file with every value (JSON, or a compact form), kept in memory and rewritten whole";
+    const ABOUT: &'static str = "one file with every value, kept in memory and rewritten whole";
     type Options = Options;
     type Table<'e> = ();
     type Txn<'e> = Transaction<'e>;

@@ -208,7 +208,7 @@ pub(crate) const KIND: &Kind = &Kind {
     ..Kind::new(
         (
             STORE,
-            "one file per value, in one directory or a tree, as kvtest lays them out",
+            "one file per value, in a directory or a tree, as kvtest does",
             Options::SETTINGS,
         ),
         &capabilities,

@@ -106,8 +106,7 @@ macro_rules! reading {
 
 impl Engine for Database {
     const STORE: &'static str = STORE;
-    const ABOUT: &'static str =
-        "a keyspace of a fjall database: a log-structured merge tree in Rust";
+    const ABOUT: &'static str = "a log-structured merge tree in Rust";
     type Options = Options;
     type Table<'e> = Table<'e>;
     type Txn<'e> = Transaction<'e>;

@@ -87,7 +87,7 @@ impl Options {
 pub(crate) const KIND: &Kind = &Kind::new(
     (
         STORE,
-        "the floor: one open file of concatenated values, their places in memory",
+        "the floor: one open file of all values, their places in memory",
         Options::SETTINGS,
     ),
     &capabilities,

@@ -107,8 +107,7 @@ fn open_env(directory: &Path, options: &Options) -> Result<Env<WithTls>> {
 
 impl Engine for Environment {
     const STORE: &'static str = STORE;
-    const ABOUT: &'static str =
-        "a database in an LMDB environment: a copy-on-write B-tree, read from a memory map";
+    const ABOUT: &'static str = "a copy-on-write B-tree, read from a memory map";
     const FILE: Option<&'static str> = Some(DATA);
     type Options = Options;
     type Table<'e> = Table;

@@ -64,7 +64,7 @@ impl OpenDatabase {
 
 impl Engine for OpenDatabase {
     const STORE: &'static str = STORE;
-    const ABOUT: &'static str = "a table in a redb database: a copy-on-write B-tree in Rust";
+    const ABOUT: &'static str = "a copy-on-write B-tree in one file, in Rust";
     const FILE: Option<&'static str> = Some(DATABASE);
     type Options = Options;
     type Table<'e> = &'e Options;

@@ -156,8 +156,7 @@ impl Options {
     }
 }
 
-const ABOUT: &str =
-    "one table in an SQLite database, written in memory first: a kill loses a window of commits";
+const ABOUT: &str = "SQLite with writes in memory first: a kill loses some commits";
 
 /// An SQLite database behind two layers in memory. See the module.
 pub(crate) const KIND: &Kind = &sqlite::of_sqlite(Kind::of_engine::<Buffered>());

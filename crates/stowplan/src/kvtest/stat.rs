@@ -9,7 +9,6 @@ use stowplan_archive::ArchiveError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Container, Database};
-use stowplan_report::document::Detail;
 use stowplan_report::stat::{self, Pages, Stat};
 
 /// The most faults that are shown, as by kvtest.
@@ -52,7 +51,9 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
         pages,
     };
     let document = under_kvtests_lines(stat::document(&stat), &form);
-    form.write(&document, Detail::Full, |_| stat::json(&stat))?;
+    form.write(&document, options.form.print.detail(), |_| {
+        stat::json(&stat)
+    })?;
     if let Err(error) = found {
         return Err(CliError::work(HarnessError::invalid(error.to_string())));
     }
@@ -74,7 +75,7 @@ fn stat_of_any(
     }
     let found = survey(&options.column.at(&options.place)).map_err(refused)?;
     let document = stowplan_report::survey::document(&found);
-    form.write(&document, Detail::Full, |_| {
+    form.write(&document, options.form.print.detail(), |_| {
         stowplan_report::survey::json(&found, env!("CARGO_PKG_VERSION"))
     })?;
     Ok(Exit::Done)

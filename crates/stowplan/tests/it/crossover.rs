@@ -62,7 +62,7 @@ fn where_there_is_no_crossing_none_is_found() {
 fn stores_that_promise_unlike_things_are_compared_if_that_is_asked_for() {
     let bench = Bench::new();
     let line = "crossover sqlite:journal=wal,synchronous=full files:write=in-place \
-                --operation overwrite --dry-run";
+                --operation overwrite --dry-run --verbose";
     bench.run(line).refuses("or give --unlike-promises");
     bench
         .run(&format!("{line} --unlike-promises"))

@@ -256,7 +256,7 @@ fn a_directory_and_a_tree_are_stated_like_their_database() {
     let histogram = |place: &str| {
         let text = bench.run(&["stat", place]).exits(0).stdout();
         let figure = text.split_once("Value sizes").unwrap().1;
-        figure.split_once("For a study file").unwrap().0.to_owned()
+        figure.split_once("As datasets").unwrap().0.to_owned()
     };
     bench.run("kvtest export x.db dir").exits(0);
     bench.run("kvtest export x.db tree --tree").exits(0);

@@ -121,11 +121,16 @@ fn json_is_one_document_and_nothing_else_and_the_result_alone_gives_the_same() {
 #[test]
 fn a_dry_run_says_what_it_needs_and_writes_nothing() {
     let bench = Bench::new();
-    let run = bench.run("study fasterthanfs --dry-run");
-    run.exits(0)
-        .prints("100000 values")
-        .prints("blob-mmap")
-        .prints("of disk and");
+    for (more, said) in [
+        ("", "(8 cells, at most 40 rounds)"),
+        ("--verbose", "blob-mmap"),
+    ] {
+        let run = bench.run(&format!("study fasterthanfs --dry-run {more}"));
+        run.exits(0)
+            .prints("100000 values")
+            .prints(said)
+            .prints("of disk and");
+    }
     assert_eq!(entries(&bench.path(".")), ["small.toml"]);
 }
 
