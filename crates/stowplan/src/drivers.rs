@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use stowplan_harness::HarnessError;
-use stowplan_harness::conformance::{Verdict, check as conformance};
+use stowplan_harness::conformance::{Outcome, Verdict, check as conformance};
 use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::drivers::{Drivers, Found, KNOWN, Kind, KnownDriver, Search, find};
 use stowplan_harness::interrupt::Interrupt;
@@ -235,7 +235,8 @@ pub(crate) fn about(kind: &Kind, verbose: bool) -> String {
     format!("{}{}", kind.about, engine.unwrap_or_default())
 }
 
-/// Runs the conformance suite, and prints what failed and how.
+/// Runs the conformance suite, and prints what came of each check of a store; of several stores how many passed,
+/// and what failed.
 fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, CliError> {
     let driver = if name == "built-in" { "" } else { name };
     let kinds = drivers.kinds(driver)?;
@@ -251,25 +252,42 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
         }
     };
     let work = WorkDirectory::create_below(Path::new("."))?;
-    let mut failed = false;
+    let (several, mut failed) = (specs.len() > 1, false);
     for spec in specs {
         let spec = spec.of_driver(driver);
-        print(&drawable(&format!("{spec}\n")));
-        for outcome in conformance(drivers, &spec, work.path())? {
+        let outcomes = conformance(drivers, &spec, work.path())?;
+        let has_failed = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Failed(_));
+        let left_out = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::LeftOut(_));
+        let fails = outcomes.iter().filter(has_failed).count();
+        failed |= fails > 0;
+        let mut said = match several {
+            false => format!("{spec}\n"),
+            true => {
+                let others = outcomes.iter().filter(left_out).count();
+                let passed = outcomes.len() - fails - others;
+                let name = drivers.shortest(driver, spec.name());
+                format!("{name:<16}{passed} ok, {others} left out, {fails} failed\n")
+            }
+        };
+        for outcome in outcomes.iter().filter(|one| !several || has_failed(one)) {
             let (word, why) = match &outcome.verdict {
                 Verdict::Passed => ("ok", None),
                 Verdict::LeftOut(why) => ("left out", Some(why)),
                 Verdict::Failed(why) => ("FAILED", Some(why)),
             };
-            failed |= matches!(outcome.verdict, Verdict::Failed(_));
-            let mut said = format!("  {word:<10}{}\n", outcome.check);
+            said.push_str(&format!("  {word:<10}{}\n", outcome.check));
             for line in why.iter().flat_map(|why| wrap(why, 68)) {
                 said.push_str(&format!("{:12}{line}\n", ""));
             }
-            print(&drawable(&said));
         }
+        print(&drawable(&said));
     }
     work.remove()?;
+    if several {
+        print(&format!(
+            "\nEach check of one: 'stowplan drivers check {name} STORE'.\n"
+        ));
+    }
     Ok(Exit::done_if(!failed))
 }
 
