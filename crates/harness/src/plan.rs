@@ -290,7 +290,7 @@ fn check_only(study: &Study, only: &[String]) -> Result<()> {
     let shown = names[..names.len().min(SHOWN)].join(", ");
     let more = match names.len().saturating_sub(SHOWN) {
         0 => String::new(),
-        more => format!(" and {more} more; --dry-run without --only lists them"),
+        more => format!(" and {more} more; --dry-run --verbose without --only lists them"),
     };
     Err(HarnessError::invalid(format!(
         "--only '{name}' names no comparison or cell of study '{}'; {what}: {shown}{more}{hint}",

@@ -1,6 +1,6 @@
 //! What a place of the user's holds: numbers, sizes, and what is odd about it.
 
-use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, remark};
+use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph};
 use crate::histogram::sizes_figure;
 use crate::value::{count, counted};
 use crate::words::halves;
@@ -199,10 +199,8 @@ fn for_studies(survey: &Survey) -> Vec<Block> {
         return Vec::new();
     }
     let datasets = Content::Verbatim(datasets(survey));
-    vec![
-        remark("As datasets, for a study file (--verbose):"),
-        Block::from(datasets).at(Detail::Full),
-    ]
+    let blocks = [paragraph("For a study file:"), datasets.into()];
+    blocks.map(|block: Block| block.at(Detail::Full)).into()
 }
 
 /// A dataset of these values, or of made-up ones alike.
@@ -302,7 +300,8 @@ mod tests {
 
     #[test]
     fn numbers_sizes_oddities_and_a_block_for_studies_are_shown_in_80_columns() {
-        let text = drawn(Detail::Summary);
+        assert!(!drawn(Detail::Summary).contains("[datasets.mine]"));
+        let text = drawn(Detail::Full);
         for part in [
             "3 files in 2 directories",
             "61,000 (61 kB)",

@@ -4,7 +4,7 @@ use crate::drivers;
 use crate::error::{CliError, Exit};
 use crate::measuring::MeasureOptions;
 use crate::places::Drawn;
-use crate::screen::{print, warn};
+use crate::screen::{print, warn, width, wrap};
 use crate::study::carry_out;
 use crate::values::{CACHE_STATES, DURABILITIES, one_of, size};
 use clap::Args;
@@ -137,7 +137,8 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
         Refining::begun(question, &run.result)
     })?;
     if options.measure.run.dry_run {
-        print(&what_follows(&plan, follows));
+        let follows = wrap(&what_follows(&plan, follows), width());
+        print(&follows.join("\n"));
     }
     Ok(exit)
 }

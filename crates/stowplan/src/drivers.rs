@@ -164,13 +164,16 @@ fn print_all(drivers: &Drivers, found: &[Found], verbose: bool) {
         entry(&mut text, drivers, &driver.name, &line.join(" "), verbose);
     }
     missing(&mut text, found);
-    text.push_str(
-        "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal.\n\
-         Where both are called alike, and none that is built in is, STORE is enough.\n\
-         Drivers are programs called stowplan-driver-NAME, beside this one, in the\n\
-         directories of STOWPLAN_DRIVERS, on PATH, or in stowplan/drivers of the user's\n\
-         data (~/.local/share); or commands that a study or --driver gives.\n",
-    );
+    text.push_str(match verbose {
+        false => "\nWhat each store is, and where drivers are looked for: --verbose.\n",
+        true => {
+            "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal.\n\
+             Where both are called alike, and none that is built in is, STORE is enough.\n\
+             Drivers are programs called stowplan-driver-NAME, beside this one, in the\n\
+             directories of STOWPLAN_DRIVERS, on PATH, or in stowplan/drivers of the user's\n\
+             data (~/.local/share); or commands that a study or --driver gives.\n"
+        }
+    });
     print(&drawable(&text));
 }
 
@@ -184,14 +187,15 @@ fn entry(text: &mut String, drivers: &Drivers, name: &str, command: &str, verbos
     {
         Ok((kinds, tool)) => {
             lines.push(tool);
-            lines.push(command.to_owned());
-            let names: Vec<&str> = kinds.keys().map(String::as_str).collect();
-            match verbose {
-                true => lines.extend(kinds.values().flat_map(|kind| {
+            if verbose {
+                lines.push(command.to_owned());
+                for kind in kinds.values() {
                     let line = format!("{}: {}", kind.name, about(kind, true));
-                    wrap(&line, 62)
-                })),
-                false => lines.extend(wrap(&names.join(", "), 62)),
+                    lines.extend(wrap(&line, 62));
+                }
+            } else {
+                let names: Vec<&str> = kinds.keys().map(String::as_str).collect();
+                lines.extend(wrap(&names.join(", "), 62));
             }
         }
         Err(error) => {
@@ -255,20 +259,21 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
     let (several, mut failed) = (specs.len() > 1, false);
     for spec in specs {
         let spec = spec.of_driver(driver);
+        if !several {
+            print(&drawable(&format!("{spec}\n")));
+        }
         let outcomes = conformance(drivers, &spec, work.path())?;
         let has_failed = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Failed(_));
         let left_out = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::LeftOut(_));
         let fails = outcomes.iter().filter(has_failed).count();
         failed |= fails > 0;
-        let mut said = match several {
-            false => format!("{spec}\n"),
-            true => {
-                let others = outcomes.iter().filter(left_out).count();
-                let passed = outcomes.len() - fails - others;
-                let name = drivers.shortest(driver, spec.name());
-                format!("{name:<16}{passed} ok, {others} left out, {fails} failed\n")
-            }
-        };
+        let mut said = String::new();
+        if several {
+            let others = outcomes.iter().filter(left_out).count();
+            let passed = outcomes.len() - fails - others;
+            let sums = format!("{passed} ok, {others} left out, {fails} failed");
+            screen::entry(&mut said, spec.name(), &[sums]);
+        }
         for outcome in outcomes.iter().filter(|one| !several || has_failed(one)) {
             let (word, why) = match &outcome.verdict {
                 Verdict::Passed => ("ok", None),
@@ -284,9 +289,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
     }
     work.remove()?;
     if several {
-        print(&format!(
-            "\nEach check of one: 'stowplan drivers check {name} STORE'.\n"
-        ));
+        print("\nEach check of one store, and why it is left out: name it behind the driver.\n");
     }
     Ok(Exit::done_if(!failed))
 }

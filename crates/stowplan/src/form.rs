@@ -44,7 +44,7 @@ pub(crate) struct PrintOptions {
     /// Print what was found only, and no progress.
     #[arg(long, short, hide_short_help = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Print all that was found, not its summary.
+    /// Print all that was found or planned, not its summary.
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }

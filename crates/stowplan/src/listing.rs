@@ -32,7 +32,7 @@ pub(crate) struct ListOptions {
     /// A driver by its command: NAME=COMMAND, words separated by spaces.
     #[arg(long, hide_short_help = true, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
     pub(crate) driver: Vec<DriverArgument>,
-    /// What studies ask, what settings mean, and which engines there are.
+    /// What studies ask, what settings mean, and versions of engines.
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -45,7 +45,7 @@ pub(crate) fn list(options: &ListOptions) -> Result<Exit, CliError> {
         (Listed::Drivers, None) => drivers::list(&options.driver, options.verbose),
         (_, Some(name)) => Err(CliError::Usage(format!(
             "{name}: only a store has a page of its own: 'stowplan list stores NAME'; what is in a study is shown \
-             by 'stowplan study NAME --dry-run'"
+             by 'stowplan study NAME --dry-run --verbose'"
         ))),
     }
 }
@@ -129,22 +129,22 @@ fn describe(drivers: &Drivers, spec: &StoreSpec, verbose: bool) -> Result<String
     let mut text = String::new();
     hanging(&mut text, "", &format!("{}: {}", spec.kind, kind.about));
     text.push('\n');
-    let lines = kind.settings.iter();
-    let lines = lines.map(|setting| (value_line(setting, &settings), setting));
-    let lines: Vec<(String, &Setting)> = lines.collect();
-    let widest = lines.iter().map(|(value, _)| value.len()).max();
-    let widest = widest.unwrap_or(0).min(40);
-    for (value, setting) in lines {
-        match verbose {
-            true => {
-                text.push_str(&format!("  {value}\n"));
-                hanging(&mut text, "      ", &help(setting));
-            }
-            false => hanging(
+    let values = kind
+        .settings
+        .iter()
+        .map(|setting| value_line(setting, &settings));
+    let values: Vec<String> = values.collect();
+    let widest = values.iter().map(String::len).max().unwrap_or(0).min(40);
+    for (setting, value) in kind.settings.iter().zip(&values) {
+        if verbose {
+            text.push_str(&format!("  {value}\n"));
+            hanging(&mut text, "      ", &help(setting));
+        } else {
+            hanging(
                 &mut text,
                 &format!("  {value:<widest$}  "),
                 &setting.accepts(),
-            ),
+            );
         }
     }
     describe_capabilities(&mut text, &capabilities);
@@ -153,14 +153,18 @@ fn describe(drivers: &Drivers, spec: &StoreSpec, verbose: bool) -> Result<String
         let version = if verbose { version } else { number };
         hanging(&mut text, "\nEngine: ", &format!("{name} {version}"));
     }
+    if kind.settings.is_empty() {
+        return Ok(text);
+    }
+    text.push('\n');
     // Who gave settings knows how a spec is written.
-    if spec.settings.is_empty() && !kind.settings.is_empty() {
+    if spec.settings.is_empty() {
         let example = kind.settings.iter().take(2);
         let example: Vec<String> = example.map(|s| pair(s, settings.get(s.name))).collect();
         let example = example.join(",");
-        text.push_str(&format!("\nA store spec: {}:{example}\n", spec.kind));
+        text.push_str(&format!("A store spec: {}:{example}\n", spec.kind));
     }
-    if !verbose && !kind.settings.is_empty() {
+    if !verbose {
         text.push_str("What each setting means: --verbose.\n");
     }
     Ok(text)

@@ -55,7 +55,7 @@ pub(crate) struct StudyOptions {
     pub(crate) durability: Option<Durability>,
     /// Only this comparison (read) or cell (read/sql); may be repeated.
     ///
-    /// The baseline of a comparison always comes along; --dry-run lists them all.
+    /// The baseline of a comparison always comes along; --dry-run --verbose lists them all.
     #[arg(long, value_name = "CELL")]
     pub(crate) only: Vec<String>,
     /// A directory on a file system that cells are on (on = "NAME" in the study), such as xfs=/mnt/xfs; may be
@@ -67,7 +67,7 @@ pub(crate) struct StudyOptions {
     pub(crate) on: Vec<(String, PathBuf)>,
     /// Take costs apart, step by step: adds the cells for that, in the same rounds.
     ///
-    /// For reads and overwrites of single values by files and SQLite; --dry-run lists the cells,
+    /// For reads and overwrites of single values by files and SQLite; --dry-run --verbose lists the cells,
     /// and docs/why.md says how to read what comes of them.
     #[arg(long)]
     pub(crate) why: bool,
@@ -95,7 +95,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
                 "{asked}: without a study nothing is measured, and there is no document; name one ('stowplan list studies' lists them)"
             )));
         }
-        return listing::studies(false);
+        return listing::studies(options.measure.run.print.verbose);
     };
     for (on, directory) in &options.on {
         require_place(&format!("--on {on}"), directory)?;
@@ -132,10 +132,7 @@ pub(crate) fn carry_out<S: Extender>(
 
 /// Says what would be measured, and what that needs.
 fn describe(plan: &Plan, options: &RunOptions, drivers: &Drivers) {
-    let most = match options.print.verbose {
-        true => usize::MAX,
-        false => screen::LINES,
-    };
+    let most = (!options.print.verbose).then_some(screen::LINES);
     let text = plan::describe(plan, options.keep, screen::width(), most, drivers);
     print(&screen::drawable(&text));
 }

@@ -9,42 +9,70 @@ use stowplan_model::{
     Cell, Comparison, PerTransaction, Plan, Role, Statistic, Study, format_bytes,
 };
 
-/// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
-/// allow; where they are more than `most`, cells are counted, and not listed but those that will fail. `keep` as
-/// for [`needs`]. Of stores whose driver failed when `drivers` asked it, nothing is known but that.
-#[must_use]
-pub fn describe(plan: &Plan, keep: bool, width: usize, most: usize, drivers: &Drivers) -> String {
-    let whole = told(plan, keep, width, true, drivers);
-    match whole.lines().count() > most {
-        true => told(plan, keep, width, false, drivers) + "\nEach cell: --verbose.\n",
-        false => whole,
-    }
+/// How much of a plan is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Cells,
+    Comparisons,
+    Counts,
 }
 
-fn told(plan: &Plan, keep: bool, width: usize, lists_cells: bool, drivers: &Drivers) -> String {
+/// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
+/// allow, and of at most so many: where its cells take more, comparisons or their number are told. `keep` as for
+/// [`needs`]. Of stores whose driver failed when `drivers` asked it, nothing is known but that.
+#[must_use]
+pub fn describe(
+    plan: &Plan,
+    keep: bool,
+    width: usize,
+    most: Option<usize>,
+    drivers: &Drivers,
+) -> String {
+    let told = |extent| told(plan, keep, width, extent, drivers);
+    let fits = |text: &String| most.is_none_or(|most| text.lines().count() <= most);
+    let mut texts = [Extent::Cells, Extent::Comparisons].into_iter().map(told);
+    texts.find(fits).unwrap_or_else(|| told(Extent::Counts))
+}
+
+fn told(plan: &Plan, keep: bool, width: usize, extent: Extent, drivers: &Drivers) -> String {
     // Specs begin behind the longest name, unless that is a very long one.
     let names = plan.cells().map(|cell| name_with_role(cell).len());
     let column = 4 + names.max().unwrap_or(0).min(32).min(width / 2);
     let Study { title, name, .. } = &plan.study;
-    let scale = &plan.scale;
-    let mut parts = vec![(format!("{title} (study '{name}', scale '{scale}')"), 2)];
-    for (name, spec) in &plan.datasets {
-        let (count, size, content, seed) = (spec.count, &spec.size, &spec.content, spec.seed);
-        let dataset = format!("dataset {name}: {count} values, {size}, {content}, seed {seed}");
-        parts.push((dataset, 2));
+    let (scale, more) = (
+        &plan.scale,
+        if extent == Extent::Cells {
+            ""
+        } else {
+            "; all: --verbose"
+        },
+    );
+    let mut parts = vec![(
+        format!("{title} (study '{name}', scale '{scale}'{more})"),
+        2,
+    )];
+    if extent == Extent::Counts {
+        parts.push((counts(plan), 2));
+    } else {
+        parts.extend(plan.datasets.iter().map(|(name, spec)| {
+            let (count, size, content, seed) = (spec.count, &spec.size, &spec.content, spec.seed);
+            let of = format!("{count} values, {size}, {content}, seed {seed}");
+            (format!("dataset {name}: {of}"), 2)
+        }));
     }
     // What the machine lacks is the same for each comparison: said once, for all of them.
     let (mut lacking, lacks) = (BTreeMap::new(), left_out_cells(plan));
     let measured: BTreeSet<&str> = plan.cells().map(|cell| &*cell.label).collect();
-    for comparison in &plan.comparisons {
-        let mut lines = match lists_cells {
-            true => lines_of(comparison, column, drivers),
-            false => in_short(comparison, drivers),
-        };
-        if lists_cells || comparison.id == plan.comparisons[0].id {
-            lines[0].0.insert(0, '\n');
+    for (number, comparison) in plan.comparisons.iter().enumerate() {
+        match extent {
+            Extent::Cells => parts.extend(lines_of(comparison, column, drivers)),
+            Extent::Comparisons => {
+                let apart = if number == 0 { "\n" } else { "" };
+                let cells = format!("{}, ", counted(measured_cells(comparison), "cell"));
+                parts.push((format!("{apart}{}", headed(comparison, &cells)), 4));
+            }
+            Extent::Counts => {}
         }
-        parts.append(&mut lines);
         let mut here: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (label, reason) in &comparison.not_applicable {
             // Of one that is measured elsewhere, the machine has what it takes.
@@ -56,18 +84,25 @@ fn told(plan: &Plan, keep: bool, width: usize, lists_cells: bool, drivers: &Driv
                 false => here.entry(reason).or_default().push(label),
             }
         }
-        let here = here.into_iter();
+        let here = here.into_iter().filter(|_| extent != Extent::Counts);
         parts.extend(here.map(|(why, of)| (format!("  {}", not_applicable(&of, why)), 6)));
     }
     for spec in left_to_root(plan) {
         let (id, title) = (&spec.id, &spec.title);
-        parts.push((format!("\n{id}: {title} (not measured: {ROOT_ONLY})"), 4));
+        let apart = if extent == Extent::Cells { "\n" } else { "" };
+        parts.push((
+            format!("{apart}{id}: {title} (not measured: {ROOT_ONLY})"),
+            4,
+        ));
     }
     for (number, (why, of)) in lacking.into_iter().enumerate() {
         let apart = if number == 0 { "\n" } else { "" };
         let line = not_applicable(&Vec::from_iter(of), why);
         parts.push((format!("{apart}{line}"), 4));
     }
+    let failing = failing(plan, drivers).into_iter();
+    let failing = failing.filter(|_| extent != Extent::Cells);
+    parts.extend(failing.map(|line| (line, 4)));
     parts.push((format!("\n{}", describe_needs(&needs(plan, keep))), 2));
     let lines = parts
         .iter()
@@ -75,17 +110,40 @@ fn told(plan: &Plan, keep: bool, width: usize, lists_cells: bool, drivers: &Driv
     lines.collect()
 }
 
-/// A line of it, and one for each cell that will fail.
-fn in_short(comparison: &Comparison, drivers: &Drivers) -> Vec<(String, usize)> {
-    let measured = comparison.cells.iter();
-    let count = measured.filter(|cell| cell.role != Role::Control).count();
-    let cells = if count == 1 { "cell" } else { "cells" };
-    let mut lines = vec![(headed(comparison, &format!("{count} {cells}, ")), 4)];
-    lines.extend(comparison.cells.iter().filter_map(|cell| {
-        let error = drivers.failure(&cell.store)?;
-        Some((format!("  {} will fail: {error}", cell.key), 6))
-    }));
+/// `29 comparisons of 203 cells, on 7 datasets`
+fn counts(plan: &Plan) -> String {
+    let cells = plan.comparisons.iter().map(measured_cells).sum();
+    format!(
+        "{} of {}, on {}",
+        counted(plan.comparisons.len(), "comparison"),
+        counted(cells, "cell"),
+        counted(plan.datasets.len(), "dataset")
+    )
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// How many cells it has, without the copy of its baseline.
+fn measured_cells(comparison: &Comparison) -> usize {
+    let cells = comparison.cells.iter();
+    cells.filter(|cell| cell.role != Role::Control).count()
+}
+
+/// The cells that will fail, a line for each reason.
+fn failing(plan: &Plan, drivers: &Drivers) -> Vec<String> {
+    let mut fail: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for cell in plan.cells().filter(|cell| cell.role != Role::Control) {
+        if let Some(error) = drivers.failure(&cell.store) {
+            fail.entry(error.to_string()).or_default().push(&cell.id.0);
+        }
+    }
+    let lines = fail.into_iter();
     lines
+        .map(|(why, cells)| format!("\n{} will fail: {why}", cells.join("; ")))
+        .collect()
 }
 
 /// What a comparison is, with the most rounds of it.
@@ -101,7 +159,7 @@ fn headed(comparison: &Comparison, cells: &str) -> String {
 /// What all cells have in common, and then each cell with what it has for itself; with the indentation of lines that
 /// follow.
 fn lines_of(comparison: &Comparison, column: usize, drivers: &Drivers) -> Vec<(String, usize)> {
-    let mut lines = vec![(headed(comparison, ""), 4)];
+    let mut lines = vec![(format!("\n{}", headed(comparison, "")), 4)];
     let cells = comparison.cells.iter();
     let known = cells.filter(|cell| drivers.failure(&cell.store).is_none());
     let known: Vec<&Cell> = known.collect();

@@ -23,7 +23,7 @@ use stowplan_model::{
 pub(super) struct Pool<'a> {
     drivers: &'a Drivers,
     interrupt: &'a Interrupt,
-    pub(super) work: &'a Path,
+    work: &'a Path,
     /// Where the stores of cells lie that are not below the work directory.
     pub(super) file_systems: FileSystems,
     datasets: BTreeMap<String, Dataset>,

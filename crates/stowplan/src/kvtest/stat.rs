@@ -9,6 +9,7 @@ use stowplan_archive::ArchiveError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Container, Database};
+use stowplan_report::document::{Detail, Document, remark};
 use stowplan_report::stat::{self, Pages, Stat};
 
 /// The most faults that are shown, as by kvtest.
@@ -51,9 +52,7 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
         pages,
     };
     let document = under_kvtests_lines(stat::document(&stat), &form);
-    form.write(&document, options.form.print.detail(), |_| {
-        stat::json(&stat)
-    })?;
+    write(options, &form, document, || stat::json(&stat))?;
     if let Err(error) = found {
         return Err(CliError::work(HarnessError::invalid(error.to_string())));
     }
@@ -74,11 +73,29 @@ fn stat_of_any(
         )));
     }
     let found = survey(&options.column.at(&options.place)).map_err(refused)?;
-    let document = stowplan_report::survey::document(&found);
-    form.write(&document, options.form.print.detail(), |_| {
-        stowplan_report::survey::json(&found, env!("CARGO_PKG_VERSION"))
-    })?;
+    write(
+        options,
+        &form,
+        stowplan_report::survey::document(&found),
+        || stowplan_report::survey::json(&found, env!("CARGO_PKG_VERSION")),
+    )?;
     Ok(Exit::Done)
+}
+
+/// Writes what was found; on a terminal without what a study needs of it, unless that is asked for.
+fn write(
+    options: &StatOptions,
+    form: &Form<'_>,
+    mut document: Document,
+    json: impl FnOnce() -> serde_json::Result<String>,
+) -> Result<(), CliError> {
+    let detail = options.form.print.detail();
+    if form.is_terminal() && detail == Detail::Summary {
+        document
+            .blocks
+            .push(remark("As datasets for a study file: --verbose."));
+    }
+    form.write(&document, detail, |_| json())
 }
 
 /// As kvtest says it; every other form stands alone.

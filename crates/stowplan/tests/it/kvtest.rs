@@ -255,8 +255,13 @@ fn a_directory_and_a_tree_are_stated_like_their_database() {
     };
     let histogram = |place: &str| {
         let text = bench.run(&["stat", place]).exits(0).stdout();
+        assert!(text.lines().count() <= 40, "{text}");
         let figure = text.split_once("Value sizes").unwrap().1;
-        figure.split_once("As datasets").unwrap().0.to_owned()
+        figure
+            .split_once("As datasets for a study file: --verbose.")
+            .unwrap()
+            .0
+            .to_owned()
     };
     bench.run("kvtest export x.db dir").exits(0);
     bench.run("kvtest export x.db tree --tree").exits(0);

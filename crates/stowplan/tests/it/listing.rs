@@ -31,8 +31,10 @@ fn studies_and_their_dry_runs_fit_a_screen() {
     assert!(studies.len() >= 7, "{studies:?}");
     fits("list drivers");
     for study in &studies {
-        let text = fits(&format!("study {study} --dry-run"));
-        assert!(text.contains("\nneeds about "), "{text}");
+        for scale in ["quick", "standard", "full"] {
+            let text = fits(&format!("study {study} --scale {scale} --dry-run"));
+            assert!(text.contains("\nneeds about "), "{text}");
+        }
     }
 }
 
@@ -78,7 +80,7 @@ fn a_cell_that_many_comparisons_have_is_refused_with_how_it_is_called_and_a_shor
     let finished = Bench::new().run("study crud --only files --dry-run");
     finished
         .refuses("a cell is called COMPARISON/files, such as '")
-        .refuses(" more; --dry-run without --only lists them");
+        .refuses(" more; --dry-run --verbose without --only lists them");
     let length = finished.stderr().len();
     assert!(length < 500, "{length} bytes: {}", finished.stderr());
 }
