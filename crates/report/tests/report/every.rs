@@ -161,7 +161,10 @@ fn run_of_database() -> Run {
             io: Some(IoCounters::default()),
         }),
         notes: vec!["The cache holds 2,000 pages – less than the data.".to_owned()],
-        warnings: fixture::warnings(),
+        warnings: vec![stowplan_model::Warning::other(
+            "a warning".to_owned(),
+            "what to do",
+        )],
         environment: fixture::analysis().run.environment,
         interrupted: true,
         measurements,

@@ -3,117 +3,101 @@
 //! "35% Faster Than The Filesystem". The numbers are invented.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use stowplan_analysis::{
-    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, ControlOutcome, Finding,
-    FindingGroup, FindingRow, Interval, LatencySummary, Metric, PercentileInterval, Quantity,
-    RatioEstimate, Recommendation, RunWarning, ServerCost, Shown, Source, SpaceRow, TotalOutcome,
-    Verdict,
+    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, ControlOutcome, FindingRow,
+    Interval, LatencySummary, Metric, PercentileInterval, RatioEstimate, SpaceRow, TotalOutcome,
+    Verdict, analyse, verdict,
 };
 use stowplan_model::{
-    CacheState, Capabilities, Cell, CellFailure, CellId, Delivery, Device, Durability,
-    DurabilityClaim, Environment, FigureSpec, FileSystem, Footprint, HarnessCost, Operation,
-    PerTransaction, Plan, PreparationRecord, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
-    Settings, StoreSpec, Study, Value, Verification, Warning, WarningKind, WorkloadSpec,
+    CacheState, Capabilities, Cell, CellId, Comparison, Contrast, Delivery, Durability,
+    DurabilityClaim, Footprint, IoCounters, Measurement, Operation, PerTransaction, Record, Role,
+    RunHeader, Settings, StoreSpec, SyncCalls, Value, Verification, WorkloadSpec, encode,
 };
 
 /// A label that would run if it were not escaped.
 pub(crate) const HOSTILE_LABEL: &str = "<script>alert(1)</script> & \"files\" | 'x'";
 
-const STUDY: &str = r#"
-name = "fasterthanfs"
-title = "35% Faster Than The Filesystem"
-question = "Is a 10 kB blob read and written faster through SQLite than as a file of its own?"
-source = "https://sqlite.org/fasterthanfs.html"
-[datasets.blobs]
-count = 100_000
-size = { distribution = "uniform", min = 8_000, max = 12_000 }
-[[comparison]]
-id = "reads"
-title = "Reading"
-dataset = "blobs"
-baseline = "dir"
-[comparison.cells]
-dir = { store = "files" }
-sql = { store = "sqlite" }
-sql-each = { store = "sqlite" }
-blob = { store = "sqlite" }
-mmap-blob = { store = "sqlite" }
-tree = { store = "files" }
-pread = { store = "flat" }
-[[comparison]]
-id = "overwrites"
-title = "Overwriting"
-dataset = "blobs"
-baseline = "dir"
-[comparison.cells]
-dir = { store = "files" }
-safe = { store = "files" }
-wal = { store = "sqlite" }
-off = { store = "sqlite" }
-[[comparison]]
-id = "cold-reads"
-title = "Reading, cold"
-dataset = "blobs"
-baseline = "dir"
-[comparison.cells]
-dir = { store = "files" }
-[[figure]]
-id = "space"
-title = "Disk space"
-measure = "footprint"
-published = [
-  { cell = "reads/sql", label = "SQLite database" },
-  { cell = "reads/dir", label = "directory, by du" },
-]
+/// What stands in its result but for the cells and their blocks.
+const RESULT: &str = r#"[
+  { "type": "run", "schema": 1, "started": "2026-11-21T07:10:00Z", "seed": 1, "equivalence": 0.05,
+    "max_rounds": 40,
+    "plan": {
+      "scale": "seed", "comparisons": [],
+      "datasets": { "blobs": {
+        "count": 100000, "size": { "distribution": "uniform", "min": 8000, "max": 12000 } } },
+      "study": {
+        "name": "fasterthanfs", "title": "35% Faster Than The Filesystem",
+        "question":
+          "Is a 10 kB blob read and written faster through SQLite than as a file of its own?",
+        "source": "https://sqlite.org/fasterthanfs.html",
+        "datasets": { "blobs": {
+          "count": 100000, "size": { "distribution": "uniform", "min": 8000, "max": 12000 } } },
+        "systems": {
+          "win7": "c. 2009 Dell Inspiron, Pentium dual-core 2.30 GHz, 4 GiB, Windows 7, hard drive",
+          "win10": "2016 Lenovo YOGA 910, i7-7500 2.70 GHz, 16 GiB, Windows 10, SSD",
+          "mac": "2015 MacBook Pro, 3.1 GHz i7, 16 GiB, macOS 10.12.5, SSD",
+          "ubuntu": "i7-4770K 3.50 GHz, 32 GiB, Ubuntu 16.04.2, SSD",
+          "android": "Galaxy S3, ARMv7, 2 GiB, SSD" },
+        "figure": [
+          { "id": "space", "title": "Disk space", "measure": "footprint",
+            "published": [ { "cell": "reads/sql", "label": "SQLite database" },
+                           { "cell": "reads/dir", "label": "directory, by du" } ] },
+          { "id": "chart1", "title": "Chart 1: reads, prepared SELECT, random order",
+            "comparisons": ["reads"], "to": "sql", "cells": ["dir", "tree", "sql-each", "pread"],
+            "published_precision": 0.05, "published_ratios": {
+              "ubuntu": 1.10, "android": 1.28, "mac": 1.45, "win7": 2.40, "win10": 5.0 } },
+          { "id": "chart2", "title": "Chart 2: reads, sqlite3_blob_read(), random order",
+            "comparisons": ["reads"], "to": "blob", "cells": ["dir", "tree"],
+            "published_precision": 0.05, "published_ratios": {
+              "ubuntu": 1.22, "android": 1.40, "mac": 1.67, "win7": 3.67, "win10": 5.43 } },
+          { "id": "chart3", "title":
+              "Chart 3: reads, sqlite3_blob_read() from a memory-mapped database, random order",
+            "comparisons": ["reads"], "to": "mmap-blob", "cells": ["dir", "tree"],
+            "published_precision": 0.1, "published_ratios": {
+              "ubuntu": 1.6, "android": 2.15, "mac": 2.1, "win7": 11.1, "win10": 13.75 } },
+          { "id": "chart4",
+            "title": "Chart 4: overwrites, WAL, synchronous=NORMAL, one transaction",
+            "comparisons": ["overwrites"], "to": "wal", "cells": ["dir", "safe"],
+            "published_precision": 0.05, "published_ratios": {
+              "ubuntu": 1.07, "mac": 1.63, "win7": 1.20, "win10": 3.10 } },
+          { "id": "chart5", "title": "Chart 5: overwrites, journal_mode=OFF, synchronous=OFF",
+            "comparisons": ["overwrites"], "to": "off", "cells": ["dir"],
+            "published_precision": 0.05, "published_ratios": {
+              "ubuntu": 1.50, "mac": 1.32, "win7": 3.92, "win10": 4.90 } }
+        ] } },
+    "environment": {
+      "host": "lab-3", "os": "Debian GNU/Linux 12", "kernel": "6.18.0", "architecture": "x86_64",
+      "cpu": "AMD EPYC 9R14", "cpus": 2, "last_level_cache_bytes": 33554432,
+      "virtualisation": "kvm", "memory_bytes": 25769803776, "memory_available_bytes": 20401094656,
+      "load_average": 2.31, "clock_source": "tsc", "run_queue_delay": true,
+      "residency_check": "cachestat",
+      "file_system": { "kind": "ext4", "mount_point": "/data", "options": "rw,relatime",
+                       "block_bytes": 4096, "free_bytes": 88000000000 },
+      "device": { "name": "vda", "rotational": false, "scheduler": "none",
+                  "read_ahead_kib": 8192, "write_cache": "write back" },
+      "engines": { "sqlite": "3.51.0, THREADSAFE=1", "std::fs": "Rust standard library" },
+      "tool_version": "0.1.0", "tool_commit": "0123abc", "compiler": "rustc 1.88.0",
+      "optimised": true } },
+  { "type": "warning", "kind": "load", "message": "the load average is 2.31 on 2 CPUs",
+    "advice": "Stop other work, or trust corrected times only." },
+  { "type": "warning", "kind": "setting-not-taken",
+    "message": "reads/mmap-blob: asked mmap=on, got off",
+    "advice": "Read the results as those of mmap=off, or change the study." },
+  { "type": "harness-cost", "ratio_ns": 6.2, "latency_ns": 31.4,
+    "blocks": 20, "operations": 100000 },
+  { "type": "preparation", "what": "dataset blobs", "seconds": 1.31,
+    "bytes": 1000130000, "values": 100000 },
+  { "type": "failure", "cell": "failing/redb", "stderr": "thread 'main' said </script> and left",
+    "message": "redb: the database is locked by another process; stop it and run again" },
+  { "type": "end", "outcome": "complete", "seconds": 187.4 }
+]"#;
 
-[systems]
-win7 = "c. 2009 Dell Inspiron, Pentium dual-core 2.30 GHz, 4 GiB, Windows 7, hard drive"
-win10 = "2016 Lenovo YOGA 910, i7-7500 2.70 GHz, 16 GiB, Windows 10, SSD"
-mac = "2015 MacBook Pro, 3.1 GHz i7, 16 GiB, macOS 10.12.5, SSD"
-ubuntu = "i7-4770K 3.50 GHz, 32 GiB, Ubuntu 16.04.2, SSD"
-android = "Galaxy S3, ARMv7, 2 GiB, SSD"
-
-[[figure]]
-id = "chart1"
-title = "Chart 1: reads, prepared SELECT, random order"
-comparisons = ["reads"]
-to = "sql"
-cells = ["dir", "tree", "sql-each", "pread"]
-published_ratios = { ubuntu = 1.10, android = 1.28, mac = 1.45, win7 = 2.40, win10 = 5.0 }
-published_precision = 0.05
-[[figure]]
-id = "chart2"
-title = "Chart 2: reads, sqlite3_blob_read(), random order"
-comparisons = ["reads"]
-to = "blob"
-cells = ["dir", "tree"]
-published_ratios = { ubuntu = 1.22, android = 1.40, mac = 1.67, win7 = 3.67, win10 = 5.43 }
-published_precision = 0.05
-[[figure]]
-id = "chart3"
-title = "Chart 3: reads, sqlite3_blob_read() from a memory-mapped database, random order"
-comparisons = ["reads"]
-to = "mmap-blob"
-cells = ["dir", "tree"]
-published_ratios = { ubuntu = 1.6, mac = 2.1, android = 2.15, win7 = 11.1, win10 = 13.75 }
-published_precision = 0.1
-[[figure]]
-id = "chart4"
-title = "Chart 4: overwrites, WAL, synchronous=NORMAL, one transaction"
-comparisons = ["overwrites"]
-to = "wal"
-cells = ["dir", "safe"]
-published_ratios = { ubuntu = 1.07, win7 = 1.20, mac = 1.63, win10 = 3.10 }
-published_precision = 0.05
-[[figure]]
-id = "chart5"
-title = "Chart 5: overwrites, journal_mode=OFF, synchronous=OFF"
-comparisons = ["overwrites"]
-to = "off"
-cells = ["dir"]
-published_ratios = { mac = 1.32, ubuntu = 1.50, win7 = 3.92, win10 = 4.90 }
-published_precision = 0.05
-"#;
+/// Stores on disk: bytes of their files and allocated, files, directories, and bytes as published.
+const SPACE: &str = "
+sqlite-4096 | SQLite database    | 1024401408 | 1024405504 |      1 |   1 | 1024512000
+files-dir   | directory, by du   | 1000130000 | 1231147008 | 100000 |   1 | 1228800000
+files-tree  | files, layout=tree | 1000130000 | 1231564800 | 100000 | 101 |";
 
 /// A cell in short.
 pub(crate) struct Draft {
@@ -122,6 +106,7 @@ pub(crate) struct Draft {
     pub(crate) label: &'static str,
     pub(crate) role: Role,
     pub(crate) store: &'static str,
+    /// Not a number where nothing was measured.
     pub(crate) nanoseconds: f64,
     pub(crate) claim: (Durability, bool),
     pub(crate) workload: WorkloadSpec,
@@ -156,7 +141,7 @@ impl Draft {
         let lines = table.trim().lines();
         lines
             .map(|line| {
-                let mut fields = line.split('|').map(str::trim);
+                let mut fields = line.split(" | ").map(str::trim);
                 let [key, label, store, time] = std::array::from_fn(|_| fields.next().unwrap());
                 Self::read(key, label, store, time.parse().unwrap())
             })
@@ -186,126 +171,186 @@ impl Draft {
         Self { role, ..self }
     }
 
-    fn summary(&self, floor: Option<f64>) -> CellSummary {
-        let writes = self.workload.operation == Some(Operation::Overwrite);
-        let files = self.store.starts_with("files");
-        let ns = self.nanoseconds;
-        let id = CellId(format!("{}/{}", self.comparison, self.key));
-        let mut effective = Settings::default();
-        if !files {
-            effective.set("journal", Value::Word("wal".into()));
-            effective.set("page_size", Value::Number(4096));
-            effective.set("cache", Value::Number(4 << 20));
+    fn is_of_files(&self) -> bool {
+        self.store.starts_with("files")
+    }
+
+    fn writes(&self) -> bool {
+        self.workload.operation == Some(Operation::Overwrite)
+    }
+
+    fn flush(&self) -> f64 {
+        if self.is_of_files() {
+            18_400.0
+        } else {
+            30_100.0
         }
-        let mut settings = effective.clone();
+    }
+
+    /// The settings; a store that is to map its file may not.
+    fn settings(&self, maps: bool) -> Settings {
+        let mut settings = Settings::default();
         if self.key == "mmap-blob" {
-            settings.set("mmap", Value::Flag(true));
-            effective.set("mmap", Value::Flag(false));
+            settings.set("mmap", Value::Flag(maps));
+        }
+        if !self.is_of_files() {
+            settings.set("journal", Value::Word("wal".into()));
+            settings.set("page_size", Value::Number(4096));
+            settings.set("cache", Value::Number(4 << 20));
+        }
+        settings
+    }
+
+    fn cell(&self, comparison: &str) -> Cell {
+        let (class, atomic) = self.claim;
+        let mut cell = cell(comparison, self.key, self.role, self.store.parse().unwrap());
+        cell.label = self.label.to_owned();
+        cell.settings = self.settings(true);
+        cell.capabilities.transactions = !self.is_of_files();
+        cell.capabilities.durability = DurabilityClaim {
+            class,
+            atomic,
+            delayed: false,
+        };
+        cell.workload = self.workload.complete();
+        cell
+    }
+
+    /// The block of a round.
+    fn block(&self, cell: CellId) -> Measurement {
+        let (files, writes) = (self.is_of_files(), self.writes());
+        let each = |per_operation: f64| (per_operation * 10_000.0).round() as u64;
+        let time = |factor: f64| each(self.nanoseconds * factor);
+        Measurement {
+            cell,
+            operations: 10_000,
+            bytes: each(10_001.3),
+            wall_ns: time(1.02),
+            run_delay_ns: Some(time(0.02)),
+            thread_cpu_ns: time(0.99),
+            process_cpu_ns: time(0.99),
+            user_ns: if files { 7 } else { 26 },
+            system_ns: if files { 93 } else { 74 },
+            io: Some(IoCounters {
+                read_calls: each(if files { 1.0 } else { 3.04 }),
+                write_calls: if writes { each(1.2) } else { 0 },
+                storage_write_bytes: if writes { each(12_288.0) } else { 0 },
+                ..IoCounters::default()
+            }),
+            drain_write_bytes: Some(0),
+            minor_faults: each(0.013),
+            commits: 1,
+            syncs: Some(SyncCalls {
+                fsync: u64::from(self.key == "safe"),
+                ..SyncCalls::default()
+            }),
+            peak_memory_bytes: Some(18_743_296),
+            ..Measurement::default()
+        }
+    }
+
+    /// What was found of one round, as if it were of twenty, and of single operations.
+    fn summary(&self, found: CellSummary, floor: Option<f64>) -> CellSummary {
+        let ns = self.nanoseconds;
+        if ns.is_nan() {
+            return found;
         }
         let round = |factor: f64| (ns * factor) as u64;
+        let curve = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99].into_iter();
+        let curve = curve.zip([0.98, 1.22, 1.6, 2.9, 9.1, 38.0].map(round));
+        let curve: Vec<(f64, u64)> = curve.collect();
         CellSummary {
-            cell: Cell {
-                id: id.clone(),
-                key: self.key.to_owned(),
-                label: self.label.to_owned(),
-                role: self.role,
-                driver: self.store.parse::<StoreSpec>().unwrap().driver().to_owned(),
-                store: self.store.parse::<StoreSpec>().unwrap(),
-                settings,
-                published_seconds: None,
-                capabilities: Capabilities {
-                    operations: vec![Operation::Read, Operation::Overwrite],
-                    deliveries: vec![Delivery::Copy, Delivery::InPlace],
-                    transactions: !files,
-                    durability: DurabilityClaim {
-                        class: self.claim.0,
-                        atomic: self.claim.1,
-                        delayed: false,
-                    },
-                    ..Capabilities::default()
-                },
-                workload: self.workload.complete(),
-                scanned: Default::default(),
-                dataset: "blobs".to_owned(),
-                on: String::new(),
-                instance: self.key.to_owned(),
-            },
             rounds: 20,
             time_rounds: 20,
             operations: 20 * 10_000,
-            operations_per_commit: None,
             time_ns: Some(Interval {
                 estimate: ns,
                 low: ns * 0.97,
                 high: ns * 1.04,
             }),
-            statistic_ns: None,
             block_time: None,
-            driver_cost: None,
-            published_error_seconds: None,
-            wall_ns: ns * 1.02,
             corrected_ns: Some(ns),
-            cpu_ns: ns * 0.99,
-            server: ServerCost::default(),
-            kernel_share: if files { 0.93 } else { 0.74 },
-            kernel_share_resolution: None,
-            drain_ns: writes.then_some(if files { 18_400.0 } else { 30_100.0 }),
-            total_ns: writes.then_some(ns + if files { 18_400.0 } else { 30_100.0 }),
-            bytes: 10_001.3,
-            read_calls: Some(if files { 1.0 } else { 3.04 }),
-            write_calls: Some(if writes { 1.2 } else { 0.0 }),
-            storage_read_bytes: 0.0,
-            storage_write_bytes: Some(if writes { 12_288.0 } else { 0.0 }),
-            write_amplification: writes.then_some(1.23),
-            faults: 0.013,
-            syncs_per_commit: if self.key == "safe" { 1.0 } else { 0.0 },
-            peak_memory_bytes: Some(18_743_296),
-            last_commit_ns: None,
-            commits: 1.0,
-            block_footprint: None,
-            space_per_value_byte: None,
-            page_fill: None,
-            index_fill: None,
-            conflicts: 0,
-            counts: None,
-            latencies: BTreeMap::new(),
+            drain_ns: self.writes().then_some(self.flush()),
+            total_ns: self.writes().then_some(ns + self.flush()),
             latency: Some(LatencySummary {
                 count: 200_000,
                 blocks: 8,
                 mean_ns: ns * 1.05,
-                p50_ns: Some(round(0.98)),
-                p90_ns: Some(round(1.22)),
-                p95_ns: Some(round(1.6)),
-                p99_ns: Some(round(2.9)),
-                p999_ns: Some(round(9.1)),
+                p50_ns: Some(curve[0].1),
+                p90_ns: Some(curve[1].1),
+                p95_ns: Some(curve[2].1),
+                p99_ns: Some(curve[3].1),
+                p999_ns: Some(curve[4].1),
                 intervals: vec![PercentileInterval {
                     percentile: 99.0,
                     low_ns: round(2.7),
                     high_ns: round(3.2),
                 }],
                 max_ns: round(412.0),
-                curve: vec![
-                    (50.0, round(0.98)),
-                    (90.0, round(1.22)),
-                    (95.0, round(1.6)),
-                    (99.0, round(2.9)),
-                    (99.9, round(9.1)),
-                    (99.99, round(38.0)),
-                ],
+                curve,
             }),
-            effective: Some(effective),
+            effective: Some(self.settings(false)),
             verification: Some(Verification {
-                cell: id,
+                cell: found.cell.id.clone(),
                 values: 100_000,
                 bytes: 1_000_130_000,
-                overwritten: if writes { 63_211 } else { 0 },
+                overwritten: if self.writes() { 63_211 } else { 0 },
             }),
             multiple_of_floor: floor
                 .filter(|floor| *floor != ns)
                 .map(|floor| estimate(ns / floor, 0.02)),
             series: (0..20).map(|round| (round, ns.ln())).collect(),
-            builds: BTreeMap::new(),
+            ..found
         }
+    }
+}
+
+/// A cell of a plan, with whatever most have.
+pub(crate) fn cell(comparison: &str, key: &str, role: Role, store: StoreSpec) -> Cell {
+    Cell {
+        id: CellId(format!("{comparison}/{key}")),
+        key: key.to_owned(),
+        label: store.to_string(),
+        role,
+        driver: store.driver().to_owned(),
+        store,
+        settings: Settings::default(),
+        published_seconds: None,
+        capabilities: Capabilities::default(),
+        workload: WorkloadSpec::default().complete(),
+        scanned: Default::default(),
+        dataset: "blobs".to_owned(),
+        on: String::new(),
+        instance: key.to_owned(),
+    }
+}
+
+/// A comparison of a plan: each cell with the first, and further pairs of a cell and a reference.
+pub(crate) fn planned(
+    id: &str,
+    title: &str,
+    cells: Vec<Cell>,
+    further: &[(&str, &str)],
+) -> Comparison {
+    let is_compared = |cell: &&Cell| !matches!(cell.role, Role::Control | Role::Part);
+    let compared = cells.iter().skip(1).filter(is_compared);
+    let compared = compared.map(|cell| (cell.key.as_str(), cells[0].key.as_str()));
+    let contrasts = compared.chain(further.iter().copied());
+    let contrasts = contrasts.map(|pair| Contrast {
+        cell: CellId(format!("{id}/{}", pair.0)),
+        reference: CellId(format!("{id}/{}", pair.1)),
+    });
+    Comparison {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        contrasts: contrasts.collect(),
+        cells,
+        not_applicable: BTreeMap::new(),
+        measure: Default::default(),
+        rebuild_every: None,
+        published_label: None,
+        max_rounds: 10,
+        judged: Default::default(),
     }
 }
 
@@ -319,18 +364,82 @@ pub(crate) fn estimate(ratio: f64, half_width: f64) -> RatioEstimate {
 }
 
 pub(crate) fn judge(estimate: &RatioEstimate) -> Verdict {
-    let (low, high) = (1.0 / 1.05, 1.05);
-    if estimate.high < low {
-        Verdict::Faster
-    } else if estimate.low > high {
-        Verdict::Slower
-    } else if estimate.low > low && estimate.high < high {
-        Verdict::Equivalent
-    } else if estimate.low > 1.0 || estimate.high < 1.0 {
-        Verdict::SmallDifference
-    } else {
-        Verdict::Unresolved
+    verdict(estimate.low.ln(), estimate.high.ln(), 1.05_f64.ln())
+}
+
+/// What the analysis makes of one round of these cells, with ratios as twenty would have them.
+fn compared(
+    id: &str,
+    title: &str,
+    drafts: &[Draft],
+    control_ratio: f64,
+    further: &[(&str, &str)],
+) -> Analysis {
+    let of = |key: &str| CellId(format!("{id}/{key}"));
+    let cells = drafts.iter().map(|draft| draft.cell(id)).collect();
+    let mut run = header();
+    run.plan.comparisons = vec![planned(id, title, cells, further)];
+    let measured = drafts.iter().filter(|draft| draft.nanoseconds.is_finite());
+    let blocks = measured.map(|draft| Record::Measurement(draft.block(of(draft.key))));
+    let records: Vec<Record> = [Record::Run(run)].into_iter().chain(blocks).collect();
+    let mut analysis = analyse(&records, None).unwrap();
+
+    let floor = drafts.iter().find(|draft| draft.role == Role::Floor);
+    let floor = floor.map(|draft| draft.nanoseconds);
+    let control = estimate(control_ratio, 0.004);
+    let outcome = &mut analysis.comparisons[0];
+    (outcome.metric, outcome.sleeps) = (Metric::Corrected, false);
+    outcome.control = Some(ControlOutcome {
+        estimate: control,
+        verdict: judge(&control),
+    });
+    (outcome.calibration, outcome.noise_floor) = (1.01, 1.01f64.ln());
+    outcome.reliable = (control_ratio - 1.0).abs() < 0.02;
+    outcome.delay_share = Some(0.013);
+    for (cell, draft) in outcome.cells.iter_mut().zip(drafts) {
+        *cell = draft.summary(cell.clone(), floor);
     }
+    for contrast in &mut outcome.contrasts {
+        let draft = |id: &CellId| drafts.iter().find(|draft| of(draft.key) == *id).unwrap();
+        relate(contrast, draft(&contrast.cell), draft(&contrast.reference));
+        if !outcome.reliable {
+            contrast.verdict = Verdict::Unreliable;
+        }
+    }
+    for figure in &mut analysis.figures {
+        figure.unreliable.clear();
+        let group = &mut figure.groups[0];
+        group.published_label = Some("separate files over SQLite, as published in 2017".to_owned());
+        let (to, others) = group.rows.split_first_mut().unwrap();
+        for row in others.iter_mut().filter(|row| row.cell.is_some()) {
+            let contrasts = outcome.contrasts.iter();
+            let mut both_ways = contrasts.flat_map(|c| [c.clone(), c.inverse()]);
+            let is_its = |c: &ContrastOutcome| Some(&c.cell) == row.cell.as_ref();
+            let found = both_ways.find(|c| is_its(c) && Some(&c.reference) == to.cell.as_ref());
+            if let Some(found) = found {
+                *row = row.clone().with_ratio(found.estimate, found.verdict);
+            }
+        }
+    }
+    analysis
+}
+
+/// Gives a ratio what the times of two cells come to.
+fn relate(contrast: &mut ContrastOutcome, cell: &Draft, reference: &Draft) {
+    let half_width = if cell.key == "sql-each" { 0.06 } else { 0.012 };
+    let ratio = cell.nanoseconds / reference.nanoseconds;
+    if ratio.is_nan() {
+        return;
+    }
+    let found = estimate(ratio, half_width);
+    (contrast.estimate, contrast.verdict) = (Some(found), judge(&found));
+    contrast.total = (cell.writes() && reference.writes()).then(|| {
+        let [ours, theirs] = [cell, reference].map(|draft| draft.nanoseconds + draft.flush());
+        let estimate = estimate(ours / theirs, half_width);
+        let verdict = judge(&estimate);
+        TotalOutcome { estimate, verdict }
+    });
+    contrast.same_durability = cell.comparison != "overwrites" || cell.claim == reference.claim;
 }
 
 pub(crate) fn comparison(
@@ -338,74 +447,14 @@ pub(crate) fn comparison(
     title: &str,
     drafts: &[Draft],
     control_ratio: f64,
-    extra: &[(&str, &str)],
+    further: &[(&str, &str)],
 ) -> ComparisonOutcome {
-    let floor = drafts.iter().find(|draft| draft.role == Role::Floor);
-    let floor = floor.map(|draft| draft.nanoseconds);
-    let cells: Vec<CellSummary> = drafts.iter().map(|draft| draft.summary(floor)).collect();
-    let control = estimate(control_ratio, 0.004);
-    let reliable = (control_ratio - 1.0).abs() < 0.02;
-    let time = |key: &str| drafts.iter().find(|d| d.key == key).unwrap();
-    let total = |key: &str| {
-        let mut cells = cells.iter();
-        cells.find(|cell| cell.cell.key == key).unwrap().total_ns
-    };
-    let contrast = |key: &str, reference: &str| {
-        let (cell, other) = (time(key), time(reference));
-        let half_width = if key == "sql-each" { 0.06 } else { 0.012 };
-        let estimate = estimate(cell.nanoseconds / other.nanoseconds, half_width);
-        ContrastOutcome {
-            cell: CellId(format!("{id}/{key}")),
-            reference: CellId(format!("{id}/{reference}")),
-            estimate: Some(estimate),
-            verdict: if reliable {
-                judge(&estimate)
-            } else {
-                Verdict::Unreliable
-            },
-            corrected: None,
-            total: total(key).zip(total(reference)).map(|(ours, theirs)| {
-                let estimate = self::estimate(ours / theirs, half_width);
-                let verdict = judge(&estimate);
-                TotalOutcome { estimate, verdict }
-            }),
-            builds: None,
-            same_durability: id != "overwrites" || cell.claim == other.claim,
-        }
-    };
-    let baseline = drafts[0].key;
-    let is_compared = |draft: &&Draft| !matches!(draft.role, Role::Control | Role::Part);
-    let compared = drafts.iter().skip(1).filter(is_compared);
-    let to_baseline = compared.map(|draft| (draft.key, baseline));
-    // A plan has each pair once.
-    let extra = extra.iter().copied().filter(|(cell, _)| *cell != baseline);
-    let contrasts = to_baseline
-        .chain(extra)
-        .map(|(cell, reference)| contrast(cell, reference))
-        .collect();
-    ComparisonOutcome {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        measure: Default::default(),
-        metric: Metric::Corrected,
-        sleeps: false,
-        control: Some(ControlOutcome {
-            estimate: control,
-            verdict: judge(&control),
-        }),
-        calibration: 1.01,
-        noise_floor: 1.01f64.ln(),
-        reliable,
-        delay_share: Some(0.013),
-        contrasts,
-        cells,
-        fastest: None,
-        recommendation: Recommendation::default(),
-        not_applicable: BTreeMap::new(),
-    }
+    compared(id, title, drafts, control_ratio, further)
+        .comparisons
+        .remove(0)
 }
 
-fn reads() -> ComparisonOutcome {
+fn reads() -> Analysis {
     let mut drafts = Draft::reads(
         "
         dir       | separate files                                  | files:layout=dir        | 8620
@@ -419,37 +468,28 @@ fn reads() -> ComparisonOutcome {
         mmap      | floor: one file, mapped                         | flat:api=mmap           | 1105
         ",
     );
-    for draft in &mut drafts {
-        match draft.key {
-            "sql-each" => {
-                draft.workload.per_transaction = Some(PerTransaction::Operations(1));
-            }
-            "mmap" => draft.workload.delivery = Some(Delivery::InPlace),
-            _ => {}
-        }
-    }
-    let extra = [
-        ("dir", "sql"),
+    drafts[4].workload.per_transaction = Some(PerTransaction::Operations(1));
+    drafts[8].workload.delivery = Some(Delivery::InPlace);
+    let of_charts = [
         ("tree", "sql"),
         ("sql-each", "sql"),
         ("pread", "sql"),
-        ("dir", "blob"),
         ("tree", "blob"),
-        ("dir", "mmap-blob"),
         ("tree", "mmap-blob"),
     ];
     let title = "Reading 10 kB blobs, random order, warm";
-    let mut comparison = comparison("reads", title, &drafts, 1.003, &extra);
-    comparison.fastest = Some(CellId("reads/mmap-blob".into()));
-    comparison.not_applicable.insert(
+    let mut analysis = compared("reads", title, &drafts, 1.003, &of_charts);
+    let reads = &mut analysis.comparisons[0];
+    reads.fastest = Some(CellId("reads/mmap-blob".into()));
+    reads.not_applicable.insert(
         "lmdb-blob".to_owned(),
         "lmdb has no api=blob; it has api=get".to_owned(),
     );
-    comparison
+    analysis
 }
 
-fn overwrites() -> ComparisonOutcome {
-    let mut drafts = Draft::reads(
+fn overwrites() -> Analysis {
+    let drafts = Draft::reads(
         "
         dir     | separate files, truncated and written     | files:layout=dir,write=truncate       | 174000
         control | separate files, truncated and written     | files:layout=dir,write=truncate       | 174900
@@ -458,164 +498,46 @@ fn overwrites() -> ComparisonOutcome {
         off     | SQLite, no journal, synchronous=OFF       | sqlite:journal=off,synchronous=off    | 31000
         ",
     );
-    for draft in &mut drafts {
-        let claim = match draft.key {
-            "safe" => (Durability::ProcessCrash, true),
-            "wal" => (Durability::Consistent, true),
-            _ => (Durability::None, false),
-        };
-        *draft = Draft::overwrite(
-            draft.key,
-            draft.label,
-            draft.store,
-            draft.nanoseconds,
-            claim,
-        );
-    }
-    let extra = [
-        ("dir", "wal"),
-        ("safe", "wal"),
-        ("off", "wal"),
-        ("off", "safe"),
-        ("dir", "off"),
-    ];
+    let drafts: Vec<Draft> = drafts
+        .into_iter()
+        .map(|read| {
+            let claim = match read.key {
+                "safe" => (Durability::ProcessCrash, true),
+                "wal" => (Durability::Consistent, true),
+                _ => (Durability::None, false),
+            };
+            Draft::overwrite(read.key, read.label, read.store, read.nanoseconds, claim)
+        })
+        .collect();
+    let of_charts = [("safe", "wal"), ("off", "wal"), ("off", "safe")];
     let title = "Overwriting 10 kB blobs, random order";
-    comparison("overwrites", title, &drafts, 0.996, &extra)
+    compared("overwrites", title, &drafts, 0.996, &of_charts)
 }
 
-fn unreliable() -> ComparisonOutcome {
-    let drafts = [
-        ("dir", "separate files", "files:layout=dir", 72_000.0),
-        ("control", "separate files", "files:layout=dir", 75_000.0),
-        ("sql", "SQLite, prepared SELECT", "sqlite", 175_000.0),
-    ];
-    let drafts = drafts.map(|(key, label, store, ns)| Draft {
-        comparison: "cold-reads",
-        workload: WorkloadSpec {
-            cache: Some(CacheState::Cold),
-            ..WorkloadSpec::default()
-        },
-        ..Draft::read(key, label, store, ns)
-    });
+fn unreliable() -> Analysis {
+    let mut drafts = Draft::reads(
+        "
+        dir     | separate files          | files:layout=dir | 72000
+        control | separate files          | files:layout=dir | 75000
+        sql     | SQLite, prepared SELECT | sqlite           | 175000
+        ",
+    );
+    for draft in &mut drafts {
+        draft.workload.cache = Some(CacheState::Cold);
+    }
     let title = "Reading 10 kB blobs, random order, cold";
-    comparison("cold-reads", title, &drafts, 1.042, &[])
+    compared("cold-reads", title, &drafts, 1.042, &[])
 }
 
-fn failed() -> ComparisonOutcome {
+fn failed() -> Analysis {
     let drafts = [
         ("dir", HOSTILE_LABEL, "files:layout=dir", 8_620.0),
         ("control", HOSTILE_LABEL, "files:layout=dir", 8_640.0),
         ("same", "files again", "files", 8_700.0),
-        ("redb", "redb", "redb", 5_000.0),
+        ("redb", "redb", "redb", f64::NAN),
     ];
-    let drafts = drafts.map(|(key, label, store, ns)| Draft {
-        comparison: "failing",
-        ..Draft::read(key, label, store, ns)
-    });
-    let mut outcome = comparison("failing", "A store that fails", &drafts, 1.001, &[]);
-    let contrast = outcome.contrasts.last_mut().unwrap();
-    contrast.estimate = None;
-    contrast.verdict = Verdict::NoData;
-    without_data(outcome.cells.last_mut().unwrap());
-    outcome
-}
-
-/// As the analysis summarises a cell none of whose blocks count.
-fn without_data(cell: &mut CellSummary) {
-    (cell.rounds, cell.operations) = (0, 0);
-    (cell.time_ns, cell.total_ns, cell.drain_ns) = (None, None, None);
-    for mean in [
-        &mut cell.wall_ns,
-        &mut cell.cpu_ns,
-        &mut cell.kernel_share,
-        &mut cell.bytes,
-        &mut cell.storage_read_bytes,
-        &mut cell.faults,
-        &mut cell.syncs_per_commit,
-    ] {
-        *mean = f64::NAN;
-    }
-    (cell.read_calls, cell.write_calls) = (None, None);
-    (cell.storage_write_bytes, cell.peak_memory_bytes) = (None, None);
-    (cell.latency, cell.effective, cell.verification) = (None, None, None);
-    cell.series.clear();
-}
-
-fn figures(study: &Study, comparisons: &[ComparisonOutcome]) -> Vec<Finding> {
-    let chart = |spec: &FigureSpec| {
-        let to = spec.to.as_deref().unwrap();
-        let outcome = comparisons.iter().find(|c| c.id == spec.comparisons[0]);
-        let outcome = outcome.unwrap();
-        let cell_id = |key: &str| CellId(format!("{}/{key}", spec.comparisons[0]));
-        let row = |key: &str| {
-            let cell = &outcome.cell(&cell_id(key)).unwrap().cell;
-            let claim = cell.capabilities.durability;
-            FindingRow {
-                source: match cell.role {
-                    Role::Floor => Source::Floor,
-                    _ => Source::Here,
-                },
-                cell: Some(cell.id.clone()),
-                durability: (spec.comparisons[0] == "overwrites").then_some(claim),
-                ..FindingRow::published(&cell.label, None)
-            }
-        };
-        let reference = FindingRow {
-            source: Source::Reference,
-            quantity: Some(Quantity::with_error(1.0, None)),
-            ..row(to)
-        };
-        let label = reference.label.clone();
-        let bar = |key: &String| {
-            let contrasts = outcome.contrasts.iter();
-            let mut both_ways = contrasts.flat_map(|c| [c.clone(), c.inverse()]);
-            let found = both_ways.find(|contrast| {
-                contrast.cell == cell_id(key) && contrast.reference == cell_id(to)
-            });
-            let contrast = found.unwrap();
-            row(key).with_ratio(contrast.estimate, contrast.verdict)
-        };
-        let of_others = spec
-            .published_ratios
-            .iter()
-            .map(|(system, ratio)| FindingRow {
-                description: Some(study.systems[system].clone()),
-                ..FindingRow::published(
-                    system,
-                    Some(Quantity::with_error(*ratio, spec.published_precision)),
-                )
-            });
-        let value = |row: &FindingRow| row.quantity.unwrap().value;
-        let mut of_others: Vec<FindingRow> = of_others.collect();
-        of_others.sort_by(|a, b| value(a).total_cmp(&value(b)));
-        let bars = spec.cells.iter().filter(|key| *key != to);
-        let rows = [reference].into_iter().chain(bars.map(bar));
-        Finding {
-            id: spec.id.clone(),
-            title: spec.title.clone(),
-            shown: Shown::Ratios {
-                to: cell_id(to),
-                label,
-            },
-            x: None,
-            axis: None,
-            groups: vec![FindingGroup {
-                title: "This machine".to_owned(),
-                comparison: spec.comparisons[0].clone(),
-                rows: rows.chain(of_others).collect(),
-                published_label: Some(
-                    "separate files over SQLite, as published in 2017".to_owned(),
-                ),
-                ..FindingGroup::default()
-            }],
-            unreliable: (!outcome.reliable)
-                .then(|| outcome.title.clone())
-                .into_iter()
-                .collect(),
-        }
-    };
-    let ratios = study.figures.iter().filter(|spec| spec.to.is_some());
-    ratios.map(chart).collect()
+    let drafts = drafts.map(|(key, label, store, ns)| Draft::read(key, label, store, ns));
+    compared("failing", "A store that fails", &drafts, 1.001, &[])
 }
 
 /// The rows of figures whose ratio is known.
@@ -626,184 +548,48 @@ pub(crate) fn ratios(analysis: &mut Analysis) -> impl Iterator<Item = &mut Findi
 }
 
 fn space() -> Vec<SpaceRow> {
-    let row =
-        |instance: &str, label: &str, apparent, allocated: u64, files, directories, published| {
-            let published: Option<(&str, u64)> = published;
-            SpaceRow {
-                instance: instance.to_owned(),
-                label: label.to_owned(),
-                footprint: Footprint {
-                    apparent_bytes: apparent,
-                    allocated_bytes: allocated,
-                    files,
-                    directories,
-                },
-                value_bytes: 1_000_130_000,
-                ratio: Some(allocated as f64 / 1_024_405_504.0),
-                published: published.map(|(what, bytes)| (what.to_owned(), bytes, Some(100_000))),
-                published_ratio: published.map(|(_, bytes)| bytes as f64 / 1_024_512_000.0),
-            }
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        let number = |at: usize| fields[at].parse().ok();
+        let label = fields[1].to_owned();
+        let footprint = Footprint {
+            apparent_bytes: number(2).unwrap(),
+            allocated_bytes: number(3).unwrap(),
+            files: number(4).unwrap(),
+            directories: number(5).unwrap(),
         };
-    vec![
-        row(
-            "sqlite-4096",
-            "SQLite database",
-            1_024_401_408,
-            1_024_405_504,
-            1,
-            1,
-            Some(("SQLite database", 1_024_512_000)),
-        ),
-        row(
-            "files-dir",
-            "directory, by du",
-            1_000_130_000,
-            1_231_147_008,
-            100_000,
-            1,
-            Some(("directory, by du", 1_228_800_000)),
-        ),
-        row(
-            "files-tree",
-            "files, layout=tree",
-            1_000_130_000,
-            1_231_564_800,
-            100_000,
-            101,
-            None,
-        ),
-    ]
+        SpaceRow {
+            instance: fields[0].to_owned(),
+            footprint,
+            value_bytes: 1_000_130_000,
+            ratio: Some(footprint.allocated_bytes as f64 / 1_024_405_504.0),
+            published: number(6).map(|bytes| (label.clone(), bytes, Some(100_000))),
+            published_ratio: number(6).map(|bytes| bytes as f64 / 1_024_512_000.0),
+            label,
+        }
+    };
+    SPACE.trim().lines().map(row).collect()
 }
 
-fn environment() -> Environment {
-    let engines = [
-        ("sqlite", "3.51.0, THREADSAFE=1"),
-        ("std::fs", "Rust standard library"),
-    ];
-    Environment {
-        host: "lab-3".into(),
-        os: "Debian GNU/Linux 12".into(),
-        kernel: "6.18.0".into(),
-        architecture: "x86_64".into(),
-        cpu: Some("AMD EPYC 9R14".into()),
-        cpus: 2,
-        last_level_cache_bytes: Some(32 << 20),
-        governor: None,
-        virtualisation: Some("kvm".into()),
-        memory_bytes: 24 << 30,
-        memory_available_bytes: 19 << 30,
-        load_average: Some(2.31),
-        on_battery: None,
-        clock_source: Some("tsc".into()),
-        run_queue_delay: true,
-        residency_check: Some("cachestat".into()),
-        file_system: FileSystem {
-            kind: "ext4".into(),
-            mount_point: "/data".into(),
-            options: "rw,relatime".into(),
-            block_bytes: 4096,
-            free_bytes: 88_000_000_000,
-        },
-        device: Some(Device {
-            name: "vda".into(),
-            model: None,
-            rotational: Some(false),
-            scheduler: Some("none".into()),
-            read_ahead_kib: Some(8192),
-            write_cache: Some("write back".into()),
-        }),
-        file_systems: BTreeMap::new(),
-        engines: engines.map(|(n, v)| (n.to_owned(), v.to_owned())).into(),
-        tool_version: "0.1.0".into(),
-        tool_commit: Some("0123abc".into()),
-        compiler: Some("rustc 1.88.0".into()),
-        optimised: true,
-    }
-}
+static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(|| serde_json::from_str(RESULT).unwrap());
 
 pub(crate) fn header() -> RunHeader {
-    let study = Study::parse(STUDY, "fixture.toml").unwrap();
-    RunHeader {
-        schema: SCHEMA_VERSION,
-        started: "2026-11-21T07:10:00Z".into(),
-        seed: 1,
-        plan: Plan {
-            datasets: study.datasets.clone(),
-            study,
-            scale: "seed".into(),
-            comparisons: Vec::new(),
-            on: BTreeMap::new(),
-            sweeps: Vec::new(),
-            sought: None,
-        },
-        environment: environment(),
-        equivalence: 0.05,
-        max_rounds: 40,
-        precision: None,
-    }
-}
-
-/// What qualifies the run.
-pub(crate) fn warnings() -> Vec<Warning> {
-    vec![
-        Warning {
-            kind: WarningKind::Load,
-            message: "the load average is 2.31 on 2 CPUs".into(),
-            advice: "Stop other work, or trust corrected times only.".into(),
-        },
-        Warning {
-            kind: WarningKind::SettingNotTaken,
-            message: "reads/mmap-blob: asked mmap=on, got off".into(),
-            advice: "Read the results as those of mmap=off, or change the study.".into(),
-        },
-    ]
+    let run = |record: &Record| match record {
+        Record::Run(header) => Some(header.clone()),
+        _ => None,
+    };
+    RECORDS.iter().find_map(run).unwrap()
 }
 
 /// The whole run.
 pub(crate) fn analysis() -> Analysis {
-    let comparisons = vec![reads(), overwrites(), unreliable(), failed()];
-    let run = header();
-    decided(Analysis {
-        answers: Vec::new(),
-        advice: None,
-        figures: figures(&run.plan.study, &comparisons),
-        run,
-        by_size: Vec::new(),
-        comparisons,
-        claims: Vec::new(),
-        published: Vec::new(),
-        ladders: Vec::new(),
-        cold: Vec::new(),
-        space: space(),
-        sessions: 1,
-        boots: Vec::new(),
-        warnings: warnings().into_iter().map(RunWarning::from).collect(),
-        harness_cost: Some(HarnessCost {
-            ratio_ns: 6.2,
-            latency_ns: 31.4,
-            blocks: 20,
-            operations: 100_000,
-        }),
-        driver_costs: Vec::new(),
-        preparation: vec![PreparationRecord {
-            what: "dataset blobs".into(),
-            seconds: 1.31,
-            bytes: 1_000_130_000,
-            values: 100_000,
-        }],
-        failures: vec![CellFailure {
-            cell: CellId("failing/redb".into()),
-            message: "redb: the database is locked by another process; stop it and run again"
-                .into(),
-            stderr: "thread 'main' said </script> and left".into(),
-        }],
-        end: Some(RunEnd {
-            outcome: RunOutcome::Complete,
-            seconds: 187.4,
-            phases: None,
-            needs: None,
-        }),
-    })
+    let mut analysis = analyse(&RECORDS, None).unwrap();
+    for measured in [reads(), overwrites(), unreliable(), failed()] {
+        analysis.comparisons.extend(measured.comparisons);
+        analysis.figures.extend(measured.figures);
+    }
+    analysis.space = space();
+    decided(analysis)
 }
 
 /// The run with nothing measured, of a study with this title.
@@ -826,16 +612,7 @@ pub(crate) fn decided(mut analysis: Analysis) -> Analysis {
 
 /// A result file like that of the run: its header and as many lines as blocks were timed.
 pub(crate) fn raw_result() -> String {
-    let header = serde_json::to_string(&stowplan_model::Record::Run(header())).unwrap();
-    let mut text = header + "\n";
-    for round in 0..20 {
-        for cell in 0..21 {
-            let wall = 41_000_000 + round * 7_919 + cell * 104_729;
-            text.push_str(&format!(
-                "{{\"type\":\"measurement\",\"cell\":\"reads/{cell}\",\"round\":{round},\
-                 \"wall_ns\":{wall},\"note\":\"</script>\"}}\n"
-            ));
-        }
-    }
-    text
+    let block =
+        "{\"type\":\"measurement\",\"round\":7,\"wall_ns\":41007919,\"note\":\"</script>\"}\n";
+    encode(&RECORDS[0]) + "\n" + &block.repeat(420)
 }

@@ -1,12 +1,10 @@
 //! An invented run whose study has bars and lines, through the whole analysis.
 
 use crate::fixture;
-use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::{
-    Capabilities, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast, Durability,
-    DurabilityClaim, Footprint, IoCounters, Measurement, Operation, Plan, Record, Role, RunEnd,
-    RunHeader, RunOutcome, Settings, Study, SyncCalls, Value,
+    Capabilities, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Durability, DurabilityClaim,
+    IoCounters, Measurement, Operation, Plan, Record, Role, RunHeader, Study, Value,
 };
 
 const STUDY: &str = r#"
@@ -16,7 +14,6 @@ question = "What does each phase cost in each engine?"
 [datasets.rows]
 count = 1000
 size = { distribution = "fixed", bytes = 36 }
-
 [[comparison]]
 id = "insert"
 title = "200 inserts, a transaction each"
@@ -30,7 +27,6 @@ sqlite = { store = "sqlite", label = "SQLite in its defaults", published_seconds
 redb = { store = "redb" }
 lmdb = { store = "lmdb" }
 floor = { store = "flat:sync=commit", label = "append and fdatasync", floor = true }
-
 [[comparison]]
 id = "read"
 title = "200 reads, a transaction each"
@@ -42,7 +38,6 @@ fjall = { store = "fjall" }
 sqlite = { store = "sqlite", label = "SQLite in its defaults", published_seconds = 0.0206, published_error_seconds = 0.000245 }
 redb = { store = "redb" }
 lmdb = { store = "lmdb" }
-
 [[comparison]]
 id = "threads"
 title = "YCSB A: a read to an overwrite, zipfian"
@@ -56,13 +51,6 @@ sqlite-4 = { store = "sqlite:journal=wal", label = "SQLite WAL, 4 threads", work
 redb-1 = { store = "redb", label = "redb, 1 thread" }
 redb-2 = { store = "redb", label = "redb, 2 threads", workload = { threads = 2 } }
 redb-4 = { store = "redb", label = "redb, 4 threads", workload = { threads = 4 } }
-lmdb-1 = { store = "lmdb", label = "LMDB, 1 thread" }
-lmdb-2 = { store = "lmdb", label = "LMDB, 2 threads", workload = { threads = 2 } }
-lmdb-4 = { store = "lmdb", label = "LMDB, 4 threads", workload = { threads = 4 } }
-fjall-1 = { store = "fjall", label = "fjall, 1 thread" }
-fjall-2 = { store = "fjall", label = "fjall, 2 threads", workload = { threads = 2 } }
-fjall-4 = { store = "fjall", label = "fjall, 4 threads", workload = { threads = 4 } }
-
 [[comparison]]
 id = "window"
 title = "Rows a transaction each, carried over later"
@@ -73,9 +61,7 @@ baseline = "memory"
 memory = { store = "sqlite:location=memory", label = "memory alone" }
 wal = { store = "sqlite:journal=wal", label = "disk, WAL" }
 w100 = { store = "sqlite-buffered:window_rows=100", label = "carried over by 100 rows" }
-w1000 = { store = "sqlite-buffered:window_rows=1000", label = "carried over by 1,000 rows" }
 w10000 = { store = "sqlite-buffered:window_rows=10000", label = "carried over by 10,000 rows" }
-
 [[figure]]
 id = "phases"
 title = "200 operations in defaults"
@@ -87,7 +73,6 @@ published = [
   { comparison = "insert", label = "SQL CE 4.0", seconds = 0.0258, error_seconds = 0.000583 },
   { comparison = "read", label = "SQL CE 4.0", seconds = 0.0284, error_seconds = 0.000678 },
 ]
-
 [[figure]]
 id = "amplification"
 title = "Write amplification of inserts"
@@ -95,20 +80,12 @@ comparisons = ["insert"]
 cells = ["sqlite", "redb", "lmdb", "fjall"]
 measure = "write-amplification"
 axis = "linear"
-
-[[figure]]
-id = "memory"
-title = "Peak memory"
-comparisons = ["insert", "read"]
-measure = "peak-memory"
-
 [[figure]]
 id = "scaling"
 title = "YCSB A: throughput against threads"
 comparisons = ["threads"]
 x = "threads"
 measure = "throughput"
-
 [[figure]]
 id = "window"
 title = "Throughput against the window that may be lost"
@@ -117,120 +94,85 @@ x = "window_rows"
 measure = "throughput"
 "#;
 
-/// Nanoseconds per operation of one thread.
-fn nanoseconds(kind: &str, operation: Operation, memory: bool) -> f64 {
-    let read = matches!(operation, Operation::Read);
-    match kind {
-        "sqlite" if memory => 4_100.0,
-        "sqlite" if read => 6_300.0,
-        "sqlite" => 3_400_000.0,
-        "redb" if read => 2_100.0,
-        "redb" => 1_900_000.0,
-        "lmdb" if read => 900.0,
-        "lmdb" => 900_000.0,
-        "fjall" if read => 1_700.0,
-        "fjall" => 5_200.0,
-        "sqlite-buffered" => 9_000.0,
-        _ => 240_000.0,
-    }
-}
+/// Engines: nanoseconds of a read and of a write of one thread, and what they promise.
+const ENGINES: [(&str, f64, f64, Durability); 6] = [
+    ("fjall", 1_700.0, 5_200.0, Durability::ProcessCrash),
+    ("sqlite", 6_300.0, 3_400_000.0, Durability::Consistent),
+    ("sqlite-buffered", 9_000.0, 9_000.0, Durability::Consistent),
+    ("redb", 2_100.0, 1_900_000.0, Durability::Durable),
+    ("lmdb", 900.0, 900_000.0, Durability::Durable),
+    ("flat", 240_000.0, 240_000.0, Durability::Durable),
+];
 
-fn claim(kind: &str) -> DurabilityClaim {
-    let class = match kind {
-        "fjall" => Durability::ProcessCrash,
-        "sqlite" | "sqlite-buffered" => Durability::Consistent,
-        _ => Durability::Durable,
-    };
-    DurabilityClaim {
-        class,
-        atomic: kind != "flat",
-        delayed: kind == "sqlite-buffered",
-    }
+fn engine(cell: &Cell) -> (f64, f64, Durability) {
+    let mut engines = ENGINES.into_iter();
+    let found = engines.find(|(kind, ..)| *kind == cell.store.kind);
+    let (_, read, write, class) = found.unwrap();
+    (read, write, class)
 }
 
 fn cell(comparison: &ComparisonSpec, key: &str, spec: &CellSpec) -> Cell {
-    let mut settings = Settings::default();
+    let role = match spec.floor {
+        _ if key == comparison.baseline => Role::Baseline,
+        true => Role::Floor,
+        false => Role::Candidate,
+    };
+    let mut cell = fixture::cell(&comparison.id, key, role, spec.store.clone());
     for (name, value) in &spec.store.settings {
         let number = value.parse().map(Value::Number);
-        settings.set(name, number.unwrap_or_else(|_| Value::Word(value.clone())));
+        let value = number.unwrap_or_else(|_| Value::Word(value.clone()));
+        cell.settings.set(name, value);
     }
-    let kind = spec.store.kind.as_str();
+    let (_, _, class) = engine(&cell);
+    let delayed = cell.store.kind == "sqlite-buffered";
     Cell {
-        id: CellId(format!("{}/{key}", comparison.id)),
-        key: key.to_owned(),
-        label: spec.label.clone().unwrap_or_else(|| spec.store.to_string()),
-        role: match spec.floor {
-            _ if key == comparison.baseline => Role::Baseline,
-            true => Role::Floor,
-            false => Role::Candidate,
-        },
-        driver: spec.store.driver().to_owned(),
-        store: spec.store.clone(),
-        settings,
+        label: spec.label.clone().unwrap_or(cell.label),
         capabilities: Capabilities {
-            deliveries: Vec::new(),
             transactions: true,
-            durability: claim(kind),
-            threads: true,
-            parallel_writers: true,
-            syncs_per_commit: u32::from(
-                claim(kind).class >= Durability::Consistent && kind != "sqlite-buffered",
-            ),
+            durability: DurabilityClaim {
+                class,
+                atomic: cell.store.kind != "flat",
+                delayed,
+            },
             ..Capabilities::default()
         },
         workload: spec.workload.over(&comparison.workload).complete(),
-        scanned: comparison.scanned(spec),
         dataset: comparison.dataset.clone(),
-        on: String::new(),
         published_seconds: spec.published_seconds,
-        instance: format!("store-of-{key}"),
+        ..cell
     }
 }
 
 fn planned(spec: &ComparisonSpec) -> Comparison {
-    let mut cells: Vec<Cell> = spec
-        .cells
-        .iter()
-        .map(|(key, c)| cell(spec, key, c))
-        .collect();
+    let cells = spec.cells.iter();
+    let mut cells: Vec<Cell> = cells.map(|(key, c)| cell(spec, key, c)).collect();
     cells.sort_by_key(|cell| cell.role != Role::Baseline);
     let control = Cell {
-        id: CellId(format!("{}/{}-control", spec.id, spec.baseline)),
+        id: CellId(format!("{}-control", cells[0].id)),
         role: Role::Control,
         ..cells[0].clone()
     };
     cells.insert(1, control);
-    let baseline = cells[0].id.clone();
-    let contrasts = cells.iter().skip(2).map(|cell| Contrast {
-        cell: cell.id.clone(),
-        reference: baseline.clone(),
-    });
     Comparison {
-        id: spec.id.clone(),
-        title: spec.title.clone(),
-        contrasts: contrasts.collect(),
-        cells,
-        not_applicable: BTreeMap::new(),
-        measure: Default::default(),
-        rebuild_every: None,
         published_label: spec.published_label.clone(),
-        max_rounds: 10,
-        judged: Default::default(),
+        ..fixture::planned(&spec.id, &spec.title, cells, &[])
     }
 }
 
 /// A block whose time wanders by a few percent from round to round.
 fn block(cell: &Cell, round: u32) -> Measurement {
-    let kind = cell.store.kind.as_str();
     let operations = u64::from(cell.workload.operations.unwrap_or(1_000));
     let threads = u64::from(cell.workload.threads);
-    let memory = cell.store.settings.contains_key("location");
-    let window = cell.settings.number("window_rows").max(1);
-    let per = nanoseconds(kind, cell.workload.operation, memory) * (1.0 + 40.0 / window as f64);
+    let per = match engine(cell) {
+        _ if cell.store.settings.contains_key("location") => 4_100.0,
+        (read, ..) if cell.workload.operation == Operation::Read => read,
+        (_, write, _) => write,
+    };
+    let window = cell.settings.number("window_rows").max(1) as f64;
     // Engines scale by two thirds of their threads.
-    let sped_up = per / (1.0 + (threads - 1) as f64 * 0.66);
+    let per = per * (1.0 + 40.0 / window) / (1.0 + (threads - 1) as f64 * 0.66);
     let wander = 1.0 + 0.02 * (f64::from(round * 7 % 10) - 4.5) / 4.5;
-    let wall_ns = (sped_up * wander * operations as f64) as u64;
+    let wall_ns = (per * wander * operations as f64) as u64;
     let writes = cell.workload.operation.writes();
     Measurement {
         cell: cell.id.clone(),
@@ -241,24 +183,13 @@ fn block(cell: &Cell, round: u32) -> Measurement {
         run_delay_ns: (threads == 1).then_some(0),
         thread_cpu_ns: wall_ns / 3,
         process_cpu_ns: wall_ns / 3,
-        user_ns: wall_ns / 9,
-        system_ns: wall_ns / 5,
         io: writes.then(|| IoCounters {
-            storage_write_bytes: operations * 36 * (2 + kind.len() as u64),
+            storage_write_bytes: operations * 36 * (2 + cell.store.kind.len() as u64),
             ..IoCounters::default()
         }),
         drain_write_bytes: writes.then_some(4096),
         commits: operations,
         conflicts: threads - 1,
-        syncs: Some(SyncCalls {
-            fdatasync: if writes { operations } else { 0 },
-            ..SyncCalls::default()
-        }),
-        peak_memory_bytes: Some(6_000_000 + 2_000_000 * kind.len() as u64),
-        footprint: writes.then_some(Footprint {
-            allocated_bytes: 4096 * kind.len() as u64,
-            ..Footprint::default()
-        }),
         ..Measurement::default()
     }
 }
@@ -266,29 +197,20 @@ fn block(cell: &Cell, round: u32) -> Measurement {
 /// The records of the run.
 pub(crate) fn records() -> Vec<Record> {
     let study = Study::parse(STUDY, "engines.toml").unwrap();
+    let header = fixture::header();
     let plan = Plan {
-        scale: "seed".to_owned(),
         datasets: study.datasets.clone(),
         comparisons: study.comparisons.iter().map(planned).collect(),
-        on: BTreeMap::new(),
-        sweeps: Vec::new(),
-        sought: None,
         study,
+        ..header.plan.clone()
     };
     let cells: Vec<Cell> = plan.cells().cloned().collect();
-    let run = RunHeader {
-        plan,
-        ..fixture::analysis().run
-    };
-    let mut records = vec![Record::Run(run)];
     let blocks = (0..10).flat_map(|round| cells.iter().map(move |cell| block(cell, round)));
+    let run = RunHeader { plan, ..header };
+    let mut records = vec![Record::Run(run)];
     records.extend(blocks.map(Record::Measurement));
-    records.push(Record::End(RunEnd {
-        outcome: RunOutcome::Complete,
-        seconds: 42.0,
-        phases: None,
-        needs: None,
-    }));
+    let end = r#"{ "type": "end", "outcome": "complete", "seconds": 42 }"#;
+    records.push(serde_json::from_str(end).unwrap());
     records
 }
 

@@ -1,8 +1,8 @@
-//! A run that takes costs apart, with the figures of METHOD "Taking a cost apart" and "Warm and cold": files and SQLite above a flat
-//! file, a claim of each verdict, a rung that failed, and cold reads.
+//! A run that takes costs apart, with the figures of METHOD "Taking a cost apart" and "Warm and
+//! cold": files and SQLite above a flat file, a claim of each verdict, a rung that failed, and cold
+//! reads.
 
 use crate::fixture::{self, Draft, comparison, estimate};
-use std::collections::BTreeMap;
 use stowplan_analysis::{
     Analysis, CallCounts, ClaimOutcome, ClaimVerdict, ColdCell, ColdOutcome, CountSummary,
     DevicePerOperation, FigureCell, FigureOutcome, Interval, LadderOutcome, Metric, MissingCell,
@@ -22,27 +22,32 @@ fn interval(estimate: f64, half: f64) -> Interval {
     }
 }
 
-/// A step: cell, words, cost, what it takes alone, calls that it adds.
-type Row<'a> = (
-    &'a str,
-    &'a [&'a str],
-    f64,
-    Option<f64>,
-    &'a [(&'a str, f64)],
-);
+/// How often each is called per operation: `close 1, openat 1`.
+fn calls<C: FromIterator<(String, f64)>>(text: &str) -> C {
+    let calls = text.split(", ").filter_map(|call| call.split_once(' '));
+    calls
+        .map(|(name, often)| (name.to_owned(), often.parse().unwrap()))
+        .collect()
+}
 
-fn ladder(name: &str, title: &str, whole: f64, rows: &[Row<'_>]) -> LadderOutcome {
+/// A step per line: cell, words, cost, what it takes alone, calls that it adds.
+fn ladder(name: &str, title: &str, whole: f64, table: &str) -> LadderOutcome {
     let mut below = None;
-    let steps: Vec<Step> = rows
-        .iter()
-        .map(|(key, words, ns, alone, calls)| Step {
-            cell: id(key),
-            below: below.replace(id(key)),
-            steps: words.iter().map(|word| (*word).to_owned()).collect(),
-            cost: interval(*ns, 40.0),
-            share: ns / whole,
-            isolated: alone.map(|alone| interval(alone, 30.0)),
-            calls: Some(calls.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect()),
+    let lines = table.trim().lines();
+    let steps: Vec<Step> = lines
+        .map(|line| {
+            let mut fields = line.split('|').map(str::trim);
+            let [key, words, cost, alone, added] = std::array::from_fn(|_| fields.next().unwrap());
+            let cost: f64 = cost.parse().unwrap();
+            Step {
+                cell: id(key),
+                below: below.replace(id(key)),
+                steps: words.split(" + ").map(str::to_owned).collect(),
+                cost: interval(cost, 40.0),
+                share: cost / whole,
+                isolated: alone.parse().ok().map(|alone| interval(alone, 30.0)),
+                calls: Some(calls(added)),
+            }
         })
         .collect();
     let sum: f64 = steps.iter().map(|step| step.cost.estimate).sum();
@@ -60,7 +65,7 @@ fn ladder(name: &str, title: &str, whole: f64, rows: &[Row<'_>]) -> LadderOutcom
     }
 }
 
-fn claim(name: &str, verdict: ClaimVerdict, ratio: Option<Interval>) -> ClaimOutcome {
+fn claim(name: &str, verdict: ClaimVerdict, ratio: Option<f64>) -> ClaimOutcome {
     let cell = |key: &str, label: &str| FigureCell {
         cell: id(key),
         label: label.to_owned(),
@@ -79,7 +84,7 @@ fn claim(name: &str, verdict: ClaimVerdict, ratio: Option<Interval>) -> ClaimOut
             measure: ClaimMeasure::Time,
             at_least: Some(1.0),
             at_most: None,
-            estimate: ratio,
+            estimate: ratio.map(|ratio| interval(ratio, 0.07)),
             beside: None,
             rounds: 20,
             across: false,
@@ -89,36 +94,35 @@ fn claim(name: &str, verdict: ClaimVerdict, ratio: Option<Interval>) -> ClaimOut
     }
 }
 
-fn counts(calls: &[(&str, f64)], requests: f64, bytes: f64, hits: Option<f64>) -> CountSummary {
+fn counts(called: &str, cache: &[(&str, f64)]) -> CountSummary {
+    let frequent: Vec<(String, f64)> = calls(called);
+    let cache = cache.iter();
     CountSummary {
         operations: 1_000,
         calls: Some(CallCounts {
             by: CallCounter::Strace,
-            total: calls.iter().map(|(_, often)| often).sum::<f64>() + 0.004,
-            frequent: calls.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect(),
+            total: frequent.iter().map(|(_, often)| often).sum::<f64>() + 0.004,
+            frequent,
             rare: 0.004,
         }),
         device: Some(DevicePerOperation {
             name: "vda".to_owned(),
-            reads: requests,
-            read_bytes: bytes,
+            reads: 0.0,
+            read_bytes: 0.0,
             writes: 0.0,
             written_bytes: 0.0,
             flushes: Some(0.0),
         }),
-        storage_read_bytes: bytes,
+        storage_read_bytes: 0.0,
         storage_write_bytes: Some(0.0),
         minor_faults: 0.01,
         major_faults: 0.0,
-        voluntary_switches: requests,
+        voluntary_switches: 0.0,
         involuntary_switches: 0.0,
         syncs: 0.0,
-        engine: hits
-            .map(|hits| {
-                let misses = ("Page cache misses".to_owned(), 3.04);
-                BTreeMap::from([("Page cache hits".to_owned(), hits), misses])
-            })
-            .unwrap_or_default(),
+        engine: cache
+            .map(|(what, often)| (format!("Page cache {what}"), *often))
+            .collect(),
     }
 }
 
@@ -137,9 +141,6 @@ fn cold_cell(key: &str, role: Role, bytes: f64, requests: f64) -> ColdCell {
         verdict: None,
     }
 }
-
-/// A cell, its system calls per operation, and what it found in a cache of its own.
-type Counted<'a> = (&'a str, &'a [(&'a str, f64)], Option<f64>);
 
 /// The run.
 pub(crate) fn analysis() -> Analysis {
@@ -160,82 +161,42 @@ pub(crate) fn analysis() -> Analysis {
         .iter_mut()
         .for_each(|draft| draft.role = Role::Part);
     let mut reads = comparison("reads", "Reading 10 kB", &drafts, 1.003, &[]);
-    let calls: [Counted<'_>; 4] = [
-        (
-            "dir",
-            &[
-                ("close", 1.0),
-                ("fstat", 1.0),
-                ("openat", 1.0),
-                ("read", 1.0),
-            ],
-            None,
-        ),
-        ("sql", &[("pread64", 3.04)], Some(1.2)),
-        ("flat", &[("pread64", 1.0)], None),
-        ("open-fd", &[("pread64", 1.0)], None),
-    ];
-    for (key, calls, hits) in calls {
-        let cell = reads
-            .cells
-            .iter_mut()
-            .find(|cell| cell.cell.key == key)
-            .unwrap();
-        cell.counts = Some(counts(calls, 0.0, 0.0, hits));
+    for cell in &mut reads.cells {
+        cell.counts = match cell.cell.key.as_str() {
+            "dir" => Some(counts("close 1, fstat 1, openat 1, read 1", &[])),
+            "sql" => Some(counts("pread64 3.04", &[("hits", 1.2), ("misses", 3.04)])),
+            "flat" | "open-fd" => Some(counts("pread64 1", &[])),
+            _ => None,
+        };
     }
     let mut analysis = fixture::empty("Why files take longer");
     analysis.comparisons = vec![reads];
-    let opened: &[(&str, f64)] = &[("close", 1.0), ("openat", 1.0)];
-    let files: &[Row<'_>] = &[
-        (
-            "flat",
-            &["reading an open flat file"],
-            2_097.0,
-            Some(2_097.0),
-            &[("pread64", 1.0)],
-        ),
-        ("open-fd", &["a file for each value"], 842.0, None, &[]),
-        (
-            "openat",
-            &["open and close", "fstat"],
-            2_690.0,
-            Some(2_920.0),
-            opened,
-        ),
-        ("dir", &["the absolute path"], 341.0, None, &[]),
-    ];
-    let mut of_files = ladder("files", "Files", 5_970.0, files);
-    of_files.missing.push(MissingRung {
+    let files = "
+        flat    | reading an open flat file | 2097 | 2097 | pread64 1
+        open-fd | a file for each value     |  842 |      |
+        openat  | open and close + fstat    | 2690 | 2920 | close 1, openat 1
+        dir     | the absolute path         |  341 |      |
+        ";
+    let mut files = ladder("files", "Files", 5_970.0, files);
+    files.missing.push(MissingRung {
         cell: "no-stat".to_owned(),
         step: "open and close".to_owned(),
         why: "it failed: out of descriptors".to_owned(),
     });
-    let sqlite: &[Row<'_>] = &[
-        (
-            "flat",
-            &["reading an open flat file"],
-            2_097.0,
-            None,
-            &[("pread64", 1.0)],
-        ),
-        (
-            "sql",
-            &["pages, b-tree and SQL"],
-            2_150.0,
-            None,
-            &[("pread64", 2.04)],
-        ),
-        ("mapped", &["no copy"], -150.0, None, &[("pread64", -3.04)]),
-    ];
-    analysis.ladders = vec![of_files, ladder("sqlite", "SQLite", 4_397.0, sqlite)];
+    let sqlite = "
+        flat    | reading an open flat file | 2097 |      | pread64 1
+        sql     | pages, b-tree and SQL     | 2150 |      | pread64 2.04
+        mapped  | no copy                   | -150 |      | pread64 -3.04
+        ";
+    analysis.ladders = vec![files, ladder("sqlite", "SQLite", 4_397.0, sqlite)];
     let mut untested = claim("untested", ClaimVerdict::NoData, None);
     untested.missing.push(MissingCell {
         cell: "open-fd".to_owned(),
         why: "it was left out of this run".to_owned(),
     });
     analysis.claims = vec![
-        claim("open", ClaimVerdict::Holds, Some(interval(1.51, 0.07))),
-        claim("even", ClaimVerdict::Undecided, Some(interval(1.01, 0.07))),
+        claim("open", ClaimVerdict::Holds, Some(1.51)),
+        claim("even", ClaimVerdict::Undecided, Some(1.01)),
         untested,
     ];
     analysis.cold = vec![ColdOutcome {
