@@ -1,29 +1,23 @@
 //! The page: well formed, complete, and without a word to the network.
 
-use crate::support::{element, html, markup, seen_words, three_digits};
+use crate::html_blocks::values;
+use crate::support::{changed, html, markup, three_digits};
 use crate::{every, fixture};
 use base64::Engine as _;
 use std::collections::BTreeSet;
 use std::io::Read as _;
-use stowplan_analysis::{Analysis, CellSummary, FindingRow, Verdict};
+use stowplan_analysis::{Finding, FindingRow};
 use stowplan_model::Role;
+use stowplan_report::render;
 
 fn whole() -> String {
     html(&fixture::analysis(), &fixture::raw_result())
 }
 
 /// A page of each kind of document.
-fn pages() -> Vec<String> {
-    let documents = every::documents();
-    let pages = documents.iter();
-    pages
-        .map(|(_, document)| stowplan_report::render::html::render(document))
-        .collect()
-}
-
-/// What is read of the answers on a page.
-fn overview(page: &str) -> String {
-    seen_words(element(page, "overview"))
+fn pages() -> impl Iterator<Item = String> {
+    let documents = every::DOCUMENTS.iter();
+    documents.map(|(_, document)| render::html::render(document))
 }
 
 /// The tags of the page, each without its brackets.
@@ -39,7 +33,7 @@ fn tags(page: &str) -> Vec<String> {
 fn tags_are_balanced() {
     const VOID: [&str; 3] = ["meta", "link", "br"];
     let mut open: Vec<String> = Vec::new();
-    for tag in pages().iter().flat_map(|page| tags(page)) {
+    for tag in pages().flat_map(|page| tags(&page)) {
         let name: String = tag.chars().take_while(|c| c.is_alphanumeric()).collect();
         if let Some(closed) = tag.strip_prefix('/') {
             assert_eq!(open.pop().as_deref(), Some(closed));
@@ -52,160 +46,66 @@ fn tags_are_balanced() {
 
 #[test]
 fn nothing_is_loaded_from_anywhere() {
-    pages().iter().for_each(|page| loads_nothing(page));
-}
-
-fn loads_nothing(page: &str) {
-    for tag in tags(page) {
-        for attribute in ["src=\"", "href=\""] {
-            for (start, _) in tag.match_indices(attribute) {
-                let target = &tag[start + attribute.len()..];
+    for page in pages() {
+        for tag in tags(&page) {
+            let attributes = ["src", "href", "xlink:href"];
+            for target in attributes.iter().flat_map(|name| values(&tag, name)) {
                 let local = target.starts_with('#') || target.starts_with("data:");
                 let article = tag.starts_with("a ") && target.starts_with("https://sqlite.org/");
                 assert!(local || article, "{tag}");
             }
         }
-    }
-    for forbidden in ["@import", "fetch(", "XMLHttpRequest", "http://"] {
-        assert!(!page.contains(forbidden), "{forbidden}");
-    }
-    let mut drawn = page.match_indices("url(");
-    assert!(drawn.all(|(at, _)| page[at..].starts_with("url(#")));
-    assert!(page.contains("default-src 'none'"));
-}
-
-#[test]
-fn every_number_of_every_chart_is_there_with_its_interval_and_rounds() {
-    let analysis = fixture::analysis();
-    let page = whole();
-    for figure in &analysis.figures {
-        assert!(page.contains(&format!("id=\"chart-{}\"", figure.id)));
-        for estimate in figure.rows().filter_map(FindingRow::ratio) {
-            let interval = format!(
-                "{}, interval {} to {}, 20 rounds",
-                three_digits(estimate.ratio),
-                three_digits(estimate.low),
-                three_digits(estimate.high)
-            );
-            assert!(page.contains(&interval), "{interval}");
+        for forbidden in ["@import", "fetch(", "XMLHttpRequest", "http://"] {
+            assert!(!page.contains(forbidden), "{forbidden}");
         }
-        for row in figure.rows() {
-            let Some(description) = &row.description else {
-                continue;
-            };
-            let title = format!("{}<small>{description}</small>", row.label);
-            assert!(page.contains(&title), "{title}");
-        }
+        let mut drawn = page.match_indices("url(");
+        assert!(drawn.all(|(at, _)| page[at..].starts_with("url(#")));
+        assert!(page.contains("default-src 'none'"));
     }
-    for bytes in ["1,024,512,000", "1,228,800,000"] {
-        assert!(page.contains(bytes), "{bytes}");
-    }
-}
-
-#[test]
-fn every_drawing_has_a_title_for_screen_readers() {
-    let page = whole();
-    let drawings = page.matches("<svg class=\"track\" role=\"img\">").count();
-    let titled = page
-        .matches("<svg class=\"track\" role=\"img\"><title>")
-        .count();
-    assert!(drawings > 30, "{drawings}");
-    assert_eq!(drawings, titled);
 }
 
 #[test]
 fn ids_are_unique_and_links_within_the_page_lead_somewhere() {
     for page in pages() {
-        let values = |attribute: &str| -> Vec<String> {
-            let parts = page.split(attribute).skip(1);
-            parts
-                .map(|part| part.split('"').next().unwrap().to_owned())
-                .collect()
-        };
-        let ids = values(" id=\"");
-        let unique: BTreeSet<_> = ids.iter().cloned().collect();
+        let ids = values(&page, "id");
+        let unique: BTreeSet<&str> = ids.iter().copied().collect();
         assert_eq!(ids.len(), unique.len(), "{ids:?}");
-        for target in values("href=\"#") {
-            assert!(unique.contains(&target), "#{target}");
+        let links = values(&page, "href").into_iter();
+        for target in links.filter_map(|link| link.strip_prefix('#')) {
+            assert!(unique.contains(target), "#{target}");
         }
     }
 }
 
 #[test]
-fn verdicts_come_before_charts_and_charts_before_tables() {
+fn every_number_of_every_chart_is_there_with_its_interval_and_rounds() {
     let page = whole();
-    let sections = [
-        "overview",
-        "charts",
-        "space",
-        "comparisons",
-        "warnings",
-        "environment",
-        "method",
-        "raw",
-    ];
-    let positions = sections.map(|id| page.find(&format!("<section id=\"{id}\">")).unwrap());
-    assert!(positions.is_sorted(), "{positions:?}");
-    for id in sections {
-        assert!(page.contains(&format!("<li><a href=\"#{id}\">")), "{id}");
+    let analysis = fixture::analysis();
+    let rows = analysis.figures.iter().flat_map(Finding::rows);
+    for ratio in rows.filter_map(FindingRow::ratio) {
+        let [ratio, low, high] = [ratio.ratio, ratio.low, ratio.high].map(three_digits);
+        let interval = format!("{ratio}, interval {low} to {high}, 20 rounds");
+        assert!(page.contains(&interval), "{interval}");
     }
+    // For screen readers.
+    let drawings = "<svg class=\"track\" role=\"img\">";
+    let titled = page.matches(&format!("{drawings}<title>")).count();
+    assert!(titled > 30, "{titled}");
+    assert_eq!(page.matches(drawings).count(), titled);
 }
 
 #[test]
-fn the_answer_has_its_factor_and_its_interval_and_the_evidence_is_one_sentence() {
+fn verdicts_come_before_charts_and_charts_before_tables_and_the_contents_lead_to_each() {
     let page = whole();
-    let overview = overview(&page);
-    assert!(overview.contains("4.11× [4.03, 4.21]"), "{overview}");
-    let (_, evidence) = overview.split_once("Why believe it? ").unwrap();
-    assert_eq!(
-        evidence,
-        "Noise: measuring the same thing twice differed by 0.1% to 4.2%, and may by up to 5.7%: too much for any \
-         claim in 1 of 4 comparisons; intervals are 1% longer for it; 20 rounds. 2,000,000 values were read back \
-         and compared; 4,000,000 operations were timed, in rounds of random order."
-    );
-}
-
-/// The run with its first comparison so many times.
-fn with_comparisons(count: usize) -> Analysis {
-    let mut analysis = fixture::analysis();
-    let first = analysis.comparisons[0].clone();
-    analysis.comparisons = (0..count)
-        .map(|number| {
-            let mut comparison = first.clone();
-            comparison.id = format!("reads-{number}");
-            comparison.title = format!("The comparison with number {number}");
-            comparison
-        })
-        .collect();
-    analysis.space.clear();
-    fixture::decided(analysis)
-}
-
-#[test]
-fn warnings_stand_above_the_answers() {
-    let page = whole();
-    let notice = page.find("This run has <a").unwrap();
-    assert!(notice < page.find("<section id=\"overview\">").unwrap());
-}
-
-/// What the baseline beats says nothing of a rival that it does not beat.
-#[test]
-fn a_baseline_that_stays_beside_unresolved_rivals_has_no_factor_and_is_not_called_the_one_to_use() {
-    let mut analysis = with_comparisons(9);
-    for comparison in &mut analysis.comparisons {
-        comparison.fastest = None;
-        for contrast in &mut comparison.contrasts {
-            contrast.verdict = match contrast.verdict {
-                Verdict::Faster => Verdict::Unresolved,
-                other => other,
-            };
-        }
-    }
-    analysis.decide();
-    let page = html(&analysis, "");
-    let overview = overview(&page);
-    assert!(overview.contains("separate files, so far"), "{overview}");
-    assert!(!overview.contains('×'), "no factor: {overview}");
+    let chapters = "overview charts space comparisons warnings environment method raw";
+    let sections = page.split("<section id=\"").skip(1);
+    let sections = sections.filter_map(|rest| Some(rest.split_once('"')?.0));
+    let chapters: Vec<&str> = chapters.split(' ').collect();
+    let found: Vec<&str> = sections.filter(|id| chapters.contains(id)).collect();
+    assert_eq!(found, chapters);
+    let contents = page.split("<li><a href=\"#").skip(1);
+    let contents = contents.filter_map(|rest| Some(rest.split_once('"')?.0));
+    assert_eq!(contents.collect::<Vec<_>>(), chapters);
 }
 
 #[test]
@@ -213,88 +113,67 @@ fn every_percentile_of_every_cell_is_there() {
     let analysis = fixture::analysis();
     let page = whole();
     let mut points = 0;
-    for comparison in &analysis.comparisons {
-        for cell in comparison.cells.iter().filter(|c| !is_control(c)) {
-            let Some(latency) = &cell.latency else {
-                continue;
-            };
-            for (percentile, ns) in &latency.curve {
-                // 95% has a place in the line, but no mark.
-                if *percentile == 95.0 {
-                    continue;
-                }
-                points += 1;
-                let time = stowplan_report::time(*ns as f64);
-                let tip = format!(", {percentile}%: {time}, of 200,000 operations</title>");
-                assert!(page.contains(&tip), "{tip}");
-            }
+    let cells = analysis.cells();
+    let cells = cells.filter(|found| found.cell.role != Role::Control);
+    for (percentile, ns) in cells
+        .flat_map(|found| &found.latency)
+        .flat_map(|l| &l.curve)
+    {
+        // 95% has a place in the line, but no mark.
+        if *percentile != 95.0 {
+            points += 1;
+            let time = stowplan_report::time(*ns as f64);
+            let tip = format!(", {percentile}%: {time}, of 200,000 operations</title>");
+            assert!(page.contains(&tip), "{tip}");
         }
     }
     assert!(points > 20, "{points}");
     assert!(page.contains("<p>Across, the share of operations"));
 }
 
-fn is_control(cell: &CellSummary) -> bool {
-    cell.cell.role == Role::Control
-}
-
 #[test]
 fn more_lines_of_latencies_than_can_be_told_apart_are_parted_by_store() {
-    let mut analysis = fixture::analysis();
-    let cells = &mut analysis.comparisons[0].cells;
-    let last = cells.last().unwrap().clone();
-    for number in 0..20 {
-        let mut cell = last.clone();
-        cell.cell.role = Role::Candidate;
-        cell.cell.label = format!("more {number}");
-        cell.cell.store.kind = format!("kind {}", number % 2);
-        cells.push(cell);
-    }
+    let analysis = changed(|run| {
+        let cells = &mut run.comparisons[0].cells;
+        for number in 0..20 {
+            let mut cell = cells[8].clone();
+            cell.cell.role = Role::Candidate;
+            cell.cell.label = format!("more {number}");
+            cell.cell.store.kind = format!("kind {}", number % 2);
+            cells.push(cell);
+        }
+    });
     let page = html(&analysis, "");
     for kind in ["kind 0", "kind 1", "sqlite", "files"] {
         assert!(page.contains(&format!("<h5>{kind}</h5>")), "{kind}");
     }
-    let drawing = page.split("<h5>kind 0</h5>").nth(1).unwrap();
-    let drawing = drawing.split("<h5>").next().unwrap();
-    assert_eq!(drawing.matches("<path class=\"curve s").count(), 10);
+    let drawing = page.split("<h5>").find(|part| part.starts_with("kind 0"));
+    let lines = drawing.unwrap().matches("<path class=\"curve s").count();
+    assert_eq!(lines, 10);
 }
 
 #[test]
 fn latencies_without_a_curve_have_no_drawing() {
-    let mut analysis = fixture::analysis();
-    for cell in analysis.comparisons.iter_mut().flat_map(|c| &mut c.cells) {
-        if let Some(latency) = &mut cell.latency {
-            latency.curve.clear();
-        }
-    }
+    let analysis = changed(|run| {
+        let cells = run.comparisons.iter_mut().flat_map(|c| &mut c.cells);
+        let latencies = cells.filter_map(|cell| cell.latency.as_mut());
+        latencies.for_each(|latency| latency.curve.clear());
+    });
     assert!(!html(&analysis, "").contains("<figure class=\"tails\""));
 }
 
 #[test]
-fn the_raw_result_comes_out_as_it_went_in() {
+fn the_raw_result_comes_out_as_it_went_in_of_a_page_that_is_small_and_the_same_every_time() {
     let page = whole();
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    assert_eq!(page, whole());
     let (_, data) = page.split_once("data:application/gzip;base64,").unwrap();
     let data = data.split('"').next().unwrap();
-    let bytes = base64::engine::general_purpose::STANDARD
-        .decode(data)
-        .unwrap();
+    let base64 = base64::engine::general_purpose::STANDARD;
+    let bytes = base64.decode(data).unwrap();
     let mut text = String::new();
     flate2::read::GzDecoder::new(bytes.as_slice())
         .read_to_string(&mut text)
         .unwrap();
     assert_eq!(text, fixture::raw_result());
-}
-
-#[test]
-fn the_page_is_small_and_the_same_every_time() {
-    let page = whole();
-    assert!(page.len() < 1_000_000, "{} bytes", page.len());
-    assert_eq!(page, whole());
-}
-
-#[test]
-fn an_empty_run_is_still_a_page() {
-    let page = html(&fixture::empty("Nothing"), "");
-    assert!(page.contains("Environment") && !page.contains("href=\"#warnings\""));
-    assert!(!page.contains("<section id=\"overview\"") && !page.contains("href=\"#charts\""));
 }

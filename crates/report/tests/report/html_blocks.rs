@@ -1,20 +1,12 @@
-//! The page of a document that has every kind of block.
+//! The page of blocks, whatever they tell.
 
-use crate::sample_document::{bars, sample, sizes, why, with};
-use stowplan_report::document::{Content, File, Section, paragraph};
+use crate::every::DOCUMENTS;
+use crate::support::with;
+use stowplan_report::document::{
+    Axis, Block, ChartRow, Content, File, Fill, RowGroup, Rows, Scale, Section, Unit, Value,
+    paragraph,
+};
 use stowplan_report::render::html::render;
-
-/// The levels of the headings of a page, in their order.
-fn headings(page: &str) -> Vec<u8> {
-    let body = page.split_once("<body>").unwrap().1;
-    let starts = body.match_indices("<h");
-    let levels = starts.filter_map(|(at, _)| {
-        let mut rest = body[at + 2..].chars();
-        let level = rest.next()?.to_digit(10)?;
-        (rest.next()? == '>').then_some(level as u8)
-    });
-    levels.collect()
-}
 
 /// The values of an attribute, in their order.
 pub(crate) fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
@@ -23,58 +15,42 @@ pub(crate) fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
     found.map(|rest| rest.split_once('"').unwrap().0).collect()
 }
 
-#[test]
-fn headings_are_nested_without_gaps() {
-    let levels = headings(&render(&sample()));
-    assert_eq!(levels[0], 1);
-    assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1);
-    for pair in levels.windows(2) {
-        assert!(pair[1] <= pair[0] + 1, "{levels:?}");
-    }
-    assert!(levels.contains(&5), "{levels:?}");
+fn section(title: &str, blocks: Vec<Block>) -> Section {
+    Section::new(title, blocks).in_contents(title)
 }
 
 #[test]
-fn of_two_blocks_with_one_name_the_second_has_another() {
-    let page = render(&sample());
-    let ids = values(&page, "id");
-    for id in ["finding-read", "finding-read-2", "finding-read-3"] {
-        assert_eq!(
-            ids.iter().filter(|found| **found == id).count(),
-            1,
-            "{ids:?}"
-        );
+fn a_page_has_the_mark_of_a_report_and_its_headings_are_nested_without_gaps() {
+    for (name, document) in DOCUMENTS.iter() {
+        let page = render(document);
+        assert!(page.starts_with("<!DOCTYPE html>\n<!-- stowplan report -->\n"));
+        let body = page.split_once("<body>").unwrap().1;
+        let starts = body.split("<h").skip(1);
+        let levels = starts.filter_map(|rest| rest.split_once('>')?.0.parse().ok());
+        let levels: Vec<u8> = levels.collect();
+        assert_eq!(levels[0], 1, "{name}");
+        for pair in levels.windows(2) {
+            assert!(pair[1] > 1 && pair[1] <= pair[0] + 1, "{name}: {levels:?}");
+        }
     }
 }
 
 #[test]
-fn a_section_cannot_take_the_name_of_a_part_of_the_page() {
-    let section = Section::new("A", vec![paragraph("b")]).named("main");
-    let page = render(&with(vec![section.into()]));
-    assert_eq!(values(&page, "id"), ["main", "main-2"]);
-}
-
-#[test]
-fn every_row_and_every_piece_has_its_value_and_is_explained_once() {
-    let page = render(&with(vec![bars().into()]));
-    let numbers = values(&page, "data-value");
-    assert_eq!(numbers, ["1", "0.62", "1.1", "0.48", "1.5"]);
-    for explained in [
-        "SQLite SELECT: 1.10, interval 0.800 to 1.40, 10 rounds",
-        "redb: no data",
-    ] {
-        assert_eq!(page.matches(explained).count(), 1, "{explained}");
-    }
-    let page = render(&with(vec![why().into()]));
-    let pieces = values(&page, "data-value").len();
-    assert_eq!(pieces, 3 + 1);
+fn what_has_the_name_of_a_part_of_the_page_or_of_another_block_gets_another_name() {
+    let named = |name| section("A", vec![paragraph("b")]).named(name).into();
+    let page = render(&with(vec![
+        named("main"),
+        named("a"),
+        named("a"),
+        named("a"),
+    ]));
+    let names = ["main", "main-2", "a", "a-2", "a-3"];
+    assert_eq!(values(&page, "id"), names);
 }
 
 #[test]
 fn a_section_without_content_has_no_heading_and_is_not_in_the_contents() {
-    let empty = Section::new("Nothing here", Vec::new())
-        .named("empty")
-        .in_contents("Nothing");
+    let empty = section("Nothing here", Vec::new()).named("empty");
     assert!(!render(&with(vec![empty.into()])).contains("Nothing"));
 }
 
@@ -82,17 +58,16 @@ fn a_section_without_content_has_no_heading_and_is_not_in_the_contents() {
 fn many_files_of_great_size_are_not_carried() {
     // Noise cannot be compressed: each of these takes most of what a page may carry.
     let mut state = 1_u32;
-    let mut noise = String::new();
-    while noise.len() < 6 << 20 {
+    let noise = std::iter::repeat_with(|| {
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
-        noise.push(char::from(33 + (state % 94) as u8));
-    }
+        char::from(33 + (state % 94) as u8)
+    });
     let file = File {
         of: "m".to_owned(),
         name: "result.jsonl".to_owned(),
-        content: noise,
+        content: noise.take(6 << 20).collect(),
     };
     let page = |files| render(&with(vec![Content::Files(files).into()]));
     let both = page(vec![file.clone(), file.clone()]);
@@ -103,15 +78,25 @@ fn many_files_of_great_size_are_not_carried() {
 
 #[test]
 fn a_line_is_interrupted_where_there_is_no_data() {
-    let page = render(&with(sizes()));
+    let axis = || {
+        Axis::new("", Scale::logarithmic(1.0, 6.0), Vec::new(), |_| {
+            String::new()
+        })
+    };
+    let points = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(|x| ChartRow {
+        x,
+        ..ChartRow::bar(
+            "",
+            (x != 5.0).then(|| Value::new(x, Unit::Ratio)),
+            Fill::Ours,
+        )
+    });
+    let groups = vec![RowGroup::of("", points.into())];
+    let page = render(&with(vec![
+        Rows::new("", axis(), groups).across(axis()).into(),
+    ]));
     let curves = page.split("class=\"curve own\" d=\"").skip(1);
     let steps = curves.map(|path| path.split('"').next().unwrap().matches('L').count());
-    // Of either plane: four points before the gap, and the only one behind it is no line.
-    assert_eq!(steps.collect::<Vec<_>>(), [3, 3]);
-}
-
-#[test]
-fn the_page_begins_as_html_with_the_mark_of_a_report() {
-    let page = render(&sample());
-    assert!(page.starts_with("<!DOCTYPE html>\n<!-- stowplan report -->\n"));
+    // Four points before the gap, and the only one behind it is no line.
+    assert_eq!(steps.collect::<Vec<_>>(), [3]);
 }

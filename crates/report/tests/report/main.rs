@@ -28,7 +28,6 @@ mod other_work;
 mod place;
 mod render;
 mod said;
-mod sample_document;
 mod support;
 mod sweep;
 mod terminal;

@@ -1,372 +1,214 @@
 //! What holds of documents, whatever is in them.
 
+use crate::every::DOCUMENTS;
+use crate::fixture;
 use crate::html_blocks::values;
-use crate::sample_document::{sample, with};
-use crate::support::{PLAIN, without_sequences, words};
-use insta::assert_snapshot;
+use crate::support::{PLAIN, on_terminal, with};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
+use std::iter::Cycle;
+use std::vec::IntoIter;
 use stowplan_report::document::*;
 use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::render::{html, markdown, terminal};
-use stowplan_report::steers;
+use stowplan_report::{run, steers};
 use unicode_width::UnicodeWidthStr as _;
 
 /// What text that is shown as it is begins with.
 const AS_IT_IS: &str = "$ ";
 
-fn on_terminal(document: &Document, width: usize, detail: Detail) -> String {
-    let options = TerminalOptions {
-        width,
-        colour: false,
-        detail,
-    };
-    terminal::render(document, &options)
-}
-
-#[test]
-fn nothing_of_a_document_is_cut_whatever_the_width() {
-    for width in [60, 80, 120] {
-        let text = on_terminal(&sample(), width, Detail::Full);
-        for whole in ["[0.613, 0.793]", "1.58× as long", "[2.62, 3.31]"] {
-            assert!(text.contains(whole), "{whole} is not in\n{text}");
-        }
-    }
-}
-
 #[test]
 fn a_document_says_the_same_with_colours() {
-    let options = TerminalOptions {
-        colour: true,
-        ..PLAIN
-    };
-    let coloured = terminal::render(&sample(), &options);
-    let plain = terminal::render(&sample(), &PLAIN);
+    let colour = true;
+    let document = run::document(&fixture::analysis(), "");
+    let coloured = terminal::render(&document, &TerminalOptions { colour, ..PLAIN });
+    let plain = terminal::render(&document, &PLAIN);
     assert_ne!(coloured, plain);
-    assert_eq!(without_sequences(&coloured), plain);
+    let mut parts = coloured.split('\u{1b}');
+    let first = parts.next().unwrap().to_owned();
+    let read = parts.fold(first, |read, part| read + part.split_once('m').unwrap().1);
+    assert_eq!(read, plain);
 }
 
-#[test]
-fn a_document_on_a_terminal() {
-    assert_snapshot!(on_terminal(&sample(), 80, Detail::Summary));
+/// Whoever writes a study file could think of these.
+const LABELS: [&str; 17] = [
+    "files",
+    "SQLite, mapped into memory as a whole",
+    "<script>alert(1)</script>",
+    "</script><b onclick=\"x\" id='a'>&\u{1b}[31m\u{202e}",
+    "a|b\\|c\\",
+    "```\n~~~",
+    "  # no heading",
+    "- no item",
+    "12. no item",
+    "\u{1b}[31mred\u{9b}2J\u{7}",
+    "\u{202e}desrever",
+    "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字",
+    "❤\u{fe0f}👩\u{200d}💻é±µ",
+    "[a](javascript:b) ![c](https://d)",
+    "<!-- --> </details> &lt;",
+    "**a** _b_ https://example.org/<",
+    "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww",
+];
+
+/// What stands in a document in place of its labels and numbers, and which of its parts are left.
+#[derive(Debug)]
+struct Hostile {
+    labels: Cycle<IntoIter<String>>,
+    numbers: Cycle<IntoIter<f64>>,
+    left: Cycle<IntoIter<bool>>,
 }
 
-#[test]
-fn a_document_on_a_narrow_terminal() {
-    assert_snapshot!(on_terminal(&sample(), 60, Detail::Full));
-}
+impl Hostile {
+    fn number(&mut self) -> f64 {
+        self.numbers.next().unwrap()
+    }
 
-#[test]
-fn a_document_as_markdown() {
-    assert_snapshot!(markdown::render(&sample()));
-}
+    fn labels<'a>(&mut self, labels: impl IntoIterator<Item = &'a mut String>) {
+        let others = labels.into_iter().zip(&mut self.labels);
+        others.for_each(|(label, other)| *label = other);
+    }
 
-#[test]
-fn every_form_says_all_of_it() {
-    for text in [
-        on_terminal(&sample(), 120, Detail::Full),
-        html::render(&sample()),
-        markdown::render(&sample()),
-    ] {
-        let text = words(&text);
-        // Of lists, tables, groups of rows, rows, pieces, legends, heat maps, planes and facts.
-        for said in [
-            "2.89 times as fast as files",
-            "1.58× as long",
-            "Too noisy to decide.",
-            "~ extrapolated from a sample.",
-            "0.62",
-            "what no step explains",
-            "floor 0.48 (a file that stays open)",
-            "From 100 KiB on, files are.",
-            "Throughput against threads",
-            "nothing promised",
-            "Open and close: 3.60 µs of 6.30 µs.",
-        ] {
-            assert!(text.contains(said), "{said} is missing:\n{text}");
+    fn texts<'a>(&mut self, texts: impl IntoIterator<Item = &'a mut Text>) {
+        for text in texts {
+            let mut label = || self.labels.next().unwrap();
+            let [here, elsewhere] = ["#", "https://"].map(|start| start.to_owned() + &label());
+            let linked = strong(label()).linked(&here);
+            *text = linked.then(faint(label()).linked(&elsewhere)).then(label());
+        }
+    }
+
+    /// Spoils each of those that are left.
+    fn each<T>(&mut self, all: &mut Vec<T>, spoil: impl Fn(&mut Self, &mut T)) {
+        all.retain(|_| self.left.next().unwrap());
+        all.iter_mut().for_each(|one| spoil(self, one));
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        match &mut block.content {
+            Content::Section(section) => {
+                self.texts([&mut section.title, &mut section.found]);
+                let badge = section.badge.as_mut().map(|badge| &mut badge.word);
+                self.labels(badge.into_iter().chain(&mut section.in_contents));
+                self.labels([&mut section.id]);
+                self.each(&mut section.blocks, Self::block);
+            }
+            Content::Paragraph(text) | Content::Notice(text) => self.texts([text]),
+            Content::List(items) => self.each(items, |source, item| {
+                source.texts([&mut item.title, &mut item.text, &mut item.note]);
+                source.labels(item.badge.as_mut().map(|badge| &mut badge.word));
+            }),
+            Content::Facts(facts) => self.each(facts, |source, (name, value)| {
+                source.labels([name]);
+                source.texts([value]);
+            }),
+            Content::Table(table) => {
+                self.labels([&mut table.caption]);
+                self.each(&mut table.columns, |source, column| {
+                    source.labels([&mut column.title, &mut column.help]);
+                });
+                self.each(&mut table.rows, |source, row| {
+                    source.each(&mut row.cells, |source, cell| {
+                        source.texts([&mut cell.text]);
+                        source.labels([&mut cell.help]);
+                    });
+                });
+            }
+            Content::Rows(rows) => self.rows(rows),
+            Content::Legend(entries) => self.legend(entries),
+            // Lines of text that is shown as it is are as wide as they are; each says that it is one.
+            Content::Verbatim(text) => {
+                self.labels([&mut *text]);
+                let lines = text.lines().map(|line| format!("{AS_IT_IS}{line}\n"));
+                *text = lines.collect();
+            }
+            Content::Files(files) => self.each(files, |source, file| {
+                source.labels([&mut file.of, &mut file.name, &mut file.content]);
+            }),
+        }
+    }
+
+    fn legend(&mut self, entries: &mut Vec<LegendEntry>) {
+        self.each(entries, |source, entry| source.labels([&mut entry.text]));
+    }
+
+    fn axis(&mut self, axis: &mut Axis) {
+        self.labels([&mut axis.title]);
+        axis.scale = match self.left.next().unwrap() {
+            true => Scale::linear(self.number()),
+            false => Scale::logarithmic(self.number(), self.number()),
+        };
+        self.each(&mut axis.ticks, |source, (at, label)| {
+            *at = source.number();
+            source.labels([label]);
+        });
+    }
+
+    fn rows(&mut self, rows: &mut Rows) {
+        self.labels([&mut rows.summary]);
+        self.axis(&mut rows.axis);
+        if let Some(across) = &mut rows.across {
+            self.axis(&mut across.axis);
+            let ends = across.ends.iter_mut();
+            self.labels(ends.flat_map(|(above, below)| [above, below]));
+        }
+        self.each(&mut rows.marks, |source, mark| {
+            mark.at = source.number();
+            source.labels([&mut mark.sign]);
+        });
+        self.legend(&mut rows.legend);
+        self.each(&mut rows.groups, |source, group| {
+            group.notices.push(String::new());
+            group.remarks.push(String::new());
+            source.labels([&mut group.heading, &mut group.title]);
+            source.labels(group.notices.iter_mut().chain(&mut group.remarks));
+            source.each(&mut group.rows, Self::row);
+        });
+    }
+
+    fn row(&mut self, row: &mut ChartRow) {
+        self.labels([&mut row.label, &mut row.detail, &mut row.help]);
+        if let Shape::Piece(from, _) = &mut row.shape {
+            *from = self.number();
+        }
+        if let Some(value) = &mut row.value {
+            value.number = self.number();
+            value.spread = match value.spread {
+                Spread::Unknown => Spread::Unknown,
+                Spread::Interval(..) => Spread::Interval(self.number(), self.number()),
+                Spread::Error(_) => Spread::Error(self.number()),
+            };
         }
     }
 }
 
-#[test]
-fn what_is_asked_for_only_is_shown_only_then() {
-    let more = paragraph("All figures").at(Detail::Full);
-    let document = with(vec![paragraph("Listen."), more]);
-    let normal = on_terminal(&document, 80, Detail::Summary);
-    assert!(normal.contains("Listen.") && !normal.contains("All figures"));
-    for text in [
-        on_terminal(&document, 80, Detail::Full),
-        markdown::render(&document),
-        html::render(&document),
-    ] {
-        assert!(text.contains("All figures"), "{text}");
-    }
-}
-
-/// Documents of everything there is, whose labels are whatever somebody could think of who writes a
-/// study file.
-mod hostile_blocks {
-    use super::*;
-    use prop::collection::vec;
-    use prop::option;
-    use prop::sample::select;
-
-    fn label() -> impl Strategy<Value = String> {
-        const FOUND: [&str; 17] = [
-            "files",
-            "SQLite, mapped into memory as a whole",
-            "<script>alert(1)</script>",
-            "</script><b onclick=\"x\" id='a'>&\u{1b}[31m\u{202e}",
-            "a|b\\|c\\",
-            "```\n~~~",
-            "  # no heading",
-            "- no item",
-            "12. no item",
-            "\u{1b}[31mred\u{9b}2J\u{7}",
-            "\u{202e}desrever",
-            "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字",
-            "❤\u{fe0f}👩\u{200d}💻é±µ",
-            "[a](javascript:b) ![c](https://d)",
-            "<!-- --> </details> &lt;",
-            "**a** _b_ https://example.org/<",
-            "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww",
-        ];
-        prop_oneof![
-            2 => select(&FOUND[..]).prop_map(str::to_owned),
-            1 => Just(String::new()),
-            1 => any::<String>(),
-        ]
-    }
-
-    fn labels<const N: usize>() -> impl Strategy<Value = [String; N]> {
-        vec(label(), N).prop_map(|labels| labels.try_into().unwrap())
-    }
-
-    fn text() -> impl Strategy<Value = Text> {
-        let tones = select(&[Tone::Plain, Tone::Strong, Tone::Faint, Tone::Bad][..]);
-        let span = (label(), tones, option::of((any::<bool>(), label())));
-        let span = span.prop_map(|(text, tone, link)| {
-            let link = link.map(|(here, to)| if here { "#" } else { "https://" }.to_owned() + &to);
-            Span { text, tone, link }
-        });
-        vec(span, 0..3).prop_map(Text)
-    }
-
-    fn number() -> impl Strategy<Value = f64> {
-        prop_oneof![0.01..20.0, any::<f64>()]
-    }
-
-    fn sign() -> impl Strategy<Value = Option<Sign>> {
-        option::of(select(&Sign::ALL[..]))
-    }
-
-    fn badge() -> impl Strategy<Value = Option<Badge>> {
-        let tone = Tone::Good;
-        option::of(label().prop_map(move |word| Badge { word, tone }))
-    }
-
-    fn list() -> impl Strategy<Value = Content> {
-        let item = (badge(), vec(text(), 3)).prop_map(|(badge, mut texts)| Item {
-            badge,
-            title: texts.remove(0),
-            text: texts.remove(0),
-            note: texts.remove(0),
-        });
-        vec(item, 0..4).prop_map(Content::List)
-    }
-
-    fn table() -> impl Strategy<Value = Content> {
-        let align = select(&[Align::Left, Align::Right][..]);
-        let column = (labels(), 0u8..12, align).prop_map(|([title, help], weight, align)| Column {
-            title,
-            help,
-            unit: "",
-            align,
-            weight,
-        });
-        let cell = (text(), sign(), label()).prop_map(|(text, sign, help)| Cell {
-            text,
-            sign,
-            help,
-            ..Cell::default()
-        });
-        let row = vec(cell, 0..9).prop_map(|cells| Row { cells });
-        let parts = (label(), vec(column, 0..9), vec(row, 0..4), any::<bool>());
-        parts.prop_map(|(caption, columns, rows, is_heat_map)| {
-            Content::Table(Table {
-                caption,
-                columns,
-                rows,
-                is_heat_map,
-            })
-        })
-    }
-
-    fn value() -> impl Strategy<Value = Value> {
-        let unit = select(&[Unit::Time, Unit::Rate, Unit::Ratio, Unit::Percent][..]);
-        let spread = prop_oneof![
-            Just(Spread::Unknown),
-            (number(), number()).prop_map(|(low, high)| Spread::Interval(low, high)),
-            number().prop_map(Spread::Error),
-        ];
-        (number(), spread, unit).prop_map(|(number, spread, unit)| Value {
-            spread,
-            ..Value::new(number, unit)
-        })
-    }
-
-    fn shape() -> impl Strategy<Value = Shape> {
-        prop_oneof![
-            Just(Shape::Bar(Fill::Uncertain)),
-            Just(Shape::Point),
-            number().prop_map(|from| Shape::Piece(from, Fill::Ours)),
-        ]
-    }
-
-    fn axis() -> impl Strategy<Value = Axis> {
-        let scale = prop_oneof![
-            (number(), number()).prop_map(|(low, high)| Scale::logarithmic(low, high)),
-            number().prop_map(Scale::linear),
-        ];
-        let ticks = vec((number(), label()), 0..4);
-        (label(), scale, ticks).prop_map(|(title, scale, ticks)| Axis {
-            title,
-            scale,
-            ticks,
-        })
-    }
-
-    fn marks() -> impl Strategy<Value = Vec<Mark>> {
-        let kind = select(&[MarkKind::Reference, MarkKind::Floor][..]);
-        let mark = (number(), kind, label()).prop_map(|(at, kind, sign)| Mark { at, kind, sign });
-        vec(mark, 0..3)
-    }
-
-    fn legend_entries() -> impl Strategy<Value = Vec<LegendEntry>> {
-        const KEYS: [Key; 5] = [
-            Key::Interval,
-            Key::Fill(Fill::Published),
-            Key::Mark(MarkKind::Level),
-            Key::Sign(Sign::JustBelow),
-            Key::Unclaimed,
-        ];
-        let entry = (select(&KEYS[..]), label()).prop_map(|(key, text)| LegendEntry { key, text });
-        vec(entry, 0..4)
-    }
-
-    fn rows() -> impl Strategy<Value = Content> {
-        let row = (labels(), shape(), option::of(value()), sign());
-        let row = row.prop_map(|([label, detail, help], shape, value, sign)| ChartRow {
-            label,
-            detail,
-            x: 1.0,
-            value,
-            shape,
-            sign,
-            help,
-        });
-        let texts = || vec(label(), 0..2);
-        let group = (labels(), texts(), texts(), vec(row, 0..4)).prop_map(
-            |([heading, title], notices, remarks, rows)| RowGroup {
-                heading,
-                title,
-                notices,
-                remarks,
-                rows,
-            },
-        );
-        let parts = (label(), axis(), vec(group, 0..3), marks(), legend_entries());
-        parts.prop_map(|(summary, axis, groups, marks, legend)| {
-            Content::Rows(Rows {
-                marks,
-                legend,
-                ..Rows::new(summary, axis, groups)
-            })
-        })
-    }
-
-    fn plane() -> impl Strategy<Value = Content> {
-        let ends = option::of((label(), label()));
-        (rows(), axis(), ends).prop_map(|(content, axis, ends)| {
-            let Content::Rows(rows) = content else {
-                return content;
-            };
-            let edges = [0.9, 1.1].map(|at| Mark::new(at, MarkKind::Edge));
-            Content::Rows(Rows {
-                across: Some(Across {
-                    axis,
-                    ends,
-                    unclaimed: None,
-                }),
-                marks: rows.marks.into_iter().chain(edges).collect(),
-                ..rows
-            })
-        })
-    }
-
-    fn files() -> impl Strategy<Value = Content> {
-        let file = labels().prop_map(|[of, name, content]| File { of, name, content });
-        vec(file, 0..3).prop_map(Content::Files)
-    }
-
-    /// Whoever asks for text as it is gets lines as wide as they are; each says that it is one.
-    fn verbatim() -> impl Strategy<Value = String> {
-        label().prop_map(|text| {
-            text.lines()
-                .map(|line| format!("{AS_IT_IS}{line}\n"))
-                .collect()
-        })
-    }
-
-    fn content() -> impl Strategy<Value = Content> {
-        prop_oneof![
-            text().prop_map(Content::Paragraph),
-            text().prop_map(Content::Notice),
-            list(),
-            vec((label(), text()), 0..3).prop_map(Content::Facts),
-            table(),
-            table(),
-            rows(),
-            plane(),
-            legend_entries().prop_map(Content::Legend),
-            verbatim().prop_map(Content::Verbatim),
-            files(),
-        ]
-    }
-
-    fn nested() -> impl Strategy<Value = Content> {
-        content().prop_recursive(2, 12, 3, |inner| {
-            let blocks = || vec(inner.clone().prop_map(Block::from), 0..3);
-            const LOOKS: [Look; 5] = [
-                Look::Plain,
-                Look::Figure,
-                Look::Columns,
-                Look::Fold,
-                Look::Finding,
-            ];
-            let said = (text(), text(), badge());
-            let section = (labels(), said, select(&LOOKS[..]), blocks());
-            section.prop_map(|([id, contents], (title, found, badge), look, blocks)| {
-                Content::Section(Section {
-                    look,
-                    found,
-                    badge,
-                    ..Section::new(title, blocks).named(id).in_contents(contents)
-                })
-            })
-        })
-    }
-
-    pub(super) fn document() -> impl Strategy<Value = Document> {
-        let blocks = vec(nested().prop_map(Block::from), 1..5);
-        (labels(), text(), blocks).prop_map(|([kind, title], question, blocks)| Document {
-            kind,
-            byline: vec![question.clone()],
-            title,
-            question,
-            blocks,
-        })
-    }
+/// A part of some document, whose labels and numbers are whatever somebody could think of who
+/// writes a study file.
+fn hostile() -> impl Strategy<Value = Document> {
+    use prop::{bool::weighted, collection::vec, sample::select};
+    let label = prop_oneof![
+        2 => select(&LABELS[..]).prop_map(str::to_owned),
+        1 => Just(String::new()),
+        1 => any::<String>(),
+    ];
+    let number = prop_oneof![0.01..20.0, any::<f64>()];
+    let spoilt = (
+        vec(label, 1..60),
+        vec(number, 1..60),
+        vec(weighted(0.7), 1..60),
+    );
+    (0..DOCUMENTS.len(), spoilt).prop_map(|(which, (labels, numbers, left))| {
+        let mut source = Hostile {
+            labels: labels.into_iter().cycle(),
+            numbers: numbers.into_iter().cycle(),
+            left: left.into_iter().cycle(),
+        };
+        let mut document = DOCUMENTS[which].1.clone();
+        source.labels([&mut document.kind, &mut document.title]);
+        source.texts(document.byline.iter_mut().chain([&mut document.question]));
+        source.each(&mut document.blocks, Hostile::block);
+        document
+    })
 }
 
 /// The text without the content of its fences, in which everything stands as it is.
@@ -401,7 +243,7 @@ proptest! {
 
     #[test]
     fn no_line_is_wider_than_the_terminal_and_none_steers_it(
-        document in hostile_blocks::document(),
+        document in hostile(),
         width in prop::sample::select(vec![40usize, 60, 80, 120]),
     ) {
         let text = on_terminal(&document, width, Detail::Full);
@@ -433,7 +275,7 @@ proptest! {
     }
 
     #[test]
-    fn on_the_page_labels_are_text(document in hostile_blocks::document()) {
+    fn on_the_page_labels_are_text(document in hostile()) {
         let page = html::render(&document);
         prop_assert_eq!(page.matches("</script>").count(), 1, "its own script only");
         prop_assert!(!page.contains("<b onclick") && !page.contains("<script>alert"));
@@ -447,7 +289,7 @@ proptest! {
     }
 
     #[test]
-    fn in_markdown_labels_are_text(document in hostile_blocks::document()) {
+    fn in_markdown_labels_are_text(document in hostile()) {
         let text = markdown::render(&document);
         let body = text.strip_prefix(stowplan_report::MARK).unwrap();
         let lines = without_fences(body);
@@ -469,22 +311,15 @@ proptest! {
         cells in prop::collection::vec(prop::collection::vec("[a-z]{1,12}( [a-z]{1,8})?", 5), 1..4),
         width in prop::sample::select(vec![60usize, 80, 120]),
     ) {
-        let columns = (0..6).map(|index| Column {
-            title: format!("title {index}"),
-            align: if index % 2 == 0 { Align::Left } else { Align::Right },
-            weight: Column::ESSENTIAL + index,
-            ..Column::default()
+        let bracketed = |index: usize| move |cells: &Vec<String>| Cell::text(format!("[{}]", cells[index]));
+        let first = text_column("title", "", |_: &Vec<String>| Cell::text("some cell or other"));
+        let others = (0..5).map(|index| match index % 2 {
+            0 => number(format!("title {index}"), "", bracketed(index)),
+            _ => text_column(format!("title {index}"), "", bracketed(index)),
         });
-        let rows = cells.iter().map(|cells| {
-            let first = Cell::text("some cell or other");
-            let cells = cells.iter().map(|text| Cell::text(format!("[{text}]")));
-            Row { cells: [first].into_iter().chain(cells).collect() }
-        });
-        let table = Table {
-            columns: columns.collect(),
-            rows: rows.collect(),
-            ..Table::default()
-        };
+        let columns = [first].into_iter().chain(others).zip(Column::ESSENTIAL..);
+        let columns = columns.map(|(column, weight)| column.weighing(weight)).collect();
+        let table = Table::of("", columns, &cells);
         let document = with(vec![table.into()]);
         let text = on_terminal(&document, width, Detail::Summary);
         for cell in cells.iter().flatten() {

@@ -1,15 +1,13 @@
 //! What a document says, whatever draws it.
 
-use stowplan_report::document::{Block, Cell, Content, Detail, Document, Item, Rows, Table, Text};
+use stowplan_report::document::{Block, Content, Detail, Document, Text};
 
 /// Every text of the blocks that a form shows, a line each: up to this level of detail.
 pub(crate) fn in_text(document: &Document, detail: Detail) -> String {
-    let mut lines = Lines {
-        detail,
-        text: String::new(),
-    };
-    lines.blocks(&document.blocks);
-    lines.text.replace('\u{a0}', " ")
+    let mut lines = Vec::new();
+    say(&document.blocks, detail, &mut lines);
+    lines.push(String::new());
+    lines.join("\n").replace('\u{a0}', " ")
 }
 
 /// What the page says.
@@ -24,85 +22,50 @@ pub(crate) fn as_it_is<'a>(blocks: &'a [Block]) -> Vec<&'a str> {
         Content::Section(section) => as_it_is(&section.blocks),
         _ => Vec::new(),
     };
-    blocks
-        .iter()
-        .flat_map(|block| lines(&block.content))
-        .collect()
+    let contents = blocks.iter().map(|block| &block.content);
+    contents.flat_map(lines).collect()
 }
 
-struct Lines {
-    detail: Detail,
-    text: String,
-}
-
-impl Lines {
-    fn line(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.text.push('\n');
-    }
-
-    fn blocks(&mut self, blocks: &[Block]) {
-        for block in blocks {
-            if block.detail <= self.detail {
-                self.content(&block.content);
-            }
-        }
-    }
-
-    fn content(&mut self, content: &Content) {
-        match content {
+fn say(blocks: &[Block], detail: Detail, lines: &mut Vec<String>) {
+    for block in blocks.iter().filter(|block| block.detail <= detail) {
+        match &block.content {
             Content::Section(section) => {
-                self.line(&section.title.text());
-                self.blocks(&section.blocks);
+                lines.push(section.title.text());
+                say(&section.blocks, detail, lines);
             }
-            Content::Paragraph(text) | Content::Notice(text) => self.line(&text.text()),
-            Content::List(items) => self.list(items),
+            Content::Paragraph(text) | Content::Notice(text) => lines.push(text.text()),
+            Content::List(items) => lines.extend(items.iter().map(|item| {
+                let word = item.badge.as_ref().map_or("", |badge| &badge.word);
+                let texts = [&item.title, &item.text, &item.note];
+                format!("• {word} {}", texts.map(Text::text).join(" | "))
+            })),
             Content::Facts(facts) => {
-                for (name, value) in facts {
-                    self.line(&format!("{name}: {}", value.text()));
+                let facts = facts.iter();
+                lines.extend(facts.map(|(name, value)| format!("{name}: {}", value.text())));
+            }
+            Content::Table(table) => {
+                let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
+                lines.push(heads.join(" | "));
+                for row in &table.rows {
+                    assert_eq!(row.cells.len(), heads.len(), "{}", table.caption);
+                    let cells: Vec<String> = row.cells.iter().map(|c| c.text.text()).collect();
+                    lines.push(cells.join(" | "));
                 }
             }
-            Content::Table(table) => self.table(table),
-            Content::Rows(rows) => self.rows(rows),
-            Content::Legend(entries) => entries.iter().for_each(|entry| self.line(&entry.text)),
-            Content::Verbatim(text) => self.line(text),
-            Content::Files(files) => files.iter().for_each(|file| self.line(&file.name)),
-        }
-    }
-
-    fn list(&mut self, items: &[Item]) {
-        for item in items {
-            let word = item.badge.as_ref().map_or("", |badge| &badge.word);
-            let texts = [&item.title, &item.text, &item.note];
-            let texts = texts.map(Text::text).join(" | ");
-            self.line(&format!("• {word} {texts}"));
-        }
-    }
-
-    fn table(&mut self, table: &Table) {
-        let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
-        self.line(&heads.join(" | "));
-        for row in &table.rows {
-            assert_eq!(row.cells.len(), table.columns.len(), "{}", table.caption);
-            let cells: Vec<String> = row.cells.iter().map(cell).collect();
-            self.line(&cells.join(" | "));
-        }
-    }
-
-    fn rows(&mut self, rows: &Rows) {
-        for group in &rows.groups {
-            self.line(&group.title);
-            for row in &group.rows {
-                let value = row
-                    .value
-                    .map_or("no data".to_owned(), |value| value.whole());
-                self.line(&format!("{} | {value}", row.label));
+            Content::Rows(rows) => {
+                for group in &rows.groups {
+                    lines.push(group.title.clone());
+                    lines.extend(group.rows.iter().map(|row| {
+                        let value = row.value.map(|value| value.whole());
+                        let value = value.unwrap_or("no data".to_owned());
+                        format!("{} | {value}", row.label)
+                    }));
+                }
+                lines.extend(rows.legend.iter().map(|entry| entry.text.clone()));
             }
+            Content::Legend(entries) => lines.extend(entries.iter().map(|e| e.text.clone())),
+            Content::Verbatim(text) => lines.push(text.clone()),
+            Content::Files(files) => lines.extend(files.iter().map(|file| file.name.clone())),
         }
-        rows.legend.iter().for_each(|entry| self.line(&entry.text));
     }
-}
-
-fn cell(cell: &Cell) -> String {
-    cell.text.text()
 }

@@ -1,5 +1,6 @@
 //! The report of a run in each form, and what a reader sees of a page.
 
+use crate::fixture;
 use stowplan_analysis::Analysis;
 use stowplan_report::document::{Block, Content, Detail, Document};
 use stowplan_report::render::{self, terminal::TerminalOptions};
@@ -24,13 +25,18 @@ pub(crate) const WIDE: TerminalOptions = TerminalOptions {
     ..PLAIN
 };
 
+/// The invented run, were this different in it.
+pub(crate) fn changed(change: impl FnOnce(&mut Analysis)) -> Analysis {
+    let mut analysis = fixture::analysis();
+    change(&mut analysis);
+    fixture::decided(analysis)
+}
+
 /// A run on a terminal with `--verbose`.
 pub(crate) fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
-    let options = TerminalOptions {
-        detail: Detail::Full,
-        ..*options
-    };
-    render::terminal::render(&run::document(analysis, ""), &options)
+    let detail = Detail::Full;
+    let document = run::document(analysis, "");
+    render::terminal::render(&document, &TerminalOptions { detail, ..*options })
 }
 
 /// A run on one screen.
@@ -40,20 +46,51 @@ pub(crate) fn screen(analysis: &Analysis, options: &TerminalOptions) -> String {
 
 /// A run on a terminal with `--quiet`.
 pub(crate) fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
-    let options = TerminalOptions {
-        detail: Detail::Answer,
-        ..*options
-    };
-    screen(analysis, &options)
+    let detail = Detail::Answer;
+    screen(analysis, &TerminalOptions { detail, ..*options })
+}
+
+/// A document of these blocks.
+pub(crate) fn with(blocks: Vec<Block>) -> Document {
+    Document {
+        blocks,
+        ..Document::default()
+    }
+}
+
+/// A document on a terminal of this width.
+pub(crate) fn on_terminal(document: &Document, width: usize, detail: Detail) -> String {
+    let mut options = PLAIN;
+    (options.width, options.detail) = (width, detail);
+    render::terminal::render(document, &options)
 }
 
 /// A document on a terminal with `--quiet`.
 pub(crate) fn in_brief(document: &Document, options: &TerminalOptions) -> String {
-    let options = TerminalOptions {
-        detail: Detail::Answer,
-        ..*options
-    };
-    render::terminal::render(document, &options)
+    let detail = Detail::Answer;
+    render::terminal::render(document, &TerminalOptions { detail, ..*options })
+}
+
+/// A run as `report.html`.
+pub(crate) fn html(analysis: &Analysis, raw: &str) -> String {
+    render::html::render(&run::document(analysis, raw))
+}
+
+/// A run as `summary.md`.
+pub(crate) fn markdown(analysis: &Analysis) -> String {
+    render::markdown::render(&run::document(analysis, ""))
+}
+
+/// A run in each form for people, with all there is to know.
+pub(crate) fn forms(analysis: &Analysis) -> [String; 3] {
+    let page = html(analysis, "");
+    [terminal(analysis, &PLAIN), markdown(analysis), page]
+}
+
+/// A run as `analysis.json`.
+pub(crate) fn json(analysis: &Analysis) -> serde_json::Value {
+    let text = stowplan_report::json::render(analysis).unwrap();
+    serde_json::from_str(&text).unwrap()
 }
 
 /// What is said of one comparison before its numbers.
@@ -67,19 +104,16 @@ pub(crate) struct Found {
 pub(crate) fn findings(analysis: &Analysis, place: usize) -> Found {
     let id = format!("finding-{}", analysis.comparisons[place].id);
     let document = run::document(analysis, "");
-    let fold = fold(&document.blocks, &id).unwrap();
-    let mut said = fold.iter().filter_map(|block| match &block.content {
-        Content::Paragraph(text) => Some(text.text()),
-        _ => None,
-    });
-    let lists = fold.iter().filter_map(|block| match &block.content {
-        Content::List(items) => Some(items),
-        _ => None,
-    });
-    Found {
-        advice: said.next().unwrap(),
-        listed: lists.flatten().map(|item| item.text.text()).collect(),
+    let (mut said, mut listed) = (Vec::new(), Vec::new());
+    for block in fold(&document.blocks, &id).unwrap() {
+        match &block.content {
+            Content::Paragraph(text) => said.push(text.text()),
+            Content::List(items) => listed.extend(items.iter().map(|item| item.text.text())),
+            _ => {}
+        }
     }
+    let advice = said.swap_remove(0);
+    Found { advice, listed }
 }
 
 fn fold<'a>(blocks: &'a [Block], id: &str) -> Option<&'a [Block]> {
@@ -90,20 +124,12 @@ fn fold<'a>(blocks: &'a [Block], id: &str) -> Option<&'a [Block]> {
     })
 }
 
-/// A run as `report.html`.
-pub(crate) fn html(analysis: &Analysis, raw: &str) -> String {
-    render::html::render(&run::document(analysis, raw))
-}
-
-/// A run as `summary.md`.
-pub(crate) fn markdown(analysis: &Analysis) -> String {
-    render::markdown::render(&run::document(analysis, ""))
-}
-
-/// A run as `analysis.json`.
-pub(crate) fn json(analysis: &Analysis) -> serde_json::Value {
-    let text = stowplan_report::json::render(analysis).unwrap();
-    serde_json::from_str(&text).unwrap()
+/// That each of these is said, wherever lines break.
+pub(crate) fn says<'a>(text: &str, sayings: impl IntoIterator<Item = &'a str>) {
+    let said = words(text);
+    for saying in sayings {
+        assert!(said.contains(saying), "{saying:?} is not in\n{text}");
+    }
 }
 
 /// In one line, each word after one space: where a form breaks its lines is its own business.
@@ -113,66 +139,23 @@ pub(crate) fn words(text: &str) -> String {
 
 /// From one text to another.
 pub(crate) fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
-    let start = text
-        .find(from)
-        .unwrap_or_else(|| panic!("{from} is not in {text}"));
+    let start = text.find(from);
+    let start = start.unwrap_or_else(|| panic!("{from} is not in {text}"));
     let length = text[start..].find(to).unwrap_or(text.len() - start);
     &text[start..start + length]
 }
 
 /// What stands in the section, the figure or the fold of the page with this name.
 pub(crate) fn element<'a>(page: &'a str, id: &str) -> &'a str {
-    let name = format!(" id=\"{id}\"");
-    let at = page
-        .find(&name)
-        .unwrap_or_else(|| panic!("nothing is called {id} in {page}"));
+    let at = page.find(&format!(" id=\"{id}\""));
+    let at = at.unwrap_or_else(|| panic!("nothing is called {id} in {page}"));
     let start = page[..at].rfind('<').unwrap();
     let tag = page[start + 1..].split([' ', '>']).next().unwrap();
     let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
-    let mut end = start;
-    let mut depth = 0_usize;
-    loop {
-        let closed = end + page[end..].find(&close).unwrap();
-        depth += page[end..closed].matches(&open).count();
-        end = closed + close.len();
-        depth -= 1;
-        if depth == 0 {
-            return &page[start..end];
-        }
-    }
-}
-
-/// What can be read on a page or a part of it: each text between two tags is a line, those of
-/// tooltips included.
-pub(crate) fn seen(page: &str) -> String {
-    let mut lines = Vec::new();
-    for part in markup(page).split('<') {
-        let (tag, text) = part.split_once('>').unwrap_or(("", part));
-        let title = tag.split_once(" title=\"");
-        let title = title.and_then(|(_, rest)| rest.split('"').next());
-        lines.extend(title.map(read));
-        lines.push(read(text));
-    }
-    lines.retain(|line| !line.trim().is_empty());
-    lines.join("\n") + "\n"
-}
-
-/// What can be read, as words after one space each.
-pub(crate) fn seen_words(page: &str) -> String {
-    words(&seen(page))
-}
-
-fn read(text: &str) -> String {
-    let named = [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&amp;", "&"),
-    ];
-    let plain = text.to_owned();
-    named
-        .iter()
-        .fold(plain, |text, (name, sign)| text.replace(name, sign))
+    let closed = page[start..].match_indices(&close);
+    let mut ends = closed.map(|(at, _)| &page[start..start + at + close.len()]);
+    let is_whole = |part: &&str| part.matches(&open).count() == part.matches(&close).count();
+    ends.find(is_whole).unwrap()
 }
 
 /// The page without what stands in `script` and `style`: there, `<` is no tag.
@@ -188,20 +171,8 @@ pub(crate) fn markup(page: &str) -> String {
     text
 }
 
-/// The text without its ANSI sequences.
-pub(crate) fn without_sequences(text: &str) -> String {
-    let mut parts = text.split('\u{1b}');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |plain, part| {
-        plain + part.split_once('m').map_or("", |(_, rest)| rest)
-    })
-}
-
 /// A ratio from 0.1 to 10 as the reports show it.
 pub(crate) fn three_digits(ratio: f64) -> String {
-    if ratio < 1.0 {
-        format!("{ratio:.3}")
-    } else {
-        format!("{ratio:.2}")
-    }
+    let digits = if ratio < 1.0 { 3 } else { 2 };
+    format!("{ratio:.digits$}")
 }
