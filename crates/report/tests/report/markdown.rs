@@ -1,8 +1,8 @@
-//! `summary.md`.
+//! `summary.md`, and what an answer says of other times.
 
 use crate::fixture;
-use crate::support::{findings, html, markdown};
-use stowplan_analysis::{ComparisonOutcome, TotalOutcome, Verdict};
+use crate::support::{changed, findings, markdown, says};
+use stowplan_analysis::{ComparisonOutcome, ContrastOutcome, TotalOutcome, Verdict};
 use stowplan_model::CellId;
 
 #[test]
@@ -10,59 +10,31 @@ fn says_everything_in_one_document() {
     insta::assert_snapshot!(markdown(&fixture::analysis()));
 }
 
-#[test]
-fn both_documents_carry_the_mark_of_a_report_near_the_top() {
-    let analysis = fixture::analysis();
-    let page = html(&analysis, "");
-    for text in [markdown(&analysis), page] {
-        let position = text.find(stowplan_report::MARK).unwrap();
-        assert!(position < 100, "{position}");
+/// Gives the cells these times with the final flush, and the ratios those that follow.
+fn set_totals(comparison: &mut ComparisonOutcome, totals: &[(&str, f64)]) {
+    let total = |id: &CellId| {
+        let key = id.0.rsplit('/').next().unwrap();
+        let found = totals.iter().find(|(known, _)| [key, ""].contains(known));
+        found.map(|(_, total)| *total)
+    };
+    for cell in &mut comparison.cells {
+        cell.total_ns = total(&cell.cell.id);
     }
-}
-
-#[test]
-fn the_overview_says_how_firm_each_answer_is_and_no_more() {
-    let cases = [
-        (Verdict::Equivalent, "| any: equivalent |"),
-        (Verdict::Slower, "| separate files |"),
-        (Verdict::Faster, "| prefer "),
-        (Verdict::Unresolved, "| not decided |"),
-        (Verdict::NoData, "| not decided |"),
-    ];
-    for (verdict, expected) in cases {
-        let mut analysis = fixture::analysis();
-        let comparison = &mut analysis.comparisons[0];
-        comparison.fastest = None;
-        for contrast in &mut comparison.contrasts {
-            contrast.verdict = verdict;
-        }
-        analysis.decide();
-        let text = markdown(&analysis);
-        let row = text.lines().find(|line| line.starts_with("| Reading"));
-        let row = row.unwrap().replace("**", "");
-        assert!(row.contains(expected), "{verdict:?}: {row}");
+    for contrast in &mut comparison.contrasts {
+        let both = total(&contrast.cell).zip(total(&contrast.reference));
+        contrast.total = both.map(|(ours, theirs)| {
+            let estimate = fixture::estimate(ours / theirs, 0.012);
+            let verdict = fixture::judge(&estimate);
+            TotalOutcome { estimate, verdict }
+        });
     }
-}
-
-#[test]
-fn a_baseline_that_wins_is_ahead_of_the_next() {
-    let mut analysis = fixture::analysis();
-    let comparison = &mut analysis.comparisons[0];
-    comparison.fastest = Some(comparison.cells[0].cell.id.clone());
-    comparison.contrasts[0].verdict = Verdict::Slower;
-    analysis.decide();
-    let text = markdown(&analysis);
-    let expected = "1.01× \\[0.992, 1.04\\]";
-    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
 fn a_drain_that_reverses_a_verdict_stands_beside_it() {
-    let mut analysis = fixture::analysis();
-    let totals = |key: &str| Some(if key == "off" { 900_000.0 } else { 192_400.0 });
-    set_totals(&mut analysis.comparisons[1], totals);
-    analysis.decide();
-    let text = markdown(&analysis);
+    // The others all take the same.
+    let totals = [("off", 900_000.0), ("", 192_400.0)];
+    let text = markdown(&changed(|run| set_totals(&mut run.comparisons[1], &totals)));
     let expected = "; including the final flush to disk “separate files, truncated and written” is done \
                     sooner: 192 µs against 900 µs";
     assert!(text.contains(expected), "{text}");
@@ -75,17 +47,14 @@ fn a_drain_that_reverses_a_verdict_stands_beside_it() {
 /// The advice on overwrites, were the cells to have these total times in nanoseconds
 /// and to promise the same.
 fn overwrites_at_rest(totals: &[(&str, f64)]) -> String {
-    let mut analysis = fixture::analysis();
-    let comparison = &mut analysis.comparisons[1];
-    let claim = comparison.cells[0].cell.capabilities.durability;
-    for cell in &mut comparison.cells {
-        cell.cell.capabilities.durability = claim;
-    }
-    set_totals(comparison, |key| {
-        let total = totals.iter().find(|(known, _)| *known == key);
-        total.map(|(_, total)| *total)
+    let analysis = changed(|run| {
+        let overwrites = &mut run.comparisons[1];
+        let claim = overwrites.cells[0].cell.capabilities.durability;
+        for cell in &mut overwrites.cells {
+            cell.cell.capabilities.durability = claim;
+        }
+        set_totals(overwrites, totals);
     });
-    analysis.decide();
     findings(&analysis, 1).advice
 }
 
@@ -105,56 +74,30 @@ fn a_factor_that_shrinks_when_the_data_is_at_rest_has_the_other_beside_it() {
 
 #[test]
 fn what_is_faster_with_more_threads_is_named_and_is_no_rival() {
-    let mut analysis = fixture::analysis();
-    let comparison = &mut analysis.comparisons[0];
-    let fastest = comparison.fastest.clone().unwrap();
-    let baseline = comparison.cells[0].cell.id.clone();
-    let faster = |contrast: &&mut stowplan_analysis::ContrastOutcome| {
-        contrast.reference == baseline && contrast.cell != fastest
+    let with_four_threads = |ratio, half_width| {
+        changed(|run| {
+            let reads = &mut run.comparisons[0];
+            let cell = &mut reads.cells[3].cell;
+            (cell.workload.threads, cell.label) = (4, "four".to_owned());
+            let is_its = |found: &&mut ContrastOutcome| found.cell == cell.id;
+            let contrast = reads.contrasts.iter_mut().find(is_its).unwrap();
+            contrast.verdict = Verdict::Faster;
+            contrast.estimate = Some(fixture::estimate(ratio, half_width));
+        })
     };
-    let contrast = comparison.contrasts.iter_mut().find(faster).unwrap();
-    contrast.verdict = Verdict::Faster;
-    contrast.estimate = Some(fixture::estimate(0.1, 0.01));
-    let id = contrast.cell.clone();
-    let cell = comparison.cells.iter_mut().find(|c| c.cell.id == id);
-    let cell = &mut cell.unwrap().cell;
-    (cell.workload.threads, cell.label) = (4, "four".to_owned());
-    analysis.decide();
-    let said = findings(&analysis, 0).advice;
-    assert!(said.contains("; doing other work, four (10.0× ["), "{said}");
+    let said = findings(&with_four_threads(0.1, 0.01), 0).advice;
+    says(&said, ["; doing other work, four (10.0× ["]);
     // As far as the intervals overlap, nothing is said.
-    let contrasts = &mut analysis.comparisons[0].contrasts;
-    let contrast = contrasts
-        .iter_mut()
-        .find(|c| c.cell == id && c.reference == baseline);
-    contrast.unwrap().estimate = Some(fixture::estimate(0.24, 0.05));
-    analysis.decide();
-    assert!(!markdown(&analysis).contains("doing other work"));
+    assert!(!markdown(&with_four_threads(0.24, 0.05)).contains("doing other work"));
 }
 
 #[test]
 fn nothing_is_said_to_be_believed_without_any_ratio() {
-    let mut analysis = fixture::analysis();
-    for comparison in &mut analysis.comparisons {
-        for contrast in &mut comparison.contrasts {
+    let analysis = changed(|run| {
+        let comparisons = run.comparisons.iter_mut();
+        for contrast in comparisons.flat_map(|found| &mut found.contrasts) {
             (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
         }
-    }
+    });
     assert!(!markdown(&analysis).contains("0 rounds in random order"));
-}
-
-/// Gives the cells these times with the final flush, and the ratios to the baseline those that follow.
-pub(crate) fn set_totals(comparison: &mut ComparisonOutcome, totals: impl Fn(&str) -> Option<f64>) {
-    for cell in &mut comparison.cells {
-        cell.total_ns = totals(&cell.cell.key);
-    }
-    let total = |id: &CellId| totals(id.0.rsplit('/').next().unwrap());
-    for contrast in &mut comparison.contrasts {
-        let both = total(&contrast.cell).zip(total(&contrast.reference));
-        contrast.total = both.map(|(ours, theirs)| {
-            let estimate = fixture::estimate(ours / theirs, 0.012);
-            let verdict = fixture::judge(&estimate);
-            TotalOutcome { estimate, verdict }
-        });
-    }
 }

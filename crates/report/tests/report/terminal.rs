@@ -1,6 +1,8 @@
 //! What the terminal shows, and that it never exceeds its width.
 
-use crate::support::{PLAIN, VERBOSE, brief, html, markdown, screen, terminal, words};
+use crate::support::{
+    PLAIN, VERBOSE, between, brief, changed, forms, markdown, says, screen, terminal,
+};
 use crate::{by_size, fixture};
 use proptest::prelude::*;
 use stowplan_analysis::{Answer, Kind};
@@ -23,22 +25,18 @@ fn shows_the_same_in_40_columns() {
     insta::assert_snapshot!(screen(&fixture::analysis(), &options));
 }
 
-/// So many comparisons more.
-fn with_more(count: usize) -> stowplan_analysis::Analysis {
-    let mut analysis = fixture::analysis();
-    let first = analysis.comparisons[0].clone();
-    for number in 0..count {
-        let mut comparison = first.clone();
-        comparison.id = format!("more-{number}");
-        comparison.title = format!("One more, with number {number}");
-        analysis.comparisons.push(comparison);
-    }
-    analysis.decide();
-    analysis
-}
-
 #[test]
 fn however_much_was_compared_it_is_one_screen() {
+    let with_more = |count| {
+        changed(|run| {
+            for number in 0..count {
+                let mut comparison = run.comparisons[0].clone();
+                comparison.id = format!("more-{number}");
+                comparison.title = format!("One more, with number {number}");
+                run.comparisons.push(comparison);
+            }
+        })
+    };
     for count in [0, 3, 9, 40] {
         let analysis = with_more(count);
         let text = screen(&analysis, &PLAIN);
@@ -49,33 +47,18 @@ fn however_much_was_compared_it_is_one_screen() {
             assert!(all.contains(&format!("One more, with number {number}\n")));
         }
     }
-    insta::assert_snapshot!(screen(&with_more(40), &PLAIN));
-}
-
-#[test]
-fn runs_by_size_are_one_screen() {
     for analysis in [by_size::with_matrix(), by_size::with_page_sizes()] {
         let text = screen(&analysis, &PLAIN);
         assert!(text.lines().count() <= 38, "{text}");
     }
-}
-
-#[test]
-fn adds_ratios_settings_and_environment_when_verbose() {
-    let text = terminal(&fixture::analysis(), &VERBOSE);
-    assert!(text.contains("effective settings"), "{text}");
-    assert!(text.contains("file system: ext4\n"), "{text}");
-    assert!(text.contains("mounted at: /data\n"), "{text}");
+    insta::assert_snapshot!(screen(&with_more(40), &PLAIN));
 }
 
 #[test]
 fn in_brief_one_line_says_that_there_are_warnings() {
     let mut analysis = fixture::analysis();
-    let text = brief(&analysis, &PLAIN);
-    assert!(
-        words(&text).contains("1 failed cell and 2 warnings: failing/redb failed: redb: the"),
-        "{text}"
-    );
+    let both = "1 failed cell and 2 warnings: failing/redb failed: redb: the";
+    says(&brief(&analysis, &PLAIN), [both]);
     analysis.failures.clear();
     analysis.warnings.truncate(1);
     let text = brief(&analysis, &PLAIN);
@@ -86,68 +69,42 @@ fn in_brief_one_line_says_that_there_are_warnings() {
 
 #[test]
 fn a_warning_of_sessions_names_them() {
-    let told = |sessions: &[usize], total| {
-        let mut analysis = fixture::analysis();
-        analysis.failures.clear();
-        analysis.sessions = total;
-        analysis.warnings[0].sessions = sessions.to_vec();
-        analysis.warnings[0].message.push_str(". That is a lot.");
-        let line = words(&brief(&analysis, &PLAIN));
-        let (_, rest) = line
-            .split_once("the load average is 2.31 on 2 CPUs")
-            .unwrap();
-        let (said, _) = rest.split_once(';').unwrap();
-        for form in [terminal(&analysis, &VERBOSE), markdown(&analysis)] {
-            let whole = format!("That is a lot{said}.");
-            assert!(words(&form).contains(&whole), "{whole}: {form}");
-        }
-        said.to_owned()
-    };
-    assert_eq!(told(&[], 1), "");
-    assert_eq!(told(&[], 3), "");
-    assert_eq!(told(&[2], 2), " (in session 2)");
-    assert_eq!(
-        told(&[1, 2], 2),
-        " (in all 2 sessions, the figure of the last)"
-    );
-    assert_eq!(
-        told(&[1, 2, 3], 3),
-        " (in all 3 sessions, the figure of the last)"
-    );
-    assert_eq!(
-        told(&[1, 3], 3),
-        " (in sessions 1 and 3, the figure of the last)"
-    );
-}
-
-#[test]
-fn a_failed_cell_is_told_in_a_sentence_before_the_warnings() {
-    for text in [
-        terminal(&fixture::analysis(), &PLAIN),
-        markdown(&fixture::analysis()),
+    let last = "the figure of the last)";
+    for (sessions, total, said) in [
+        (&[][..], 1, String::new()),
+        (&[], 3, String::new()),
+        (&[2], 2, " (in session 2)".to_owned()),
+        (&[1, 2], 2, format!(" (in all 2 sessions, {last}")),
+        (&[1, 2, 3], 3, format!(" (in all 3 sessions, {last}")),
+        (&[1, 3], 3, format!(" (in sessions 1 and 3, {last}")),
     ] {
-        let place = |of: &str| {
-            text.find(of)
-                .unwrap_or_else(|| panic!("no '{of}' in {text}"))
-        };
-        assert!(place("failing/redb failed:") < place("the load average is"));
+        let analysis = changed(|run| {
+            run.failures.clear();
+            run.sessions = total;
+            run.warnings[0].sessions = sessions.to_vec();
+            run.warnings[0].message.push_str(". That is a lot.");
+        });
+        let line = format!("the load average is 2.31 on 2 CPUs{said};");
+        says(&brief(&analysis, &PLAIN), [&*line]);
+        let whole = format!("That is a lot{said}.");
+        for form in [terminal(&analysis, &VERBOSE), markdown(&analysis)] {
+            says(&form, [&*whole]);
+        }
     }
 }
 
 #[test]
 fn a_comparison_in_which_nothing_was_measured_is_named_and_has_no_numbers() {
-    let mut analysis = fixture::analysis();
-    let empty = &mut analysis.comparisons[3];
-    empty.control = None;
-    for cell in &mut empty.cells {
-        cell.rounds = 0;
-    }
-    for contrast in &mut empty.contrasts {
-        contrast.estimate = None;
-    }
+    let analysis = changed(|run| {
+        let empty = &mut run.comparisons[3];
+        empty.control = None;
+        empty.cells.iter_mut().for_each(|cell| cell.rounds = 0);
+        let contrasts = empty.contrasts.iter_mut();
+        contrasts.for_each(|contrast| contrast.estimate = None);
+    });
     let all = terminal(&analysis, &VERBOSE);
     let (_, rest) = all.rsplit_once("A store that fails\n").unwrap();
-    let (table, _) = rest.split_once("Settings of each cell").unwrap();
+    let table = between(rest, "", "Settings of each cell");
     assert!(table.contains("files again  "), "{table}");
     assert!(!table.contains("1.00"), "{table}");
 }
@@ -158,42 +115,24 @@ fn a_label_at_the_start_of_an_answer_stays_as_it_is_written() {
     let reads = &mut analysis.comparisons[0];
     let found = &mut reads.recommendation;
     (found.kind, found.choice) = (Kind::Depends, Some(CellId("reads/sql".to_owned())));
-    let chosen = reads.cells.iter_mut().find(|c| c.cell.id.0 == "reads/sql");
-    chosen.unwrap().cell.label = "lsm".to_owned();
-    let store = &mut analysis.space[0].label;
-    let former = std::mem::replace(store, "btree".to_owned());
+    "lsm".clone_into(&mut reads.cells[3].cell.label);
+    "btree".clone_into(&mut analysis.space[0].label);
     for answer in &mut analysis.answers {
-        if let Answer::Space { choice, .. } = answer
-            && *choice == former
-        {
+        if let Answer::Space { choice, .. } = answer {
             "btree".clone_into(choice);
         }
     }
-    let text = screen(&analysis, &PLAIN);
-    assert!(text.contains("btree"), "{text}");
-    assert!(words(&text).contains("lsm answers sooner"), "{text}");
+    says(&screen(&analysis, &PLAIN), ["btree", "lsm answers sooner"]);
 }
 
 #[test]
 fn an_interrupted_run_says_so_first() {
-    let mut analysis = fixture::analysis();
-    analysis.end = None;
+    let analysis = changed(|run| run.end = None);
     for text in [screen(&analysis, &PLAIN), terminal(&analysis, &PLAIN)] {
-        let first = text
-            .lines()
-            .take(4)
-            .any(|line| line.starts_with("The run was cut off"));
-        assert!(first, "{text}");
+        let mut first = text.lines().take(4);
+        let is_said = first.any(|line| line.starts_with("The run was cut off"));
+        assert!(is_said, "{text}");
     }
-}
-
-#[test]
-fn a_run_without_any_measurement_is_still_a_report() {
-    let mut analysis = fixture::analysis();
-    analysis.comparisons.clear();
-    analysis.figures.clear();
-    analysis.space.clear();
-    assert!(terminal(&analysis, &PLAIN).contains("Warnings"));
 }
 
 proptest! {
@@ -218,9 +157,7 @@ proptest! {
             let estimate = found.rows[0].points[0].found.estimate.as_mut().unwrap();
             (estimate.ratio, estimate.low, estimate.high) = (ratio, ns, ns);
         }
-        let _ = terminal(&analysis, &PLAIN);
-        let _ = html(&analysis, "");
-        let _ = markdown(&analysis);
+        let _ = forms(&analysis);
         let _ = stowplan_report::csv::render(&analysis);
     }
 }

@@ -1,188 +1,158 @@
 //! The sentence for each verdict.
 
-use crate::support::{VERBOSE, findings, markdown, terminal, words};
-use crate::{fixture, other_work};
+use crate::fixture;
+use crate::other_work;
+use crate::support::{VERBOSE, changed, findings, markdown, says, terminal, words};
 use stowplan_analysis::{Analysis, CorrectedRatio, RatioEstimate, Verdict};
 use stowplan_model::{Durability, RunOutcome};
 use stowplan_report::wording;
 
 #[test]
 fn an_unreliable_session_claims_nothing() {
-    let findings = findings(&fixture::analysis(), 2);
-    assert!(findings.advice.starts_with("Claim nothing"));
-    let text = words(&terminal(&fixture::analysis(), &VERBOSE));
-    assert!(
-        text.contains("differed by 4.2%, and may by up to 5.7%: too much for any claim"),
-        "{text}"
-    );
-    assert!(!findings.advice.contains("use"), "{}", findings.advice);
+    let advice = findings(&fixture::analysis(), 2).advice;
+    assert!(advice.starts_with("Claim nothing"), "{advice}");
+    assert!(!advice.contains("use"), "{advice}");
 }
 
 #[test]
 fn a_control_with_too_few_rounds_is_no_noisy_machine() {
-    let mut analysis = fixture::analysis();
-    analysis.comparisons[2].control = None;
-    analysis.decide();
-    let findings = findings(&analysis, 2);
-    assert_eq!(
-        findings.advice,
-        "Claim nothing from this comparison; its control has too few rounds: go on with it, or run it again."
-    );
+    let analysis = changed(|run| run.comparisons[2].control = None);
+    let advice = "Claim nothing from this comparison; its control has too few rounds: go on with it, \
+                  or run it again.";
+    assert_eq!(findings(&analysis, 2).advice, advice);
     let text = markdown(&analysis);
-    assert!(text.contains("the control has too few rounds"), "{text}");
+    says(&text, ["the control has too few rounds"]);
     assert!(!text.contains("differed by unknown"), "{text}");
 }
 
-#[test]
-fn a_failed_cell_is_named_with_its_failure() {
-    let failed = findings(&fixture::analysis(), 3).listed;
-    let because = "no verdict, because redb failed: redb: the database is locked";
-    assert!(
-        failed.iter().any(|text| text.contains(because)),
-        "{failed:?}"
-    );
+/// What is chosen in the reads, as the table of answers has it.
+fn answer(analysis: &Analysis) -> String {
+    let text = markdown(analysis);
+    let row = text.lines().find(|line| line.starts_with("| Reading"));
+    row.unwrap().replace("**", "")
+}
+
+/// The run, were every ratio of the reads to be this one.
+fn where_all_are(verdict: Verdict, estimate: Option<RatioEstimate>) -> Analysis {
+    changed(|run| {
+        run.comparisons[0].fastest = None;
+        for contrast in &mut run.comparisons[0].contrasts {
+            (contrast.verdict, contrast.estimate) = (verdict, estimate);
+        }
+    })
 }
 
 #[test]
-fn a_baseline_that_wins_is_kept() {
-    let mut analysis = fixture::analysis();
-    let baseline = analysis.comparisons[0].cells[0].cell.id.clone();
-    analysis.comparisons[0].fastest = Some(baseline);
-    analysis.decide();
-    let findings = findings(&analysis, 0);
-    assert!(
-        findings.advice.contains("stay with separate files"),
-        "{}",
-        findings.advice
-    );
+fn a_baseline_that_wins_is_kept_and_is_ahead_of_the_next() {
+    let analysis = changed(|run| {
+        let reads = &mut run.comparisons[0];
+        reads.fastest = Some(reads.cells[0].cell.id.clone());
+        reads.contrasts[0].verdict = Verdict::Slower;
+    });
+    says(&findings(&analysis, 0).advice, ["stay with separate files"]);
+    says(&answer(&analysis), ["1.01× \\[0.992, 1.04\\]"]);
+}
+
+/// What the baseline beats says nothing of a rival that it does not beat.
+#[test]
+fn a_baseline_that_stays_beside_unresolved_rivals_has_no_factor_and_is_not_called_the_one_to_use() {
+    let analysis = changed(|run| {
+        let reads = &mut run.comparisons[0];
+        reads.fastest = None;
+        let contrasts = reads.contrasts.iter_mut();
+        let faster = contrasts.filter(|found| found.verdict == Verdict::Faster);
+        faster.for_each(|found| found.verdict = Verdict::Unresolved);
+    });
+    let answer = answer(&analysis);
+    says(&answer, ["separate files, so far"]);
+    assert!(!answer.contains('×'), "no factor: {answer}");
 }
 
 #[test]
-fn every_verdict_without_a_winner_has_advice_that_claims_no_more() {
-    let cases = [
-        (Verdict::Equivalent, 1.0, "speed is no reason to leave"),
-        (Verdict::Slower, 2.0, "speed is no reason to leave"),
-        (
-            Verdict::SmallDifference,
-            1.04,
-            "speed is no reason to leave",
-        ),
-        (
-            Verdict::Unresolved,
-            1.0,
-            "nothing was decided: measure again",
-        ),
-        (Verdict::NoData, 1.0, "nothing was decided: measure again"),
-    ];
-    for (verdict, ratio, expected) in cases {
-        let advice = advice_where_all_are((verdict, ratio));
-        assert!(advice.contains(expected), "{verdict:?}: {advice}");
+fn every_verdict_without_a_winner_has_an_answer_and_advice_that_claim_no_more() {
+    use Verdict::{Equivalent, Faster, NoData, Slower, SmallDifference, Unresolved};
+    let stay = "speed is no reason to leave";
+    let open = "nothing was decided: measure again";
+    // An interval that allows a gain that matters does not rule speed out as a reason.
+    let so_far = "nothing measured so far is a reason to leave separate files";
+    for (verdict, ratio, chosen, advice) in [
+        (Faster, 0.5, "| prefer ", "prefer"),
+        (Equivalent, 1.0, "| any: equivalent |", stay),
+        (Slower, 2.0, "| separate files |", stay),
+        (SmallDifference, 1.04, "| separate files", stay),
+        (SmallDifference, 0.96, "| separate files", so_far),
+        (Unresolved, 1.0, "| not decided |", open),
+        (NoData, 1.0, "| not decided |", open),
+    ] {
+        let analysis = where_all_are(verdict, Some(fixture::estimate(ratio, 0.06)));
+        says(&answer(&analysis), [chosen]);
+        let said = findings(&analysis, 0).advice;
+        says(&said, [advice]);
+        assert_eq!(said.contains("no reason"), advice == stay, "{said}");
     }
 }
 
 #[test]
 fn what_the_most_rounds_did_not_decide_has_a_bound_instead_of_more_rounds() {
-    let estimate = RatioEstimate {
-        rounds: 40,
-        ..fixture::estimate(1.0, 0.24)
-    };
-    let mut analysis = where_all_are(Verdict::Unresolved, Some(estimate));
-    let bounded = |analysis: &mut Analysis| {
-        analysis.decide();
-        let (advice, page) = (findings(analysis, 0).advice, markdown(analysis));
+    let bounded = |rounds| {
+        let mut estimate = fixture::estimate(1.0, 0.24);
+        estimate.rounds = 40;
+        let mut analysis = where_all_are(Verdict::Unresolved, Some(estimate));
+        let first = &mut analysis.comparisons[0].contrasts[0];
+        first.estimate.as_mut().unwrap().rounds = rounds;
+        let analysis = fixture::decided(analysis);
+        let (advice, page) = (findings(&analysis, 0).advice, markdown(&analysis));
         let answered = page.contains("no difference above 33% |");
-        let advised = advice
-            .contains("no difference above 33% was found; smaller ones take a quieter machine");
-        assert_eq!(answered, advised, "{advice}\n{page}");
-        advised
+        let bound = "no difference above 33% was found; smaller ones take a quieter machine";
+        assert_eq!(answered, advice.contains(bound), "{advice}\n{page}");
+        answered
     };
-    assert!(bounded(&mut analysis));
-    let fewer = analysis.comparisons[0].contrasts[0].estimate.as_mut();
-    fewer.unwrap().rounds = 20;
-    assert!(!bounded(&mut analysis), "more rounds may decide it");
-}
-
-/// The run, were every ratio of the reads to be this one.
-fn where_all_are(verdict: Verdict, estimate: Option<RatioEstimate>) -> Analysis {
-    let mut analysis = fixture::analysis();
-    let comparison = &mut analysis.comparisons[0];
-    comparison.fastest = None;
-    for contrast in &mut comparison.contrasts {
-        (contrast.verdict, contrast.estimate) = (verdict, estimate);
-    }
-    analysis
-}
-
-/// The advice were every ratio to be this one, with this verdict and an interval of 6% either way.
-fn advice_where_all_are((verdict, ratio): (Verdict, f64)) -> String {
-    let mut analysis = where_all_are(verdict, Some(fixture::estimate(ratio, 0.06)));
-    analysis.decide();
-    findings(&analysis, 0).advice
-}
-
-#[test]
-fn speed_is_a_reason_that_is_not_ruled_out_while_an_interval_allows_a_gain_that_matters() {
-    let advice = advice_where_all_are((Verdict::SmallDifference, 0.96));
-    assert!(!advice.contains("no reason"), "{advice}");
-    assert!(
-        advice.contains("nothing measured so far is a reason to leave separate files"),
-        "{advice}"
-    );
+    assert!(bounded(40));
+    assert!(!bounded(20), "more rounds may decide it");
 }
 
 #[test]
 fn what_measuring_the_same_thing_twice_showed_is_said_as_a_factor_where_it_doubles() {
-    let estimate = fixture::estimate(1.2, 0.9);
-    let mut analysis = where_all_are(Verdict::Unresolved, Some(estimate));
-    let control = analysis.comparisons[0].control.as_mut().unwrap();
-    (control.estimate.low, control.estimate.high) = (0.9, 15.48);
-    analysis.decide();
-    let text = markdown(&analysis);
-    assert!(text.contains(", and may by up to 15.5×"), "{text}");
+    let analysis = changed(|run| {
+        let control = run.comparisons[0].control.as_mut().unwrap();
+        (control.estimate.low, control.estimate.high) = (0.9, 15.48);
+    });
+    says(&markdown(&analysis), [", and may by up to 15.5×"]);
 }
 
 #[test]
 fn what_wall_and_corrected_time_do_not_agree_on_is_said_with_both_factors() {
-    let mut analysis = fixture::analysis();
-    let comparison = &mut analysis.comparisons[0];
-    comparison.sleeps = true;
-    let contrast = &mut comparison.contrasts[0];
-    contrast.verdict = Verdict::Unresolved;
-    contrast.estimate = Some(fixture::estimate(1.3, 0.02));
-    contrast.corrected = Some(CorrectedRatio {
-        estimate: fixture::estimate(0.8, 0.02),
-        agrees: false,
+    let analysis = changed(|run| {
+        run.comparisons[0].sleeps = true;
+        for (contrast, agrees) in run.comparisons[0].contrasts.iter_mut().zip([false, true]) {
+            contrast.corrected = Some(CorrectedRatio {
+                estimate: fixture::estimate(0.8, 0.02),
+                agrees,
+            });
+            if !agrees {
+                contrast.verdict = Verdict::Unresolved;
+                contrast.estimate = Some(fixture::estimate(1.3, 0.02));
+            }
+        }
     });
-    let other = &mut comparison.contrasts[1];
-    other.corrected = Some(CorrectedRatio {
-        estimate: other.estimate.unwrap(),
-        agrees: true,
-    });
-    let findings = findings(&analysis, 0);
-    let text = &findings.listed[0];
-    assert!(
-        text.contains("because wall and corrected time do not agree: 1.30 [")
-            && text.contains("by wall time, 0.800 [")
-            && text.contains("by corrected time"),
-        "{text}"
-    );
+    let disagree = "because wall and corrected time do not agree: 1.30 [";
+    let said = [disagree, "by wall time, 0.800 [", "by corrected time"];
+    says(&findings(&analysis, 0).listed[0], said);
 }
 
 #[test]
 fn too_few_rounds_are_said_with_how_many_there_are() {
     let mut analysis = where_all_are(Verdict::NoData, None);
-    let comparison = &mut analysis.comparisons[0];
-    comparison.control = None;
-    for cell in &mut comparison.cells {
+    analysis.comparisons[0].control = None;
+    for cell in &mut analysis.comparisons[0].cells {
         cell.rounds = 2;
         cell.series.truncate(2);
     }
-    analysis.decide();
-    let advice = findings(&analysis, 0).advice;
+    let analysis = fixture::decided(analysis);
     let said = "nothing was decided: too few rounds (2 of 10) to compare; go on with it";
-    assert!(advice.contains(said), "{advice}");
+    says(&findings(&analysis, 0).advice, [said]);
     let text = markdown(&analysis);
-    assert!(text.contains("not decided: 2 of 10 rounds"), "{text}");
+    says(&text, ["not decided: 2 of 10 rounds"]);
     assert!(!text.contains("differed by unknown"), "{text}");
 }
 
@@ -196,64 +166,42 @@ fn the_ending_is_worded_unless_the_run_is_complete() {
     }
 }
 
-/// The advice on overwrites, were the cells to promise this, the baseline's first.
-fn advice_where_promised(promises: &[(&str, Durability)]) -> String {
-    findings(&other_work::analysis(promises, |_| {}), 1).advice
-}
-
 #[test]
-fn what_keeps_the_promises_of_the_baseline_is_preferred_to_what_is_faster_still() {
+fn what_keeps_the_promises_of_the_baseline_comes_first_and_otherwise_the_condition_is_said() {
     let durable = Durability::Durable;
-    let advice = advice_where_promised(&[("dir", durable), ("wal", durable)]);
-    assert!(
-        words(&advice).ends_with(
-            "; where weaker durability (none) is enough, “SQLite, no journal, synchronous=OFF” (5.61× [5.49, 5.74])."
-        ),
-        "{advice}"
-    );
-}
-
-#[test]
-fn what_is_preferred_says_why_it_is_not_called_the_fastest() {
-    let advice = findings(&fixture::analysis(), 1).advice;
-    let expected = "; another one promises something else, or was not shown to be slower";
-    assert!(advice.contains(expected), "{advice}");
-}
-
-#[test]
-fn where_nothing_keeps_the_promises_the_condition_is_said() {
-    let advice = advice_where_promised(&[("dir", Durability::Durable)]);
-    assert!(
-        advice.contains("prefer “SQLite, no journal, synchronous=OFF” to")
-            && advice.contains(", provided that its weaker durability (none) is enough"),
-        "{advice}"
-    );
+    let off = "“SQLite, no journal, synchronous=OFF”";
+    let second = format!("; where weaker durability (none) is enough, {off} (5.61× [5.49, 5.74]).");
+    let first = format!("prefer {off} to");
+    let provided = ", provided that its weaker durability (none) is enough";
+    for (promises, said) in [
+        (&[("dir", durable), ("wal", durable)][..], &[&*second][..]),
+        (&[("dir", durable)], &[&*first, provided]),
+    ] {
+        let analysis = other_work::analysis(promises, |_| {});
+        let advice = words(&findings(&analysis, 1).advice);
+        says(&advice, said.iter().copied());
+    }
 }
 
 #[test]
 fn a_harness_above_its_budget_says_so() {
-    for (ratio_ns, latency_ns, expected) in [
-        (15.0, 50.0, "50.0 ns in latency blocks."),
-        (
-            16.0,
-            50.0,
-            "above the budget of 15 ns in ratio blocks: short",
-        ),
-        (
-            6.0,
-            51.0,
-            "above the budget of 50 ns in latency blocks: short",
-        ),
+    for (ratio_ns, latency_ns, above) in [
+        (15.0, 50.0, ""),
+        (16.0, 50.0, "15 ns in ratio blocks"),
+        (6.0, 51.0, "50 ns in latency blocks"),
         (
             16.0,
             51.0,
-            "above the budget of 15 ns in ratio blocks and 50 ns in latency blocks: short",
+            "15 ns in ratio blocks and 50 ns in latency blocks",
         ),
     ] {
         let mut analysis = fixture::analysis();
         let cost = analysis.harness_cost.as_mut().unwrap();
         (cost.ratio_ns, cost.latency_ns) = (ratio_ns, latency_ns);
-        let text = words(&terminal(&analysis, &VERBOSE));
-        assert!(text.contains(expected), "{text}");
+        let said = match above {
+            "" => format!("{latency_ns:.1} ns in latency blocks."),
+            above => format!("above the budget of {above}: short"),
+        };
+        says(&terminal(&analysis, &VERBOSE), [&*said]);
     }
 }
