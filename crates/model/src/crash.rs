@@ -334,43 +334,37 @@ impl CrashSetting {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_breaks_a_promise_follows_from_its_class() {
-        let claim = |class, atomic| DurabilityClaim {
+    fn claim(class: Durability, atomic: bool) -> DurabilityClaim {
+        DurabilityClaim {
             class,
             atomic,
             delayed: false,
-        };
-        let breaking = |claim| -> Vec<Fate> {
-            let all = Fate::ALL.into_iter();
-            all.filter(|fate| fate.breaks(claim, true)).collect()
-        };
-        assert!(breaking(claim(Durability::ProcessCrash, true)).is_empty());
-        assert_eq!(
-            breaking(claim(Durability::Consistent, true)),
-            Fate::ALL[2..]
-        );
-        assert_eq!(breaking(claim(Durability::Durable, true)), Fate::ALL[1..]);
-        assert!(!Fate::Torn.breaks(claim(Durability::Consistent, false), true));
-        assert!(!Fate::Reordered.breaks(claim(Durability::Consistent, true), false));
+        }
+    }
+
+    #[test]
+    fn what_breaks_a_promise_follows_from_its_class() {
+        use Durability::{Consistent, Durable, ProcessCrash};
+        for (class, first) in [(ProcessCrash, 6), (Consistent, 2), (Durable, 1)] {
+            let fates = Fate::ALL.into_iter();
+            let breaking = fates.filter(|fate| fate.breaks(claim(class, true), true));
+            assert_eq!(breaking.collect::<Vec<_>>(), Fate::ALL[first..]);
+        }
+        assert!(!Fate::Torn.breaks(claim(Consistent, false), true));
+        assert!(!Fate::Reordered.breaks(claim(Consistent, true), false));
     }
 
     /// A setting of which this many states were kept, lost and torn: of its controls, and of itself.
     fn setting(class: Durability, no_syncs: [u64; 3], synced: [u64; 2]) -> CrashSetting {
-        let claim = DurabilityClaim {
-            class,
-            atomic: true,
-            delayed: false,
-        };
-        let tally = |[kept, lost, torn]: [u64; 3]| Tally {
-            states: kept + lost + torn,
-            fates: [kept, lost, 0, torn, 0, 0],
-            broken: [(Fate::Lost, lost), (Fate::Torn, torn)]
-                .iter()
-                .filter(|(fate, _)| fate.breaks(claim, true))
-                .map(|(_, count)| count)
-                .sum(),
-            ..Tally::default()
+        let claim = claim(class, true);
+        let tally = |[kept, lost, torn]: [u64; 3]| {
+            let broken = |fate: Fate, count| if fate.breaks(claim, true) { count } else { 0 };
+            Tally {
+                states: kept + lost + torn,
+                fates: [kept, lost, 0, torn, 0, 0],
+                broken: broken(Fate::Lost, lost) + broken(Fate::Torn, torn),
+                ..Tally::default()
+            }
         };
         CrashSetting {
             name: "mine".to_owned(),
@@ -404,20 +398,17 @@ mod tests {
             (ProcessCrash, [1, 1, 0], [5, 0], true),
             (ProcessCrash, [2, 0, 0], [5, 0], false),
         ] {
-            let setting = setting(class, no_syncs, synced);
+            let mut setting = setting(class, no_syncs, synced);
             assert_eq!(setting.is_tested(), claims, "{setting:?}");
             let breaks = claims && class != ProcessCrash;
             assert_eq!(setting.is_broken(), breaks, "{setting:?}");
+            // A state that was not judged leaves it untested.
+            setting.found[0].no_syncs.unjudged = 1;
+            setting.found[0].no_syncs.unjudged_because = "killed".to_owned();
+            assert_eq!(
+                (setting.unjudged(), setting.is_tested()),
+                ((1, "killed"), false)
+            );
         }
-    }
-
-    #[test]
-    fn a_state_that_was_not_judged_leaves_the_setting_untested() {
-        let mut setting = setting(Durability::Durable, [1, 1, 1], [5, 0]);
-        assert!(setting.is_tested());
-        setting.found[0].no_syncs.unjudged = 1;
-        setting.found[0].no_syncs.unjudged_because = "killed".to_owned();
-        assert_eq!(setting.unjudged(), (1, "killed"));
-        assert!(!setting.is_tested());
     }
 }

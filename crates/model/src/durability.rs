@@ -82,20 +82,14 @@ impl fmt::Display for DurabilityClaim {
 mod tests {
     use super::*;
 
-    fn claim(class: Durability, delayed: bool) -> DurabilityClaim {
-        DurabilityClaim {
+    #[test]
+    fn a_delayed_claim_keeps_no_promise_for_the_last_writes_and_covers_only_its_like() {
+        let claim = |class, delayed| DurabilityClaim {
             class,
             atomic: true,
             delayed,
-        }
-    }
-
-    #[test]
-    fn a_delayed_claim_keeps_no_promise_for_the_last_writes_and_covers_only_its_like() {
-        let (at_once, later) = (
-            claim(Durability::Consistent, false),
-            claim(Durability::Consistent, true),
-        );
+        };
+        let [at_once, later] = [false, true].map(|it| claim(Durability::Consistent, it));
         for least in Durability::ALL {
             assert_eq!(at_once.keeps(least), least <= Durability::Consistent);
             assert_eq!(later.keeps(least), least == Durability::None);

@@ -220,72 +220,90 @@ impl Warning {
 mod tests {
     use super::*;
 
+    fn device(name: &str) -> Device {
+        Device {
+            name: name.to_owned(),
+            ..Device::default()
+        }
+    }
+
+    fn engine(version: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([("sqlite".to_owned(), version.to_owned())])
+    }
+
     fn machine() -> Environment {
         Environment {
             cpu: Some("Fast 9000".to_owned()),
             cpus: 8,
             kernel: "6.1".to_owned(),
             memory_bytes: 16_000_000_000,
-            device: Some(Device {
-                name: "vda".to_owned(),
-                ..Device::default()
-            }),
-            engines: BTreeMap::from([("sqlite".to_owned(), "3.50.0".to_owned())]),
+            device: Some(device("vda")),
+            engines: engine("3.50.0"),
             ..Environment::default()
         }
     }
 
     #[test]
-    fn what_changes_all_the_time_is_no_change() {
-        let now = Environment {
-            load_average: Some(9.0),
-            memory_available_bytes: 1,
-            memory_bytes: 16_100_000_000,
-            host: "another-container".to_owned(),
-            ..machine()
-        };
-        assert_eq!(machine().changes(&now), []);
+    fn another_machine_disk_or_engine_is_decisive_another_kernel_is_not_and_load_is_no_change() {
+        let edits: [fn(&mut Environment); 8] = [
+            |_| {},
+            |m| m.engines = engine("3.50.0 (DEBUG)"),
+            |m| m.engines.clear(),
+            |m| m.cpu = None,
+            |m| m.cpus = 4,
+            |m| m.memory_bytes = 8_000_000_000,
+            |m| m.device = Some(device("vdb")),
+            |m| m.kernel = "6.12".to_owned(),
+        ];
+        let said = edits.map(|edit| {
+            let mut now = Environment {
+                load_average: Some(9.0),
+                memory_available_bytes: 1,
+                memory_bytes: 16_100_000_000,
+                host: "another-container".to_owned(),
+                ..machine()
+            };
+            edit(&mut now);
+            let changes = machine().changes(&now);
+            let said = changes.iter().map(|it| format!("{it}, {}", it.decisive));
+            said.collect::<Vec<_>>().join("; ")
+        });
+        let expected = "
+            the build of sqlite was 3.50.0 and is another of it, true
+            the build of sqlite was 3.50.0 and is unknown, true
+            the processor was Fast 9000 and is unknown, true
+            the number of CPUs was 8 and is 4, true
+            the memory was 14.9 GiB and is 7.5 GiB, true
+            the device was vda and is vdb, true
+            the kernel was 6.1 and is 6.12, false";
+        let expected: Vec<&str> = expected.lines().map(str::trim).collect();
+        assert_eq!(said[..], expected);
     }
 
-    type Edit = fn(&mut Environment);
+    #[test]
+    fn another_kernel_is_the_same_machine_and_another_processor_is_not() {
+        let mut other = machine();
+        other.kernel = "6.2".into();
+        assert!(machine().is_same_machine(&other));
+        other.cpu = Some("fast".into());
+        assert!(!machine().is_same_machine(&other));
+    }
 
     #[test]
-    fn another_machine_disk_or_engine_is_decisive_and_another_kernel_is_not() {
-        let changed = |change: Edit| {
-            let mut now = machine();
-            change(&mut now);
-            let changes = machine().changes(&now);
-            assert_eq!(changes.len(), 1, "{changes:?}");
-            (changes[0].to_string(), changes[0].decisive)
-        };
-        let decisive: [(Edit, &str); 6] = [
-            (
-                |m| m.engines.get_mut("sqlite").unwrap().push_str(" (DEBUG)"),
-                "the build of sqlite was 3.50.0 and is another of it",
-            ),
-            (
-                |m| m.cpu = None,
-                "the processor was Fast 9000 and is unknown",
-            ),
-            (|m| m.cpus = 4, "the number of CPUs was 8 and is 4"),
-            (
-                |m| m.memory_bytes = 8_000_000_000,
-                "the memory was 14.9 GiB and is 7.5 GiB",
-            ),
-            (
-                |m| m.engines.clear(),
-                "the build of sqlite was 3.50.0 and is unknown",
-            ),
-            (
-                |m| m.device.as_mut().unwrap().name = "vdb".to_owned(),
-                "the device was vda and is vdb",
-            ),
-        ];
-        for (change, text) in decisive {
-            assert_eq!(changed(change), (text.to_owned(), true));
+    fn a_device_of_a_virtual_machine_that_says_it_spins_is_a_virtual_disk() {
+        for (virtualisation, name, spins, kind) in [
+            (None, "sda", true, "spinning disk"),
+            (Some("Docker container"), "sda", true, "spinning disk"),
+            (Some("virtual machine (QEMU)"), "sda", true, "virtual disk"),
+            (None, "vda", true, "virtual disk"),
+            (None, "vda", false, "not rotational"),
+        ] {
+            let mut here = machine();
+            here.virtualisation = virtualisation.map(str::to_owned);
+            let device = here.device.insert(device(name));
+            device.rotational = Some(spins);
+            assert_eq!(here.device_kind(), Some(kind), "{virtualisation:?}, {name}");
         }
-        let kernel = changed(|m| m.kernel = "6.12".to_owned());
-        assert_eq!(kernel, ("the kernel was 6.1 and is 6.12".to_owned(), false));
     }
 
     #[test]

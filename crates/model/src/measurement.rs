@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_counters_of_the_process_are_read_by_name() {
+    fn the_counters_of_the_process_are_read_by_name_and_some_of_them_are_unknown() {
         let text = "rchar: 6991\nwchar: 15\nsyscr: 12\nsyscw: 1\nread_bytes: 4096\n\
                     write_bytes: 8192\ncancelled_write_bytes: 7\n";
         let counters = IoCounters {
@@ -343,29 +343,22 @@ mod tests {
             storage_write_bytes: 8192,
         };
         assert_eq!(IoCounters::parse(text), Some(counters));
-        assert_eq!(
-            IoCounters::parse("rchar: 1\n"),
-            None,
-            "incomplete is unknown"
-        );
+        assert_eq!(IoCounters::parse("rchar: 1\n"), None);
     }
 
     #[test]
     fn time_is_corrected_by_the_wait_and_what_remains_beyond_the_cpu_is_absence() {
-        let measurement = Measurement {
+        let measurement = |run_delay_ns| Measurement {
             wall_ns: 1_000,
-            run_delay_ns: Some(300),
+            run_delay_ns,
             thread_cpu_ns: 600,
             process_cpu_ns: 650,
             ..Measurement::default()
         };
+        assert_eq!(measurement(None).absent_share(), None);
+        let measurement = measurement(Some(300));
         assert_eq!(measurement.corrected_ns(), Some(700));
         assert_eq!(measurement.absent_share(), Some(0.1));
         assert!((measurement.other_threads_share() - 0.05).abs() < 1e-12);
-        let unknown = Measurement {
-            run_delay_ns: None,
-            ..measurement
-        };
-        assert_eq!(unknown.absent_share(), None);
     }
 }

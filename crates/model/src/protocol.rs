@@ -456,18 +456,6 @@ pub fn decode<T: for<'de> Deserialize<'de>>(line: &str) -> Result<T, WireError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn messages_read_back_as_sent() {
-        let message = FromDriver::Failed {
-            message: "files: no such key 7".into(),
-        };
-        let line = encode(&message);
-        assert!(!line.contains('\n'));
-        assert_eq!(decode::<FromDriver>(&line).unwrap(), message);
-        assert_eq!(encode(&ToDriver::Go), "\"go\"");
-    }
 
     #[test]
     fn a_driver_need_only_tell_the_wall_time() {
@@ -479,12 +467,6 @@ mod tests {
         assert_eq!(message, FromDriver::Measured(expected));
         let described: FromDriver = decode(r#"{"described":{"kinds":[{"name":"kv"}]}}"#).unwrap();
         assert!(matches!(described, FromDriver::Described(d) if d.kinds[0].name == "kv"));
-    }
-
-    proptest! {
-        #[test]
-        fn garbage_is_an_error_and_never_a_panic(line in "\\PC{0,300}") {
-            prop_assert!(decode::<FromDriver>(&line).is_err());
-        }
+        assert_eq!(encode(&ToDriver::Go), "\"go\"");
     }
 }

@@ -335,59 +335,42 @@ fn later_header(line: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn end() -> String {
-        let end = RunEnd {
-            outcome: RunOutcome::Complete,
-            seconds: 1.5,
-            phases: None,
-            needs: None,
-        };
-        serde_json::to_string(&Record::End(end)).unwrap()
-    }
+    const END: &str = r#"{"type":"end","outcome":"complete","seconds":1.5}"#;
 
     #[test]
     fn a_cut_last_line_is_dropped_and_a_damaged_one_is_reported() {
-        let line = end();
-        let text = format!("{line}\nrubbish\n{}", &line[..line.len() - 3]);
+        let text = format!("{END}\nrubbish\n{}", &END[..END.len() - 3]);
         let (records, problems) = read_records(&text);
-        assert_eq!(records.len(), 1);
-        assert_eq!(problems.len(), 1);
+        assert_eq!((records.len(), problems.len()), (1, 1), "{problems:?}");
         assert!(problems[0].starts_with("line 2:"), "{problems:?}");
-    }
-
-    #[test]
-    fn a_record_of_a_later_version_is_kept_as_unknown() {
-        let (records, problems) = read_records("{\"type\":\"hologram\",\"x\":1}\n");
-        assert!(problems.is_empty(), "{problems:?}");
-        assert_eq!(records, [Record::Unknown]);
-    }
-
-    #[test]
-    fn a_line_that_is_no_text_is_reported_and_the_others_are_read() {
-        let line = end();
-        let mut bytes = format!("{line}\n{line}\n{line}\n").into_bytes();
-        bytes[line.len() + 10] = 0xff;
+        let mut bytes = format!("{END}\n{END}\n{END}\n").into_bytes();
+        bytes[END.len() + 10] = 0xff;
         let (records, problems) = read_result(&bytes);
         assert_eq!(records.len(), 2);
-        assert_eq!(
-            problems,
-            ["line 2: it is damaged at byte 10, which is no text"]
-        );
+        let told = "line 2: it is damaged at byte 10, which is no text";
+        assert_eq!(problems, [told]);
     }
 
     #[test]
-    fn a_header_of_a_later_schema_is_told_from_rubbish() {
-        let (records, problems) = read_records("{\"type\":\"run\",\"schema\":7,\"x\":1}\n");
-        assert!(problems.is_empty(), "{problems:?}");
-        assert_eq!(records, [Record::Newer(7)]);
-        let (records, problems) = read_records("{\"type\":\"run\",\"schema\":1}\n");
-        assert_eq!((records.len(), problems.len()), (0, 1));
-    }
-
-    #[test]
-    fn empty_lines_and_an_empty_file_are_nothing() {
-        for text in ["", "\n", "\n\n  \n"] {
-            assert_eq!(read_records(text), (Vec::new(), Vec::new()));
+    fn what_a_later_version_wrote_is_told_from_rubbish_and_empty_lines_are_nothing() {
+        for (text, records, problems) in [
+            (
+                "{\"type\":\"hologram\",\"x\":1}\n",
+                vec![Record::Unknown],
+                0,
+            ),
+            (
+                "{\"type\":\"run\",\"schema\":7,\"x\":1}\n",
+                vec![Record::Newer(7)],
+                0,
+            ),
+            ("{\"type\":\"run\",\"schema\":1}\n", Vec::new(), 1),
+            ("", Vec::new(), 0),
+            ("\n", Vec::new(), 0),
+            ("\n\n  \n", Vec::new(), 0),
+        ] {
+            let found = read_records(text);
+            assert_eq!((found.0, found.1.len()), (records, problems), "{text}");
         }
     }
 }

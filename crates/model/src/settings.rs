@@ -352,39 +352,32 @@ mod tests {
         },
     ];
 
-    fn resolve(pairs: &[(&str, &str)]) -> Result<Settings, SettingError> {
-        let given = pairs
-            .iter()
-            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-            .collect();
-        Settings::resolve(DESCRIBED, &given)
+    fn resolve(name: &str, value: &str) -> Result<Settings, SettingError> {
+        Settings::resolve(DESCRIBED, &[(name.to_owned(), value.to_owned())].into())
     }
 
     #[test]
-    fn defaults_fill_what_a_spec_leaves_out() {
-        let settings = resolve(&[("journal", "WAL")]).unwrap();
-        assert_eq!(settings.to_string(), "journal=wal,page_size=4096");
-        assert_eq!(settings.layout(DESCRIBED).to_string(), "page_size=4096");
-    }
-
-    #[test]
-    fn unknown_names_and_values_name_the_nearest_known_one() {
-        let message = resolve(&[("pagesize", "4096")]).unwrap_err().to_string();
-        assert!(message.contains("did you mean 'page_size'?"), "{message}");
-        let message = resolve(&[("journal", "wall")]).unwrap_err().to_string();
-        assert!(message.contains("did you mean 'wal'?"), "{message}");
-        let message = resolve(&[("page_size", "5000")]).unwrap_err().to_string();
-        assert!(message.contains("power of two"), "{message}");
-    }
-
-    #[test]
-    fn a_setting_that_the_engine_changed_is_a_difference() {
-        let asked = resolve(&[("journal", "wal")]).unwrap();
+    fn defaults_fill_what_a_spec_leaves_out_and_what_the_engine_changed_is_a_difference() {
+        let asked = resolve("journal", "WAL").unwrap();
+        assert_eq!(asked.to_string(), "journal=wal,page_size=4096");
+        assert_eq!(asked.layout(DESCRIBED).to_string(), "page_size=4096");
         let mut effective = asked.clone();
         effective.set("journal", Value::Word("delete".into()));
         effective.set("version", Value::Word("3".into()));
         let differences = asked.differences(&effective);
         assert_eq!(differences.len(), 1);
         assert_eq!(differences[0].0, "journal");
+    }
+
+    #[test]
+    fn unknown_names_and_values_name_the_nearest_known_one() {
+        for (name, value, said) in [
+            ("pagesize", "4096", "did you mean 'page_size'?"),
+            ("journal", "wall", "did you mean 'wal'?"),
+            ("page_size", "5000", "power of two"),
+        ] {
+            let message = resolve(name, value).unwrap_err().to_string();
+            assert!(message.contains(said), "{message}");
+        }
     }
 }

@@ -213,6 +213,7 @@ pub fn format_bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_size_is_shown_in_the_largest_unit_that_is_exact_and_reads_back() {
@@ -230,80 +231,67 @@ mod tests {
             assert_eq!(parse_size(expected), Ok(bytes));
         }
     }
-    use proptest::prelude::*;
 
     #[test]
     fn decimal_and_binary_suffixes_differ() {
-        assert_eq!(parse_size("10k"), Ok(10_000));
-        assert_eq!(parse_size("10KiB"), Ok(10_240));
-        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
-        assert_eq!(parse_size("1.5MB"), Ok(1_500_000));
-        assert_eq!(parse_size("0x1000"), Ok(4096));
-        assert_eq!(parse_size("100_000"), Ok(100_000));
+        for (text, bytes) in [
+            ("10k", 10_000),
+            ("10KiB", 10_240),
+            ("4GiB", 4 << 30),
+            ("1.5MB", 1_500_000),
+            ("0x1000", 4096),
+            ("100_000", 100_000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
         assert_eq!(parse_count("100k"), Ok(100_000));
-    }
-
-    #[test]
-    fn an_unknown_suffix_is_an_error_that_lists_the_known_ones() {
-        let message = parse_size("10kk").unwrap_err().to_string();
-        assert!(
-            message.contains("'kk'") && message.contains("KiB"),
-            "{message}"
-        );
         assert!(parse_count("10KiB").is_err(), "a count has no byte units");
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_and_never_wrapped() {
-        assert!(matches!(
-            parse_size("20000000T"),
-            Err(ParseSizeError(said)) if said.contains("below 2^64")
-        ));
-        assert!(matches!(
-            parse_size("18446744073709551616"),
-            Err(ParseSizeError(said)) if said.contains("below 2^64")
-        ));
-        assert_eq!(parse_size("18446744073709551615"), Ok(u64::MAX));
-        assert!(matches!(
-            parse_size("1.5"),
-            Err(ParseSizeError(said)) if said.contains("below 2^64")
-        ));
+    fn what_is_no_size_or_does_not_fit_is_refused_and_never_wrapped() {
+        for (text, said) in [
+            ("20000000T", "below 2^64"),
+            ("18446744073709551616", "below 2^64"),
+            ("1.5", "below 2^64"),
+            ("10kk", "'kk'"),
+            ("10kk", "KiB"),
+        ] {
+            let message = parse_size(text).unwrap_err().to_string();
+            assert!(message.contains(said), "{text}: {message}");
+        }
         for bad in ["", "k", "-1", "1.2.3k", "0x", "0xg", "."] {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
-    fn sizes_for_people_have_three_digits() {
-        assert_eq!(format_bytes(812), "812 B");
-        assert_eq!(format_bytes(1_024_512_000), "1.02 GB");
-        assert_eq!(format_bytes(999_999), "1.00 MB");
-        assert_eq!(format_bytes(409_000_000), "409 MB");
-        assert_eq!(format_bytes(9_999), "10.0 kB");
+    fn sizes_for_people_have_three_digits_and_chosen_ones_are_exact_and_short() {
+        for (bytes, text) in [
+            (812, "812 B"),
+            (1_024_512_000, "1.02 GB"),
+            (999_999, "1.00 MB"),
+            (9_999, "10.0 kB"),
+        ] {
+            assert_eq!(format_bytes(bytes), text);
+        }
         for bytes in [0, 999, 10_000, 5_000_000, 999_000_000_000] {
             assert_eq!(format_bytes(bytes), format_size(bytes), "a whole number");
         }
-    }
-
-    #[test]
-    fn chosen_sizes_are_exact_and_short() {
-        let shown = [
+        for (bytes, text) in [
             (0, "0 B"),
-            (512, "512 B"),
             (1_024, "1 KiB"),
             (1_184, "1,184 B"),
             (10_000, "10 kB"),
-            (24_064, "23.5 KiB"),
             (7_552, "7.375 KiB"),
             (65_536, "64 KiB"),
             (1_000_000, "1 MB"),
             (1_500_000, "1500 kB"),
-            (1 << 20, "1 MiB"),
             (3 << 19, "1.5 MiB"),
             (2 << 30, "2 GiB"),
             (1 << 40, "1 TiB"),
-        ];
-        for (bytes, text) in shown {
+        ] {
             assert_eq!(format_size(bytes), text);
         }
         assert_eq!(format_count(1_228_800_000), "1,228,800,000");
@@ -317,18 +305,6 @@ mod tests {
                 let size = u64::from(n) * part;
                 prop_assert_eq!(parse_size(&format_size(size)), Ok(size));
             }
-        }
-
-        #[test]
-        fn parsing_never_panics(text in "\\PC{0,24}") {
-            let _ = parse_size(&text);
-            let _ = parse_count(&text);
-        }
-
-        #[test]
-        fn a_plain_number_reads_as_itself(n: u64) {
-            prop_assert_eq!(parse_size(&n.to_string()), Ok(n));
-            prop_assert_eq!(parse_size(&format!("0x{n:x}")), Ok(n));
         }
     }
 }

@@ -31,11 +31,15 @@ mod tests {
 
     #[test]
     fn a_slip_is_recognised_and_a_different_word_is_not() {
-        let known = ["page_size", "journal", "synchronous", "cache"];
-        assert_eq!(near_miss("pagesize", known), Some("page_size"));
-        assert_eq!(near_miss("page-size", known), Some("page_size"));
-        assert_eq!(near_miss("jorunal", known), Some("journal"));
-        assert_eq!(near_miss("sync", known), Some("synchronous"));
-        assert_eq!(near_miss("colour", known), None);
+        for (word, near) in [
+            ("pagesize", Some("page_size")),
+            ("page-size", Some("page_size")),
+            ("jorunal", Some("journal")),
+            ("sync", Some("synchronous")),
+            ("colour", None),
+        ] {
+            let known = ["page_size", "journal", "synchronous", "cache"];
+            assert_eq!(near_miss(word, known), near);
+        }
     }
 }

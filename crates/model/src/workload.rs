@@ -657,38 +657,30 @@ impl WorkloadSpec {
 mod tests {
     use super::*;
 
-    fn mix(mix: Option<Mix>) -> Workload {
-        Workload {
-            operation: Operation::Mix,
-            mix,
-            ..Workload::default()
-        }
-    }
-
-    fn reads_and_writes(overwrite: u16) -> Mix {
-        Mix {
-            read: 100 - overwrite,
-            overwrite,
-            ..Mix::default()
-        }
+    /// What is said of a workload, written as in a study.
+    fn checked(written: &str) -> Result<(), String> {
+        let workload: WorkloadSpec = toml::from_str(written).unwrap();
+        workload.complete().check()
     }
 
     #[test]
     fn two_actions_of_a_mix_lie_at_equal_distances() {
-        for parts in 1..=99 {
-            let pattern = reads_and_writes(parts).pattern();
-            let twice = [pattern.clone(), pattern].concat();
-            let positions = 0..twice.len();
-            let rarer = if parts < 50 {
-                Action::Overwrite
-            } else {
-                Action::Read
+        for overwrite in 1..=99 {
+            let mix = Mix {
+                read: 100 - overwrite,
+                overwrite,
+                ..Mix::default()
             };
-            let of: Vec<usize> = positions.filter(|n| twice[*n] == rarer).collect();
-            assert_eq!(of.len(), 2 * usize::from(parts.min(100 - parts)));
+            let twice = [mix.pattern(), mix.pattern()].concat();
+            let rarer = match overwrite < 50 {
+                true => Action::Overwrite,
+                false => Action::Read,
+            };
+            let of: Vec<usize> = (0..twice.len()).filter(|n| twice[*n] == rarer).collect();
+            assert_eq!(of.len(), 2 * usize::from(overwrite.min(100 - overwrite)));
             let gaps: Vec<usize> = of.windows(2).map(|pair| pair[1] - pair[0]).collect();
             let (least, most) = (gaps.iter().min(), gaps.iter().max());
-            assert!(most.unwrap() - least.unwrap() <= 1, "{parts}: {gaps:?}");
+            assert!(most.unwrap() - least.unwrap() <= 1, "{overwrite}: {gaps:?}");
         }
     }
 
@@ -711,103 +703,64 @@ mod tests {
     }
 
     #[test]
-    fn proportions_belong_to_mixes_and_mixes_need_them() {
-        assert!(mix(Some(reads_and_writes(30))).check().is_ok());
-        assert!(Workload::default().check().is_ok());
-        let too_many = Mix {
-            read: 1_000,
-            scan: 1,
-            ..Mix::default()
-        };
-        for wrong in [mix(None), mix(Some(Mix::default())), mix(Some(too_many))] {
-            assert!(wrong.check().unwrap_err().contains("a mix"));
-        }
-        let read = Workload {
-            mix: Some(reads_and_writes(10)),
-            ..Workload::default()
-        };
-        assert!(read.check().unwrap_err().contains("\"read\""));
-    }
-
-    #[test]
-    fn a_life_has_one_beginning_and_one_end() {
-        let life = |insert, delete| Workload {
-            order: AccessOrder::Lifecycle,
-            ..mix(Some(Mix {
-                insert,
-                overwrite: 11,
-                delete,
-                ..Mix::default()
-            }))
-        };
-        assert!(life(1, 1).check().is_ok());
-        assert!(life(1, 1).begins_empty() && life(1, 1).changes_keys());
-        for wrong in [life(2, 1), life(1, 0)] {
-            assert!(wrong.check().unwrap_err().contains("lifecycle"));
-        }
-    }
-
-    fn beside(compute_threads: u32) -> Neighbours {
-        Neighbours {
-            compute_threads,
-            memory: false,
-            kind: NeighbourKind::Threads,
-        }
+    fn a_life_begins_with_nothing_and_changes_keys() {
+        let life = "operation = 'mix'\norder = 'lifecycle'\nmix = { insert = 1, delete = 1 }";
+        let life: WorkloadSpec = toml::from_str(life).unwrap();
+        let life = life.complete();
+        assert!(life.check().is_ok() && life.begins_empty() && life.changes_keys());
     }
 
     #[test]
     fn a_cell_without_neighbours_may_stand_among_those_that_have_some() {
-        let busy = WorkloadSpec {
-            beside: Some(beside(2)),
+        let beside = |compute_threads| Neighbours {
+            compute_threads,
+            memory: false,
+            kind: NeighbourKind::Threads,
+        };
+        let with = |threads| WorkloadSpec {
+            beside: Some(beside(threads)),
             ..WorkloadSpec::default()
         };
-        let idle = WorkloadSpec {
-            beside: Some(beside(0)),
-            ..WorkloadSpec::default()
-        };
-        assert_eq!(idle.over(&busy).complete(), Workload::default());
-        let inherited = WorkloadSpec::default().over(&busy).complete();
+        assert_eq!(with(0).over(&with(2)).complete(), Workload::default());
+        let inherited = WorkloadSpec::default().over(&with(2)).complete();
         assert_eq!(inherited.beside, Some(beside(2)));
         assert_eq!(beside(2).to_string(), "2 threads that compute");
     }
 
     #[test]
     fn what_goes_only_with_another_operation_is_refused_by_name() {
-        for (written, said) in [
-            ("scan_rows = 5", "scan_rows"),
-            ("threads = 0", "threads"),
-            ("threads = 9_999", "threads"),
-            ("rows_per_statement = 2", "rows_per_statement"),
-            ("rate = 500", "rate is for"),
-            ("operation = 'drop-table'\nthreads = 2", "drop-table"),
-            ("operation = 'delete'\norder = 'zipfian'", "zipfian"),
-            ("operation = 'delete'\nage = 1", "neither old nor cold"),
-            ("omit_last = 2", "omit_last"),
-            (
-                "order = 'uniform'\nomit_last = 2\nmix = { read = 1, delete = 1 }",
-                "a mix that deletes",
-            ),
-            ("operation = 'overwrite'\nfirst_touch = true", "first_touch"),
-            (
-                "operation = 'insert'\nafter = ['read']",
-                "after can be [\"create-table\"] only",
-            ),
-            (
-                "after = ['create-table']",
-                "\"create-table\" and \"insert\" together",
-            ),
-            (
-                "operation = 'delete'\nafter = ['delete']",
-                "leaves no value",
-            ),
-            (
-                "beside = { compute_threads = 65 }",
-                "compute_threads must be from 0 to 64, not 65",
-            ),
-        ] {
-            let workload: WorkloadSpec = toml::from_str(written).unwrap();
-            let message = workload.complete().check().unwrap_err();
-            assert!(message.contains(said), "{written}: {message}");
+        assert_eq!(checked(""), Ok(()));
+        assert_eq!(
+            checked("operation = 'mix'\nmix = { read = 70, overwrite = 30 }"),
+            Ok(())
+        );
+        let table = r#"
+            operation = 'mix' | a mix
+            operation = 'mix'; mix = {} | a mix
+            operation = 'mix'; mix = { read = 1000, scan = 1 } | a mix
+            operation = 'read'; mix = { read = 90, overwrite = 10 } | "read"
+            order = 'lifecycle'; mix = { insert = 2, overwrite = 11, delete = 1 } | lifecycle
+            order = 'lifecycle'; mix = { insert = 1, overwrite = 11 } | lifecycle
+            scan_rows = 5 | scan_rows
+            threads = 0 | threads
+            threads = 9_999 | threads
+            rows_per_statement = 2 | rows_per_statement
+            rate = 500 | rate is for
+            operation = 'drop-table'; threads = 2 | drop-table
+            operation = 'delete'; order = 'zipfian' | zipfian
+            operation = 'delete'; age = 1 | neither old nor cold
+            omit_last = 2 | omit_last
+            order = 'uniform'; omit_last = 2; mix = { read = 1, delete = 1 } | a mix that deletes
+            operation = 'overwrite'; first_touch = true | first_touch
+            operation = 'insert'; after = ['read'] | after can be ["create-table"] only
+            after = ['create-table'] | "create-table" and "insert" together
+            operation = 'delete'; after = ['delete'] | leaves no value
+            beside = { compute_threads = 65 } | compute_threads must be from 0 to 64, not 65
+        "#;
+        for line in table.trim().lines() {
+            let (written, said) = line.split_once(" | ").unwrap();
+            let message = checked(&written.replace("; ", "\n")).unwrap_err();
+            assert!(message.contains(said), "{line}: {message}");
         }
     }
 }

@@ -175,10 +175,10 @@ fn of_number<'i>(entry: &Entry<'i>, number: &Entry<'i>) -> Option<Entry<'i>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::{CellSpec, Study};
+pub(super) mod tests {
+    use crate::Study;
 
-    const STUDY: &str = r#"
+    pub(in crate::study) const STUDY: &str = r#"
 name = "t"
 title = "T"
 question = "?"
@@ -204,52 +204,43 @@ workload = { operation = "overwrite" }
 sqlite = { store = "sqlite:synchronous=off" }
 "#;
 
-    fn written_out() -> String {
-        let (first, cells) = STUDY.split_once("[comparison.cells]\n").unwrap();
-        let (cells, _) = cells.split_once("[[comparison]]").unwrap();
-        let read = &first[first.find("[[comparison]]").unwrap()..];
-        let write = read
-            .replace("\"read\"", "\"write\"")
-            .replace("operation = \"write\"", "operation = \"overwrite\"")
-            .replace("Reads", "Writes");
-        let own = cells.replace("\"sqlite\"", "\"sqlite:synchronous=off\"");
-        format!("{first}[comparison.cells]\n{cells}{write}[comparison.cells]\n{own}")
-    }
+    /// The second comparison with all that it has from the first.
+    const WRITTEN_OUT: &str = r#"[[comparison]]
+id = "write"
+title = "Writes"
+dataset = "blobs"
+workload = { operation = "overwrite", per_transaction = 1 }
+baseline = "files"
+max_rounds = 20
+[comparison.cells]
+files = { store = "files", label = "files" }
+sqlite = { store = "sqlite:synchronous=off", label = "SQLite" }
+"#;
 
-    fn refused(text: &str) -> String {
-        Study::parse(text, "t.toml").unwrap_err().to_string()
+    fn study(text: &str) -> Study {
+        Study::parse(text, "t.toml").unwrap()
     }
 
     #[test]
     fn a_comparison_that_is_like_another_one_has_what_it_does_not_say_itself() {
-        let study = Study::parse(STUDY, "t.toml").unwrap();
-        assert_eq!(study, Study::parse(&written_out(), "t.toml").unwrap());
-        let CellSpec { store, label, .. } = &study.comparisons[1].cells["sqlite"];
-        assert_eq!(store.to_string(), "sqlite:synchronous=off");
-        assert_eq!(label.as_deref(), Some("SQLite"));
-    }
-
-    #[test]
-    fn a_mix_is_that_of_the_comparison_itself_as_a_whole() {
-        let text = STUDY
-            .replace(
-                "operation = \"read\"",
-                "operation = \"mix\", mix = { read = 50, overwrite = 50 }",
-            )
-            .replace("operation = \"overwrite\"", "mix = { read = 100 }");
-        let study = Study::parse(&text, "t.toml").unwrap();
-        let mix = study.comparisons[1].workload.mix.unwrap();
+        let (first, _) = STUDY.split_once("[[comparison]]\nid = \"write\"").unwrap();
+        assert_eq!(study(STUDY), study(&format!("{first}{WRITTEN_OUT}")));
+        // A mix is that of the comparison itself as a whole.
+        let mixed = "operation = \"mix\", mix = { read = 50, overwrite = 50 }";
+        let text = STUDY.replace("operation = \"read\"", mixed);
+        let text = text.replace("operation = \"overwrite\"", "mix = { read = 100 }");
+        let mix = study(&text).comparisons[1].workload.mix.unwrap();
         assert_eq!((mix.read, mix.overwrite), (100, 0));
     }
 
     #[test]
     fn a_list_of_threads_stands_for_a_comparison_of_each_also_where_another_one_is_like_it() {
-        let text = STUDY.replace(
-            "per_transaction = 1",
-            "per_transaction = 1, threads = [1, 4]",
-        );
-        let study = Study::parse(&text, "t.toml").unwrap();
-        let all = study.comparisons.iter();
+        let of = |threads: &str| {
+            let threads = format!("per_transaction = 1, threads = {threads}");
+            study(&STUDY.replace("per_transaction = 1", &threads)).comparisons
+        };
+        let all = of("[1, 4]");
+        let all = all.iter();
         let told = all.map(|c| (c.id.as_str(), c.title.as_str(), c.workload.threads));
         let wanted = [
             ("read-1", "Reads, 1 thread", Some(1)),
@@ -258,47 +249,6 @@ sqlite = { store = "sqlite:synchronous=off" }
             ("write-4", "Writes, 4 threads", Some(4)),
         ];
         assert_eq!(told.collect::<Vec<_>>(), wanted);
-        let hexadecimal = Study::parse(&text.replace("[1, 4]", "[0x10]"), "t.toml").unwrap();
-        assert_eq!(hexadecimal.comparisons[0].id, "read-16");
-        for list in ["[]", "[\"many\"]"] {
-            let message = refused(&text.replace("[1, 4]", list));
-            assert!(message.starts_with("t.toml:12:"), "{list}: {message}");
-        }
-    }
-
-    #[test]
-    fn a_name_that_does_not_stand_before_is_told_once_with_the_nearest_that_does() {
-        let message = refused(&STUDY.replace("like = \"read\"", "like = \"raed\""));
-        let wanted =
-            "t.toml:21:8: unknown comparison 'raed' (it must stand before); did you mean 'read'?";
-        assert_eq!(message, wanted);
-        let message = refused(&STUDY.replace("like = \"read\"", "like = \"write\""));
-        assert!(message.contains("unknown comparison 'write'"), "{message}");
-        let message = refused(&STUDY.replace("like = \"read\"", "like = 3"));
-        let wanted = "t.toml:21:8: like names a comparison that stands before, by its id";
-        assert_eq!(message, wanted);
-        let message = refused(&STUDY.replace("like = \"read\"", "lke = \"read\""));
-        assert!(message.contains("`cells`, `like`"), "{message}");
-    }
-
-    #[test]
-    fn a_mistake_is_told_once_where_it_stands_and_not_of_those_that_have_it_from_there() {
-        let message = refused(&STUDY.replace("store = \"files\"", "store = \"files:layout\""));
-        assert!(message.starts_with("t.toml:16:19: "), "{message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
-        let text = STUDY.replace("per_transaction = 1", "threads = [1, 4]");
-        let message =
-            refused(&text.replace("synchronous=off\"", "synchronous=off\", optional = 1"));
-        assert!(message.starts_with("t.toml:24:"), "{message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_later_comparison_is_located_behind_a_list_too() {
-        let text = STUDY.replace("per_transaction = 1", "threads = [1, 4]");
-        let message = refused(&text.replace("like = \"read\"", "like = \"read\"\nmax_rounds = 50"));
-        for line in message.lines() {
-            assert!(line.starts_with("t.toml:22:14: "), "{message}");
-        }
+        assert_eq!(of("[0x10]")[0].id, "read-16");
     }
 }

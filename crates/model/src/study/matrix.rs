@@ -236,29 +236,4 @@ fn short(bytes: u64) -> String {
 }
 
 #[cfg(test)]
-mod spread {
-    use super::*;
-
-    /// A column of values of `size` bytes, whose sizes lie within `percent` of that.
-    fn column(size: u64, percent: u8) -> SizeDistribution {
-        let text = format!(
-            "id = \"m\"\ntitle = \"M\"\nsizes = [{size}]\nbytes = 1000\nspread_percent = {percent}\n\
-             row_setting = \"page_size\"\nrows = [4096]\n\
-             internal = {{ store = \"sqlite\" }}\nexternal = {{ store = \"files\" }}\n"
-        );
-        let matrix: MatrixSpec = toml::from_str(&text).unwrap();
-        matrix.distribution(size)
-    }
-
-    #[test]
-    fn sizes_below_100_bytes_and_between_multiples_of_it_spread_as_far_as_they_should() {
-        for (size, percent, min, max) in [(50, 40, 30, 70), (1_050, 20, 840, 1_260)] {
-            let expected = SizeDistribution::Uniform { min, max };
-            assert_eq!(column(size, percent), expected, "{size} ± {percent}%");
-        }
-        assert_eq!(column(50, 0), SizeDistribution::Fixed { bytes: 50 });
-    }
-}
-
-#[cfg(test)]
 pub(super) mod tests;

@@ -30,36 +30,21 @@ id = "a"
 quote = "files take 10 times as long"
 "#;
 
-/// The study with these lines in its claim.
-fn with(lines: &str) -> Result<Study, String> {
-    Study::parse(&format!("{STUDY}{lines}\n"), "t.toml").map_err(|error| error.to_string())
-}
-
 #[test]
 fn each_kind_of_claim_is_read_and_names_its_cells() {
-    for (lines, cells) in [
-        (
-            "test = [{ of = \"read/dir\", to = \"read/sql\", at_least = 10 }]",
-            "read/dir read/sql",
-        ),
-        (
-            "test = [{ of = [\"read/dir\", \"read/blob\"], to = [\"sizes-10k/external\"], at_least = 1, at_most = 2.5 }]",
-            "read/blob read/dir sizes-10k/external",
-        ),
-        (
-            "test = [{ of = \"read/sql\", measure = \"page-fill\", at_most = 0.5 }]",
-            "read/sql",
-        ),
-        (
-            "order = [\"read/blob\", \"read/sql\", \"read/dir\"]",
-            "read/blob read/dir read/sql",
-        ),
-    ] {
-        let study = with(lines).unwrap();
+    let table = r#"
+        test = [{ of = "read/dir", to = "read/sql", at_least = 10 }] | read/dir read/sql
+        test = [{ of = ["read/dir", "read/blob"], to = ["sizes-1m/external"], at_least = 1, \
+                  at_most = 2.5 }] | read/blob read/dir sizes-1m/external
+        test = [{ of = "read/sql", measure = "page-fill", at_most = 0.5 }] | read/sql
+        order = ["read/blob", "read/sql", "read/dir"] | read/blob read/dir read/sql
+    "#;
+    // A line that ends with a backslash goes on.
+    for line in table.replace("\\\n", "").trim().lines() {
+        let (claim, cells) = line.split_once(" | ").unwrap();
+        let study = Study::parse(&format!("{STUDY}{claim}\n"), "t.toml").unwrap();
         let named = study.claims[0].cells();
         let named: Vec<&str> = named.iter().map(|cell| cell.0.as_str()).collect();
-        assert_eq!(named.join(" "), cells, "{lines}");
-        let written = serde_json::to_string(&study).unwrap();
-        assert_eq!(serde_json::from_str::<Study>(&written).unwrap(), study);
+        assert_eq!(named.join(" "), cells, "{claim}");
     }
 }

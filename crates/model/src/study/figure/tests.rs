@@ -52,13 +52,11 @@ fn bars_and_lines_are_read() {
     assert_eq!(study.figures[1].x, Some(x));
     let small = &study.comparisons[0].cells["small"];
     assert_eq!(small.published_error_seconds, Some(0.2));
-}
-
-#[test]
-fn a_study_with_bars_and_lines_reads_back_from_a_result_as_it_was_run() {
-    let study = Study::parse(STUDY, "t.toml").unwrap();
-    let text = serde_json::to_string(&study).unwrap();
-    assert_eq!(serde_json::from_str::<Study>(&text).unwrap(), study);
+    for measure in Measure::ALL {
+        let text = STUDY.replace("\"throughput\"", &format!("\"{}\"", measure.name()));
+        let study = Study::parse(&text, "t.toml").unwrap();
+        assert_eq!(study.figures[1].measure, measure);
+    }
 }
 
 #[test]
@@ -74,26 +72,11 @@ fn a_result_from_before_there_were_figures_keeps_them() {
     let [a, b, c, _] = &study.figures[..] else {
         panic!("{:?}", study.figures)
     };
-    assert_eq!(
-        (&a.comparisons[..], a.to.as_deref()),
-        (&["r".to_owned()][..], Some("x"))
-    );
-    assert_eq!(
-        (&a.cells[..], a.published_ratios["mac"]),
-        (&["y".to_owned()][..], 1.5)
-    );
+    assert_eq!((&*a.comparisons[0], a.to.as_deref()), ("r", Some("x")));
+    assert_eq!((&*a.cells[0], a.published_ratios["mac"]), ("y", 1.5));
     assert_eq!(b.x, Some(Across::Threads));
     assert_eq!(c.published[0].label.as_deref(), Some("w"));
     assert_eq!(study.space().next().unwrap().bytes, Some(5));
-}
-
-#[test]
-fn every_measure_is_read_by_its_name() {
-    for measure in Measure::ALL {
-        let text = STUDY.replace("\"throughput\"", &format!("\"{}\"", measure.name()));
-        let study = Study::parse(&text, "t.toml").unwrap();
-        assert_eq!(study.figures[1].measure, measure);
-    }
 }
 
 #[test]
@@ -101,8 +84,6 @@ fn what_lies_across_is_written_as_it_is_read() {
     for name in ["operations", "per_transaction", "threads", "window_rows"] {
         assert_eq!(Across::from(name.to_owned()).name(), name);
     }
-    assert_eq!(
-        Across::from("per-transaction".to_owned()),
-        Across::PerTransaction
-    );
+    let dashed = Across::from("per-transaction".to_owned());
+    assert_eq!(dashed, Across::PerTransaction);
 }

@@ -1,4 +1,4 @@
-use crate::{MatrixSpec, Study};
+use crate::{MatrixSpec, SizeDistribution, Study};
 
 pub(in crate::study) const STUDY: &str = r#"
 name = "m"
@@ -61,16 +61,22 @@ fn matrix(id: &str) -> MatrixSpec {
 #[test]
 fn a_matrix_becomes_one_comparison_per_size_all_of_one_size_after_each_other() {
     let study = study().expanded();
-    let ids: Vec<&str> = study.comparisons.iter().map(|c| c.id.as_str()).collect();
+    // Those that agree in number and size of values share a dataset, and a block of given bytes
+    // holds fewer operations the larger the values.
+    let all = study.comparisons.iter();
+    let all = all.map(|c| (c.id.as_str(), c.dataset.as_str(), c.workload.operations));
     let expected = [
-        "first",
-        "read-10k",
-        "read-20k",
-        "write-20k",
-        "write-20Ki",
-        "read-1m",
+        ("first", "few", None),
+        ("read-10k", "200x10k", None),
+        ("read-20k", "100x20k", None),
+        ("write-20k", "100x20k", Some(5)),
+        ("write-20Ki", "97x20Ki", Some(4)),
+        ("read-1m", "2x1m", None),
     ];
-    assert_eq!(ids, expected);
+    assert_eq!(all.collect::<Vec<_>>(), expected);
+    assert_eq!(study.datasets.len(), 5, "and nothing else");
+    let dataset = &study.datasets["97x20Ki"];
+    assert_eq!((dataset.count, dataset.size.mean()), (97, 20_480));
 }
 
 #[test]
@@ -78,19 +84,15 @@ fn a_column_compares_each_row_and_what_stands_beside_with_the_external_store() {
     let study = study().expanded();
     let column = &study.comparisons[1];
     assert_eq!(column.baseline, "external");
-    let cells: Vec<(&str, String)> = column
-        .cells
-        .iter()
-        .map(|(key, cell)| (key.as_str(), cell.store.to_string()))
-        .collect();
+    let cells = column.cells.iter();
+    let cells = cells.map(|(key, cell)| format!("{key} = {}", cell.store));
     let expected = [
-        ("1024", "sqlite:page_size=1024"),
-        ("4096", "sqlite:page_size=4096"),
-        ("external", "files-indexed"),
-        ("files", "files"),
-    ]
-    .map(|(key, store)| (key, store.to_owned()));
-    assert_eq!(cells, expected);
+        "1024 = sqlite:page_size=1024",
+        "4096 = sqlite:page_size=4096",
+        "external = files-indexed",
+        "files = files",
+    ];
+    assert_eq!(cells.collect::<Vec<_>>(), expected);
     let matrix = matrix("read");
     assert_eq!(matrix.cell_id(4_096, 10_000).0, "read-10k/4096");
     assert_eq!(matrix.external_id(10_000).0, "read-10k/external");
@@ -105,50 +107,6 @@ fn a_row_is_labelled_by_the_store_and_the_value_of_the_setting() {
 }
 
 #[test]
-fn matrices_that_agree_in_number_and_size_of_values_share_a_dataset() {
-    let study = study().expanded();
-    let of = |id: &str| {
-        let found = study.comparisons.iter().find(|c| c.id == id);
-        found.unwrap().dataset.clone()
-    };
-    assert_eq!(of("read-20k"), "100x20k");
-    assert_eq!(of("read-20k"), of("write-20k"));
-    assert_eq!(of("write-20Ki"), "97x20Ki");
-    let dataset = &study.datasets["97x20Ki"];
-    assert_eq!((dataset.count, dataset.size.mean()), (97, 20_480));
-    let names: Vec<&String> = study.datasets.keys().collect();
-    assert_eq!(
-        names,
-        ["100x20k", "200x10k", "2x1m", "97x20Ki", "few"],
-        "and nothing else"
-    );
-}
-
-#[test]
-fn a_block_of_given_bytes_holds_fewer_operations_the_larger_the_values() {
-    let study = study().expanded();
-    let operations = |id: &str| {
-        let found = study.comparisons.iter().find(|c| c.id == id);
-        found.unwrap().workload.operations
-    };
-    assert_eq!(operations("write-20k"), Some(5));
-    assert_eq!(operations("write-20Ki"), Some(4));
-    assert_eq!(operations("read-20k"), None, "about 25 ms");
-}
-
-#[test]
-fn a_published_ratio_is_found_by_its_row_and_size_at_any_scale() {
-    let study = study();
-    let quick = matrix("read").changed(&study.scales["quick"].matrix["read"]);
-    for matrix in [matrix("read"), quick] {
-        let published = matrix.published.unwrap();
-        assert_eq!(published.ratio(1_024, 1_000_000), Some(0.2));
-        assert_eq!(published.ratio(1_024, 20_000), None);
-        assert_eq!(published.ratio(4_096, 10_000), None);
-    }
-}
-
-#[test]
 fn a_scale_changes_what_it_names_and_nothing_else() {
     let quick = matrix("read").changed(&study().scales["quick"].matrix["read"]);
     let expected = MatrixSpec {
@@ -157,6 +115,11 @@ fn a_scale_changes_what_it_names_and_nothing_else() {
         ..matrix("read")
     };
     assert_eq!(quick, expected);
+    // A published ratio is found by its row and size at any scale.
+    let published = quick.published.unwrap();
+    assert_eq!(published.ratio(1_024, 1_000_000), Some(0.2));
+    assert_eq!(published.ratio(1_024, 20_000), None);
+    assert_eq!(published.ratio(4_096, 10_000), None);
 }
 
 #[test]
@@ -166,36 +129,32 @@ fn a_study_of_matrices_alone_is_a_study_and_one_of_nothing_is_none() {
     let alone = Study::parse(&format!("{head}{}", &STUDY[matrices_at..]), "m.toml");
     assert_eq!(alone.unwrap().expanded().comparisons.len(), 5);
     let message = Study::parse(head, "m.toml").unwrap_err().to_string();
-    assert_eq!(
-        message,
-        "m.toml: study 'm': it compares nothing: give it a [[comparison]] or a [[matrix]]"
-    );
-}
-
-#[test]
-fn a_study_with_a_matrix_reads_back_from_a_result_as_it_was_run() {
-    let expanded = study().expanded();
-    let text = serde_json::to_string(&expanded).unwrap();
-    assert_eq!(serde_json::from_str::<Study>(&text).unwrap(), expanded);
-}
-
-#[test]
-fn a_study_of_an_old_result_has_no_matrices() {
-    let mut plain = serde_json::to_value(study()).unwrap();
-    plain.as_object_mut().unwrap().remove("matrix");
-    let read: Study = serde_json::from_value(plain).unwrap();
-    assert!(read.matrices.is_empty());
-    assert_eq!(read.expanded().comparisons.len(), 1);
+    let expected =
+        "m.toml: study 'm': it compares nothing: give it a [[comparison]] or a [[matrix]]";
+    assert_eq!(message, expected);
 }
 
 #[test]
 fn cells_of_a_matrix_may_be_hosted_by_a_driver() {
-    let text = STUDY.replacen(
-        r#"internal = { store = "sqlite", label"#,
-        r#"internal = { store = "sqlite", driver = "mine", label"#,
-        1,
-    );
+    let hosted = r#"internal = { store = "sqlite", driver = "mine", label"#;
+    let text = STUDY.replacen(r#"internal = { store = "sqlite", label"#, hosted, 1);
     let study = Study::parse(&text, "m.toml").unwrap().expanded();
     let cell = &study.comparisons[1].cells["1024"];
     assert_eq!(cell.store.to_string(), "mine/sqlite:page_size=1024");
+}
+
+#[test]
+fn sizes_below_100_bytes_and_between_multiples_of_it_spread_as_far_as_they_should() {
+    let column = |size, spread_percent| {
+        let matrix = MatrixSpec {
+            spread_percent,
+            ..matrix("read")
+        };
+        matrix.distribution(size)
+    };
+    for (size, percent, min, max) in [(50, 40, 30, 70), (1_050, 20, 840, 1_260)] {
+        let expected = SizeDistribution::Uniform { min, max };
+        assert_eq!(column(size, percent), expected, "{size} ± {percent}%");
+    }
+    assert_eq!(column(50, 0), SizeDistribution::Fixed { bytes: 50 });
 }
