@@ -297,17 +297,16 @@ mod tests {
 
     #[test]
     fn whatever_keeps_an_answer_open_is_worded() {
+        use Open::{Alone, ControlTooShort, Failed, NoBaseline, NoChoice, NoRatio, Undecided};
         let plain = [
-            Open::NoBaseline,
-            Open::Alone,
+            NoBaseline,
+            Alone,
             Open::Unreliable,
-            Open::ControlTooShort,
-            Open::NoRatio,
-            Open::Failed,
-            Open::Undecided,
-            Open::NoChoice,
+            ControlTooShort,
+            NoRatio,
         ];
-        let plain = plain.iter().map(|open| format!("{open:?}"));
+        let plain = plain.into_iter().chain([Failed, Undecided, NoChoice]);
+        let plain = plain.map(|open| format!("{open:?}"));
         let others = ["no rounds", "few rounds", "no cost"].map(str::to_owned);
         for title in plain.chain(others) {
             let (short, helps) = halves(WORDS, &title);

@@ -253,85 +253,29 @@ fn datasets(survey: &Survey) -> String {
 mod tests {
     use super::*;
     use crate::render::terminal::{self, TerminalOptions};
-    use stowplan_model::OddityKind;
 
-    fn survey() -> Survey {
-        Survey {
-            origin: Origin {
-                place: "/data/\u{1b}[2Jpictures".into(),
-                ..Origin::default()
-            },
+    #[test]
+    fn a_block_for_studies_and_a_sentence_say_how_much_there_is() {
+        let survey = Survey {
             file_system: Some("ext4".to_owned()),
             values: 3,
-            directories: 1,
             bytes: 61_000,
             allocated_bytes: 69_632,
-            smallest: 1_000,
             largest: 40_000,
             median: 20_000,
             percentile_95: 40_000,
-            sigma: 1.5,
-            longest_name: 12,
-            longest_path: 20,
-            histogram: [1_000, 20_000, 40_000]
-                .map(|size| stowplan_model::SizeBin {
-                    from: size,
-                    to: size,
-                    values: 1,
-                })
-                .to_vec(),
-            odd: vec![Oddity {
-                kind: OddityKind::LinkOutside,
-                count: 2,
-                examples: vec!["a/\u{1b}]0;x\u{7}".to_owned()],
-            }],
             ..Survey::default()
-        }
-    }
-
-    fn drawn(detail: Detail) -> String {
+        };
         let options = TerminalOptions {
             width: 80,
             colour: false,
-            detail,
+            detail: Detail::Full,
         };
-        terminal::render(&document(&survey()), &options)
-    }
-
-    #[test]
-    fn numbers_sizes_oddities_and_a_block_for_studies_are_shown_in_80_columns() {
-        assert!(!drawn(Detail::Summary).contains("[datasets.mine]"));
-        let text = drawn(Detail::Full);
-        for part in [
-            "3 files in 2 directories",
-            "61,000 (61 kB)",
-            "links out of the tree",
-            "[datasets.mine]",
-            "median = 20000",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn names_steer_no_terminal() {
-        for detail in [Detail::Summary, Detail::Full] {
-            let text = drawn(detail);
-            assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
-        }
-        let json = json(&survey(), "1").unwrap();
-        assert!(!json.contains('\u{1b}'), "{json:?}");
-    }
-
-    #[test]
-    fn a_sentence_says_how_much_there_is() {
-        assert_eq!(
-            sentence(&survey()),
-            "3 files, 61 kB, which take 69.6 kB on ext4; half have at most 20 kB, 95% at most 40 kB."
-        );
+        let text = terminal::render(&document(&survey), &options);
+        assert!(text.contains("[datasets.mine]"), "{text}");
+        assert!(text.contains("median = 20000"), "{text}");
+        let said = "3 files, 61 kB, which take 69.6 kB on ext4; half have at most 20 kB, 95% at \
+                    most 40 kB.";
+        assert_eq!(sentence(&survey), said);
     }
 }

@@ -318,7 +318,7 @@ pub fn shortened(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stowplan_model::Operation;
+    use stowplan_model::{Mix, Operation};
 
     #[test]
     fn what_few_workloads_have_is_said_of_those() {
@@ -330,21 +330,37 @@ mod tests {
             first_touch: true,
             ..Workload::default()
         };
-        let text = task(&workload, "");
+        let said = " order, on the same connection before: create-table, insert, last keys left \
+                    out: 100, first touch of mapped pages: timed";
         assert!(
-            text.ends_with(
-                " order, on the same connection before: create-table, insert, last keys left out: 100, \
-                 first touch of mapped pages: timed"
-            ),
-            "{text}"
+            task(&workload, "").ends_with(said),
+            "{}",
+            task(&workload, "")
         );
+        let mixed = Workload {
+            operation: Operation::Mix,
+            mix: Some(Mix {
+                read: 90,
+                overwrite: 10,
+                ..Mix::default()
+            }),
+            age: 4,
+            ..Workload::default()
+        };
+        let said = "to do a mix of operations on values (90 reads to 10 overwrites) in random \
+                    order, storage age: 4";
+        assert_eq!(task(&mixed, ""), said);
         assert_eq!(circumstances(&Workload::default()).count(), 0);
     }
 
     #[test]
     fn a_long_title_ends_with_a_whole_word() {
-        assert_eq!(shortened("Read: 200 rows", 20), "Read: 200 rows");
-        assert_eq!(shortened("Read: 200 rows, defaults", 17), "Read: 200 rows…");
-        assert_eq!(shortened("wwwwwwwwwwwwww", 6), "wwwww…");
+        for (title, most, shown) in [
+            ("Read: 200 rows", 20, "Read: 200 rows"),
+            ("Read: 200 rows, defaults", 17, "Read: 200 rows…"),
+            ("wwwwwwwwwwwwww", 6, "wwwww…"),
+        ] {
+            assert_eq!(shortened(title, most), shown);
+        }
     }
 }

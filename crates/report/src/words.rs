@@ -33,54 +33,29 @@ mod tests {
     use stowplan_analysis::What;
     use stowplan_model::{ClaimMeasure, Measure, OddityKind};
 
-    #[test]
-    fn a_note_is_found_by_its_title_and_filled_in() {
-        let notes = "# a\nOne {n}\nline.\n\n# b\nTwo.\n";
-        let filled = [("n", "long".to_owned())];
-        assert_eq!(note(notes, "a", &filled).unwrap(), "One long line.");
-        assert_eq!(note(notes, "b", &[]).unwrap(), "Two.");
-        assert_eq!(note(notes, "c", &[]), None);
+    fn named(things: &[impl std::fmt::Debug]) -> Vec<String> {
+        things.iter().map(|it| format!("{it:?}")).collect()
     }
 
     #[test]
     fn whatever_there_may_be_is_called_something() {
         use What::{Boot, Cold, Mixed, Read, ReadByPython, Replace, Together, TogetherByPython};
-        let respects = [
-            Read,
-            ReadByPython,
-            Together,
-            TogetherByPython,
-            Cold,
-            Boot,
-            Replace,
-            Mixed,
-        ];
-        let all = [
-            (
-                include_str!("words/measures.txt"),
-                Measure::ALL.map(|it| format!("{it:?}")).to_vec(),
-            ),
-            (
-                include_str!("words/advise.txt"),
-                respects.map(|it| format!("{it:?}")).to_vec(),
-            ),
-            (
-                include_str!("words/odd.txt"),
-                OddityKind::ALL.map(|it| format!("{it:?}")).to_vec(),
-            ),
-        ];
-        for (notes, titles) in all {
+        let reads = [Read, ReadByPython, Together, TogetherByPython, Cold, Boot];
+        let respects = [named(&reads), named(&[Replace, Mixed])].concat();
+        let (measures, odd) = (named(&Measure::ALL), named(&OddityKind::ALL));
+        for (notes, titles) in [
+            (include_str!("words/measures.txt"), measures),
+            (include_str!("words/advise.txt"), respects),
+            (include_str!("words/odd.txt"), odd),
+        ] {
             for title in titles {
                 let (first, second) = halves(notes, &title);
                 assert!(!first.is_empty() && !second.is_empty(), "{title}");
             }
         }
-        for measure in ClaimMeasure::ALL {
-            let notes = include_str!("words/claims.txt");
-            assert!(
-                note(notes, &format!("{measure:?}"), &[]).is_some(),
-                "{measure:?}"
-            );
+        for title in named(&ClaimMeasure::ALL) {
+            let found = note(include_str!("words/claims.txt"), &title, &[]);
+            assert!(found.is_some(), "{title}");
         }
     }
 }

@@ -341,14 +341,3 @@ impl Section {
         self
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::anchor;
-
-    #[test]
-    fn a_name_within_the_page_keeps_what_names_of_studies_may_have() {
-        assert_eq!(anchor("finding", "read_x-1"), "finding-read_x-1");
-        assert_eq!(anchor("finding", "a b\"é"), "finding-a-b--");
-    }
-}

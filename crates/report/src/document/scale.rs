@@ -179,19 +179,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_over_ten_makes_the_axis_logarithmic() {
-        assert!(!Scale::for_bars(&[1.0, 1.1, 5.43], &[0.3]).is_logarithmic());
-        assert!(Scale::for_bars(&[1.0, 13.75], &[]).is_logarithmic());
-    }
-
-    #[test]
     fn every_value_lies_on_the_axis_and_ticks_are_round() {
         let scale = Scale::for_bars(&[1.0, 2.4, 5.0], &[0.5, 5.2]);
         assert_eq!(scale.ticks(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!(scale.position(5.2) < 1.0 && scale.position(5.2) > 0.95);
+        // A spread over ten makes the axis logarithmic.
+        assert!(!Scale::for_bars(&[1.0, 1.1, 5.43], &[0.3]).is_logarithmic());
         let scale = Scale::for_bars(&[1.0, 13.75], &[]);
+        assert!(scale.is_logarithmic());
         assert_eq!(scale.ticks(), [1.0, 2.0, 5.0, 10.0]);
         assert_eq!(scale.origin(), 1.0);
+        let narrow = Scale::logarithmic(0.9, 1.1);
+        assert_eq!(narrow.fine_ticks(), [0.8, 0.9, 1.0, 1.1, 1.2]);
+        let wide = Scale::logarithmic(0.2, 3.0);
+        assert_eq!(wide.fine_ticks(), [0.2, 0.5, 1.0, 2.0]);
+        let sizes = Scale::logarithmic(1024.0, 1_048_576.0).size_ticks();
+        let powers = [10, 12, 14, 16, 18, 20];
+        assert_eq!(sizes, powers.map(|power| 2f64.powi(power)));
     }
 
     #[test]
@@ -200,21 +204,6 @@ mod tests {
         assert!(scale.position(scale.origin()) > 0.5);
         let scale = scale.with_bars_from_its_end();
         assert_eq!(scale.position(scale.origin()), 0.0);
-    }
-
-    #[test]
-    fn ratios_and_sizes_are_marked_however_little_they_span() {
-        let narrow = Scale::logarithmic(0.9, 1.1);
-        assert_eq!(narrow.fine_ticks(), [0.8, 0.9, 1.0, 1.1, 1.2]);
-        assert_eq!(
-            Scale::logarithmic(0.2, 3.0).fine_ticks(),
-            [0.2, 0.5, 1.0, 2.0]
-        );
-        let sizes = Scale::logarithmic(1024.0, 1_048_576.0).size_ticks();
-        assert_eq!(
-            sizes,
-            [10, 12, 14, 16, 18, 20].map(|power| 2f64.powi(power))
-        );
     }
 
     #[test]

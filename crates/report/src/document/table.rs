@@ -216,23 +216,3 @@ impl Table {
         table
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_column_in_which_no_row_has_anything_is_left_out() {
-        let columns = vec![
-            text_column("name", "", |n: &u8| Cell::text(n.to_string())),
-            number("none", "", |_| Cell::default()),
-            number("twice", "", |n: &u8| {
-                Cell::number(f64::from(*n) * 2.0, (n * 2).to_string())
-            }),
-        ];
-        let table = Table::of("numbers", columns, &[1, 2]);
-        let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
-        assert_eq!(titles, ["name", "twice"]);
-        assert_eq!(table.rows[1].cells[1].sort, Some(4.0));
-    }
-}

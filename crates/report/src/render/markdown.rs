@@ -336,26 +336,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_cannot_break_a_table_or_run() {
-        assert_eq!(escape("a|b\n<script>`"), "a\\|b &lt;script&gt;\\`");
-        assert_eq!(escape("# a \u{202e}b"), "\\# a  b");
-        assert_eq!(escape("-->"), "\\--&gt;");
-        assert_eq!(escape("1. a"), "1\\. a");
-        assert_eq!(escape("1.5 ms"), "1.5 ms");
-    }
-
-    #[test]
-    fn what_is_folded_is_named_as_html() {
+    fn a_label_cannot_break_a_table_a_fold_or_a_link_or_run() {
+        for (text, escaped) in [
+            ("a|b\n<script>`", "a\\|b &lt;script&gt;\\`"),
+            ("# a \u{202e}b", "\\# a  b"),
+            ("-->", "\\--&gt;"),
+            ("1. a", "1\\. a"),
+            ("1.5 ms", "1.5 ms"),
+        ] {
+            assert_eq!(escape(text), escaped);
+        }
+        let to = address("https://a/b>) | [c](d");
+        assert_eq!(to, "https://a/b%3E%29%20%7C%20%5Bc%5D%28d");
         let block = crate::document::paragraph("x");
         let mut page = Page::default();
         page.section(&Section::fold("a|b <c>", vec![block]), 2);
         let text = "\n<details><summary>a|b &lt;c&gt;</summary>\n\nx\n\n</details>\n";
         assert_eq!(page.text, text);
-    }
-
-    #[test]
-    fn an_address_cannot_end_its_link() {
-        let to = address("https://a/b>) | [c](d");
-        assert_eq!(to, "https://a/b%3E%29%20%7C%20%5Bc%5D%28d");
     }
 }

@@ -3,8 +3,6 @@
 
 mod cold;
 mod counts;
-#[cfg(test)]
-mod testing;
 
 use crate::columns::{self, listed};
 use crate::document::{
@@ -231,20 +229,5 @@ fn call(name: &str, often: f64) -> String {
         true if (whole - 1.0).abs() < ROUNDING => name.to_owned(),
         true => minus(&format!("{whole:.0} {name}")),
         false => minus(&format!("{} {name}", value::per_operation(often))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::testing::ladder;
-    use super::*;
-
-    #[test]
-    fn each_piece_begins_where_the_one_below_ends_and_a_saving_takes_no_room() {
-        let outcome = ladder(&[2_000.0, -150.0, 500.0], 0.0);
-        let pieces = pieces(&outcome);
-        let begin: Vec<f64> = pieces.iter().map(|piece| piece.from).collect();
-        assert_eq!(begin, [0.0, 2_000.0, 2_000.0, 2_500.0]);
-        assert_eq!(pieces[1].row().text(), "−150 ns");
     }
 }

@@ -60,31 +60,23 @@ fn numbers(analysis: &Analysis) -> [(&'static str, String); 7] {
 
 #[cfg(test)]
 mod tests {
-    use super::NOTES;
+    use super::{NOTES, titled};
 
     #[test]
     fn each_note_needs_what_is_known_and_has_numbers_that_are_known() {
-        let numbers = [
-            "zone",
-            "factor",
-            "ratios",
-            "differences",
-            "equivalent",
-            "error",
-            "false",
-        ];
-        let needs = ["drivers", "slow", "neighbours", "ladders", "sizes"];
-        for note in NOTES.split("\n\n") {
-            let (title, text) = note
-                .split_once('\n')
-                .expect("a note has a title and a text");
-            assert!(title.starts_with("# "), "{title}");
+        let is_one_of = |known: &str, name: &str| known.split(' ').any(|known| known == name);
+        for (title, text) in titled(NOTES) {
             if let Some((_, need)) = title.split_once(" (") {
-                assert!(needs.contains(&need.trim_end_matches(')')), "{title}");
+                let known = "drivers slow neighbours ladders sizes";
+                assert!(is_one_of(known, need.trim_end_matches(')')), "{title}");
             }
-            for number in text.split('{').skip(1) {
-                let name = number.split('}').next().unwrap_or_default();
-                assert!(numbers.contains(&name), "{title}: {name}");
+            for name in text
+                .split('{')
+                .skip(1)
+                .filter_map(|it| it.split('}').next())
+            {
+                let known = "zone factor ratios differences equivalent error false";
+                assert!(is_one_of(known, name), "{title}: {name}");
             }
         }
     }

@@ -3,8 +3,8 @@
 
 use crate::fixture::{self, Draft, comparison, estimate, judge};
 use stowplan_analysis::{
-    Analysis, BySize, ComparisonOutcome, ContrastOutcome, RatioEstimate, SizePoint, SizeRow,
-    SweepPoint, Verdict, leads,
+    Analysis, BySize, ComparisonOutcome, RatioEstimate, SizePoint, SizeRow, SweepPoint, Verdict,
+    leads,
 };
 use stowplan_model::{CellId, Durability, Operation, Role, WorkloadSpec};
 
@@ -19,15 +19,15 @@ const COLUMNS: [(u64, &str, f64); 7] = [
     (1_000_000, "intern-1m", 243_000.0),
 ];
 
-/// Rows: page size, key, label, time per page, time per byte beyond that of files.
-const ROWS: [(u64, &str, &str, f64, f64); 7] = [
-    (1024, "1024", "SQLite, page-size 1024", 270.0, 0.22),
-    (2048, "2048", "SQLite, page-size 2048", 240.0, 0.22),
-    (4096, "4096", "SQLite, page-size 4096", 265.0, 0.22),
-    (8192, "8192", "SQLite, page-size 8192", 420.0, 0.22),
-    (16_384, "16384", "SQLite, page-size 16384", 760.0, 0.21),
-    (32_768, "32768", "SQLite, page-size 32768", 1_700.0, 0.2),
-    (65_536, "65536", "SQLite, page-size 65536", 4_200.0, 0.2),
+/// Rows: page size, time per page, time per byte beyond that of files.
+const ROWS: [(&str, f64, f64); 7] = [
+    ("1024", 270.0, 0.22),
+    ("2048", 240.0, 0.22),
+    ("4096", 265.0, 0.22),
+    ("8192", 420.0, 0.22),
+    ("16384", 760.0, 0.21),
+    ("32768", 1_700.0, 0.2),
+    ("65536", 4_200.0, 0.2),
 ];
 
 /// The published matrix, rows and columns as above.
@@ -41,43 +41,45 @@ pub(crate) const PUBLISHED: [[f64; 7]; 7] = [
     [1.256, 1.255, 1.339, 0.983, 0.769, 0.687, 0.609],
 ];
 
-/// One column: files as the baseline, and SQLite with each page size.
+/// One column: files as the baseline, and SQLite with each page size. Noise leaves one cell open,
+/// and one failed.
 fn column((size, id, files): (u64, &'static str, f64)) -> ComparisonOutcome {
-    let here = |draft: Draft| Draft {
+    let here = |key, label, store, time| Draft {
         comparison: id,
-        ..draft
+        ..Draft::read(key, label, store, time)
     };
     let label = "files in a tree";
     let mut drafts = vec![
-        here(Draft::read("external", label, "files:layout=tree", files)).role(Role::Baseline),
-        here(Draft::read("control", label, "files", files * 1.002)).role(Role::Control),
+        here("external", label, "files:layout=tree", files).role(Role::Baseline),
+        here("control", label, "files", files * 1.002),
     ];
-    drafts.extend(ROWS.map(|(page, key, label, per_page, per_byte)| {
-        let pages = size.div_ceil(page) as f64;
+    drafts.extend(ROWS.map(|(page, per_page, per_byte)| {
+        let pages = size.div_ceil(page.parse().unwrap()) as f64;
         let time = 1_900.0 + pages * per_page + size as f64 * per_byte;
-        here(Draft::read(key, label, "sqlite", time))
+        here(
+            page,
+            format!("SQLite, page-size {page}").leak(),
+            "sqlite",
+            time,
+        )
     }));
     let title = format!("Reading: values of {size} bytes");
     let noise = if size == 200_000 { 1.041 } else { 1.002 };
     let mut outcome = comparison(id, &title, &drafts, noise, &[]);
-    // One cell that noise leaves open, and one that failed.
     for contrast in &mut outcome.contrasts {
-        if contrast.cell.0 == "intern-50k/65536" {
-            let wide = estimate(1.04, 0.13);
-            (contrast.estimate, contrast.verdict) = (Some(wide), judge(&wide));
-        }
-        if contrast.cell.0 == "intern-1m/1024" {
-            (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
-        }
+        let other = match contrast.cell.0.as_str() {
+            "intern-50k/65536" => figure(1.04, 0.13),
+            "intern-1m/1024" => (None, Verdict::NoData),
+            _ => continue,
+        };
+        (contrast.estimate, contrast.verdict) = other;
     }
     outcome
 }
 
-/// External over internal, from the comparison of a column.
-fn outside_over_inside(column: &ComparisonOutcome, key: &str) -> ContrastOutcome {
-    let id = CellId(format!("{}/{key}", column.id));
-    let mut contrasts = column.contrasts.iter();
-    contrasts.find(|c| c.cell == id).unwrap().inverse()
+fn figure(ratio: f64, half_width: f64) -> (Option<RatioEstimate>, Verdict) {
+    let estimate = estimate(ratio, half_width);
+    (Some(estimate), judge(&estimate))
 }
 
 /// What is put together of these rows, which are compared with each other.
@@ -119,34 +121,28 @@ pub(crate) fn of_pages(rows: Vec<SizeRow>) -> BySize {
     }
 }
 
-fn matrix(columns: &[ComparisonOutcome]) -> BySize {
-    let point = |row: usize, column: usize| {
-        let (size, id, _) = COLUMNS[column];
-        let contrast = outside_over_inside(&columns[column], ROWS[row].1);
-        let [outside, inside] = space_at(size);
-        SizePoint {
-            found: SweepPoint::of(size, Some(&contrast)),
-            comparison: Some(id.to_owned()),
-            published: Some(PUBLISHED[row][column]),
-            space: [
-                inside.map(|inside| inside * (1.0 + row as f64 / 100.0)),
-                outside,
-            ],
-        }
-    };
-    let row = |row: usize| {
-        let points = (0..7).map(|column| point(row, column));
-        SizeRow::of(ROWS[row].1, points.collect())
-    };
-    of_pages((0..7).map(row).collect())
-}
-
-/// A run of nothing but the matrix.
+/// A run of nothing but the matrix, whose ratios are external over internal.
 pub(crate) fn with_matrix() -> Analysis {
-    let columns: Vec<ComparisonOutcome> = COLUMNS.map(column).into();
+    let columns = COLUMNS.map(column);
+    let row = |row: usize| {
+        let points = columns.iter().enumerate().map(|(at, column)| {
+            let id = CellId(format!("{}/{}", column.id, ROWS[row].0));
+            let mut contrasts = column.contrasts.iter();
+            let contrast = contrasts.find(|c| c.cell == id).unwrap().inverse();
+            let size = COLUMNS[at].0;
+            let [outside, inside] = space_at(size);
+            SizePoint {
+                found: SweepPoint::of(size, Some(&contrast)),
+                comparison: Some(column.id.clone()),
+                published: Some(PUBLISHED[row][at]),
+                space: [inside.map(|it| it * (1.0 + row as f64 / 100.0)), outside],
+            }
+        });
+        SizeRow::of(ROWS[row].0, points.collect())
+    };
     let mut analysis = empty("Internal Versus External BLOBs in SQLite");
-    analysis.by_size = vec![matrix(&columns)];
-    analysis.comparisons = columns;
+    analysis.by_size = vec![of_pages((0..7).map(row).collect())];
+    analysis.comparisons = columns.into();
     fixture::decided(analysis)
 }
 
@@ -158,82 +154,44 @@ fn empty(title: &str) -> Analysis {
     analysis
 }
 
-/// What a point of a sweep may be: its letter says how far, and on which side of 1, it lies.
-/// `A` and `B` win, `a` and `b` lean, `=` is equivalent, `?` unresolved, `!` unreliable and `.`
-/// tried without a figure.
-pub(crate) fn sweep_point(size: u64, letter: char) -> SweepPoint {
-    let figure = |ratio: f64, half_width: f64| {
-        let estimate = estimate(ratio, half_width);
-        (Some(estimate), judge(&estimate))
-    };
-    let (estimate, verdict) = match letter {
-        'A' => figure(1.25, 0.02),
-        'B' => figure(0.8, 0.02),
-        'a' => figure(1.045, 0.02),
-        'b' => figure(0.96, 0.02),
-        '=' => figure(1.004, 0.01),
-        '?' => figure(1.02, 0.09),
-        '!' => (figure(1.25, 0.02).0, Verdict::Unreliable),
-        _ => (None, Verdict::NoData),
-    };
-    SweepPoint {
-        size,
-        estimate,
-        verdict,
-    }
-}
-
-/// A sweep planned at 1 KiB, 2 KiB, 4 KiB …, one size per letter; at `-`, nothing was measured.
-pub(crate) fn planned_sweep(letters: &str) -> BySize {
-    let points = sweep_points(letters).into_iter().zip(letters.chars());
-    let points = points.map(|(found, letter)| SizePoint {
-        comparison: (letter != '-').then(|| format!("s-{}", found.size)),
-        ..size_point("s", found)
+/// A row of points at 1 KiB, 2 KiB, 4 KiB …, one per letter, which says how far, and on which side
+/// of 1, it lies: `A` and `B` win, `a` and `b` lean, `=` is equivalent, `?` unresolved, `!`
+/// unreliable, `.` tried without a figure, and at `-` nothing was measured.
+pub(crate) fn row_of(setting: &str, letters: &str) -> SizeRow {
+    let points = letters.chars().zip(10..).map(|(letter, power)| {
+        let (estimate, verdict) = match letter {
+            'A' => figure(1.25, 0.02),
+            'B' => figure(0.8, 0.02),
+            'a' => figure(1.045, 0.02),
+            'b' => figure(0.96, 0.02),
+            '=' => figure(1.004, 0.01),
+            '?' => figure(1.02, 0.09),
+            '!' => (figure(1.25, 0.02).0, Verdict::Unreliable),
+            _ => (None, Verdict::NoData),
+        };
+        let mut point = point("s", 1 << power, (estimate, verdict));
+        point.comparison = point.comparison.filter(|_| letter != '-');
+        point
     });
-    whole("s", vec![SizeRow::of("", points.collect())])
-}
-
-fn size_point(sweep: &str, found: SweepPoint) -> SizePoint {
-    SizePoint {
-        comparison: Some(format!("{sweep}-{}", found.size)),
-        published: None,
-        space: space_at(found.size),
-        found,
-    }
-}
-
-/// A row of these points.
-pub(crate) fn row_of(setting: &str, points: Vec<SweepPoint>) -> SizeRow {
-    let points = points.into_iter().map(|found| size_point("s", found));
     SizeRow::of(setting, points.collect())
 }
 
-/// Points at 1 KiB, 2 KiB, 4 KiB …, one per letter.
-pub(crate) fn sweep_points(letters: &str) -> Vec<SweepPoint> {
-    let sizes = (10..).map(|power| 1 << power);
-    sizes
-        .zip(letters.chars())
-        .map(|(size, letter)| sweep_point(size, letter))
-        .collect()
+/// A sweep of one such row, without its comparisons.
+pub(crate) fn sweep(letters: &str) -> BySize {
+    whole("s", vec![row_of("", letters)])
 }
 
-/// Points with these ratios.
-fn measured(ratios: &[(u64, f64, f64)]) -> Vec<SweepPoint> {
-    let point = |(size, ratio, half_width): &(u64, f64, f64)| {
-        let estimate: RatioEstimate = estimate(*ratio, *half_width);
-        SweepPoint {
-            size: *size,
-            estimate: Some(estimate),
-            verdict: judge(&estimate),
-        }
-    };
-    ratios.iter().map(point).collect()
-}
-
-/// A sweep of these points, without its comparisons.
-pub(crate) fn sweep(id: &str, points: Vec<SweepPoint>) -> BySize {
-    let points = points.into_iter().map(|found| size_point(id, found));
-    whole(id, vec![SizeRow::of("", points.collect())])
+fn point(sweep: &str, size: u64, found: (Option<RatioEstimate>, Verdict)) -> SizePoint {
+    SizePoint {
+        comparison: Some(format!("{sweep}-{size}")),
+        published: None,
+        space: space_at(size),
+        found: SweepPoint {
+            size,
+            estimate: found.0,
+            verdict: found.1,
+        },
+    }
 }
 
 /// Of values of one size, what files and a database take per byte.
@@ -248,28 +206,19 @@ pub(crate) fn at_size(sweep: &BySize, point: &SizePoint) -> ComparisonOutcome {
     let found = point.found;
     let ratio = found.estimate.map_or(1.0, |estimate| estimate.ratio);
     let id: &'static str = point.comparison.clone().unwrap().leak();
-    let draft = |key, label, store, ns, claim| {
-        let draft = if writes {
-            Draft::overwrite(key, label, store, ns, claim)
-        } else {
-            Draft::read(key, label, store, ns)
-        };
-        Draft {
-            comparison: id,
-            ..draft
+    let draft = |key, label, store, ns, claim| Draft {
+        comparison: id,
+        ..match writes {
+            true => Draft::overwrite(key, label, store, ns, claim),
+            false => Draft::read(key, label, store, ns),
         }
     };
     let (weak, strong) = ((Durability::None, false), (Durability::Durable, true));
+    let (files, sqlite) = ("files in a tree", "SQLite, prepared SELECT");
     let drafts = [
-        draft("a", "files in a tree", "files", 10_000.0, weak).role(Role::Baseline),
-        draft("control", "files in a tree", "files", 10_030.0, weak).role(Role::Control),
-        draft(
-            "b",
-            "SQLite, prepared SELECT",
-            "sqlite",
-            10_000.0 * ratio,
-            strong,
-        ),
+        draft("a", files, "files", 10_000.0, weak).role(Role::Baseline),
+        draft("control", files, "files", 10_030.0, weak),
+        draft("b", sqlite, "sqlite", 10_000.0 * ratio, strong),
     ];
     let title = format!("Values of {} bytes", found.size);
     let mut outcome = comparison(id, &title, &drafts, 1.003, &[]);
@@ -294,30 +243,43 @@ pub(crate) fn with_sweeps(sweeps: Vec<BySize>) -> Analysis {
 /// Two page sizes: one zone with the ups and downs of METHOD "Crossover", one without an order
 /// at the large end.
 pub(crate) fn with_page_sizes() -> Analysis {
-    let small = measured(&[
-        (1 << 10, 0.42, 0.02),
-        (1 << 11, 0.43, 0.02),
-        (1 << 12, 0.47, 0.02),
-        (1 << 13, 0.6, 0.02),
-        (1 << 14, 0.79, 0.02),
-        (19_456, 0.97, 0.015),
-        (23_552, 1.08, 0.02),
-        (27_648, 0.98, 0.07),
-        (1 << 15, 1.05, 0.03),
-        (36_864, 1.13, 0.02),
-        (1 << 16, 1.42, 0.02),
-        (1 << 17, 1.7, 0.02),
-        (1 << 18, 1.95, 0.03),
-        (1 << 19, 2.1, 0.03),
-        (1 << 20, 2.16, 0.03),
-    ]);
-    let large = measured(&[
-        (1 << 10, 0.45, 0.02),
-        (1 << 12, 0.49, 0.02),
-        (1 << 14, 0.66, 0.02),
-        (1 << 16, 0.93, 0.02),
-        (1 << 18, 1.01, 0.02),
-        (1 << 20, 1.02, 0.1),
-    ]);
-    with_sweeps(vec![sweep("read-4096", small), sweep("read-32768", large)])
+    let small = measured(
+        "read-4096",
+        &[
+            (1, 0.42, 0.02),
+            (2, 0.43, 0.02),
+            (4, 0.47, 0.02),
+            (8, 0.6, 0.02),
+            (16, 0.79, 0.02),
+            (19, 0.97, 0.015),
+            (23, 1.08, 0.02),
+            (27, 0.98, 0.07),
+            (32, 1.05, 0.03),
+            (36, 1.13, 0.02),
+            (64, 1.42, 0.02),
+            (128, 1.7, 0.02),
+            (256, 1.95, 0.03),
+            (512, 2.1, 0.03),
+            (1024, 2.16, 0.03),
+        ],
+    );
+    let large = measured(
+        "read-32768",
+        &[
+            (1, 0.45, 0.02),
+            (4, 0.49, 0.02),
+            (16, 0.66, 0.02),
+            (64, 0.93, 0.02),
+            (256, 1.01, 0.02),
+            (1024, 1.02, 0.1),
+        ],
+    );
+    with_sweeps(vec![small, large])
+}
+
+/// A sweep of these sizes in KiB, with their ratios and the half widths of the intervals.
+fn measured(id: &str, ratios: &[(u64, f64, f64)]) -> BySize {
+    let points = ratios.iter();
+    let points = points.map(|(kib, ratio, half)| point(id, kib << 10, figure(*ratio, *half)));
+    whole(id, vec![SizeRow::of("", points.collect())])
 }

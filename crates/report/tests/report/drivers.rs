@@ -2,8 +2,9 @@
 
 use crate::export::row_of;
 use crate::fixture;
-use crate::support::{PLAIN, VERBOSE, between, json, markdown, terminal, words};
-use stowplan_analysis::{Analysis, CellDriverCost, Metric};
+use crate::holds::{lacks, says};
+use crate::support::{PLAIN, VERBOSE, between, json, markdown, terminal};
+use stowplan_analysis::{Analysis, CellDriverCost, CellSummary, Metric};
 use stowplan_model::{DriverCost, HarnessCost};
 
 /// The reads, `sql` and `blob` of which the driver `python` hosts, with a loop of this many nanoseconds.
@@ -21,22 +22,18 @@ pub(crate) fn with_python(python_ns: f64) -> Analysis {
             operations: 100_000,
         },
     }];
-    let reads = &mut analysis.comparisons[0];
-    for cell in &mut reads.cells {
+    for cell in &mut analysis.comparisons[0].cells {
         let hosted = matches!(cell.cell.key.as_str(), "sql" | "blob");
         if hosted {
             cell.cell.store = format!("python/{}", cell.cell.store).parse().unwrap();
             "python".clone_into(&mut cell.cell.driver);
-        }
-        if hosted {
             (cell.kernel_share, cell.kernel_share_resolution) = (f64::NAN, Some(0.4));
         }
         let ns = if hosted { python_ns } else { 6.2 };
-        let of_ns = cell.time_ns.unwrap().estimate;
         cell.driver_cost = Some(CellDriverCost {
             ns,
             at_least: false,
-            share: Some(ns / of_ns),
+            share: Some(ns / cell.time_ns.unwrap().estimate),
             of: Some(Metric::Corrected),
         });
     }
@@ -45,38 +42,31 @@ pub(crate) fn with_python(python_ns: f64) -> Analysis {
 
 #[test]
 fn the_cost_of_drivers_stands_beside_times_and_ratios_in_80_columns() {
-    insta::assert_snapshot!(terminal(&with_python(232.0), &PLAIN));
+    let text = terminal(&with_python(232.0), &PLAIN);
+    insta::assert_snapshot!(between(&text, "Each comparison", "\nWarnings"));
 }
 
 #[test]
 fn a_cost_of_reads_is_the_least_that_other_loops_cost() {
     let mut analysis = with_python(232.0);
-    let reads = &mut analysis.comparisons[0];
-    for cell in &mut reads.cells {
+    let cells = analysis.comparisons[0].cells.iter_mut();
+    for cell in cells.filter(|cell| cell.cell.driver == "python") {
         let cost = cell.driver_cost.as_mut().unwrap();
-        cost.at_least = cell.cell.driver.as_str() == "python";
-        if cost.at_least {
-            (cost.share, cost.of) = (None, None);
-        }
+        (cost.at_least, cost.share, cost.of) = (true, None, None);
     }
     assert_eq!(markdown(&analysis).matches("| ≥ 232 ns |").count(), 2);
 }
 
 #[test]
-fn the_method_tells_of_drivers_wherever_one_with_a_name_hosts_a_cell() {
+fn drivers_are_told_of_wherever_one_with_a_name_hosts_a_cell_and_nowhere_else() {
     let mut analysis = with_python(232.0);
     analysis.driver_costs.clear();
-    let text = words(&terminal(&analysis, &VERBOSE));
-    assert!(
-        text.contains("What a driver does around each operation"),
-        "{text}"
+    let method = "What a driver does around each operation";
+    says(&terminal(&analysis, &VERBOSE), &[method]);
+    lacks(
+        &terminal(&fixture::analysis(), &VERBOSE),
+        &["driver", "Driver"],
     );
-}
-
-#[test]
-fn where_the_program_hosts_all_cells_nothing_is_said_of_drivers() {
-    let text = terminal(&fixture::analysis(), &VERBOSE);
-    assert!(!text.to_lowercase().contains("driver"), "{text}");
 }
 
 #[test]
@@ -95,21 +85,16 @@ fn csv_and_json_have_the_fields_of_driver_costs() {
 
 #[test]
 fn a_share_that_is_finer_than_clock_ticks_is_below_resolution() {
-    let mut analysis = fixture::analysis();
-    let kernel = |analysis: &Analysis| {
-        let text = markdown(analysis);
-        between(&text, "| cell ", "\n\n").to_owned()
+    let table = |change: fn(&mut CellSummary)| {
+        let mut analysis = fixture::analysis();
+        change(&mut analysis.comparisons[0].cells[0]);
+        between(&markdown(&analysis), "| cell ", "\n\n").to_owned()
     };
-    assert!(!kernel(&analysis).contains("below resolution"));
-    let cell = &mut analysis.comparisons[0].cells[0];
-    (cell.kernel_share, cell.kernel_share_resolution) = (f64::NAN, Some(0.4));
-    let table = kernel(&analysis);
-    assert_eq!(table.matches("below resolution").count(), 1, "{table}");
-    let cell = &mut analysis.comparisons[0].cells[0];
-    (cell.kernel_share, cell.kernel_share_resolution) = (0.8, Some(0.04));
-    let table = kernel(&analysis);
-    assert!(
-        table.contains("| 80% |") && !table.contains("below"),
-        "{table}"
-    );
+    let below = |table: String| table.matches("below resolution").count();
+    assert_eq!(below(table(|_| {})), 0);
+    let finer = table(|it| (it.kernel_share, it.kernel_share_resolution) = (f64::NAN, Some(0.4)));
+    assert_eq!(below(finer), 1);
+    let known = table(|it| (it.kernel_share, it.kernel_share_resolution) = (0.8, Some(0.04)));
+    says(&known, &["| 80% |"]);
+    assert_eq!(below(known), 0);
 }

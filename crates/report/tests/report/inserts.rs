@@ -14,19 +14,11 @@ const SIZES: [(&str, &str, u32, f64); 2] = [
 ];
 
 /// Whether each row is a transaction, the time of a row, and what others published for 10,000.
-type Cell = (&'static str, &'static str, bool, f64, Option<f64>);
-
-const CELLS: [Cell; 4] = [
+const CELLS: [(&str, &str, bool, f64, Option<f64>); 4] = [
     ("one", "memory, one transaction", false, 276.0, Some(0.04)),
     ("control", "memory, one transaction", false, 277.0, None),
     ("each", "memory, transaction each", true, 801.0, Some(0.02)),
-    (
-        "disk-each",
-        "disk, transaction each",
-        true,
-        3_650_000.0,
-        None,
-    ),
+    ("disk-each", "disk, transaction each", true, 3.65e6, None),
 ];
 
 fn inserts((id, title, rows, factor): (&'static str, &'static str, u32, f64)) -> ComparisonOutcome {

@@ -9,11 +9,14 @@
 mod by_size;
 mod calibration;
 mod compare;
+mod crash;
+mod doctor;
 mod drivers;
 mod every;
 mod export;
 mod fixture;
 mod fleet;
+mod holds;
 mod hostile;
 mod html;
 mod html_blocks;

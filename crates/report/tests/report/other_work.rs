@@ -1,8 +1,8 @@
 //! Where cells do not do the same work, whatever is said of one of them says so.
 
 use crate::fixture;
-use crate::support::{Found, findings, words};
-use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
+use crate::support::findings;
+use stowplan_analysis::{Analysis, Verdict};
 use stowplan_model::{Durability, DurabilityClaim, Operation};
 
 const OVERWRITES: usize = 1;
@@ -25,110 +25,55 @@ pub(crate) fn analysis(
         }
     }
     change(&mut analysis);
-    analysis.decide();
-    analysis
-}
-
-fn found(analysis: &Analysis) -> Found {
-    findings(analysis, OVERWRITES)
-}
-
-fn overwrites(analysis: &mut Analysis) -> &mut ComparisonOutcome {
-    &mut analysis.comparisons[OVERWRITES]
-}
-
-/// The cell with this key works with so many threads.
-fn with_threads(analysis: &mut Analysis, key: &str, threads: u32) {
-    let mut cells = overwrites(analysis).cells.iter_mut();
-    let cell = cells.find(|cell| cell.cell.key == key).unwrap();
-    cell.cell.workload.threads = threads;
-}
-
-const OTHER_WORK: &str = "4 threads against one thread";
-
-#[test]
-fn a_weaker_alternative_says_its_other_work() {
-    let promises = [("dir", Durability::Durable), ("wal", Durability::Durable)];
-    let with = |threads| analysis(&promises, |a| with_threads(a, "off", threads));
-    let alike = found(&with(1)).advice;
-    assert!(!alike.contains("threads"), "{alike}");
-    let other = found(&with(4)).advice;
-    let expected = format!(
-        "; where weaker durability (none) is enough, “SQLite, no journal, synchronous=OFF” \
-         (5.61× [5.49, 5.74]; {OTHER_WORK})."
-    );
-    assert!(words(&other).ends_with(&expected), "{other}");
+    fixture::decided(analysis)
 }
 
 #[test]
-fn a_safer_alternative_says_its_other_work() {
-    let with = |threads| analysis(&[], |a| with_threads(a, "wal", threads));
-    let safer = "; where more must survive a crash, “SQLite, WAL, synchronous=NORMAL” \
-                 (consistent, atomic";
-    let alike = found(&with(1)).advice;
-    assert!(alike.ends_with(&format!("{safer}).")), "{alike}");
-    let other = found(&with(4)).advice;
-    assert!(
-        other.ends_with(&format!("{safer}; {OTHER_WORK}).")),
-        "{other}"
-    );
-}
-
-/// Nothing is faster than the baseline.
-fn with_nothing_faster(analysis: &mut Analysis) {
-    for contrast in &mut overwrites(analysis).contrasts {
-        (contrast.verdict, contrast.total) = (Verdict::Slower, None);
-    }
-}
-
-#[test]
-fn what_promises_more_says_its_other_work() {
-    let said = |keys: &[&str], promises: &[(&str, Durability)]| {
-        let analysis = analysis(promises, |a| {
-            with_nothing_faster(a);
-            keys.iter().for_each(|key| with_threads(a, key, 4));
-        });
-        found(&analysis).advice
-    };
-    let safe = "; where more must survive a crash, “separate files, temporary file and rename” \
-                (process-crash, atomic";
-    let wal = "“SQLite, WAL, synchronous=NORMAL” (consistent, atomic";
-    let alike = said(&[], &[]);
-    assert!(alike.ends_with(&format!("{safe}) and {wal}).")), "{alike}");
-    let one = said(&["wal"], &[]);
-    let expected = format!("{safe}) and {wal}; {OTHER_WORK}).");
-    assert!(one.ends_with(&expected), "{one}");
-    let two = said(&["safe", "wal"], &[]);
-    let expected = format!("{safe}; {OTHER_WORK}) and {wal}; {OTHER_WORK}).");
-    assert!(two.ends_with(&expected), "{two}");
-}
-
-#[test]
-fn one_that_is_faster_by_other_work_is_not_called_the_fastest() {
-    let advice = |keys: &[&str]| {
-        let analysis = analysis(&[], |a| {
-            keys.iter().for_each(|key| with_threads(a, key, 4));
-            let slow = ["overwrites/safe", "overwrites/wal"];
-            let faster = if keys.len() == 1 { 2 } else { 1 };
-            for contrast in &mut overwrites(a).contrasts {
-                if slow[..faster].contains(&contrast.cell.0.as_str()) {
-                    contrast.verdict = Verdict::Slower;
+fn whatever_is_advised_beside_says_its_other_work() {
+    // Whether files and the log are durable, which cells have four threads, and which are slow.
+    let table = "
+        a weaker one               | durable |          |
+        a weaker one of other work | durable | off      |
+        a safer one                |         |          |
+        a safer one of other work  |         | wal      |
+        nothing is faster          |         |          | safe wal off
+        nothing, one of other work |         | wal      | safe wal off
+        nothing, two of other work |         | safe wal | safe wal off
+        faster by other work       |         | off      | safe wal
+        two by other work          |         | off wal  | safe
+    ";
+    let said = table.trim().lines().map(|line| {
+        let mut fields = line.split('|').map(str::trim);
+        let [case, promises, threads, slow] = [(); 4].map(|()| fields.next().unwrap());
+        let durable = [("dir", Durability::Durable), ("wal", Durability::Durable)];
+        let promises = if promises.is_empty() {
+            &[][..]
+        } else {
+            &durable
+        };
+        let analysis = analysis(promises, |analysis| {
+            let overwrites = &mut analysis.comparisons[OVERWRITES];
+            for cell in &mut overwrites.cells {
+                if threads.split(' ').any(|key| key == cell.cell.key) {
+                    cell.cell.workload.threads = 4;
+                }
+            }
+            for contrast in &mut overwrites.contrasts {
+                let of = |key: &str| contrast.cell.0.ends_with(&format!("/{key}"));
+                if slow.split(' ').any(of) {
+                    (contrast.verdict, contrast.total) = (Verdict::Slower, None);
                 }
             }
         });
-        found(&analysis).advice
-    };
-    for keys in [&["off"][..], &["off", "wal"]] {
-        let said = advice(keys);
-        let because = "; it does other work (4 threads against one thread)";
-        assert!(said.contains(because), "{said}");
-    }
+        format!("{case}: {}\n", findings(&analysis, OVERWRITES).advice)
+    });
+    insta::assert_snapshot!(said.collect::<String>());
 }
 
 #[test]
 fn why_there_is_no_ratio_is_said_by_the_rounds_in_common() {
-    let analysis = analysis(&[], |a| {
-        let comparison = overwrites(a);
+    let analysis = analysis(&[], |analysis| {
+        let comparison = &mut analysis.comparisons[OVERWRITES];
         for (place, cell) in comparison.cells.iter_mut().enumerate() {
             cell.rounds = 12;
             let first = if place == 0 { 0 } else { 9 };
@@ -138,10 +83,7 @@ fn why_there_is_no_ratio_is_said_by_the_rounds_in_common() {
             (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
         }
     });
-    let found = found(&analysis);
-    let text = &found.listed[0];
-    assert!(
-        text.ends_with("no verdict, because there are too few rounds (3 of 10) to compare."),
-        "{text}"
-    );
+    let said = &findings(&analysis, OVERWRITES).listed[0];
+    let expected = "no verdict, because there are too few rounds (3 of 10) to compare.";
+    assert!(said.ends_with(expected), "{said}");
 }

@@ -1,13 +1,15 @@
 //! The answer on the user's own data: one screen, in words that claim no more than was found.
 
 use crate::fixture;
+use crate::holds::{lacks, says};
+use crate::support::{PLAIN, VERBOSE, screen, terminal, words};
 use stowplan_analysis::{
     Advice, Analysis, Aspect, Choice, RatioEstimate, SpaceTaken, Split, Verdict, What,
 };
-use stowplan_model::{AdviseSpec, CellId, Seconds, Took, WholeSet};
-use stowplan_report::document::Detail;
-use stowplan_report::render::terminal::{self, TerminalOptions};
-use stowplan_report::run::{document, screen};
+use stowplan_model::{AdviseSpec, CellId, Origin, Seconds, Took, WholeSet};
+use stowplan_report::render::terminal::TerminalOptions;
+
+const SPLIT: Choice = Choice::Split { inside: 65_536 };
 
 fn ratio(ratio: f64) -> RatioEstimate {
     RatioEstimate {
@@ -47,7 +49,8 @@ fn whole() -> WholeSet {
     }
 }
 
-fn advised(choice: Choice) -> Analysis {
+/// What is advised of 20,000 files, and what was changed of that.
+fn advised(choice: Choice, change: impl FnOnce(&mut Advice)) -> Analysis {
     let mut analysis = fixture::analysis();
     analysis.run.plan.study.advise = Some(AdviseSpec {
         place: "/home/me/my \u{1b}thumbs".into(),
@@ -62,7 +65,7 @@ fn advised(choice: Choice) -> Analysis {
         whole: None,
         python: None,
     });
-    analysis.advice = Some(Advice {
+    let mut advice = Advice {
         choice,
         page_size: Some(8_192),
         boot_needs_root: true,
@@ -88,47 +91,29 @@ fn advised(choice: Choice) -> Analysis {
         whole: Some(whole()),
         measured_values: 1_200,
         measured_bytes: 48_000_000,
-    });
+    };
+    change(&mut advice);
+    analysis.advice = Some(advice);
     analysis
 }
 
-fn drawn(choice: Choice, detail: Detail) -> String {
-    match detail {
-        Detail::Full => terminal::render(&document(&advised(choice), ""), &options(detail)),
-        _ => on_screen(&advised(choice)),
-    }
-}
-
-fn on_screen(analysis: &Analysis) -> String {
-    terminal::on_one_screen(|rows| screen(analysis, rows), &options(Detail::Summary))
-}
-
-fn options(detail: Detail) -> TerminalOptions {
-    TerminalOptions {
-        width: 80,
-        colour: false,
-        detail,
-    }
+fn on_screen(choice: Choice, change: impl FnOnce(&mut Advice)) -> String {
+    screen(&advised(choice, change), &PLAIN)
 }
 
 #[test]
 fn commands_and_programs_can_be_pasted_whatever_the_width() {
     let place = "/home/me/a place of a long name/".repeat(4);
     for width in [40, 80, 200] {
-        let mut analysis = advised(Choice::Split { inside: 65_536 });
-        if let Some(asked) = &mut analysis.run.plan.study.advise {
-            asked.place = format!("{place}thümbs\n").into();
-        }
-        let options = TerminalOptions {
-            width,
-            ..options(Detail::Full)
-        };
-        let text = terminal::render(&document(&analysis, ""), &options);
-        let whole = |line: &str| text.lines().any(|found| found.trim_start() == line);
+        let mut analysis = advised(SPLIT, |_| {});
+        let asked = analysis.run.plan.study.advise.as_mut().unwrap();
+        asked.place = format!("{place}thümbs\n").into();
+        let text = terminal(&analysis, &TerminalOptions { width, ..PLAIN });
         let pack = format!(
             r"stowplan pack '{place}thümbs'$'\n' 'thümbs'$'\n''.sqlar' --no-deflate --inline-limit 65536 --page-size 8192"
         );
-        assert!(whole(&pack), "{width}: {text}");
+        let mut lines = text.lines().map(str::trim_start);
+        assert!(lines.any(|line| line == pack), "{width}: {text}");
         for program in [
             include_str!("../../snippets/read_value.py"),
             include_str!("../../snippets/read_value.c"),
@@ -142,147 +127,108 @@ fn commands_and_programs_can_be_pasted_whatever_the_width() {
     }
 }
 
-/// A text without its line breaks.
-fn flowing(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
-    let split = Choice::Split { inside: 65_536 };
-    let text = drawn(split, Detail::Summary);
-    for part in [
-        "Split them: up to 64 KiB into SQLite with pages of 8 KiB, larger ones stay files.",
-        "1.71× [1.62, 1.81] faster",
-        "1.35× [1.28, 1.43] faster",
-        "equivalent",
-        "All in one database instead: reads, warm, from C 1.62× [",
-        "reads, contents not cached 0.480× [",
-        "Reads after a reboot are unknown: only root",
-        "Left out: 3 empty values.",
-        "−11%",
-        "took 110 ms and up to 9.10 MB",
-        "list 1.00 ms, files 8.00 ms",
-        "--no-deflate --inline-limit 65536 --page-size 8192",
-        "Undo it: stowplan unpack",
-        "Extrapolated from 1,200 of 20,000 values",
-    ] {
-        assert!(flowing(&text).contains(part), "{part}: {text}");
-    }
-    assert!(!text.contains('\u{1b}'), "{text:?}");
-    assert!(!text.contains("sqlite3_open_v2"), "{text}");
-    let all = drawn(split, Detail::Full);
-    assert!(
-        all.contains("sqlite3_open_v2") && !all.contains("BEGIN"),
-        "{all}"
-    );
+    let text = on_screen(SPLIT, |_| {});
     assert!(text.lines().count() <= 40, "{text}");
+    insta::assert_snapshot!(text);
+    let all = terminal(&advised(SPLIT, |_| {}), &VERBOSE);
+    says(&all, &["sqlite3_open_v2"]);
+    lacks(&all, &["BEGIN"]);
 }
 
 #[test]
 fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_ground() {
-    let stay = drawn(Choice::Files, Detail::Summary);
-    assert!(
-        stay.contains("Stay with files") && !stay.contains("stowplan pack"),
-        "{stay}"
-    );
-    let mut analysis = advised(Choice::Files);
-    if let Some(advice) = &mut analysis.advice {
+    insta::assert_snapshot!("stay_with_files", on_screen(Choice::Files, |_| {}));
+    insta::assert_snapshot!("nothing_advised", on_screen(Choice::Open, |_| {}));
+    insta::assert_snapshot!("it_depends", on_screen(Choice::Depends, |_| {}));
+    let undecided = on_screen(Choice::Files, |advice| {
         advice.aspects[0].verdict = Verdict::Unresolved;
-    }
-    let text = flowing(&on_screen(&analysis));
-    assert!(
-        text.contains("not cached. Not decided: reads, warm, from C."),
-        "{text}"
+    });
+    says(
+        &undecided,
+        &["not cached. Not decided: reads, warm, from C."],
     );
-    let open = drawn(Choice::Open, Detail::Summary);
-    assert!(
-        flowing(&open).contains("Nothing can be advised yet"),
-        "{open}"
+    let lacking = on_screen(Choice::Depends, |advice| {
+        advice.split.as_mut().unwrap().aspects.truncate(1);
+    });
+    let instead = "Split at 64 KiB instead: reads, warm, from C 1.71× [1.62, 1.81] faster.";
+    says(&lacking, &[instead]);
+}
+
+#[test]
+fn commands_do_what_was_measured_and_take_no_name_for_an_option() {
+    let commands = |choice, was_limited: bool| {
+        let mut analysis = advised(choice, |_| {});
+        let plan = &mut analysis.run.plan;
+        let asked = plan.study.advise.as_mut().unwrap();
+        (asked.place, asked.largest) = ("/a/-x".into(), 100 << 20);
+        if was_limited {
+            // With a log, and without the largest values.
+            plan.comparisons = crate::inserts::analysis().run.plan.comparisons;
+            plan.datasets.values_mut().for_each(|dataset| {
+                dataset.from = Some(Origin {
+                    largest: Some(8 << 20),
+                    ..Origin::default()
+                });
+            });
+        }
+        let text = terminal(&analysis, &PLAIN);
+        let lines = text.lines().filter(|line| line.contains(".sqlar"));
+        let lines: Vec<&str> = lines.collect();
+        format!("{choice:?}, {was_limited}\n{}\n", lines.join("\n"))
+    };
+    insta::assert_snapshot!(
+        [
+            commands(Choice::Database, false),
+            commands(Choice::Depends, true),
+            commands(SPLIT, true),
+            commands(Choice::Files, true),
+        ]
+        .concat()
     );
-    assert!(
-        !open.contains("stowplan pack") && !open.contains("You give up"),
-        "{open}"
-    );
-    let depends = drawn(Choice::Depends, Detail::Summary);
-    assert!(
-        flowing(&depends)
-            .contains("Split at 64 KiB instead: reads, warm, from C 1.71× [1.62, 1.81] faster"),
-        "{depends}"
-    );
-    let mut analysis = advised(Choice::Depends);
-    let split = analysis.advice.as_mut().and_then(|a| a.split.as_mut());
-    split.unwrap().aspects.truncate(1);
-    let text = flowing(&on_screen(&analysis));
-    let lacking = "Split at 64 KiB instead: reads, warm, from C 1.71× [1.62, 1.81] faster.";
-    assert!(text.contains(lacking), "{text}");
-    let sides = "SQLite with pages of 8 KiB, if what is read is mostly in memory; files, if only names stay in memory.";
-    assert!(flowing(&depends).contains(sides), "{depends}");
 }
 
 #[test]
 fn where_one_transaction_turns_the_answer_that_is_advised_and_the_programs_do_it() {
-    let mut analysis = advised(Choice::Database);
-    let aspects = analysis.advice.as_mut().map(|advice| &mut advice.aspects);
-    aspects
-        .unwrap()
-        .insert(1, aspect(What::Together, 1.3, Verdict::Faster));
-    let all = terminal::render(&document(&analysis, ""), &options(Detail::Full));
-    assert!(flowing(&all).contains("1.30× [1.23, 1.38] faster"), "{all}");
-    assert!(
-        flowing(&all).contains("Read many values in one transaction"),
-        "{all}"
-    );
+    let together = aspect(What::Together, 1.3, Verdict::Faster);
+    let analysis = advised(Choice::Database, |it| it.aspects.insert(1, together));
+    let all = terminal(&analysis, &VERBOSE);
+    let advice = "Read many values in one transaction";
+    says(&all, &["1.30× [1.23, 1.38] faster", advice]);
     assert_eq!(all.matches("\"BEGIN\"").count(), 3, "{all}");
 }
 
 #[test]
 fn noise_is_that_of_the_report_and_an_open_interval_says_what_disagrees() {
-    let mut analysis = advised(Choice::Depends);
-    let aspect = &mut analysis.advice.as_mut().unwrap().aspects[0];
-    aspect.verdict = Verdict::Unresolved;
-    aspect.gain = Some(ratio(2.0));
-    aspect.corrected = Some(ratio(0.9));
-    let text = terminal::render(&document(&analysis, ""), &options(Detail::Full));
-    let text = flowing(&text);
-    let open = "2.00× [1.90, 2.12] by the clock alone";
-    assert!(text.contains(open), "{text}");
-    let screen = text
-        .split("two identical copies differed by ")
-        .nth(1)
+    let analysis = advised(Choice::Depends, |advice| {
+        advice.aspects[0] = Aspect {
+            corrected: Some(ratio(0.9)),
+            ..aspect(What::Read, 2.0, Verdict::Unresolved)
+        };
+    });
+    let text = words(&terminal(&analysis, &VERBOSE));
+    says(&text, &["2.00× [1.90, 2.12] by the clock alone"]);
+    let (_, noise) = text
+        .split_once("two identical copies differed by ")
         .unwrap();
-    let noise = screen.split(". ").next().unwrap();
-    assert!(text.contains(&format!("differed by {noise}")), "{text}");
+    let noise = noise.split(". ").next().unwrap();
     assert!(text.matches(noise).count() > 1, "{noise}: {text}");
 }
 
 #[test]
 fn where_reads_and_replacements_are_weighed_they_are_rows_and_no_sides() {
-    let weighed = |choice| {
-        let mut analysis = advised(choice);
-        if let Some(advice) = &mut analysis.advice {
-            advice.aspects = vec![
-                aspect(What::Read, 1.70, Verdict::Faster),
-                aspect(What::Cold, 0.48, Verdict::Slower),
-                aspect(What::Replace, 0.30, Verdict::Unresolved),
-                aspect(What::Mixed, 0.80, Verdict::Slower),
-            ];
-        }
-        let text = on_screen(&analysis);
-        flowing(&text)
+    let weighed = |advice: &mut Advice| {
+        advice.aspects = vec![
+            aspect(What::Read, 1.70, Verdict::Faster),
+            aspect(What::Cold, 0.48, Verdict::Slower),
+            aspect(What::Replace, 0.30, Verdict::Unresolved),
+            aspect(What::Mixed, 0.80, Verdict::Slower),
+        ];
     };
-    let files = weighed(Choice::Files);
-    assert!(
-        files.contains("slower for reads, contents not cached; both as often as you say."),
-        "nothing that decides is open: {files}"
-    );
-    assert!(files.contains("1.70× [1.61, 1.80] faster"), "{files}");
-    let depends = weighed(Choice::Depends);
-    assert!(
-        depends.contains(
-            "files, if only names stay in memory or reads and replacements are as you say"
-        ),
-        "{depends}"
-    );
-    assert!(!depends.contains("mostly in memory"), "{depends}");
+    insta::assert_snapshot!("weighed_files", on_screen(Choice::Files, weighed));
+    let depends = on_screen(Choice::Depends, weighed);
+    let sides = "files, if only names stay in memory or reads and replacements are as you say";
+    says(&depends, &[sides]);
+    lacks(&depends, &["mostly in memory"]);
 }

@@ -262,33 +262,24 @@ impl Canvas {
 mod tests {
     use super::*;
 
-    /// What is written of a text in a paragraph of this width.
-    fn written(text: &str, width: usize) -> String {
-        let mut canvas = Canvas::new(width, false);
-        canvas.paragraph(&canvas.ink(text, PLAIN), 0);
-        canvas.text
-    }
-
     #[test]
-    fn words_wrap_and_longer_words_break() {
-        assert_eq!(written("a bb ccc", 4), "a bb\nccc\n");
-        assert_eq!(written("abcdefgh", 3), "abc\ndef\ngh\n");
-        assert_eq!(written("漢字漢字", 5), "漢字\n漢字\n");
-        let label = written("mattn/go-sqlite3 DIRECT_OVERFLOW_READ=0", 14);
-        assert_eq!(label, "mattn/go-\nsqlite3\nDIRECT_\nOVERFLOW_\nREAD=0\n");
-        assert_eq!(written("a/漢字漢字", 5), "a/\n漢字\n漢字\n");
-    }
-
-    #[test]
-    fn an_interval_stays_on_one_line_and_is_written_with_plain_spaces() {
-        let text = format!("a {} b", crate::value::interval(2.06, 2.15));
-        assert_eq!(written(&text, 12), "a\n[2.06, 2.15]\nb\n");
-    }
-
-    #[test]
-    fn what_a_terminal_must_not_obey_does_not_reach_it() {
-        let shown = written("a\u{1b}[31mb\u{9b}2J", 40);
-        assert_eq!(shown, "a\u{fffd}[31mb\u{fffd}2J\n");
+    fn words_wrap_longer_ones_break_and_what_a_terminal_must_not_obey_does_not_reach_it() {
+        let interval = format!("a {} b", crate::value::interval(2.06, 2.15));
+        for (text, width, expected) in [
+            ("a bb ccc", 4, "a bb\nccc\n"),
+            ("abcdefgh", 3, "abc\ndef\ngh\n"),
+            ("漢字漢字", 5, "漢字\n漢字\n"),
+            ("mattn/go-sqlite3", 14, "mattn/go-\nsqlite3\n"),
+            ("DIRECT_OVERFLOW_READ=0", 14, "DIRECT_\nOVERFLOW_\nREAD=0\n"),
+            ("a/漢字漢字", 5, "a/\n漢字\n漢字\n"),
+            // It stays on one line and is written with plain spaces.
+            (&interval, 12, "a\n[2.06, 2.15]\nb\n"),
+            ("a\u{1b}[31mb\u{9b}2J", 40, "a\u{fffd}[31mb\u{fffd}2J\n"),
+        ] {
+            let mut canvas = Canvas::new(width, false);
+            canvas.paragraph(&canvas.ink(text, PLAIN), 0);
+            assert_eq!(canvas.text, expected);
+        }
     }
 
     #[test]
