@@ -3,12 +3,38 @@
 use crate::by_size::{at_size, sweep, with_page_sizes, with_sweeps};
 use crate::holds::{cases, lacks, says};
 use crate::said::in_text;
-use crate::support::{PLAIN, WIDE, element, html, markdown, screen, seen, terminal};
+use crate::support::{PLAIN, WIDE, element, html, markdown, markup, screen, terminal};
 use proptest::prelude::*;
 use stowplan_analysis::{Analysis, BySize};
 use stowplan_model::{Operation, RunEnd, RunOutcome};
 use stowplan_report::document::Detail;
 use stowplan_report::run;
+
+/// What can be read on a page or a part of it: each text between two tags is a line, those of
+/// tooltips included.
+fn seen(page: &str) -> String {
+    let page = markup(page);
+    let parts = page.split('<').flat_map(|part| {
+        let (tag, text) = part.split_once('>').unwrap_or(("", part));
+        let title = tag.split_once(" title=\"");
+        let title = title.and_then(|(_, rest)| rest.split('"').next());
+        title.into_iter().chain([text])
+    });
+    let signs = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&amp;", "&"),
+    ];
+    let plain = |text: &str| {
+        let signs = signs.iter();
+        signs.fold(text.to_owned(), |text, (name, sign)| {
+            text.replace(name, sign)
+        })
+    };
+    let lines = parts.map(plain).filter(|line| !line.trim().is_empty());
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
 
 #[test]
 fn shows_points_on_an_axis_in_80_columns() {
