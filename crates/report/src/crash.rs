@@ -265,12 +265,21 @@ fn controls(run: &CrashRun) -> Option<String> {
         let mut claimed = setting.found.iter().filter(|found| setting.claims(found));
         durable && claimed.any(|found| found.no_syncs.damaged() + found.tally.damaged() == 0)
     };
-    let blind: Vec<&str> = settings().filter(is_blind).map(|it| &*it.name).collect();
-    let blind = match blind.as_slice() {
-        [] => String::new(),
+    let blind = grouped(
+        settings()
+            .filter(is_blind)
+            .map(|it| (engine(it), &*it.name)),
+    );
+    let blind = blind
+        .into_iter()
+        .map(|(engine, names)| match names.as_slice() {
+            [one] => (*one).to_owned(),
+            several => format!("{} settings of {engine}", several.len()),
+        });
+    let blind = match blind.collect::<Vec<_>>().join(", ").as_str() {
+        "" => String::new(),
         blind => format!(
-            " Only of losses something is claimed of {}: no control shows that its judge would see damage.",
-            blind.join(", ")
+            " Only of losses something is claimed of {blind}: no control shows that its judge would see damage."
         ),
     };
     (all > 0).then(|| controls + &blind)
