@@ -1,7 +1,8 @@
 //! What holds of every kind of document that tells of runs, whatever it tells.
 
+use crate::holds::says;
 use crate::said::as_it_is;
-use crate::support::{changed, on_terminal, says, words};
+use crate::support::{changed, on_terminal, words};
 use crate::{by_size, calibration, compare, fixture, fleet, inserts, measured_run, why_run};
 use std::sync::LazyLock;
 use stowplan_analysis::Analysis;

@@ -1,7 +1,8 @@
 //! JSON and CSV.
 
 use crate::fixture;
-use crate::support::{changed, html, json, markdown, says};
+use crate::holds::says;
+use crate::support::{changed, html, json, markdown};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, Builds, Interval};

@@ -4,9 +4,10 @@ use crate::support::words;
 
 /// Each of these is in the text.
 #[track_caller]
-pub(crate) fn says(text: &str, parts: &[&str]) {
+pub(crate) fn says(text: &str, parts: impl IntoIterator<Item = impl AsRef<str>>) {
     let flowing = words(text);
     for part in parts {
+        let part = part.as_ref();
         assert!(flowing.contains(part), "“{part}” is not in:\n{text}");
     }
 }

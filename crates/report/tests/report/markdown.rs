@@ -1,7 +1,8 @@
 //! `summary.md`, and what an answer says of other times.
 
 use crate::fixture;
-use crate::support::{changed, findings, markdown, says};
+use crate::holds::says;
+use crate::support::{changed, findings, markdown};
 use stowplan_analysis::{ComparisonOutcome, ContrastOutcome, TotalOutcome, Verdict};
 use stowplan_model::CellId;
 

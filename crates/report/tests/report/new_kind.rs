@@ -1,8 +1,9 @@
 //! A kind of finding that nobody has thought of needs nothing but its blocks: every form shows them,
 //! and no renderer knows of it.
 
+use crate::holds::says;
 use crate::html_blocks::values;
-use crate::support::{on_terminal, says, with};
+use crate::support::{on_terminal, with};
 use stowplan_report::document::{
     Axis, Block, Cell, ChartRow, Detail, Fill, RowGroup, Rows, Scale, Section, Sign, Table, Unit,
     Value, headed, number, paragraph, text_column,

@@ -124,14 +124,6 @@ fn fold<'a>(blocks: &'a [Block], id: &str) -> Option<&'a [Block]> {
     })
 }
 
-/// That each of these is said, wherever lines break.
-pub(crate) fn says<'a>(text: &str, sayings: impl IntoIterator<Item = &'a str>) {
-    let said = words(text);
-    for saying in sayings {
-        assert!(said.contains(saying), "{saying:?} is not in\n{text}");
-    }
-}
-
 /// In one line, each word after one space: where a form breaks its lines is its own business.
 pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

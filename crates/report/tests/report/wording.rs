@@ -1,8 +1,9 @@
 //! The sentence for each verdict.
 
 use crate::fixture;
+use crate::holds::says;
 use crate::other_work;
-use crate::support::{VERBOSE, changed, findings, markdown, says, terminal, words};
+use crate::support::{VERBOSE, changed, findings, markdown, terminal, words};
 use stowplan_analysis::{Analysis, CorrectedRatio, RatioEstimate, Verdict};
 use stowplan_model::{Durability, RunOutcome};
 use stowplan_report::wording;
