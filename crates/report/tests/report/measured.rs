@@ -1,10 +1,9 @@
 //! Bars and lines of measured quantities, in every format.
 
 use crate::export::row_of;
+use crate::holds::says;
 use crate::measured_run::analysis;
-use crate::support::{
-    PLAIN, VERBOSE, between, element, forms, html, json, markdown, says, terminal,
-};
+use crate::support::{PLAIN, VERBOSE, between, element, forms, html, json, markdown, terminal};
 use stowplan_analysis::Finding;
 
 #[test]

@@ -1,8 +1,7 @@
 //! What the terminal shows, and that it never exceeds its width.
 
-use crate::support::{
-    PLAIN, VERBOSE, between, brief, changed, forms, markdown, says, screen, terminal,
-};
+use crate::holds::says;
+use crate::support::{PLAIN, VERBOSE, between, brief, changed, forms, markdown, screen, terminal};
 use crate::{by_size, fixture};
 use proptest::prelude::*;
 use stowplan_analysis::{Answer, Kind};

@@ -75,7 +75,7 @@ fn stat_of_any(
     let found = survey(&options.column.at(&options.place)).map_err(refused)?;
     write(
         options,
-        &form,
+        form,
         stowplan_report::survey::document(&found),
         || stowplan_report::survey::json(&found, env!("CARGO_PKG_VERSION")),
     )?;
