@@ -27,6 +27,6 @@ pub fn planned(study: &Study, drivers: &Drivers) {
         };
         let needs = needs(&plan, true);
         assert!(needs.least_seconds <= needs.most_seconds, "{needs:?}");
-        let _ = describe(&plan, false, 80, drivers);
+        let _ = describe(&plan, false, 80, Some(40), drivers);
     }
 }

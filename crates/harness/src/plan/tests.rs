@@ -729,7 +729,7 @@ fn a_driver_that_is_missing_is_told_once_below_all_comparisons_with_the_cells_th
         .replace(sql, &format!("{sql}{read}"))
         .replace(safe, &format!("{safe}{write}"));
     let plan = planned_of(&text, &PlanOptions::default());
-    let told = describe(&plan, false, 1_000, &Drivers::built_in());
+    let told = describe(&plan, false, 1_000, None, &Drivers::built_in());
     let why = "not applicable: Badger; Bolt; Pebble: driver 'go' was not found";
     let line = told.lines().position(|line| line.starts_with(why));
     assert_eq!(told.matches("driver 'go'").count(), 1, "{told}");
@@ -757,12 +757,8 @@ fn an_optional_cell_that_its_driver_refuses_is_left_out_with_the_drivers_words()
 
 #[test]
 fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
-    let text = describe(
-        &planned(&PlanOptions::default()),
-        false,
-        80,
-        &Drivers::built_in(),
-    );
+    let drivers = Drivers::built_in();
+    let text = describe(&planned(&PlanOptions::default()), false, 80, None, &drivers);
     for expected in [
         "Places for blobs (study 'places', scale 'standard')\n",
         "dataset blobs: 1000 values, 10000 bytes each, random, seed 1\n",
@@ -783,6 +779,30 @@ fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
     }
     let lines = text.lines().filter(|line| line.contains("durability"));
     assert_eq!(lines.count(), 7, "only writers promise anything\n{text}");
+}
+
+#[test]
+fn a_description_with_more_lines_than_are_wanted_has_comparisons_or_else_their_number() {
+    let (plan, drivers) = (planned(&PlanOptions::default()), Drivers::built_in());
+    let in_lines = |most| describe(&plan, false, 80, Some(most), &drivers);
+    let whole = in_lines(1_000);
+    let short = in_lines(whole.lines().count() - 1);
+    assert!(
+        short.contains("\nread: Warm reads (4 cells, at most 40 rounds)\n  not applicable: "),
+        "{short}"
+    );
+    let counted = in_lines(short.lines().count() - 1);
+    assert!(
+        counted.contains("\n4 comparisons of 10 cells, on 2 datasets\n"),
+        "{counted}"
+    );
+    for text in [&short, &counted] {
+        assert!(
+            text.contains("all: --verbose") && text.contains("\nneeds about "),
+            "{text}"
+        );
+        assert!(!text.contains("(baseline)"), "{text}");
+    }
 }
 
 #[test]

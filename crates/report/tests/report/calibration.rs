@@ -183,7 +183,7 @@ fn a_verdict_claims_no_more_than_the_sessions_of_identical_cells_show() {
     // Sessions that say nothing are told beside those that do.
     let page = markdown::render(&report(&of(lost)));
     let limit = "5 of 80 sessions (6.25%) | at most 10% |";
-    says(&page, &["0 of 75 sessions (0% \\[0%, 4.80%\\])", limit]);
+    says(&page, ["0 of 75 sessions (0% \\[0%, 4.80%\\])", limit]);
     let advice = advice(&of(unknown));
     assert!(advice[0].starts_with("Too many sessions say nothing"));
 }

@@ -167,7 +167,7 @@ fn csv_has_a_row_per_cell_that_was_compared() {
     let first =
         "results/before,results/after,reads/blob,reads/blob,\"SQLite, sqlite3_blob_read()\",";
     assert!(lines[1].starts_with(first), "{text}");
-    says(lines[1], &[",time,true,3619.09", ",slower,"]);
+    says(lines[1], [",time,true,3619.09", ",slower,"]);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a_cell_that_is_slower_by_itself_and_not_among_all_is_no_regression() {
     let text = in_brief(&document(&compared), &PLAIN);
     says(
         &text,
-        &[
+        [
             "3 of 11 cells regressed; 1 slower",
             "[+18%, +24%] slower +21%",
         ],

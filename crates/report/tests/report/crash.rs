@@ -158,7 +158,7 @@ fn settings_that_are_alike_share_a_line_and_a_count_stands_beside_its_fate() {
     };
     let text = drawn(&run, 80);
     let files = "files truncate D0 A kept 8,477, lost 1,950, torn 1,652";
-    says(&text, &["sqlite: 30 settings", "kept 1,800", files]);
+    says(&text, ["sqlite: 30 settings", "kept 1,800", files]);
     assert!(text.lines().count() < 40, "{text}");
     run.settings[0].found[0].tally.unjudged = 2;
     for width in 44..100 {

@@ -62,7 +62,7 @@ fn drivers_are_told_of_wherever_one_with_a_name_hosts_a_cell_and_nowhere_else() 
     let mut analysis = with_python(232.0);
     analysis.driver_costs.clear();
     let method = "What a driver does around each operation";
-    says(&terminal(&analysis, &VERBOSE), &[method]);
+    says(&terminal(&analysis, &VERBOSE), [method]);
     lacks(
         &terminal(&fixture::analysis(), &VERBOSE),
         &["driver", "Driver"],
@@ -95,6 +95,6 @@ fn a_share_that_is_finer_than_clock_ticks_is_below_resolution() {
     let finer = table(|it| (it.kernel_share, it.kernel_share_resolution) = (f64::NAN, Some(0.4)));
     assert_eq!(below(finer), 1);
     let known = table(|it| (it.kernel_share, it.kernel_share_resolution) = (0.8, Some(0.04)));
-    says(&known, &["| 80% |"]);
+    says(&known, ["| 80% |"]);
     assert_eq!(below(known), 0);
 }

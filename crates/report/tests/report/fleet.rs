@@ -108,26 +108,26 @@ fn a_terminal_has_the_findings_and_one_chart() {
 fn factors_have_the_direction_of_the_verdict() {
     let factors = "SQLite, prepared SELECT | faster on lab-3 and attic (ext4) (1.50 to 2.10 times \
                    as fast); slower on nas (1.43 times as long); equivalent on attic (xfs).";
-    says(&said(&fleet()), &[factors]);
+    says(&said(&fleet()), [factors]);
 }
 
 #[test]
 fn different_zones_are_named() {
     let mut fleet = fleet();
     fleet[1].run.equivalence = 0.1;
-    says(&said(&fleet), &["different equivalence zones"]);
+    says(&said(&fleet), ["different equivalence zones"]);
 }
 
 #[test]
 fn what_was_left_out_on_a_machine_counts_nowhere() {
     let least = "SQLite database takes the least";
-    says(&said(&two()), &[least]);
+    says(&said(&two()), [least]);
     let mut other = two();
     for dataset in other[1].run.plan.datasets.values_mut() {
         dataset.seed += 1;
     }
     let left_out = "on attic: left out, because not the same was measured there";
-    says(&said(&other), &[&format!("On lab-3: {least}"), left_out]);
+    says(&said(&other), [&format!("On lab-3: {least}"), left_out]);
     let noise = |analyses: &[Analysis]| {
         let text = in_text(&document(analyses), Detail::Summary);
         let lines = text
@@ -154,7 +154,7 @@ fn beating_all_is_not_counted_where_a_rival_was_left_out() {
         summary.cell.workload.threads = 7;
     }
     let left_out = "Left out on attic, where the workload is not that of the first result";
-    says(&said(&two), &["on attic: not the same stores", left_out]);
+    says(&said(&two), ["on attic: not the same stores", left_out]);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn where_nothing_beats_all_the_page_says_what_the_report_of_each_recommends() {
         "On lab-3 and attic (xfs): prefer “SQLite, prepared SELECT”; on attic (ext4): prefer";
     says(
         &on_page(&document(&results)),
-        &[said, "on nas: any: equivalent"],
+        [said, "on nas: any: equivalent"],
     );
 }
 

@@ -107,14 +107,14 @@ fn the_document_has_both_matrices_their_rules_and_how_many_sizes_become_one_clai
     let text = markdown(&with_matrix());
     says(
         &text,
-        &[
+        [
             "| 4 KiB | 1.76 ▲ | 1.43 ▲ | 1.06 △ |",
             "| 4 KiB | 2.261 | 1.886 | 1.173 |",
         ],
     );
     says(
         &text,
-        &[
+        [
             "- With pages of 1 KiB, faster at 10 kB: inside; ",
             "Order by size",
         ],
@@ -187,7 +187,7 @@ fn promises_that_differ_stand_beside_the_ratios() {
     for text in [terminal(&analysis, &PLAIN), html(&analysis, "")] {
         says(
             &text,
-            &["Different durability: inside: none; outside: none. The ratios compare"],
+            ["Different durability: inside: none; outside: none. The ratios compare"],
         );
         lacks(
             &text,

@@ -133,7 +133,7 @@ fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
     assert!(text.lines().count() <= 40, "{text}");
     insta::assert_snapshot!(text);
     let all = terminal(&advised(SPLIT, |_| {}), &VERBOSE);
-    says(&all, &["sqlite3_open_v2"]);
+    says(&all, ["sqlite3_open_v2"]);
     lacks(&all, &["BEGIN"]);
 }
 
@@ -147,13 +147,13 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
     });
     says(
         &undecided,
-        &["not cached. Not decided: reads, warm, from C."],
+        ["not cached. Not decided: reads, warm, from C."],
     );
     let lacking = on_screen(Choice::Depends, |advice| {
         advice.split.as_mut().unwrap().aspects.truncate(1);
     });
     let instead = "Split at 64 KiB instead: reads, warm, from C 1.71× [1.62, 1.81] faster.";
-    says(&lacking, &[instead]);
+    says(&lacking, [instead]);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn where_one_transaction_turns_the_answer_that_is_advised_and_the_programs_do_it
     let analysis = advised(Choice::Database, |it| it.aspects.insert(1, together));
     let all = terminal(&analysis, &VERBOSE);
     let advice = "Read many values in one transaction";
-    says(&all, &["1.30× [1.23, 1.38] faster", advice]);
+    says(&all, ["1.30× [1.23, 1.38] faster", advice]);
     assert_eq!(all.matches("\"BEGIN\"").count(), 3, "{all}");
 }
 
@@ -208,7 +208,7 @@ fn noise_is_that_of_the_report_and_an_open_interval_says_what_disagrees() {
         };
     });
     let text = words(&terminal(&analysis, &VERBOSE));
-    says(&text, &["2.00× [1.90, 2.12] by the clock alone"]);
+    says(&text, ["2.00× [1.90, 2.12] by the clock alone"]);
     let (_, noise) = text
         .split_once("two identical copies differed by ")
         .unwrap();
@@ -229,6 +229,6 @@ fn where_reads_and_replacements_are_weighed_they_are_rows_and_no_sides() {
     insta::assert_snapshot!("weighed_files", on_screen(Choice::Files, weighed));
     let depends = on_screen(Choice::Depends, weighed);
     let sides = "files, if only names stay in memory or reads and replacements are as you say";
-    says(&depends, &[sides]);
+    says(&depends, [sides]);
     lacks(&depends, &["mostly in memory"]);
 }

@@ -114,7 +114,7 @@ fn of_stores_that_promise_unlike_things_it_is_said_and_no_winner_announced() {
             html(&analysis, ""),
             markdown(&analysis),
         ] {
-            says(&text, &[note]);
+            says(&text, [note]);
             lacks(&text, &["choose by"]);
         }
         assert!(
@@ -135,7 +135,7 @@ fn stores_with_long_labels_are_called_a_and_b_and_introduced_in_the_title() {
     let title = format!("\n“{long}” (A) or lmdb (B), by size of the values\n");
     assert!(text.contains(&title), "{text}");
     let ratio = "the time of B over that of A: above 1, A faster.";
-    says(&text, &[ratio, "Faster at 1 KiB: B; at 2 KiB: A."]);
+    says(&text, [ratio, "Faster at 1 KiB: B; at 2 KiB: A."]);
     // In the overview, above the sweep, and where it asks which is faster.
     assert_eq!(text.matches(long).count(), 3, "{text}");
     lacks(&terminal(&of("BA"), &WIDE), &["(A)"]);
@@ -162,7 +162,7 @@ fn a_budget_is_said_to_have_done_what_it_did() {
         let took = "the run took 5.87 s. A larger --budget narrows what is unresolved.";
         says(
             &terminal(&analysis, &WIDE),
-            &[&format!("The time budget {did}; {took}")],
+            [&format!("The time budget {did}; {took}")],
         );
     }
 }
@@ -183,7 +183,7 @@ fn comparisons_that_were_replaced_or_never_ran_are_parts_too_and_count_for_nothi
     let text = terminal(&analysis, &WIDE);
     says(
         &text,
-        &[
+        [
             ", and may by up to 1.7%; intervals",
             "The 3 comparisons that",
         ],

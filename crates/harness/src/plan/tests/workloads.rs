@@ -102,7 +102,7 @@ fn several_threads_need_a_store_that_they_can_share() {
     assert_eq!(comparison.cells.len(), 2);
     let reason = &comparison.not_applicable["memory"];
     assert!(reason.ends_with("it can run with threads = 1"), "{reason}");
-    assert!(describe(&plan, false, 80, &Drivers::built_in()).contains("; 4 threads"));
+    assert!(describe(&plan, false, 80, None, &Drivers::built_in()).contains("; 4 threads"));
 }
 
 #[test]
@@ -113,7 +113,8 @@ fn what_a_mix_needs_and_a_store_has_not_is_told() {
     let reason = &plan.comparisons[0].not_applicable["b"];
     assert!(reason.contains("cannot deliver 'in-place'"), "{reason}");
     assert!(
-        describe(&plan, false, 80, &Drivers::built_in()).contains("; mix of read 9, overwrite 1")
+        describe(&plan, false, 80, None, &Drivers::built_in())
+            .contains("; mix of read 9, overwrite 1")
     );
 }
 
