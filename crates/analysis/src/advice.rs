@@ -451,34 +451,41 @@ fn measured(analysis: &Analysis) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Verdict::{Equivalent, Faster, NoData, Slower, SmallDifference, Unreliable, Unresolved};
 
-    fn aspect(what: What, verdict: Verdict) -> Aspect {
-        Aspect {
-            what,
-            cell: CellId("read/8192".to_owned()),
-            gain: None,
-            corrected: None,
-            verdict,
-            files_ns: None,
-            time_ns: None,
+    /// With an interval of 5% to each side.
+    fn gain(ratio: f64) -> RatioEstimate {
+        RatioEstimate {
+            ratio,
+            low: ratio * 0.95,
+            high: ratio * 1.05,
+            rounds: 10,
         }
     }
 
-    fn aspects(verdicts: [Verdict; 3]) -> [Aspect; 4] {
-        let [read, cold, replace] = verdicts;
-        [
-            aspect(What::Read, read),
-            aspect(What::Cold, cold),
-            aspect(What::Replace, replace),
-            aspect(What::Together, Verdict::Faster),
-        ]
+    /// An operation that takes so long in files, and is faster by this gain.
+    fn aspect(what: What, verdict: Verdict, files_ns: f64, ratio: f64) -> Aspect {
+        Aspect {
+            what,
+            cell: CellId("read/8192".to_owned()),
+            gain: Some(gain(ratio)),
+            corrected: None,
+            verdict,
+            files_ns: Some(files_ns),
+            time_ns: Some(files_ns / ratio),
+        }
+    }
+
+    fn read(verdict: Verdict, ratio: f64) -> Aspect {
+        aspect(What::Read, verdict, 10_000.0, ratio)
+    }
+
+    fn replace(verdict: Verdict, ratio: f64) -> Aspect {
+        aspect(What::Replace, verdict, 100_000.0, ratio)
     }
 
     #[test]
     fn what_is_faster_somewhere_and_slower_nowhere_is_chosen_and_nothing_without_a_claim() {
-        use Verdict::{
-            Equivalent, Faster, NoData, Slower, SmallDifference, Unreliable, Unresolved,
-        };
         for (verdicts, choice) in [
             ([Faster, Equivalent, Unresolved], Choice::Database),
             ([Faster, Slower, Faster], Choice::Depends),
@@ -491,170 +498,118 @@ mod tests {
             ([Faster, Slower, NoData], Choice::Open),
             ([NoData, Slower, Faster], Choice::Open),
         ] {
-            assert_eq!(choose(&aspects(verdicts), None), choice, "{verdicts:?}");
+            // That one transaction is faster decides nothing.
+            let whats = [What::Read, What::Cold, What::Replace, What::Together];
+            let all = whats.into_iter().zip(verdicts.into_iter().chain([Faster]));
+            let all: Vec<_> = all
+                .map(|(what, verdict)| aspect(what, verdict, 1.0, 1.0))
+                .collect();
+            assert_eq!(choose(&all, None), choice, "{verdicts:?}");
         }
         assert_eq!(choose(&[], None), Choice::Open);
     }
 
-    /// The gain of an interval of 5% to each side.
-    fn gaining(aspect: Aspect, gain: f64) -> Aspect {
-        let gain = RatioEstimate {
-            ratio: gain,
-            low: gain * 0.95,
-            high: gain * 1.05,
-            rounds: 10,
-        };
-        Aspect {
-            gain: Some(gain),
-            ..aspect
-        }
-    }
+    const SPLIT: Choice = Choice::Split { inside: 65_536 };
 
-    fn split(aspects: Vec<Aspect>) -> Split {
-        Split {
+    /// What is chosen where a split can be as well.
+    fn chosen(database: &[Aspect], split: &[Aspect]) -> Choice {
+        let split = Split {
             inside: 65_536,
-            aspects,
+            aspects: split.to_vec(),
             allocated_bytes: None,
-        }
+        };
+        choose(database, Some(&split))
     }
 
     #[test]
     fn a_split_is_chosen_where_it_is_shown_to_be_better_than_one_database() {
-        use Verdict::{Equivalent, Faster, Slower};
-        let pair = |read: f64, cold: f64, verdicts: [Verdict; 2]| {
-            vec![
-                gaining(aspect(What::Read, verdicts[0]), read),
-                gaining(aspect(What::Cold, verdicts[1]), cold),
+        let pair = |gains: [f64; 2]| {
+            let verdict = |gain: f64| match gain {
+                1.0 => Equivalent,
+                gain if gain < 1.0 => Slower,
+                _ => Faster,
+            };
+            let [read, cold] = gains;
+            [
+                aspect(What::Read, verdict(read), 1.0, read),
+                aspect(What::Cold, verdict(cold), 1.0, cold),
             ]
         };
-        let chosen = Choice::Split { inside: 65_536 };
-        let both = |database: Vec<Aspect>, other| choose(&database, Some(&split(other)));
-        let database = || pair(1.5, 1.2, [Faster; 2]);
-        assert_eq!(both(database(), pair(2.0, 1.2, [Faster; 2])), chosen);
-        assert_eq!(
-            both(database(), pair(1.52, 1.22, [Faster; 2])),
-            Choice::Database
-        );
-        assert_eq!(
-            both(database(), pair(2.0, 1.0, [Faster, Equivalent])),
-            Choice::Database
-        );
-        assert_eq!(
-            both(database(), pair(2.0, 0.5, [Faster, Slower])),
-            Choice::Database
-        );
-        let depends = || pair(1.5, 0.5, [Faster, Slower]);
-        assert_eq!(
-            both(depends(), pair(1.4, 1.0, [Faster, Equivalent])),
-            chosen
-        );
-        assert_eq!(
-            both(depends(), pair(1.4, 0.8, [Faster, Slower])),
-            Choice::Depends
-        );
-        let files = || pair(0.8, 0.8, [Slower; 2]);
-        assert_eq!(
-            both(files(), pair(1.0, 1.0, [Equivalent; 2])),
-            Choice::Files
-        );
-        assert_eq!(both(files(), pair(1.2, 1.0, [Faster, Equivalent])), chosen);
+        for (database, split, choice) in [
+            ([1.5, 1.2], [2.0, 1.2], SPLIT),
+            ([1.5, 1.2], [1.52, 1.22], Choice::Database),
+            ([1.5, 1.2], [2.0, 1.0], Choice::Database),
+            ([1.5, 1.2], [2.0, 0.5], Choice::Database),
+            ([1.5, 0.5], [1.4, 1.0], SPLIT),
+            ([1.5, 0.5], [1.4, 0.8], Choice::Depends),
+            ([0.8, 0.8], [1.0, 1.0], Choice::Files),
+            ([0.8, 0.8], [1.2, 1.0], SPLIT),
+        ] {
+            assert_eq!(chosen(&pair(database), &pair(split)), choice, "{split:?}");
+        }
     }
 
     #[test]
     fn a_split_of_which_not_all_is_known_that_decides_is_not_chosen() {
-        use Verdict::{Faster, NoData, Slower};
-        let faster = |what| gaining(aspect(what, Faster), 2.0);
-        let slower = gaining(aspect(What::Replace, Slower), 0.5);
-        let database = [gaining(aspect(What::Read, Slower), 0.8), slower.clone()];
-        let chosen = |database: &[Aspect], other| choose(database, Some(&split(other)));
-        let lacking = || vec![faster(What::Read)];
-        assert_eq!(chosen(&database, lacking()), Choice::Files);
-        let without = vec![faster(What::Read), aspect(What::Replace, NoData)];
-        assert_eq!(chosen(&database, without), Choice::Files);
-        let known = vec![faster(What::Read), faster(What::Replace)];
-        assert_eq!(chosen(&database, known), Choice::Split { inside: 65_536 });
+        let mut database = vec![read(Slower, 0.8), replace(Slower, 0.5)];
+        let faster = read(Faster, 2.0);
+        let lacking = [faster.clone(), replace(NoData, 1.0)];
+        let known = [faster, replace(Faster, 2.0)];
+        assert_eq!(chosen(&database, &known[..1]), Choice::Files);
+        assert_eq!(chosen(&database, &lacking), Choice::Files);
+        assert_eq!(chosen(&database, &known), SPLIT);
         // Reads alone say nothing of reads and replacements together.
-        let weighed = [&database[..], &[gaining(aspect(What::Mixed, Slower), 0.6)]].concat();
-        assert_eq!(chosen(&weighed, lacking()), Choice::Files);
+        database.push(aspect(What::Mixed, Slower, 1.0, 0.6));
+        assert_eq!(chosen(&database, &known[..1]), Choice::Files);
     }
 
     #[test]
     fn where_programs_differ_a_claim_holds_for_others_than_those_that_were_measured() {
-        let found = |what, gain| {
-            let found = as_programs_find(gaining(aspect(what, Verdict::Faster), gain), 0.05);
-            (found.verdict, found.gain.unwrap())
-        };
-        for what in [What::Read, What::Together, What::Boot] {
-            let (verdict, gain) = found(what, 1.2);
-            assert_eq!(verdict, Verdict::Unresolved, "{what:?}: {gain:?}");
-            assert!(gain.low < 1.0 && gain.high > 1.44, "{gain:?}");
-            assert_eq!(found(what, 1.5).0, Verdict::Faster, "{what:?}");
-        }
-        for what in [What::Cold, What::Replace] {
-            let (verdict, gain) = found(what, 1.2);
-            assert_eq!((verdict, gain.low), (Verdict::Faster, 1.2 * 0.95));
-        }
-    }
-
-    #[test]
-    fn what_is_weighed_has_to_hold_by_corrected_time_as_well() {
-        let part = |what, verdict, gain, corrected: Option<f64>| {
-            let aspect = gaining(aspect(what, verdict), gain);
-            let corrected = corrected.and_then(|gain| gaining(aspect.clone(), gain).gain);
-            Aspect {
-                files_ns: Some(10_000.0),
-                time_ns: Some(10_000.0 / gain),
-                corrected,
-                ..aspect
+        use What::{Boot, Cold, Read, Replace, Together};
+        for what in [Read, Together, Boot, Cold, Replace] {
+            let found = |ratio| as_programs_find(aspect(what, Faster, 1.0, ratio), 0.05);
+            let (near, far) = (found(1.2), found(1.5));
+            let gain = near.gain.unwrap();
+            if matches!(what, Cold | Replace) {
+                assert_eq!((near.verdict, gain.low), (Faster, 1.2 * 0.95), "{what:?}");
+            } else {
+                assert_eq!(near.verdict, Unresolved, "{what:?}: {gain:?}");
+                assert!(gain.low < 1.0 && gain.high > 1.44, "{gain:?}");
             }
-        };
-        for (corrected, verdict) in [
-            (None, Verdict::Faster),
-            (Some(2.0), Verdict::Faster),
-            (Some(0.4), Verdict::Unresolved),
-        ] {
-            let own = match corrected {
-                Some(gain) if gain < 1.0 => Verdict::Unresolved,
-                _ => Verdict::Faster,
-            };
-            let parts = [
-                part(What::Read, Verdict::Equivalent, 1.0, None),
-                part(What::Replace, own, 2.0, corrected),
-            ];
-            let both = mixed(&parts, Some(0.5), 0.05).unwrap();
-            assert_eq!(both.verdict, verdict, "{corrected:?}: {both:?}");
+            assert_eq!(far.verdict, Faster, "{what:?}");
         }
     }
 
     #[test]
     fn reads_and_replacements_decide_together_where_their_shares_are_given() {
-        let read = Aspect {
-            files_ns: Some(10_000.0),
-            time_ns: Some(5_000.0),
-            ..gaining(aspect(What::Read, Verdict::Faster), 2.0)
-        };
-        let replace = Aspect {
-            files_ns: Some(100_000.0),
-            time_ns: Some(200_000.0),
-            ..gaining(aspect(What::Replace, Verdict::Slower), 0.5)
-        };
-        let with = |share| {
-            let mut aspects = vec![read.clone(), replace.clone()];
-            aspects.extend(mixed(&aspects, Some(share), 0.05));
-            (choose(&aspects, None), aspects.pop().unwrap())
-        };
+        let parts = [read(Faster, 2.0), replace(Slower, 0.5)];
+        for (share, choice) in [
+            (0.01, Choice::Database),
+            (0.5, Choice::Files),
+            (0.0, Choice::Depends),
+        ] {
+            let both = parts
+                .iter()
+                .cloned()
+                .chain(mixed(&parts, Some(share), 0.05));
+            assert_eq!(choose(&both.collect::<Vec<_>>(), None), choice, "{share}");
+        }
         // 99 reads of 10 µs and a replacement of 100 µs: 595 + 200 µs of 1,090.
-        let (choice, rarely) = with(0.01);
-        assert_eq!(choice, Choice::Database);
+        let rarely = mixed(&parts, Some(0.01), 0.05).unwrap();
+        let (gain, expected) = (rarely.gain.unwrap(), 1_090.0 / (99.0 * 5.0 + 200.0));
         assert_eq!(rarely.what, What::Mixed);
-        let gain = rarely.gain.unwrap();
-        let expected = 1_090.0 / (99.0 * 5.0 + 200.0);
         assert!((gain.ratio - expected).abs() < 1e-9, "{gain:?}");
-        assert!(
-            gain.low < expected * 0.96 && gain.high > expected * 1.04,
-            "{gain:?}"
-        );
-        assert_eq!(with(0.5).0, Choice::Files);
-        assert_eq!(with(0.0).0, Choice::Depends);
+        assert!(gain.low < expected * 0.96 && gain.high > expected * 1.04);
+        // It has to hold by corrected time as well, where that stands beside wall time.
+        for (corrected, own, verdict) in [
+            (None, Faster, Faster),
+            (Some(2.0), Faster, Faster),
+            (Some(0.4), Unresolved, Unresolved),
+        ] {
+            let mut replace = aspect(What::Replace, own, 10_000.0, 2.0);
+            replace.corrected = corrected.map(self::gain);
+            let both = mixed(&[read(Equivalent, 1.0), replace], Some(0.5), 0.05).unwrap();
+            assert_eq!(both.verdict, verdict, "{corrected:?}: {both:?}");
+        }
     }
 }

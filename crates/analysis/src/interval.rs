@@ -125,10 +125,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn interval() -> impl Strategy<Value = Interval> {
-        (0.1..100.0f64, 0.0..1.0f64, 0.0..1.0f64).prop_map(|(estimate, below, above)| Interval {
-            estimate,
-            low: estimate * (1.0 - below / 2.0),
-            high: estimate * (1.0 + above),
+        let parts = (0.1..100.0f64, 0.0..1.0f64, 0.0..1.0f64);
+        parts.prop_map(|(at, below, above)| {
+            Interval::new(at, at * (1.0 - below / 2.0), at * (1.0 + above))
         })
     }
 
@@ -145,22 +144,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sum_is_no_narrower_than_its_parts_and_no_wider_than_their_ends(
-            a in interval(), b in interval(),
-        ) {
-            let sum = a.sum(b);
-            prop_assert!(sum.high - sum.estimate + 1e-9 >= (a.high - a.estimate).max(b.high - b.estimate));
-            prop_assert!(sum.high <= a.high + b.high + 1e-9 && sum.low >= a.low + b.low - 1e-9);
-            prop_assert_eq!(a.sum(b), b.sum(a));
-        }
-
-        #[test]
         fn a_quotient_turned_round_is_the_inverse(a in interval(), b in interval()) {
             let quotient = a.by(f64::ln).less(b.by(f64::ln)).by(f64::exp);
             let inverse = b.by(f64::ln).less(a.by(f64::ln)).by(f64::exp);
-            for (x, y) in [(quotient.low, inverse.high), (quotient.estimate, inverse.estimate), (quotient.high, inverse.low)] {
-                prop_assert!((x * y - 1.0).abs() < 1e-9);
-            }
+            prop_assert!((quotient.low * inverse.high - 1.0).abs() < 1e-9);
+            prop_assert!((quotient.estimate * inverse.estimate - 1.0).abs() < 1e-9);
+            prop_assert!((quotient.high * inverse.low - 1.0).abs() < 1e-9);
         }
     }
 }

@@ -105,74 +105,47 @@ pub(crate) fn below(state: &mut u64, n: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn block(values: impl Iterator<Item = u64>) -> Histogram<u64> {
+    fn block(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
         let mut histogram = Histogram::new(3).unwrap();
+        let values = values.into_iter();
         values.for_each(|value| histogram.record(value).unwrap());
         histogram
     }
 
     #[test]
-    fn blocks_that_are_all_the_same_know_their_percentiles_exactly() {
-        let blocks: Vec<_> = (0..8).map(|_| block(1..=1000)).collect();
-        let found = intervals(&blocks, &[50.0, 90.0, 99.0]);
-        let ends: Vec<_> = found
-            .iter()
-            .map(|p| (p.percentile, p.low_ns, p.high_ns))
-            .collect();
-        assert_eq!(ends, [(50.0, 500, 500), (90.0, 900, 900), (99.0, 990, 990)]);
-    }
-
-    #[test]
-    fn one_block_with_a_stall_widens_the_tail_and_not_the_median() {
+    fn one_block_with_a_stall_widens_the_tail_and_not_the_median_and_equal_ones_nothing() {
         let mut blocks: Vec<_> = (0..8).map(|_| block(1..=1000)).collect();
+        let found = intervals(&blocks, &[50.0, 90.0, 99.0]).into_iter();
+        let ends: Vec<_> = found.map(|p| (p.percentile, p.low_ns, p.high_ns)).collect();
+        assert_eq!(ends, [(50.0, 500, 500), (90.0, 900, 900), (99.0, 990, 990)]);
         blocks[3] = block((1..=950).chain([1_000_000; 50]));
         let found = intervals(&blocks, &[50.0, 99.0, 99.9]);
         assert!(found[0].high_ns < 530, "{found:?}");
-        assert!(
-            found[2].low_ns <= 1000 && found[2].high_ns > 900_000,
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn few_blocks_have_no_interval_and_the_same_blocks_the_same_one() {
-        let blocks: Vec<_> = (0..6).map(|n| block(n..=1000 + 10 * n)).collect();
+        let tail = found[2];
+        assert!(tail.low_ns <= 1000 && tail.high_ns > 900_000, "{found:?}");
+        // The same blocks have the same interval, and few none.
+        assert_eq!(intervals(&blocks, &[50.0, 99.0, 99.9]), found);
         assert_eq!(intervals(&blocks[..4], &[50.0]), []);
-        assert_eq!(
-            intervals(&blocks, &[50.0, 99.0]),
-            intervals(&blocks, &[50.0, 99.0])
-        );
     }
 
     /// The share of 200 made-up cells whose interval of the 90th percentile, from `number` blocks of
     /// 200 operations at levels of their own, holds the percentile of very many such blocks.
     fn coverage(number: usize) -> f64 {
         let mut state = 11;
-        let level = |state: &mut u64| 1_000 + 25 * below(state, 16) as u64;
-        let operations = |state: &mut u64, base: u64| -> Vec<u64> {
-            (0..200)
-                .map(|_| base + 25 * below(state, 40) as u64)
-                .collect()
+        let mut block_of_200 = || {
+            let base = 1_000 + 25 * below(&mut state, 16) as u64;
+            let operations = (0..200).map(|_| base + 25 * below(&mut state, 40) as u64);
+            operations.collect::<Vec<u64>>()
         };
-        let mut all: Vec<u64> = Vec::new();
-        for _ in 0..4_000 {
-            let base = level(&mut state);
-            all.extend(operations(&mut state, base));
-        }
+        let mut all: Vec<u64> = (0..4_000).flat_map(|_| block_of_200()).collect();
         all.sort_unstable();
         let truth = all[all.len() * 9 / 10];
-        let mut held = 0;
-        for _ in 0..200 {
-            let blocks: Vec<_> = (0..number)
-                .map(|_| {
-                    let base = level(&mut state);
-                    block(operations(&mut state, base).into_iter())
-                })
-                .collect();
+        let held = (0..200).filter(|_| {
+            let blocks: Vec<_> = (0..number).map(|_| block(block_of_200())).collect();
             let found = intervals(&blocks, &[90.0])[0];
-            held += usize::from(found.low_ns <= truth && truth <= found.high_ns);
-        }
-        held as f64 / 200.0
+            found.low_ns <= truth && truth <= found.high_ns
+        });
+        held.count() as f64 / 200.0
     }
 
     #[test]

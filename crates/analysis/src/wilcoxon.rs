@@ -86,89 +86,51 @@ fn with_step(probabilities: &[f64], step: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Published critical values `T`, the largest with `P(T⁺ ≤ T) ≤ alpha/2`, are `k − 1`.
-    fn critical(n: usize, alpha: f64) -> Option<usize> {
-        k(n, alpha).map(|k| k - 1)
+    /// A table has a line for each alpha, with the rank behind each number of differences.
+    #[track_caller]
+    fn holds(rank: impl Fn(usize, f64) -> Option<usize>, table: &str) {
+        for line in table.lines() {
+            let (alpha, ranks) = line.split_once(": ").unwrap();
+            for pair in ranks.split(", ") {
+                let (n, expected) = pair.split_once(' ').unwrap();
+                let found = rank(n.parse().unwrap(), alpha.parse().unwrap());
+                assert_eq!(found, Some(expected.parse().unwrap()), "{alpha}, n={n}");
+            }
+        }
     }
+
+    /// Two-sided; McCornack 1965 and the tables of Hollander & Wolfe, checked once more by counting
+    /// with whole numbers of any length.
+    const CRITICAL: &str = "\
+0.10: 5 0, 10 10, 20 60, 30 151, 40 286, 50 466
+0.05: 6 0, 7 2, 8 3, 9 5, 10 8, 12 13, 15 25, 20 52, 25 89, 30 137, 40 264, 50 434, 100 1955
+0.02: 10 5, 20 43, 40 238, 50 397
+0.01: 8 0, 10 3, 20 37, 30 109, 40 220, 50 373, 100 1779
+0.0207: 10 5, 20 43, 40 238";
 
     #[test]
     fn critical_values_are_those_of_published_tables() {
-        // Two-sided; McCornack 1965 and the tables of Hollander & Wolfe, checked once more by
-        // counting with whole numbers of any length.
-        let table = [
-            (0.10, 5, 0),
-            (0.10, 10, 10),
-            (0.10, 20, 60),
-            (0.10, 30, 151),
-            (0.10, 40, 286),
-            (0.10, 50, 466),
-            (0.05, 6, 0),
-            (0.05, 7, 2),
-            (0.05, 8, 3),
-            (0.05, 9, 5),
-            (0.05, 10, 8),
-            (0.05, 12, 13),
-            (0.05, 15, 25),
-            (0.05, 20, 52),
-            (0.05, 25, 89),
-            (0.05, 30, 137),
-            (0.05, 40, 264),
-            (0.05, 50, 434),
-            (0.05, 100, 1955),
-            (0.02, 10, 5),
-            (0.02, 20, 43),
-            (0.02, 40, 238),
-            (0.02, 50, 397),
-            (0.01, 8, 0),
-            (0.01, 10, 3),
-            (0.01, 20, 37),
-            (0.01, 30, 109),
-            (0.01, 40, 220),
-            (0.01, 50, 373),
-            (0.01, 100, 1779),
-            (0.0207, 10, 5),
-            (0.0207, 20, 43),
-            (0.0207, 40, 238),
-        ];
-        for (alpha, n, expected) in table {
-            assert_eq!(critical(n, alpha), Some(expected), "n={n}, alpha={alpha}");
-        }
+        // Published values `T`, the largest with `P(T⁺ ≤ T) ≤ alpha/2`, are `k − 1`.
+        holds(|n, alpha| k(n, alpha).map(|k| k - 1), CRITICAL);
     }
 
     #[test]
     fn ranks_of_the_sign_interval_are_those_of_binomial_tables() {
-        let table = [
-            (0.05, 6, 1),
-            (0.05, 10, 2),
-            (0.05, 20, 6),
-            (0.05, 40, 14),
-            (0.05, 100, 40),
-            (0.01, 10, 1),
-            (0.01, 50, 16),
-            (0.0207, 10, 1),
-            (0.0207, 20, 5),
-            (0.0207, 40, 13),
-        ];
-        for (alpha, n, expected) in table {
-            assert_eq!(sign_k(n, alpha), Some(expected), "n={n}, alpha={alpha}");
-        }
+        let table = "\
+0.05: 6 1, 10 2, 20 6, 40 14, 100 40
+0.01: 10 1, 50 16
+0.0207: 10 1, 20 5, 40 13";
+        holds(sign_k, table);
     }
 
     #[test]
-    fn too_few_or_too_many_differences_have_no_rank() {
-        assert_eq!(k(5, 0.05), None);
-        assert_eq!(sign_k(5, 0.05), None);
-        assert_eq!(k(0, 0.05), None);
-        assert_eq!(k(MAX_DIFFERENCES + 1, 0.05), None);
-        assert_eq!(sign_k(MAX_DIFFERENCES + 1, 0.05), None);
-        assert!(k(MAX_DIFFERENCES, 0.05).is_some() && sign_k(MAX_DIFFERENCES, 0.05).is_some());
-    }
-
-    #[test]
-    fn a_tail_of_more_than_half_bounds_no_interval() {
-        for alpha in [1.2, 1.5, 1.9] {
-            assert_eq!((k(20, alpha), sign_k(20, alpha)), (None, None), "{alpha}");
+    fn too_few_or_too_many_differences_or_a_tail_of_more_than_half_have_no_rank() {
+        let most = MAX_DIFFERENCES;
+        for (n, alpha) in [(0, 0.05), (5, 0.05), (most + 1, 0.05), (20, 1.2), (20, 1.9)] {
+            let ranks = (k(n, alpha), sign_k(n, alpha));
+            assert_eq!(ranks, (None, None), "{n}, {alpha}");
         }
+        assert!(k(most, 0.05).is_some() && sign_k(most, 0.05).is_some());
     }
 
     #[test]
@@ -177,20 +139,10 @@ mod tests {
             let distribution = signed_rank_distribution(n);
             let sum: f64 = distribution.iter().sum();
             assert!((sum - 1.0).abs() < 1e-12, "n={n}: {sum}");
-            let mirrored: Vec<f64> = distribution.iter().rev().copied().collect();
-            for (a, b) in distribution.iter().zip(&mirrored) {
+            let mirrored = distribution.iter().rev();
+            for (a, b) in distribution.iter().zip(mirrored) {
                 assert!((a - b).abs() <= 1e-12 * a, "n={n}");
             }
-        }
-    }
-
-    #[test]
-    fn a_smaller_alpha_never_has_a_larger_rank() {
-        for n in 10..=40 {
-            let ranks: Vec<_> = [0.2, 0.1, 0.05, 0.0207, 0.01, 0.002]
-                .map(|alpha| k(n, alpha))
-                .into();
-            assert!(ranks.is_sorted_by(|a, b| a >= b), "n={n}: {ranks:?}");
         }
     }
 }

@@ -390,72 +390,51 @@ mod tests {
 
     #[test]
     fn verdicts_are_by_both_ends_of_the_interval_and_an_end_at_a_limit_is_not_beyond_it() {
-        use ChangeVerdict::{
-            Differs, Faster, NoChange, Slower, Small, Unresolved, WithinThreshold,
-        };
-        // Threshold 0.1, zone 0.05.
-        let table = [
-            ((0.11, 0.2), Slower),
-            ((0.1, 0.2), Differs),
-            ((0.01, 0.2), Differs),
-            ((0.01, 0.1), Small),
-            ((0.01, 0.02), Small),
-            ((-0.2, -0.11), Faster),
-            ((-0.2, -0.1), Differs),
-            ((-0.2, -0.01), Differs),
-            ((-0.1, -0.01), Small),
-            ((0.0, 0.02), NoChange),
-            ((-0.02, 0.0), NoChange),
-            ((-0.05, 0.05), NoChange),
-            ((-0.06, 0.02), WithinThreshold),
-            ((-0.02, 0.06), WithinThreshold),
-            ((-0.1, 0.1), WithinThreshold),
-            ((-0.11, 0.02), Unresolved),
-            ((-0.02, 0.11), Unresolved),
-        ];
-        for ((low, high), expected) in table {
-            assert_eq!(verdict(low, high, 0.1, 0.05), expected, "[{low}, {high}]");
-        }
-        let without_threshold = [
-            ((0.01, 0.02), Slower),
-            ((-0.02, -0.01), Faster),
-            ((0.0, 0.02), NoChange),
-            ((-0.02, 0.0), NoChange),
-            ((-0.1, 0.02), Unresolved),
-        ];
-        for ((low, high), expected) in without_threshold {
-            assert_eq!(verdict(low, high, 0.0, 0.05), expected, "[{low}, {high}]");
+        use ChangeVerdict::*;
+        // With a threshold and a zone of 0.05: each verdict, and whether it leaves open that the cell
+        // became slower by more than the threshold.
+        for (threshold, low, high, expected, open) in [
+            (0.1, 0.11, 0.2, Slower, false),
+            (0.1, 0.1, 0.2, Differs, true),
+            (0.1, 0.01, 0.2, Differs, true),
+            (0.1, 0.01, 0.1, Small, false),
+            (0.1, 0.01, 0.02, Small, false),
+            (0.1, -0.2, -0.11, Faster, false),
+            (0.1, -0.2, -0.1, Differs, false),
+            (0.1, -0.2, -0.01, Differs, false),
+            (0.1, -0.1, -0.01, Small, false),
+            (0.1, 0.0, 0.02, NoChange, false),
+            (0.1, -0.02, 0.0, NoChange, false),
+            (0.1, -0.05, 0.05, NoChange, false),
+            (0.1, -0.06, 0.02, WithinThreshold, false),
+            (0.1, -0.02, 0.06, WithinThreshold, false),
+            (0.1, -0.1, 0.1, WithinThreshold, false),
+            (0.1, -0.11, 0.02, Unresolved, true),
+            (0.1, -0.02, 0.11, Unresolved, true),
+            (0.0, 0.01, 0.02, Slower, false),
+            (0.0, -0.02, -0.01, Faster, false),
+            (0.0, 0.0, 0.02, NoChange, false),
+            (0.0, -0.02, 0.0, NoChange, false),
+            (0.0, -0.1, 0.02, Unresolved, true),
+        ] {
+            let found = verdict(low, high, threshold, 0.05);
+            assert_eq!(found, expected, "[{low}, {high}], {threshold}");
+            assert_eq!(leaves_open(found, high, threshold), open, "[{low}, {high}]");
         }
     }
 
     #[test]
     fn what_most_cells_did_is_the_middle_one_and_of_two_what_both_did() {
-        let most = |shifts: &[f64]| {
-            let drift = Drift::of_most(shifts.to_vec());
-            (drift.slower, drift.faster)
-        };
-        assert_eq!(most(&[]), (0.0, 0.0));
-        assert_eq!(most(&[0.4]), (0.4, 0.0));
-        assert_eq!(most(&[0.4, 0.0]), (0.0, 0.0));
-        assert_eq!(most(&[0.4, 0.1]), (0.1, 0.0));
-        assert_eq!(most(&[-0.4, -0.1, 0.1]), (0.0, 0.1));
-        assert_eq!(most(&[0.4, 0.3, 0.1, 0.2]), (0.2, 0.0));
-    }
-
-    #[test]
-    fn a_difference_that_may_be_more_than_the_threshold_leaves_open_whether_it_is() {
-        let open = |low, high| leaves_open(verdict(low, high, 0.1, 0.05), high, 0.1);
-        for (low, high) in [(0.01, 0.2), (0.1, 0.2), (-0.02, 0.11), (-0.11, 0.02)] {
-            assert!(open(low, high), "[{low}, {high}]");
-        }
-        for (low, high) in [
-            (0.11, 0.2),
-            (0.01, 0.1),
-            (-0.2, -0.01),
-            (-0.2, -0.11),
-            (-0.06, 0.02),
+        for (shifts, slower, faster) in [
+            (&[][..], 0.0, 0.0),
+            (&[0.4], 0.4, 0.0),
+            (&[0.4, 0.0], 0.0, 0.0),
+            (&[0.4, 0.1], 0.1, 0.0),
+            (&[-0.4, -0.1, 0.1], 0.0, 0.1),
+            (&[0.4, 0.3, 0.1, 0.2], 0.2, 0.0),
         ] {
-            assert!(!open(low, high), "[{low}, {high}]");
+            let drift = Drift::of_most(shifts.to_vec());
+            assert_eq!((drift.slower, drift.faster), (slower, faster), "{shifts:?}");
         }
     }
 }

@@ -120,117 +120,80 @@ fn only_in(lists: &BTreeSet<Option<String>>, other: &BTreeSet<Option<String>>) -
 mod tests {
     use super::*;
 
-    fn changes(base: &Environment, new: &Environment) -> Vec<EnvironmentChange> {
-        of_facts(&[facts(base)], &[facts(new)])
+    fn with(change: impl FnOnce(&mut Environment)) -> Vec<Fact> {
+        let mut environment = Environment::default();
+        change(&mut environment);
+        facts(&environment)
     }
 
-    fn told(base: &Environment, new: &Environment) -> Vec<String> {
-        let all = changes(base, new).into_iter();
-        all.map(|change| {
-            format!(
-                "{}{}",
-                change.difference.what,
-                if change.another_machine { "!" } else { "" }
-            )
-        })
-        .collect()
-    }
-
-    #[test]
-    fn what_changes_by_the_minute_is_no_change() {
-        let base = Environment {
-            memory_bytes: 24 << 30,
-            ..Environment::default()
-        };
-        let new = Environment {
-            memory_bytes: (24 << 30) - 1_000_000,
-            memory_available_bytes: 5,
-            load_average: Some(3.0),
-            ..base.clone()
-        };
-        assert_eq!(told(&base, &new), [""; 0]);
+    /// What changed, with `!` where it makes another machine.
+    fn told(base: &[Vec<Fact>], new: &[Vec<Fact>]) -> String {
+        let all = of_facts(base, new).into_iter().map(|change| {
+            let another = if change.another_machine { "!" } else { "" };
+            let text = |text: Option<String>| text.unwrap_or_default();
+            let Difference { what, base, new } = change.difference;
+            format!("{what}{another} {} -> {}", text(base), text(new))
+        });
+        all.collect::<Vec<_>>().join("; ")
     }
 
     #[test]
-    fn host_kernel_cpu_and_file_system_make_another_machine_and_settings_of_it_do_not() {
-        let base = Environment::default();
-        let mut new = base.clone();
-        new.governor = Some("powersave".to_owned());
-        new.file_system.options = "noatime".to_owned();
-        new.tool_version = "2".to_owned();
-        assert_eq!(told(&base, &new), ["governor", "mount options", "stowplan"]);
-        new.kernel = "7.0".to_owned();
-        new.file_system.kind = "xfs".to_owned();
-        let told = told(&base, &new);
-        assert!(told.contains(&"kernel!".to_owned()), "{told:?}");
-        assert!(told.contains(&"file system!".to_owned()), "{told:?}");
+    fn host_kernel_cpu_and_file_system_make_another_machine_settings_do_not_and_a_moment_is_no_change()
+     {
+        let base = || [with(|found| found.memory_bytes = 24 << 30)];
+        let moment = with(|found| {
+            found.memory_bytes = (24 << 30) - 1_000_000;
+            found.memory_available_bytes = 5;
+            found.load_average = Some(3.0);
+        });
+        assert_eq!(told(&base(), &[moment]), "");
+        let new = with(|found| {
+            found.memory_bytes = 24 << 30;
+            found.governor = Some("powersave".to_owned());
+            found.file_system.options = "noatime".to_owned();
+            found.file_system.kind = "xfs".to_owned();
+            found.kernel = "7.0".to_owned();
+        });
+        let told = told(&base(), &[new]);
+        let expected = "kernel!  -> 7.0; governor  -> powersave; file system!  -> xfs; \
+                        mount options  -> noatime";
+        assert_eq!(told, expected);
     }
 
     #[test]
-    fn of_build_options_only_those_that_differ_are_told() {
-        let with = |version: &str| {
-            let mut environment = Environment::default();
-            let engines = &mut environment.engines;
-            engines.insert("SQLite".to_owned(), version.to_owned());
-            environment
+    fn of_engines_those_are_told_that_one_side_has_and_of_build_options_those_that_differ() {
+        let engine = |name: &str, version: &str| {
+            with(|found| {
+                let engines = &mut found.engines;
+                engines.insert(name.to_owned(), version.to_owned());
+            })
         };
-        let found = changes(&with("3.1 (A, B=1, C)"), &with("3.2 (A, B=2, C)"));
-        let options = Difference::of(
-            "build options of SQLite",
-            Some("B=1".to_owned()),
-            Some("B=2".to_owned()),
+        let sqlite = |version: &str| [engine("SQLite", version)];
+        assert_eq!(
+            told(&sqlite("3.1 (A, B=1, C)"), &sqlite("3.2 (A, B=2, C)")),
+            "SQLite 3.1 -> 3.2; build options of SQLite B=1 -> B=2"
         );
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!(found[1].difference, options);
+        let (redb, lmdb) = (engine("redb", "4.0 (A, B)"), engine("lmdb", "0.9"));
+        assert_eq!(told(&[redb], &[lmdb]), "redb 4.0 -> ; lmdb  -> 0.9");
     }
 
     #[test]
     fn of_several_sessions_each_value_is_told_once_and_a_machine_must_be_the_same_in_all() {
-        let with = |kernel: &str, governor: &str| {
-            facts(&Environment {
-                kernel: kernel.to_owned(),
-                governor: Some(governor.to_owned()),
-                ..Environment::default()
+        let session = |kernel: &str, governor: &str| {
+            with(|found| {
+                found.kernel = kernel.to_owned();
+                found.governor = Some(governor.to_owned());
             })
         };
-        let told = |base: &[Vec<Fact>], new: &[Vec<Fact>]| -> Vec<String> {
-            let all = of_facts(base, new)
-                .into_iter()
-                .map(|change| change.difference);
-            let text = |text: Option<String>| text.unwrap_or_default();
-            all.map(|found| format!("{} {} → {}", found.what, text(found.base), text(found.new)))
-                .collect()
-        };
-        let (old, other) = (with("6.1", "powersave"), with("6.12", "performance"));
-        let mixed = [old.clone(), other.clone(), other.clone()];
-        assert_eq!(told(&mixed, &mixed), ["kernel 6.1 or 6.12 → 6.1 or 6.12"]);
-        let [_, governor] = told(&mixed, &[old.clone(), old]).try_into().unwrap();
-        assert_eq!(governor, "governor performance or powersave → powersave");
-        let twice = [other.clone(), other.clone()];
-        assert!(told(&[other], &twice).is_empty());
-    }
-
-    #[test]
-    fn an_engine_that_only_one_of_them_has_is_told() {
-        let mut base = Environment::default();
-        base.engines
-            .insert("redb".to_owned(), "4.0 (A, B)".to_owned());
-        let mut new = Environment::default();
-        new.engines.insert("lmdb".to_owned(), "0.9".to_owned());
-        let found = changes(&base, &new);
-        let told: Vec<_> = found
-            .iter()
-            .map(|c| {
-                (
-                    &*c.difference.what,
-                    c.difference.base.as_deref(),
-                    c.difference.new.as_deref(),
-                )
-            })
-            .collect();
+        let (old, other) = (session("6.1", "powersave"), session("6.12", "performance"));
+        let mixed = [old.clone(), other.clone(), other];
+        let kernel = "kernel! 6.1 or 6.12 -> 6.1";
+        assert_eq!(told(&mixed, &mixed), format!("{kernel} or 6.12"));
+        let governor = "governor performance or powersave -> powersave";
         assert_eq!(
-            told,
-            [("redb", Some("4.0"), None), ("lmdb", None, Some("0.9"))]
+            told(&mixed, &[old.clone(), old]),
+            format!("{kernel}; {governor}")
         );
+        assert_eq!(told(&mixed[1..2], &mixed[1..]), "");
     }
 }

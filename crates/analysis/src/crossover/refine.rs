@@ -206,10 +206,14 @@ mod tests {
 
     #[test]
     fn a_range_without_two_rising_ends_is_an_error_that_says_what_to_do() {
-        let message = |from, to| sweep(from, to).unwrap_err().to_string();
-        assert!(message(4096, 4096).contains("from 4096 to 4096 bytes; "));
-        assert!(message(8192, 1024).contains("from 8192 to 1024 bytes; swap the two ends"));
-        assert!(message(0, 1024).contains("begin at 1 byte"));
+        for (from, to, told) in [
+            (4096, 4096, "from 4096 to 4096 bytes; "),
+            (8192, 1024, "from 8192 to 1024 bytes; swap the two ends"),
+            (0, 1024, "begin at 1 byte"),
+        ] {
+            let error = sweep(from, to).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
     }
 
     /// The sizes in KiB that would be measured next.
@@ -218,112 +222,83 @@ mod tests {
         sizes.into_iter().map(|size| size as f64 / 1024.0).collect()
     }
 
+    /// A sweep of sizes that double from so many KiB, with these ratios.
+    fn doubling(from: u64, ratios: &[f64]) -> Vec<SweepPoint> {
+        let ratios = ratios.iter().zip(0..);
+        let points = ratios.map(|(ratio, power)| point((from << power) * 1024, *ratio));
+        points.collect()
+    }
+
     #[test]
     fn a_change_of_sign_is_divided_in_four_its_middle_first() {
-        let sweep = [
-            point(8192, 2.0),
-            point(16384, 1.3),
-            point(32768, 0.7),
-            point(65536, 0.5),
-        ];
-        assert_eq!(next(&sweep), [22.5, 27.0, 19.0]);
+        assert_eq!(
+            next(&doubling(8, &[2.0, 1.3, 0.7, 0.5])),
+            [22.5, 27.0, 19.0]
+        );
+        // Though both ends are far from 1.
+        assert_eq!(next(&doubling(16, &[3.0, 0.3])).len(), 3);
     }
 
     #[test]
-    fn a_change_of_sign_is_divided_though_both_ends_are_far_from_one() {
-        assert_eq!(next(&[point(16384, 3.0), point(32768, 0.3)]).len(), 3);
-    }
-
-    #[test]
-    fn changes_of_sign_are_divided_where_no_claim_ends_and_before_what_is_only_near_one() {
-        let sweep = [
-            point(1024, 3.0),
-            point(2048, 1.1),
-            point(4096, 3.0),
-            point(8192, 0.3),
-            point(16384, 3.0),
-        ];
-        assert!(crossover(&sweep).claims().next().is_none());
-        let order = next(&sweep);
-        assert_eq!(order.len(), 12);
-        assert!(order[..6].iter().all(|kb| *kb > 4.0), "{order:?}");
-        assert!(order[6..].iter().all(|kb| *kb < 4.0), "{order:?}");
+    fn changes_of_sign_come_first_also_where_no_claim_ends_and_inside_a_zone_its_edges_do() {
+        let order = |sweep: Vec<SweepPoint>, first: &dyn Fn(f64) -> bool| {
+            let order = next(&sweep);
+            assert_eq!(order.len(), 12);
+            let (before, after) = order.split_at(6);
+            assert!(before.iter().all(|kb| first(*kb)), "{order:?}");
+            assert!(!after.iter().any(|kb| first(*kb)), "{order:?}");
+        };
+        let open = doubling(1, &[3.0, 1.1, 3.0, 0.3, 3.0]);
+        assert!(crossover(&open).claims().next().is_none());
+        order(open, &|kb| kb > 4.0);
+        // A zone from 2 to 32 KiB, with changes of sign inside.
+        let zone = doubling(1, &[1.3, 1.2, 1.05, 0.95, 1.05, 0.8]);
+        order(zone, &|kb| !(4.0..16.0).contains(&kb));
     }
 
     #[test]
     fn a_ratio_of_just_1_changes_no_sign() {
-        let mut even = point_between(4096, 0.8, 1.25);
-        if let Some(estimate) = &mut even.estimate {
-            estimate.ratio = 1.0;
-        }
         let ends = |before| {
-            [
-                point(1024, 3.0),
-                point(2048, before),
-                even,
-                point(8192, 3.0),
-            ]
+            let mut sweep = doubling(1, &[3.0, before, 1.0, 3.0]);
+            sweep[2] = point_between(4096, 0.8, 1.25);
+            if let Some(estimate) = &mut sweep[2].estimate {
+                estimate.ratio = 1.0;
+            }
+            next(&sweep)
         };
         // The gap where the sign does change comes first, whole.
-        let order = next(&ends(0.3));
+        let order = ends(0.3);
         assert_eq!(order.len(), 9);
         assert!(order[..3].iter().all(|kb| *kb < 2.0), "{order:?}");
         // There is none.
-        assert_eq!(next(&ends(3.0)).len(), 6);
+        assert_eq!(ends(3.0).len(), 6);
     }
 
     #[test]
-    fn gaps_beside_a_ratio_within_15_percent_of_one_are_divided_and_no_others() {
-        let sweep = |ratio| [point(4096, 3.0), point(8192, ratio), point(16384, 3.0)];
-        assert_eq!(next(&sweep(1.14)).len(), 6);
-        assert!(next(&sweep(1.16)).is_empty());
-        assert!(next(&[point(4096, 0.4), point(8192, 0.8)]).is_empty());
-    }
-
-    #[test]
-    fn gaps_beside_a_size_that_nobody_wins_are_divided() {
-        let unresolved = point_between(8192, 0.9, 3.0);
-        for middle in [unresolved, gap(8192)] {
+    fn gaps_beside_a_size_near_one_or_that_nobody_wins_are_divided_and_no_others() {
+        for (ratios, new) in [
+            (&[3.0, 1.14, 3.0][..], 6),
+            (&[3.0, 1.16, 3.0], 0),
+            (&[0.4, 0.8], 0),
+            // Both are equivalent, though the estimates change sign.
+            (&[1.01, 0.99], 0),
+            (&[1.01, 0.95], 3),
+        ] {
+            assert_eq!(next(&doubling(4, ratios)).len(), new, "{ratios:?}");
+        }
+        for middle in [point_between(8192, 0.9, 3.0), gap(8192)] {
             let sweep = [point(4096, 3.0), middle, point(16384, 3.0)];
             assert_eq!(next(&sweep).len(), 6, "{middle:?}");
         }
     }
 
     #[test]
-    fn a_gap_between_equivalent_sizes_is_not_divided_though_the_estimates_change_sign() {
-        assert!(next(&[point(4096, 1.01), point(8192, 0.99)]).is_empty());
-        assert_eq!(next(&[point(4096, 1.01), point(8192, 0.95)]).len(), 3);
-    }
-
-    #[test]
-    fn sizes_that_move_the_edge_of_the_zone_come_before_those_inside_it() {
-        // A zone from 2 to 32 KiB, with changes of sign inside.
-        let sweep = [
-            point(1024, 1.3),
-            point(2048, 1.2),
-            point(4096, 1.05),
-            point(8192, 0.95),
-            point(16384, 1.05),
-            point(32768, 0.8),
-        ];
-        let order = next(&sweep);
-        let inside = |kb: &f64| (4.0..16.0).contains(kb);
-        assert_eq!(order.len(), 12);
-        assert!(!order[..6].iter().any(inside), "{order:?}");
-        assert!(order[6..].iter().all(inside), "{order:?}");
-    }
-
-    #[test]
-    fn rounding_keeps_sizes_presentable_and_near() {
+    fn sizes_are_presentable_and_neighbouring_numbers_leave_no_room() {
         let sizes = [5.4, 63.4, 64.9, 1218.0, 19_484.0, 741_455.0].map(rounded);
         assert_eq!(sizes, [5, 63, 64, 1216, 19_456, 737_280]);
-    }
-
-    #[test]
-    fn neighbouring_numbers_leave_no_room() {
-        assert!(refine(&[point(10, 1.5), point(11, 0.5)], &RefineLimits::default()).is_empty());
-        let order = refine(&[point(3, 1.5), point(6, 0.5)], &RefineLimits::default());
-        assert_eq!(order, [4, 5]);
+        let limits = RefineLimits::default();
+        assert!(refine(&[point(10, 1.5), point(11, 0.5)], &limits).is_empty());
+        assert_eq!(refine(&[point(3, 1.5), point(6, 0.5)], &limits), [4, 5]);
     }
 
     proptest! {
@@ -341,30 +316,21 @@ mod tests {
         }
 
         #[test]
-        fn new_sizes_are_distinct_and_between_measured_ones(letters in letters()) {
-            let points = points(&letters);
-            let mut all: Vec<u64> = points.iter().map(|point| point.size).collect();
-            let (first, last) = (all.first().copied(), all.last().copied());
-            let new = refine(&points, &RefineLimits::default());
-            prop_assert!(new.iter().all(|size| first < Some(*size) && Some(*size) < last));
-            all.extend(new);
-            let number = all.len();
-            all.sort_unstable();
-            all.dedup();
-            prop_assert_eq!(all.len(), number);
-        }
-
-        #[test]
-        fn refining_again_and_again_ends_at_the_minimum_spacing(
+        fn refining_again_and_again_stays_between_the_ends_and_ends_at_the_minimum_spacing(
             letters in letters(), answers in letters()
         ) {
             // The letters answer each size in turn, whatever the true order: the worst case.
             let mut measured = points(&letters);
+            let (first, last) = (measured.first().copied(), measured.last().copied());
             let answers = points(&answers);
             let mut turns = answers.iter().cycle();
             for pass in 0.. {
                 prop_assert!(pass < 6, "still refining");
                 let sizes = refine(&measured, &RefineLimits::default());
+                for size in &sizes {
+                    prop_assert!(first.is_some_and(|first| first.size < *size));
+                    prop_assert!(last.is_some_and(|last| *size < last.size));
+                }
                 let Some(first) = turns.next().filter(|_| !sizes.is_empty()) else { break };
                 measured.extend(sizes.into_iter().map(|size| SweepPoint {
                     size, ..*turns.next().unwrap_or(first)

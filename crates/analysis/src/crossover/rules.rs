@@ -60,87 +60,58 @@ mod tests {
     use super::*;
     use crate::crossover::testing::{gap, point, point_between};
 
-    fn row(ratios: &[(u64, f64)]) -> Vec<SweepPoint> {
-        ratios
-            .iter()
-            .map(|(kb, ratio)| point(*kb, *ratio))
-            .collect()
+    /// A sweep of points of these sizes, with these ratios.
+    fn row(sizes: &[u64], ratios: &[f64]) -> Vec<SweepPoint> {
+        let points = sizes.iter().zip(ratios);
+        points.map(|(size, ratio)| point(*size, *ratio)).collect()
     }
 
     fn range(from: u64, to: u64) -> SizeRange {
         SizeRange { from, to }
     }
 
-    /// Two page sizes whose lead changes at 64, in KB.
+    const SIZES: [u64; 5] = [10, 20, 64, 100, 200];
+
+    /// Two page sizes whose lead changes at 64, where the intervals overlap.
     fn matrix() -> Vec<Vec<SweepPoint>> {
-        vec![
-            row(&[(10, 1.8), (20, 1.5), (64, 1.00), (100, 0.7), (200, 0.6)]),
-            row(&[(10, 1.6), (20, 1.4), (64, 1.01), (100, 0.9), (200, 0.8)]),
-        ]
+        let ratios = [[1.8, 1.5, 1.00, 0.7, 0.6], [1.6, 1.4, 1.01, 0.9, 0.8]];
+        ratios.map(|ratios| row(&SIZES, &ratios)).into()
     }
 
     #[test]
     fn a_setting_leads_where_its_interval_lies_above_all_others() {
-        // At 64 KB the intervals overlap.
-        let expected = [vec![range(10, 20)], vec![range(100, 200)]];
-        assert_eq!(leads(&matrix(), 0.05), expected);
+        let mut matrix = matrix();
+        let expected = [vec![range(10, 20)], vec![range(100, 200)], vec![]];
+        assert_eq!(leads(&matrix, 0.05), expected[..2]);
+        // A size that was not measured under every setting is left out.
+        matrix[0].push(point(15, 1.6));
+        matrix[1].extend([point(5, 9.0), point(15, 1.5)]);
+        matrix.push(row(&SIZES, &[0.5; 5]));
+        assert_eq!(leads(&matrix, 0.05), expected);
+        // One rival whose interval overlaps keeps a setting from leading.
+        matrix.push(row(&SIZES, &[1.79, 1.2, 1.0, 0.7, 0.6]));
+        assert_eq!(leads(&matrix, 0.05)[0], [range(20, 20)]);
     }
 
     #[test]
     fn a_lead_within_the_equivalence_zone_is_none() {
         // Intervals reach 1% either way.
         for (ratio, led) in [(1.5 * 1.06, false), (1.5 * 1.08, true)] {
-            let matrix = [row(&[(10, ratio)]), row(&[(10, 1.5)])];
+            let matrix = [row(&[10], &[ratio]), row(&[10], &[1.5])];
             assert_eq!(!leads(&matrix, 0.05)[0].is_empty(), led, "{ratio}");
         }
-    }
-
-    #[test]
-    fn a_lead_by_just_the_zone_is_none() {
-        let row = |low: f64, high: f64| {
-            vec![SweepPoint {
-                size: 10,
-                estimate: Some(RatioEstimate {
-                    ratio: low,
-                    low,
-                    high,
-                    rounds: 10,
-                }),
-                verdict: Verdict::Unresolved,
-            }]
+        let between = |low: f64, high: f64| {
+            let mut point = point(10, low);
+            point.verdict = Verdict::Unresolved;
+            if let Some(estimate) = &mut point.estimate {
+                (estimate.low, estimate.high) = (low, high);
+            }
+            vec![point]
         };
-        let first = |low| leads(&[row(low, 5.0), row(0.25, 0.5)], 1.0).remove(0);
-        assert_eq!(first(1.25), [range(10, 10)]);
-        assert_eq!(first(1.0), []);
-    }
-
-    #[test]
-    fn one_rival_whose_interval_overlaps_keeps_a_setting_from_leading() {
-        let mut matrix = matrix();
-        matrix.push(row(&[
-            (10, 1.79),
-            (20, 1.2),
-            (64, 1.0),
-            (100, 0.7),
-            (200, 0.6),
-        ]));
-        assert_eq!(leads(&matrix, 0.05)[0], [range(20, 20)]);
-    }
-
-    #[test]
-    fn a_size_not_measured_under_every_setting_is_left_out_of_the_comparison() {
-        let mut matrix = matrix();
-        matrix[0].push(point(15, 1.6));
-        matrix[1].extend([point(5, 9.0), point(15, 1.5)]);
-        matrix.push(row(&[
-            (10, 0.5),
-            (20, 0.5),
-            (64, 0.5),
-            (100, 0.5),
-            (200, 0.5),
-        ]));
-        let expected = [vec![range(10, 20)], vec![range(100, 200)], vec![]];
-        assert_eq!(leads(&matrix, 0.05), expected);
+        for (low, led) in [(1.25, 1), (1.0, 0)] {
+            let matrix = [between(low, 5.0), between(0.25, 0.5)];
+            assert_eq!(leads(&matrix, 1.0)[0].len(), led, "{low}");
+        }
     }
 
     #[test]
@@ -150,25 +121,21 @@ mod tests {
             ..point(20, 1.4)
         };
         for odd in [gap(20), unreliable] {
-            let mut matrix = vec![
-                row(&[(10, 1.8), (20, 1.5), (30, 1.4), (40, 1.3)]),
-                row(&[(10, 1.6), (20, 1.4), (30, 1.2), (40, 1.1)]),
-            ];
-            matrix[1][1] = odd;
+            let sizes = [10, 20, 30, 40];
+            let better = row(&sizes, &[1.8, 1.5, 1.4, 1.3]);
+            let mut worse = row(&sizes, &[1.6, 1.4, 1.2, 1.1]);
+            worse[1] = odd;
             let expected = [range(10, 10), range(30, 40)];
-            assert_eq!(leads(&matrix, 0.05)[0], expected, "{odd:?}");
+            assert_eq!(leads(&[better, worse], 0.05)[0], expected, "{odd:?}");
         }
-    }
-
-    #[test]
-    fn an_unresolved_interval_is_an_interval_all_the_same() {
-        let matrix = [row(&[(10, 1.8)]), vec![point_between(10, 0.9, 1.2)]];
+        // An unresolved interval is an interval all the same.
+        let matrix = [row(&[10], &[1.8]), vec![point_between(10, 0.9, 1.2)]];
         assert_eq!(leads(&matrix, 0.05)[0], [range(10, 10)]);
     }
 
     #[test]
     fn a_single_setting_has_nothing_to_lead() {
-        assert_eq!(leads(&[row(&[(10, 1.8), (20, 0.5)])], 0.05), [[]]);
+        assert_eq!(leads(&[row(&[10, 20], &[1.8, 0.5])], 0.05), [[]]);
         assert!(leads(&[], 0.05).is_empty());
     }
 }

@@ -3,18 +3,25 @@ use super::*;
 /// Twenty rounds of two builds of each store, which meet in all combinations; builds make the stores
 /// slower by so much, and rounds differ by up to 1% either way.
 fn rounds(cell: [f64; 2], reference: [f64; 2]) -> Vec<Paired> {
-    (0..20_u32)
-        .map(|round| {
-            let noise = f64::from(round * 7 % 20) / 1_000.0 - 0.0095;
-            let slots = [(round + round / 2) % 2, round % 2];
-            let [of_cell, of_reference] = slots.map(|slot| slot as usize);
-            Paired {
-                round,
-                difference: noise + cell[of_cell] - reference[of_reference],
-                builds: [Some(slots[0]), Some(slots[1] + 2)],
-            }
-        })
-        .collect()
+    let round = |round: u32| {
+        let noise = f64::from(round * 7 % 20) / 1_000.0 - 0.0095;
+        let slots = [(round + round / 2) % 2, round % 2];
+        let [of_cell, of_reference] = slots.map(|slot| slot as usize);
+        Paired {
+            round,
+            difference: noise + cell[of_cell] - reference[of_reference],
+            builds: [Some(slots[0]), Some(slots[1] + 2)],
+        }
+    };
+    (0..20).map(round).collect()
+}
+
+fn alike() -> Vec<Paired> {
+    rounds([0.0; 2], [0.0; 2])
+}
+
+fn at(paired: &[Paired], alpha: f64) -> (Estimate, Option<Builds>) {
+    Spread::alone(paired).estimate(paired, alpha).unwrap()
 }
 
 fn found(paired: &[Paired]) -> (Estimate, Builds) {
@@ -22,66 +29,62 @@ fn found(paired: &[Paired]) -> (Estimate, Builds) {
     (estimate, builds.unwrap())
 }
 
-fn at(paired: &[Paired], alpha: f64) -> (Estimate, Option<Builds>) {
-    Spread::alone(paired).estimate(paired, alpha).unwrap()
+/// The same rounds with something changed about each.
+fn changed(paired: &[Paired], change: impl Fn(&mut Paired)) -> Vec<Paired> {
+    let mut paired = paired.to_vec();
+    paired.iter_mut().for_each(change);
+    paired
 }
 
 /// The same where nobody knows of builds.
-fn plain(paired: &[Paired]) -> Estimate {
-    at(&unknown(paired), 0.05).0
-}
-
 fn unknown(paired: &[Paired]) -> Vec<Paired> {
-    let without = |pair: &Paired| Paired {
-        builds: [None; 2],
-        ..*pair
-    };
-    paired.iter().map(without).collect()
+    changed(paired, |pair| pair.builds = [None; 2])
 }
 
 #[test]
 fn builds_that_are_alike_leave_the_interval_of_the_rounds() {
-    let paired = rounds([0.0; 2], [0.0; 2]);
-    let (estimate, builds) = found(&paired);
-    let before = plain(&paired);
-    assert!(!builds.differ, "{builds:?}");
-    assert_eq!(builds.count, 2);
+    let (estimate, builds) = found(&alike());
+    let before = at(&unknown(&alike()), 0.05).0;
+    assert_eq!((builds.differ, builds.count), (false, 2));
     assert_eq!(estimate.estimate.to_bits(), before.estimate.to_bits());
     let wider = estimate.half_width() / before.half_width();
     assert!((0.9..1.2).contains(&wider), "{wider}");
+    // Rounds that are all alike have none that differ either.
+    let (estimate, builds) = found(&changed(&alike(), |pair| pair.difference = 0.5));
+    assert_eq!(
+        (estimate.low, estimate.high, builds.differ),
+        (0.5, 0.5, false)
+    );
 }
 
 #[test]
 fn builds_that_differ_widen_it_by_as_much_as_two_of_them_leave_open() {
     for (cell, reference) in [([0.0, 0.1], [0.0; 2]), ([0.0; 2], [-0.05, 0.05])] {
-        let (estimate, builds) = found(&rounds(cell, reference));
-        assert!(builds.differ, "{builds:?}");
-        assert!(builds.deviation.unwrap() > 0.01, "{builds:?}");
-        assert!(estimate.half_width() > 0.1, "{estimate:?}");
+        let paired = rounds(cell, reference);
+        let (estimate, builds) = found(&paired);
+        assert!(
+            builds.differ && builds.deviation.unwrap() > 0.01,
+            "{builds:?}"
+        );
         // Two builds that lie a tenth apart do not leave open whether they lie twice apart.
-        assert!(estimate.half_width() < 0.7, "{estimate:?}");
+        let half_width = estimate.half_width();
+        assert!(half_width > 0.1 && half_width < 0.7, "{estimate:?}");
+        // What few builds leave open grows as an interval may miss less often.
+        let without = unknown(&paired);
+        let wider = |alpha| at(&paired, alpha).0.half_width() / at(&without, alpha).0.half_width();
+        let [often, seldom] = [0.0207, 0.00207].map(wider);
+        assert!(seldom > 1.3 * often, "{often} {seldom}");
     }
-}
-
-#[test]
-fn what_few_builds_leave_open_grows_as_an_interval_may_miss_less_often() {
-    let paired = rounds([0.0, 0.1], [0.0; 2]);
-    let without = unknown(&paired);
-    let wider = |alpha| at(&paired, alpha).0.half_width() / at(&without, alpha).0.half_width();
-    let [often, seldom] = [0.0207, 0.00207].map(wider);
-    assert!(seldom > 1.3 * often, "{often} {seldom}");
 }
 
 /// As the ratios of the stores of one comparison to its baseline, whose builds make them slower by so much.
 fn ratios(builds: &[[f64; 2]]) -> Vec<Vec<Paired>> {
     let numbered = (0..).zip(builds);
     let numbered = numbered.map(|(store, builds)| {
-        let mut paired = rounds(*builds, [0.0; 2]);
-        for pair in &mut paired {
+        changed(&rounds(*builds, [0.0; 2]), |pair| {
             pair.builds[0] = pair.builds[0].map(|build| build + 10 + 2 * store);
             pair.difference *= 1.0 + f64::from(store) / 100.0;
-        }
-        paired
+        })
     });
     numbered.collect()
 }
@@ -91,88 +94,56 @@ fn what_the_builds_of_other_stores_differ_by_widens_the_interval_of_one_whose_ow
  {
     let all = ratios(&[[0.0, 0.0], [0.03, -0.03], [0.06, 0.0], [-0.04, 0.04]]);
     let together = Spread::of(&all, None).estimate(&all[0], 0.05).unwrap().0;
-    let alone = Spread::alone(&all[0]).estimate(&all[0], 0.05).unwrap().0;
+    let alone = at(&all[0], 0.05).0;
     assert_eq!(together.estimate, alone.estimate);
-    assert!(
-        together.half_width() > 1.5 * alone.half_width(),
-        "{together:?}, {alone:?}"
-    );
+    assert!(together.half_width() > 1.5 * alone.half_width());
 }
 
 #[test]
 fn one_store_whose_builds_differ_among_others_whose_do_not_is_told_apart_from_them() {
     let all = ratios(&[[0.0, 0.1], [0.0; 2], [0.0; 2], [0.0; 2], [0.0; 2]]);
     let spread = Spread::of(&all, None);
-    let of = |at: usize| spread.estimate(&all[at], 0.05).unwrap();
-    assert!(of(0).1.unwrap().differ && !of(1).1.unwrap().differ);
-    assert!(of(0).0.half_width() > 2.0 * of(1).0.half_width());
+    let [one, other] = [0, 1].map(|at| spread.estimate(&all[at], 0.05).unwrap());
+    assert!(one.1.unwrap().differ && !other.1.unwrap().differ);
+    assert!(one.0.half_width() > 2.0 * other.0.half_width());
 }
 
 #[test]
 fn a_control_that_differs_by_more_than_its_rounds_explain_widens_every_interval() {
     let all = ratios(&[[0.0; 2], [0.0; 2]]);
-    let control = |by: f64| -> Vec<Paired> {
-        let moved = |pair: &Paired| Paired {
-            difference: pair.difference + by,
-            ..*pair
-        };
-        unknown(&all[0]).iter().map(moved).collect()
+    let with = |by: f64| {
+        let control = changed(&unknown(&all[0]), |pair| pair.difference += by);
+        Spread::of(&all, Some(&control))
     };
-    let wide = |by| {
-        let spread = Spread::of(&all, Some(&control(by)));
-        spread.estimate(&all[0], 0.05).unwrap().0.half_width()
-    };
+    let wide = |by| with(by).estimate(&all[0], 0.05).unwrap().0.half_width();
     assert!(wide(0.02) > 1.5 * wide(0.0) && wide(-0.02) > 1.5 * wide(0.0));
-    let alone = Spread::of(&all, None);
-    assert!(alone.widening() > 1.0 && Spread::of(&all, Some(&control(0.0))).widening() >= 1.0);
+    assert!(Spread::of(&all, None).widening() > 1.0 && with(0.0).widening() >= 1.0);
 }
 
 #[test]
-fn stores_that_always_meet_the_same_builds_have_nothing_of_them_in_their_ratio() {
-    let mut paired = rounds([0.0; 2], [0.0; 2]);
-    for pair in &mut paired {
-        pair.builds = [pair.builds[1]; 2];
-    }
-    let (estimate, builds) = found(&paired);
-    assert!(!builds.differ);
-    assert_eq!(estimate, plain(&paired));
-}
-
-#[test]
-fn where_only_one_side_tells_its_builds_these_are_counted() {
-    let mut paired = rounds([0.0, 0.1], [0.0; 2]);
-    assert_eq!(at(&unknown(&paired), 0.05).1, None);
-    for pair in &mut paired {
-        pair.builds = [Some(pair.round % 2), None];
-    }
-    assert_eq!(found(&paired).1.count, 2);
-}
-
-#[test]
-fn one_build_is_named_and_says_nothing_of_others() {
-    let mut paired = rounds([0.0; 2], [0.0; 2]);
-    for pair in &mut paired {
-        pair.builds = [Some(1), Some(2)];
-    }
-    let (estimate, builds) = found(&paired);
-    assert_eq!(estimate, plain(&paired));
-    let expected = Builds {
-        count: 1,
-        differ: false,
-        deviation: None,
-    };
-    assert_eq!(builds, expected);
+fn builds_count_where_they_are_told_and_are_part_of_a_ratio_only_where_they_change() {
+    let plain = at(&unknown(&alike()), 0.05);
+    assert_eq!(plain.1, None);
+    // Stores that always meet the same builds have nothing of them in their ratio.
+    let same = changed(&alike(), |pair| pair.builds = [pair.builds[1]; 2]);
+    let (estimate, builds) = found(&same);
+    assert_eq!((estimate, builds.differ), (plain.0, false));
+    // One build says nothing of others.
+    let one = changed(&alike(), |pair| pair.builds = [Some(1), Some(2)]);
+    let (estimate, builds) = found(&one);
+    let nothing = (builds.count, builds.differ, builds.deviation);
+    assert_eq!((estimate, nothing), (plain.0, (1, false, None)));
+    let one_side = changed(&alike(), |pair| pair.builds = [Some(pair.round % 2), None]);
+    assert_eq!(found(&one_side).1.count, 2);
 }
 
 #[test]
 fn swapping_the_cells_mirrors_the_interval_and_keeps_the_builds() {
     let paired = rounds([0.0, 0.03], [0.01, 0.0]);
-    let swap = |pair: &Paired| Paired {
-        difference: -pair.difference,
-        builds: [pair.builds[1], pair.builds[0]],
-        ..*pair
-    };
-    let swapped: Vec<Paired> = paired.iter().map(swap).collect();
+    let swapped = changed(&paired, |pair| {
+        pair.difference = -pair.difference;
+        pair.builds.reverse();
+    });
     // What builds are of the variance is estimated by those of the cell.
     let spread = Spread::alone(&paired);
     let (there, builds) = spread.estimate(&paired, 0.05).unwrap();
@@ -180,15 +151,4 @@ fn swapping_the_cells_mirrors_the_interval_and_keeps_the_builds() {
     assert!((there.low + back.high).abs() < 1e-12);
     assert!((there.high + back.low).abs() < 1e-12);
     assert_eq!(builds, same);
-}
-
-#[test]
-fn rounds_that_are_all_alike_have_no_builds_that_differ() {
-    let mut paired = rounds([0.0; 2], [0.0; 2]);
-    for pair in &mut paired {
-        pair.difference = 0.5;
-    }
-    let (estimate, builds) = found(&paired);
-    assert_eq!((estimate.low, estimate.high), (0.5, 0.5));
-    assert!(!builds.differ, "{builds:?}");
 }

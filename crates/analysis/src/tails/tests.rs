@@ -21,27 +21,22 @@ fn block(times: impl Iterator<Item = u64>) -> Measurement {
 }
 
 #[test]
-fn the_figure_of_a_block_is_what_its_share_of_operations_does_not_exceed() {
-    let thousand = block(1..=1_000);
-    let figures = [
-        (Statistic::Time, None),
-        (Statistic::P50, Some(500)),
-        (Statistic::P90, Some(900)),
-        (Statistic::P99, Some(990)),
-        (Statistic::P999, Some(999)),
-        (Statistic::Max, Some(1_000)),
-    ];
-    for (measure, figure) in figures {
+fn the_figure_of_a_block_is_what_its_share_of_operations_does_not_exceed_and_none_of_too_few() {
+    use Statistic::{Max, P50, P90, P99, P999, Time};
+    let (thousand, short, untold) = (block(1..=1_000), block(1..=99), Measurement::default());
+    for (measure, figure) in [
+        (Time, None),
+        (P50, Some(500)),
+        (P90, Some(900)),
+        (P99, Some(990)),
+        (P999, Some(999)),
+        (Max, Some(1_000)),
+    ] {
         assert_eq!(of_block(&thousand, measure), figure, "{measure}");
     }
-}
-
-#[test]
-fn a_block_too_short_for_a_percentile_has_none_and_no_other_figure_in_its_place() {
-    let short = block(1..=99);
-    assert_eq!(of_block(&short, Statistic::P99), None);
-    assert_eq!(of_block(&short, Statistic::Max), Some(99));
-    assert_eq!(of_block(&Measurement::default(), Statistic::Max), None);
+    assert_eq!(of_block(&short, P99), None);
+    assert_eq!(of_block(&short, Max), Some(99));
+    assert_eq!(of_block(&untold, Max), None);
 }
 
 /// Ways in which the times of operations spread.
@@ -114,21 +109,17 @@ fn intervals(
     rounds: usize,
     of: usize,
 ) -> [(f64, f64); 3] {
-    let pairs: Vec<[Vec<f64>; 2]> = (0..rounds)
-        .map(|_| [draw.block(spread, of), draw.block(spread, of)])
-        .collect();
-    let differences: Vec<f64> = pairs
-        .iter()
-        .map(|[a, b]| (at(b, share) / at(a, share)).ln())
-        .collect();
-    let paired: Vec<Paired> = (0..)
-        .zip(&differences)
-        .map(|(round, difference)| Paired {
-            round,
-            difference: *difference,
-            builds: [None; 2],
-        })
-        .collect();
+    let mut pair = || [draw.block(spread, of), draw.block(spread, of)];
+    let pairs: Vec<[Vec<f64>; 2]> = (0..rounds).map(|_| pair()).collect();
+    let differences = pairs.iter();
+    let differences = differences.map(|[a, b]| (at(b, share) / at(a, share)).ln());
+    let differences: Vec<f64> = differences.collect();
+    let paired = (0..).zip(&differences).map(|(round, difference)| Paired {
+        round,
+        difference: *difference,
+        builds: [None; 2],
+    });
+    let paired: Vec<Paired> = paired.collect();
     let as_ratios = crate::spread::Spread::alone(&paired);
     let (as_ratios, _) = as_ratios.estimate(&paired, ALPHA_PER_LOOK).unwrap();
     let signed_ranks = Estimate::hodges_lehmann(&differences, ALPHA_PER_LOOK).unwrap();
@@ -140,20 +131,17 @@ fn intervals(
     };
     // In the long form only: it takes most of the time.
     let times = if of > 200 || long().is_some() { 200 } else { 2 };
-    let mut again: Vec<f64> = (0..times)
-        .map(|_| {
-            let chosen: Vec<usize> = (0..rounds).map(|_| below(&mut draw.0, rounds)).collect();
-            (pooled(&chosen, 1) / pooled(&chosen, 0)).ln()
-        })
-        .collect();
+    let again = (0..times).map(|_| {
+        let chosen: Vec<usize> = (0..rounds).map(|_| below(&mut draw.0, rounds)).collect();
+        (pooled(&chosen, 1) / pooled(&chosen, 0)).ln()
+    });
+    let mut again: Vec<f64> = again.collect();
     again.sort_unstable_by(f64::total_cmp);
+    let drawn = [ALPHA_PER_LOOK / 2.0, 1.0 - ALPHA_PER_LOOK / 2.0].map(|part| at(&again, part));
     [
         (as_ratios.low, as_ratios.high),
         (signed_ranks.low, signed_ranks.high),
-        (
-            at(&again, ALPHA_PER_LOOK / 2.0),
-            at(&again, 1.0 - ALPHA_PER_LOOK / 2.0),
-        ),
+        (drawn[0], drawn[1]),
     ]
 }
 
@@ -166,16 +154,14 @@ fn coverage(
     times: usize,
 ) -> [(f64, f64); 3] {
     let mut draw = Draw(7 + of as u64);
-    let all: Vec<[(f64, f64); 3]> = (0..times)
-        .map(|_| intervals(&mut draw, spread, share, rounds, of))
-        .collect();
+    let all = (0..times).map(|_| intervals(&mut draw, spread, share, rounds, of));
+    let all: Vec<[(f64, f64); 3]> = all.collect();
     [0, 1, 2].map(|method| {
         let of_method = || all.iter().map(|intervals| intervals[method]);
         let held = of_method().filter(|(low, high)| *low <= 0.0 && 0.0 <= *high);
-        let held = held.count() as f64 / times as f64;
         let mut widths: Vec<f64> = of_method().map(|(low, high)| high - low).collect();
         widths.sort_unstable_by(f64::total_cmp);
-        (held, at(&widths, 0.5).exp())
+        (held.count() as f64 / times as f64, at(&widths, 0.5).exp())
     })
 }
 
@@ -188,26 +174,23 @@ fn intervals_of_slow_operations_hold_the_truth_whatever_the_tail() {
         Some(_) => &[(10, 200), (10, 2_000), (20, 200), (20, 2_000)],
         None => &[(10, 200)],
     };
-    eprintln!(
-        "seed 7; coverage and median width: as ratios | signed ranks | all operations, bootstrap"
-    );
-    for spread in [
+    eprintln!("seed 7; coverage, median width: as ratios | signed ranks | all, bootstrap");
+    let spreads = [
         Spread::Mild,
         Spread::Heavy,
         Spread::Stalls,
         Spread::BadBlocks,
-    ] {
+    ];
+    for spread in spreads {
         for (name, share) in [("p99", 0.99), ("max", 1.0)] {
             for shape in shapes {
                 let found = coverage(spread, share, *shape, times.unwrap_or(60));
                 let told = found.map(|(held, width)| format!("{:.1}% x{width:.2}", 100.0 * held));
-                eprintln!("{spread:?} {name} {shape:?}: {}", told.join(" | "));
+                let told = format!("{spread:?} {name} {shape:?}: {}", told.join(" | "));
+                eprintln!("{told}");
                 // Nominal 97.9%: by chance alone 60 comparisons fall below 90% once in a thousand times.
                 let least = if times.is_some() { 0.965 } else { 0.9 };
-                assert!(
-                    found[0].0 >= least,
-                    "{spread:?} {name} {shape:?}: {found:?}"
-                );
+                assert!(found[0].0 >= least, "{told}");
             }
         }
     }
