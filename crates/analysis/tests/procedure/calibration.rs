@@ -1,10 +1,8 @@
 //! What is made of calibrations whose answer is known: a tool that errs must not pass.
 
-use crate::support::{Random, block, cell, header};
+use crate::support::{Random, block, cell, header, near};
 use stowplan_analysis::analyse;
-use stowplan_analysis::calibration::{
-    Calibration, Figure, Group, LimitStatus, Subject, calibration,
-};
+use stowplan_analysis::calibration::{Calibration, Group, LimitStatus, Subject, calibration};
 use stowplan_model::{
     BlockKind, Cell, CellId, Comparison, Contrast, Measurement, Record, Residency, Role, Value,
 };
@@ -48,40 +46,37 @@ const TRUE: Made = Made {
     warm_reads: 0,
 };
 
-const ROUNDS: u32 = 10;
-
-fn cell_of(comparison: &str, key: &str, role: Role, settings: &[(&str, u64)]) -> Cell {
-    let mut cell = cell(key, role);
-    let copy = if role == Role::Control {
-        "-control"
-    } else {
-        ""
-    };
-    cell.id = CellId(format!("{comparison}/{key}{copy}"));
-    for (name, number) in settings {
-        cell.settings.set(name, Value::Number(*number));
-    }
-    cell
+/// The same with one thing changed.
+fn but(change: impl FnOnce(&mut Made)) -> Made {
+    let mut made = TRUE;
+    change(&mut made);
+    made
 }
 
 /// A comparison whose cells have a store of a setting.
 fn comparison(id: &str, name: &str, base: u64, candidates: &[(&str, u64)]) -> Comparison {
-    let cell = |key, role, number| cell_of(id, key, role, &[(name, number)]);
-    let mut cells = vec![
-        cell("base", Role::Baseline, base),
-        cell("base", Role::Control, base),
-    ];
+    let cell = |key: &str, role: Role, number: u64| {
+        let mut cell = cell(key, role);
+        let copy = if role == Role::Control {
+            "-control"
+        } else {
+            ""
+        };
+        cell.id = CellId(format!("{id}/{key}{copy}"));
+        cell.settings.set(name, Value::Number(number));
+        cell
+    };
+    let two = [Role::Baseline, Role::Control].map(|role| cell("base", role, base));
     let others = candidates.iter();
-    cells.extend(others.map(|(key, number)| cell(key, Role::Candidate, *number)));
+    let others = others.map(|(key, number)| cell(key, Role::Candidate, *number));
+    let cells: Vec<Cell> = two.into_iter().chain(others).collect();
+    let contrast = |cell: &Cell| Contrast {
+        cell: cell.id.clone(),
+        reference: cells[0].id.clone(),
+    };
     Comparison {
         id: id.to_owned(),
-        contrasts: cells[2..]
-            .iter()
-            .map(|cell| Contrast {
-                cell: cell.id.clone(),
-                reference: cells[0].id.clone(),
-            })
-            .collect(),
+        contrasts: cells[2..].iter().map(contrast).collect(),
         cells,
         ..crate::support::comparison(&[])
     }
@@ -100,56 +95,60 @@ fn timed(cell: &Cell, round: u32, each_ns: f64) -> Measurement {
     }
 }
 
+/// What an operation of a cell lasts by its settings, and what a cell takes more that should be
+/// identical to its baseline, whose work lasts so long.
+fn cost(cell: &Cell, work: f64, error: [f64; 2]) -> f64 {
+    let number = |name| match cell.settings.get(name) {
+        Some(Value::Number(number)) => *number as f64,
+        _ => 0.0,
+    };
+    let (base, readings) = (number("base"), 24.0 * number("clock"));
+    let [more, share] = match cell.role {
+        Role::Candidate => error,
+        _ => [0.0; 2],
+    };
+    let more = if base > 0.0 { more } else { 0.0 };
+    base * (1.0 + share) + more + readings + work * share
+}
+
 impl Made {
     fn records(self) -> Vec<Record> {
-        let known: [(&str, u64); 3] = [("ns200", 200), ("us2", 2_000), ("us20", 20_000)];
+        let known = [("ns200", 200), ("us2", 2_000), ("us20", 20_000)];
+        let ten_percent = [0.0, self.ten_percent / 1.1 - 1.0];
+        let plus10 = comparison("ab-001", "base", 5_000, &[("plus10", 5_500)]);
+        let clock = comparison("clock", "clock", 0, &[("readings", 4)]);
+        let cold = comparison("cold", "x", 0, &[("sqlite", 0)]);
         let mut all = vec![
-            (
-                comparison("clock", "clock", 0, &[("readings", 4)]),
-                0.0,
-                [0.0; 2],
-            ),
+            (clock, 0.0, [0.0; 2]),
             (comparison("known", "base", 0, &known), 0.0, self.error),
-            (
-                comparison("cold", "x", 0, &[("sqlite", 0)]),
-                50_000.0,
-                [0.0; 2],
-            ),
+            (cold, 50_000.0, [0.0; 2]),
             (
                 comparison("known-busy", "base", 0, &known),
                 0.0,
                 self.busy_error,
             ),
-            (
-                comparison("ab-001", "base", 5_000, &[("plus10", 5_500)]),
-                0.0,
-                [0.0, self.ten_percent / 1.1 - 1.0],
-            ),
+            (plus10, 0.0, ten_percent),
         ];
-        for session in 0..self.sessions[0] {
+        all.extend((0..self.sessions[0]).map(|session| {
+            let finds = session < self.sessions[1];
+            let wrong = if finds { self.wrong_by } else { 0.0 };
             let id = format!("aa-files-{session:03}");
-            let wrong = match session < self.sessions[1] {
-                true => self.wrong_by,
-                false => 0.0,
-            };
-            all.push((
+            (
                 comparison(&id, "x", 0, &[("again", 0)]),
                 4_000.0,
                 [0.0, wrong],
-            ));
-        }
-        let measured: Vec<Measurement> = all
+            )
+        }));
+        let measured = all
             .iter()
-            .flat_map(|(comparison, work, error)| self.blocks(comparison, *work, *error))
-            .collect();
-        let first = all[0].0.clone();
-        let Record::Run(mut run) = header(&first) else {
-            unreachable!("the header is a run");
-        };
-        run.plan.study.name = "calibrate".to_owned();
-        run.plan.comparisons = all.into_iter().map(|(comparison, ..)| comparison).collect();
-        let measured = measured.into_iter().map(Record::Measurement);
-        [Record::Run(run)].into_iter().chain(measured).collect()
+            .flat_map(|(plan, work, error)| self.blocks(plan, *work, *error));
+        let measured: Vec<Record> = measured.map(Record::Measurement).collect();
+        let mut run = header(&all[0].0);
+        if let Record::Run(run) = &mut run {
+            run.plan.study.name = "calibrate".to_owned();
+            run.plan.comparisons = all.into_iter().map(|(comparison, ..)| comparison).collect();
+        }
+        [run].into_iter().chain(measured).collect()
     }
 
     fn blocks(self, comparison: &Comparison, work: f64, error: [f64; 2]) -> Vec<Measurement> {
@@ -157,18 +156,14 @@ impl Made {
         if (self.lost)(&comparison.id) {
             return blocks;
         }
-        for (cell, round) in comparison
-            .cells
-            .iter()
-            .flat_map(|cell| (0..ROUNDS).map(move |round| (cell, round)))
-        {
-            let [ratio, latency] = self.nothing;
+        let cells = comparison.cells.iter();
+        for (cell, round) in cells.flat_map(|cell| (0..10).map(move |round| (cell, round))) {
             let fails = cell.role == Role::Control && (self.unreliable)(&comparison.id);
             let factor = if fails { 1.3 } else { 1.0 };
-            let time = |nothing: f64| {
-                factor * (nothing + work + cost(cell, error) + wrong(cell, work, error))
-            };
-            let mut block = timed(cell, round, time(ratio));
+            let [ratio, latency] = self
+                .nothing
+                .map(|nothing| factor * (nothing + work + cost(cell, work, error)));
+            let mut block = timed(cell, round, ratio);
             if comparison.id == "cold" {
                 block.residency = Some(Residency {
                     resident_pages: self.left,
@@ -179,19 +174,15 @@ impl Made {
             } else if work > 0.0 {
                 block.in_blocks = self.warm_reads;
             }
-            blocks.push(block);
-            blocks.push(Measurement {
-                block: BlockKind::Latency,
-                ..timed(cell, round, time(latency))
-            });
+            let mut single = timed(cell, round, latency);
+            single.block = BlockKind::Latency;
+            blocks.extend([block, single]);
         }
         blocks
     }
 
     fn found(self) -> Calibration {
-        let records = self.records();
-        let analysis = analyse(&records, None).unwrap();
-        calibration(&records, &analysis).unwrap().unwrap()
+        found(&self.records()).unwrap()
     }
 
     fn group(self, subject: Subject) -> Group {
@@ -202,105 +193,97 @@ impl Made {
     /// The subjects that do not pass.
     fn failing(self) -> Vec<Subject> {
         let found = self.found();
-        let groups = found.groups.iter();
-        let failing: Vec<Subject> = groups
-            .filter(|group| group.status.is_some_and(|status| !status.passes()))
-            .map(|group| group.subject)
-            .collect();
+        let fails = |group: &&Group| group.status.is_some_and(|status| !status.passes());
+        let failing = found.groups.iter().filter(fails);
+        let failing: Vec<Subject> = failing.map(|group| group.subject).collect();
         assert_eq!(found.passed, failing.is_empty());
         failing
     }
-}
 
-/// The figure of this name: its estimate, and what it rests on.
-#[track_caller]
-fn figure(group: &Group, name: &str) -> (f64, Option<u64>) {
-    let mut figures = group.figures.iter();
-    let figure = figures.find(|figure| figure.name == name);
-    let figure: &Figure = figure.unwrap_or_else(|| panic!("{name}: {group:?}"));
-    (figure.found.unwrap().estimate, figure.of)
-}
-
-/// What an operation of a cell lasts by its settings.
-fn cost(cell: &Cell, error: [f64; 2]) -> f64 {
-    let number = |name| match cell.settings.get(name) {
-        Some(Value::Number(number)) => *number as f64,
-        _ => 0.0,
-    };
-    let readings = 24.0 * number("clock");
-    let base = number("base");
-    match cell.role {
-        Role::Candidate if base > 0.0 => base * (1.0 + error[1]) + error[0] + readings,
-        _ => base + readings,
+    /// The figure of this name: its estimate, and what it rests on.
+    #[track_caller]
+    fn figure(self, subject: Subject, name: &str) -> (f64, Option<u64>) {
+        let figures = self.group(subject).figures;
+        let figure = figures.iter().find(|figure| figure.name == name);
+        let figure = figure.unwrap_or_else(|| panic!("{name}: {figures:?}"));
+        (figure.found.unwrap().estimate, figure.of)
     }
 }
 
-/// What a cell takes more that should be identical.
-fn wrong(cell: &Cell, work: f64, error: [f64; 2]) -> f64 {
-    match cell.role {
-        Role::Candidate => work * error[1],
-        _ => 0.0,
-    }
+fn found(records: &[Record]) -> Option<Calibration> {
+    calibration(records, &analyse(records, None).unwrap()).unwrap()
 }
 
 #[test]
 fn a_tool_that_measures_truly_passes_with_the_figures_that_were_put_in() {
-    let found = TRUE.found();
-    assert!(found.passed, "{found:?}");
-    let near = |subject, name: &str, expected: f64, by: f64| {
-        let (found, _) = figure(&TRUE.group(subject), name);
-        assert!((found - expected).abs() <= by, "{name}: {found}");
-    };
-    near(Subject::Harness, "ratio blocks", 3.5, 0.05);
-    near(Subject::Harness, "latency blocks", 33.0, 0.1);
-    near(Subject::Clock, "a reading takes", 24.0, 0.1);
-    near(Subject::Known, "the ns200", 2.0 + 0.2, 0.2);
-    near(Subject::Known, "the us2", 0.001 + 0.001, 0.001);
-    near(Subject::Known, "the us20", 0.001 + 0.0001, 0.001);
-    let identical = TRUE.group(Subject::Identical);
-    assert_eq!(figure(&identical, "false claims"), (0.0, Some(4)));
-    let different = TRUE.group(Subject::Different);
-    near(Subject::Different, "the plus10, found as", 0.1, 0.01);
-    for (what, share) in [
-        ("claimed", 1.0),
-        ("truth held", 1.0),
-        ("other way round", 0.0),
+    use Subject::{Clock, Cold, Different, Harness, Identical, Known, Warm};
+    assert_eq!(TRUE.failing(), []);
+    for (subject, name, expected, by) in [
+        (Harness, "ratio blocks", 3.5, 0.05),
+        (Harness, "latency blocks", 33.0, 0.1),
+        (Clock, "a reading takes", 24.0, 0.1),
+        (Known, "the ns200", 2.0 + 0.2, 0.2),
+        (Known, "the us2", 0.001 + 0.001, 0.001),
+        (Known, "the us20", 0.001 + 0.0001, 0.001),
+        (Different, "the plus10, found as", 0.1, 0.01),
     ] {
-        let name = format!("the plus10, {what}");
-        assert_eq!(figure(&different, &name), (share, Some(1)), "{what}");
+        near(TRUE.figure(subject, name).0, expected, by);
     }
-    let cold = TRUE.group(Subject::Cold);
-    assert_eq!(
-        figure(&cold, "the base, before eviction"),
-        (9_000.0, Some(9_000))
-    );
-    assert_eq!(
-        figure(&cold, "the base, brought in"),
-        (8_000.0, Some(9_000))
-    );
-    let warm = TRUE.group(Subject::Warm);
-    assert_eq!(figure(&warm, "read from storage"), (0.0, Some(4 * 3 * 10)));
+    for (subject, name, share, of) in [
+        (Identical, "false claims", 0.0, 4),
+        (Different, "the plus10, claimed", 1.0, 1),
+        (Different, "the plus10, truth held", 1.0, 1),
+        (Different, "the plus10, other way round", 0.0, 1),
+        (Cold, "the base, before eviction", 9_000.0, 9_000),
+        (Cold, "the base, brought in", 8_000.0, 9_000),
+        (Warm, "read from storage", 0.0, 4 * 3 * 10),
+    ] {
+        assert_eq!(TRUE.figure(subject, name), (share, Some(of)), "{name}");
+    }
 }
 
 #[test]
-fn a_known_cost_that_is_recovered_wrongly_fails() {
-    let with = |error| Made { error, ..TRUE }.failing();
-    assert_eq!(with([16.0, 0.0]), [Subject::Known], "16 ns of 200");
-    assert_eq!(with([-16.0, 0.0]), [Subject::Known]);
-    assert_eq!(with([0.0, 0.032]), [Subject::Known], "3.2% of 20 us");
-    assert_eq!(with([0.0, -0.032]), [Subject::Known]);
-    assert_eq!(with([0.0, 0.028]), []);
-    let with = |busy_error| Made { busy_error, ..TRUE }.failing();
-    assert_eq!(with([0.0, 0.052]), [Subject::Busy], "5.2% of 20 us");
-    assert_eq!(with([0.0, 0.048]), []);
+fn whatever_is_measured_wrongly_or_not_at_all_fails() {
+    use Subject::{Busy, Cold, Different, Harness, Known, Warm};
+    let known = |error| but(|made| made.error = error);
+    let busy = |error| but(|made| made.busy_error = error);
+    let nothing = |nothing| but(|made| made.nothing = nothing);
+    let ten_percent = |found_as| but(|made| made.ten_percent = found_as);
+    let unreliable = |ids| but(|made| made.unreliable = ids);
+    let lost = |ids| but(|made| made.lost = ids);
+    let different: fn(&str) -> bool = |id| id.starts_with("ab-");
+    for (what, made, failing) in [
+        ("16 ns of 200", known([16.0, 0.0]), Some(Known)),
+        ("16 ns less", known([-16.0, 0.0]), Some(Known)),
+        ("3.2% of 20 us", known([0.0, 0.032]), Some(Known)),
+        ("3.2% less", known([0.0, -0.032]), Some(Known)),
+        ("2.8%", known([0.0, 0.028]), None),
+        ("5.2% of 20 us, busy", busy([0.0, 0.052]), Some(Busy)),
+        ("4.8%, busy", busy([0.0, 0.048]), None),
+        ("ratio blocks", nothing([15.5, 33.0]), Some(Harness)),
+        ("latency blocks", nothing([3.5, 51.0]), Some(Harness)),
+        ("within the budget", nothing([14.5, 49.0]), None),
+        ("beside the truth", ten_percent(1.14), Some(Different)),
+        ("the other way round", ten_percent(0.9), Some(Different)),
+        ("unreliable", unreliable(different), Some(Different)),
+        ("lost", lost(different), Some(Different)),
+        ("a page stayed", but(|made| made.left = 1), Some(Cold)),
+        ("no page came", but(|made| made.brought = 0), Some(Cold)),
+        (
+            "warm blocks read",
+            but(|made| made.warm_reads = 8),
+            Some(Warm),
+        ),
+    ] {
+        assert_eq!(made.failing(), Vec::from_iter(failing), "{what}");
+    }
+    let reversed = ten_percent(0.9).figure(Different, "the plus10, other way round");
+    assert_eq!(reversed, (1.0, Some(1)));
 }
 
 #[test]
 fn too_many_false_claims_fail() {
-    let with = |claims, of| Made {
-        sessions: [of, claims],
-        ..TRUE
-    };
+    let with = |claims, of| but(|made| made.sessions = [of, claims]);
     assert_eq!(with(4, 76).failing(), [Subject::Identical]);
     let status = |claims, of| with(claims, of).group(Subject::Identical).status;
     // 3.9%, but 11% at most.
@@ -308,150 +291,69 @@ fn too_many_false_claims_fail() {
     assert!(with(3, 76).found().passed);
     assert_eq!(status(0, 76), Some(LimitStatus::Met));
     assert_eq!(status(0, 20), Some(LimitStatus::Unsure));
-    let (farthest, _) = figure(&with(3, 76).group(Subject::Identical), "farthest from 1");
-    assert!((farthest - 0.2).abs() < 0.01);
+    near(
+        with(3, 76).figure(Subject::Identical, "farthest from 1").0,
+        0.2,
+        0.01,
+    );
+    // One within the zone is one where the interval excludes 1.
+    let mut small = with(4, 20);
+    small.wrong_by = 0.025;
+    assert_eq!(
+        small.figure(Subject::Identical, "false claims"),
+        (0.2, Some(20))
+    );
+    assert_eq!(small.failing(), [Subject::Identical]);
 }
 
 #[test]
-fn a_difference_within_the_zone_is_a_false_claim_where_the_interval_excludes_1() {
-    let made = Made {
-        sessions: [20, 4],
-        wrong_by: 0.025,
+fn a_tenth_of_the_sessions_may_say_nothing_and_no_more() {
+    let all = |id: &str| id.starts_with("aa-");
+    let none = |_: &str| false;
+    // Sessions 000 to 007 of 100, and 090 and 091.
+    let eight = |id: &str| id.strip_prefix("aa-files-").is_some_and(|n| n < "008");
+    let two = |id: &str| id == "aa-files-090" || id == "aa-files-091";
+    let with = |planned, unreliable, lost| Made {
+        sessions: [planned, 0],
+        unreliable,
+        lost,
         ..TRUE
     };
-    let identical = made.group(Subject::Identical);
-    assert_eq!(figure(&identical, "false claims"), (0.2, Some(20)));
-    assert_eq!(made.failing(), [Subject::Identical]);
-}
-
-/// Sessions that say nothing, and what becomes of the figure of the others.
-#[track_caller]
-fn unusable(made: Made, [unreliable, lost]: [usize; 2], status: LimitStatus) {
-    let identical = made.group(Subject::Identical);
-    let [planned, unusable] = [made.sessions[0] as usize, unreliable + lost];
-    let share = unusable as f64 / planned as f64;
-    let told = figure(&identical, "unreliable or lost");
-    assert_eq!(told, (share, Some(planned as u64)));
-    if planned > unusable {
-        let heard = (planned - unusable) as u64;
-        assert_eq!(figure(&identical, "false claims"), (0.0, Some(heard)));
+    let unreliable = with(80, all, none);
+    let lost = with(80, none, all);
+    for (made, unusable, status) in [
+        (unreliable, 80, LimitStatus::Unknown),
+        (lost, 80, LimitStatus::Unknown),
+        (with(100, eight, two), 10, LimitStatus::Met),
+        (with(99, eight, two), 10, LimitStatus::Unknown),
+    ] {
+        let planned = made.sessions[0];
+        let share = f64::from(unusable) / f64::from(planned);
+        let told = made.figure(Subject::Identical, "unreliable or lost");
+        assert_eq!(told, (share, Some(planned.into())));
+        if planned > unusable {
+            let told = made.figure(Subject::Identical, "false claims");
+            assert_eq!(told, (0.0, Some((planned - unusable).into())));
+        }
+        assert_eq!(made.group(Subject::Identical).status, Some(status));
+        assert_eq!(made.found().passed, status.passes());
     }
-    assert_eq!(identical.status, Some(status));
-    assert_eq!(made.found().passed, status.passes());
-}
-
-#[test]
-fn a_tool_that_refuses_to_say_anything_does_not_pass() {
-    let identical = |id: &str| id.starts_with("aa-");
-    let eighty = Made {
-        sessions: [80, 0],
-        ..TRUE
-    };
-    let unreliable = Made {
-        unreliable: identical,
-        ..eighty
-    };
-    unusable(unreliable, [80, 0], LimitStatus::Unknown);
     assert_eq!(unreliable.failing(), [Subject::Identical]);
-    let lost = Made {
-        lost: identical,
-        ..eighty
-    };
-    unusable(lost, [0, 80], LimitStatus::Unknown);
     // Warm blocks are theirs as well.
     assert_eq!(lost.failing(), [Subject::Identical, Subject::Warm]);
 }
 
 #[test]
-fn a_tenth_of_the_sessions_may_say_nothing_and_no_more() {
-    let with = |sessions, unreliable, lost| Made {
-        sessions: [sessions, 0],
-        unreliable,
-        lost,
-        ..TRUE
-    };
-    // Sessions 000 to 007 of 100, and 090 and 091.
-    let eight = |id: &str| id.strip_prefix("aa-files-").is_some_and(|n| n < "008");
-    let two = |id: &str| id == "aa-files-090" || id == "aa-files-091";
-    unusable(with(100, eight, two), [8, 2], LimitStatus::Met);
-    unusable(with(99, eight, two), [8, 2], LimitStatus::Unknown);
-}
-
-#[test]
-fn known_differences_of_which_no_session_says_anything_do_not_pass() {
-    let different = |id: &str| id.starts_with("ab-");
-    let unreliable = Made {
-        unreliable: different,
-        ..TRUE
-    };
-    assert_eq!(unreliable.failing(), [Subject::Different]);
-    let lost = Made {
-        lost: different,
-        ..TRUE
-    };
-    assert_eq!(lost.failing(), [Subject::Different]);
-}
-
-#[test]
-fn a_harness_above_its_budget_fails() {
-    let with = |nothing| Made { nothing, ..TRUE }.failing();
-    assert_eq!(with([15.5, 33.0]), [Subject::Harness]);
-    assert_eq!(with([3.5, 51.0]), [Subject::Harness]);
-    assert_eq!(with([14.5, 49.0]), []);
-}
-
-#[test]
-fn an_interval_beside_the_truth_fails_and_so_does_a_claim_the_other_way_round() {
-    let with = |ten_percent| Made {
-        ten_percent,
-        ..TRUE
-    };
-    assert_eq!(with(1.14).failing(), [Subject::Different]);
-    assert_eq!(with(0.9).failing(), [Subject::Different]);
-    let reversed = figure(
-        &with(0.9).group(Subject::Different),
-        "the plus10, other way round",
-    );
-    assert_eq!(reversed, (1.0, Some(1)));
-}
-
-#[test]
-fn what_stayed_in_the_cache_was_not_cold_and_what_read_was_not_warm() {
-    let left = Made { left: 1, ..TRUE };
-    assert_eq!(left.failing(), [Subject::Cold]);
-    let nothing_came = Made { brought: 0, ..TRUE };
-    assert_eq!(nothing_came.failing(), [Subject::Cold]);
-    let reading = Made {
-        warm_reads: 8,
-        ..TRUE
-    };
-    assert_eq!(reading.failing(), [Subject::Warm]);
-}
-
-#[test]
-fn what_was_not_measured_does_not_pass() {
-    let records: Vec<Record> = TRUE.records().into_iter().take(1).collect();
-    let analysis = analyse(&records, None).unwrap();
-    let found = calibration(&records, &analysis).unwrap().unwrap();
-    assert!(!found.passed);
-    let (clock, others) = found.groups.split_first().unwrap();
-    assert_eq!((clock.subject, clock.status), (Subject::Clock, None));
-    for group in others {
-        assert_eq!(
-            group.status,
-            Some(LimitStatus::Unknown),
-            "{:?}",
-            group.subject
-        );
-    }
-}
-
-#[test]
-fn any_other_run_is_no_calibration() {
+fn what_was_not_measured_does_not_pass_and_any_other_run_is_no_calibration() {
     let mut records = TRUE.records();
+    let none = found(&records[..1]).unwrap();
+    assert!(!none.passed);
+    let (clock, others) = none.groups.split_first().unwrap();
+    assert_eq!((clock.subject, clock.status), (Subject::Clock, None));
+    let unknown = |group: &Group| group.status == Some(LimitStatus::Unknown);
+    assert!(others.iter().all(unknown), "{others:?}");
     if let Record::Run(run) = &mut records[0] {
         run.plan.study.name = "mine".to_owned();
     }
-    let analysis = analyse(&records, None).unwrap();
-    assert_eq!(calibration(&records, &analysis).unwrap(), None);
+    assert_eq!(found(&records), None);
 }

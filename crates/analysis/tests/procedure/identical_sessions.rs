@@ -6,8 +6,9 @@
 //! table is printed by
 //! `cargo test --release -p stowplan-analysis --test procedure -- --ignored --nocapture identical`.
 
-use crate::recorded_noise::{Round, ln_corrected, recordings};
-use crate::support::{Random, analysis, block_of_log, cell, comparison};
+use crate::recorded_noise::{ln_corrected, recordings};
+use crate::support::{Random, analysis, block_of_log, cell, comparison, mean, percent};
+use Order::{BaseFirst, InTurns};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{Changes, Question, compare_sessions};
 use stowplan_model::Role;
@@ -40,14 +41,12 @@ enum Order {
 
 /// A sample of mean 0 and standard deviation 1.
 fn spread(random: &mut Random, sessions: Sessions) -> f64 {
-    match sessions {
-        Sessions::HeavyTails(_) => {
-            let squares: f64 = (0..3).map(|_| random.normal().powi(2)).sum();
-            // Its variance is 3.
-            random.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
-        }
-        Sessions::Normal(_) | Sessions::Drift(_) => random.normal(),
-    }
+    let Sessions::HeavyTails(_) = sessions else {
+        return random.normal();
+    };
+    let squares: f64 = (0..3).map(|_| random.normal().powi(2)).sum();
+    // Its variance is 3.
+    random.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
 }
 
 /// A made-up session of which only the times are replaced, cell by cell.
@@ -56,14 +55,10 @@ fn template() -> Analysis {
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let mut plan = comparison(&keys);
     plan.cells.push(cell("floor", Role::Floor));
-    let mut blocks = Vec::new();
-    for round in 0..ROUNDS {
-        let round = u32::try_from(round).unwrap();
-        for cell in &plan.cells {
-            blocks.push(block_of_log(&cell.key, round, 8.0));
-        }
-    }
-    analysis(&plan, &blocks)
+    let rounds = 0..ROUNDS as u32;
+    let cells = plan.cells.iter();
+    let blocks = cells.flat_map(|cell| rounds.clone().map(|n| block_of_log(&cell.key, n, 8.0)));
+    analysis(&plan, &blocks.collect::<Vec<_>>())
 }
 
 /// Sessions that begin one after the other, each with what the machine did in it.
@@ -112,70 +107,65 @@ impl Machine<'_> {
 
 /// How far each recorded round of each cell lies from the median of its record.
 fn noise() -> Vec<Vec<f64>> {
-    let of = |record: &[Round], column: usize| {
-        let mut noise: Vec<f64> = record
-            .iter()
-            .map(|round| ln_corrected(round[column]))
-            .collect();
-        let mut sorted = noise.clone();
-        sorted.sort_by(f64::total_cmp);
-        let median = sorted[sorted.len() / 2];
-        noise.iter_mut().for_each(|log| *log -= median);
-        noise
-    };
     let records = recordings();
-    let columns = records
-        .iter()
-        .flat_map(|record| (0..4).map(|column| of(record, column)));
+    let columns = records.iter().flat_map(|record| {
+        (0..4).map(move |column| {
+            let logs = record.iter().map(|round| ln_corrected(round[column]));
+            let logs: Vec<f64> = logs.collect();
+            let mut sorted = logs.clone();
+            sorted.sort_by(f64::total_cmp);
+            let median = sorted[sorted.len() / 2];
+            logs.into_iter().map(|log| log - median).collect()
+        })
+    });
     columns.collect()
 }
 
-/// What many comparisons came to.
-#[derive(Debug, Default)]
+/// What many comparisons came to: a value for each comparison or cell.
+#[derive(Default)]
 struct Found {
-    comparisons: f64,
-    /// With a regression of a cell that did not change.
-    falsely: f64,
-    /// Cells told apart that did not change.
-    told_apart: f64,
-    /// Those above it.
-    above: f64,
-    unchanged: f64,
-    /// Cells that became slower and were found to.
-    regressions: f64,
-    slower: f64,
-    half_width: f64,
+    /// Whether there is a regression of a cell that did not change.
+    falsely: Vec<f64>,
+    half_widths: Vec<f64>,
+    /// Whether a cell that did not change is told apart, and to be slower.
+    told_apart: Vec<f64>,
+    above: Vec<f64>,
+    /// Whether a cell that became slower is found to.
+    regressions: Vec<f64>,
 }
 
 impl Found {
     fn add(&mut self, changes: &Changes, slower: &[f64]) {
-        let changed = |id: &str| {
-            let number = id
-                .strip_prefix("c/c")
-                .and_then(|number| number.parse::<usize>().ok());
-            number.is_some_and(|number| slower.get(number).is_some_and(|slower| *slower != 1.0))
-        };
-        let share = |holds: bool| f64::from(u8::from(holds));
-        self.comparisons += 1.0;
+        let changed = |id: &str| (0..slower.len()).any(|number| id == format!("c/c{number}"));
         let falsely = changes.regressions().any(|cell| !changed(&cell.base.0));
-        self.falsely += share(falsely);
+        self.falsely.push(falsely.into());
         for cell in &changes.cells {
             let time = cell.time;
-            self.half_width += (time.high / time.low).ln() / 2.0 / changes.cells.len() as f64;
+            self.half_widths.push((time.high / time.low).ln() / 2.0);
             if changed(&cell.base.0) {
-                self.slower += 1.0;
-                self.regressions += share(cell.regression);
+                self.regressions.push(cell.regression.into());
             } else {
-                self.unchanged += 1.0;
-                self.told_apart += share(time.low > 1.0 || time.high < 1.0);
-                self.above += share(time.low > 1.0);
+                let apart = time.low > 1.0 || time.high < 1.0;
+                self.told_apart.push(apart.into());
+                self.above.push((time.low > 1.0).into());
             }
         }
+    }
+
+    fn row(&self) -> String {
+        let all = [
+            &self.falsely,
+            &self.above,
+            &self.told_apart,
+            &self.half_widths,
+        ];
+        let all = all.map(|values| percent(mean(values.iter().copied())));
+        all.join(" | ")
     }
 }
 
 fn simulate(
-    sides: (usize, usize),
+    a_side: usize,
     sessions: Sessions,
     order: Order,
     slower: &[f64],
@@ -194,81 +184,70 @@ fn simulate(
             begun: 0,
         };
         let (mut base, mut new) = (Vec::new(), Vec::new());
-        while base.len() < sides.0 || new.len() < sides.1 {
+        for number in 0..2 * a_side {
             let bases_turn = match order {
-                Order::InTurns => base.len() <= new.len(),
-                Order::BaseFirst => base.len() < sides.0,
+                InTurns => number % 2 == 0,
+                BaseFirst => number < a_side,
             };
-            if (bases_turn && base.len() < sides.0) || new.len() == sides.1 {
-                base.push(machine.session(&[]));
-            } else {
-                new.push(machine.session(slower));
+            match bases_turn {
+                true => base.push(machine.session(&[])),
+                false => new.push(machine.session(slower)),
             }
         }
         let [base, new] = [&base, &new].map(|side| side.iter().collect::<Vec<_>>());
         let changes = compare_sessions(&base, &new, &Question::default()).unwrap();
         found.add(&changes, slower);
     }
-    println!("seed {SEED}, {sides:?}, {sessions:?}, {order:?}, slower {slower:?}: {found:?}");
+    let row = found.row();
+    println!("seed {SEED}, {a_side} a side, {sessions:?}, {order:?}, {slower:?}: {row}");
     found
+}
+
+/// The share of comparisons that are falsely said to have a regression.
+fn falsely(found: &Found) -> f64 {
+    mean(found.falsely.iter().copied())
 }
 
 #[test]
 fn at_most_one_in_twenty_comparisons_of_identical_programs_finds_a_regression() {
-    let normal = simulate((4, 4), Sessions::Normal(0.03), Order::InTurns, &[], 120);
-    let few = simulate((2, 2), Sessions::Normal(0.03), Order::InTurns, &[], 120);
-    let heavy = simulate((4, 4), Sessions::HeavyTails(0.03), Order::InTurns, &[], 120);
-    let drift = simulate((4, 4), Sessions::Drift(0.01), Order::InTurns, &[], 60);
-    let apart = simulate((4, 4), Sessions::Drift(0.01), Order::BaseFirst, &[], 60);
+    let normal = simulate(4, Sessions::Normal(0.03), InTurns, &[], 120);
+    let few = simulate(2, Sessions::Normal(0.03), InTurns, &[], 120);
+    let heavy = simulate(4, Sessions::HeavyTails(0.03), InTurns, &[], 120);
+    let drift = simulate(4, Sessions::Drift(0.01), InTurns, &[], 60);
+    let apart = simulate(4, Sessions::Drift(0.01), BaseFirst, &[], 60);
     for found in [&normal, &few, &heavy, &drift, &apart] {
-        assert!(found.falsely / found.comparisons <= 0.05, "{found:?}");
+        assert!(falsely(found) <= 0.05);
     }
     // What each interval by itself does, of which Holm's method keeps the sum.
-    let alone = normal.told_apart / normal.unchanged;
+    let alone = mean(normal.told_apart.into_iter());
     assert!((0.01..=0.07).contains(&alone), "{alone}");
 }
 
 #[test]
 fn an_eighth_more_is_found_by_six_sessions_a_side_that_differ_by_two_percent() {
-    let slower = [1.125];
-    let found = simulate((6, 6), Sessions::Normal(0.02), Order::InTurns, &slower, 60);
-    assert!(found.regressions / found.slower > 0.8, "{found:?}");
-    assert!(found.falsely / found.comparisons <= 0.05, "{found:?}");
+    let found = simulate(6, Sessions::Normal(0.02), InTurns, &[1.125], 60);
+    assert!(falsely(&found) <= 0.05);
+    assert!(mean(found.regressions.into_iter()) > 0.8);
 }
 
 #[test]
 #[ignore = "minutes with optimisation: the whole table of docs/compare.md"]
 fn the_whole_table_of_identical_sessions() {
-    use Order::{BaseFirst, InTurns};
-    let comparisons = 600;
-    let percent = |part: f64, of: f64| format!("{:.1}%", part / of * 100.0);
-    println!(
-        "| sessions | a side | any regression | a cell above 0 | a cell apart | ± | 5% | 10% | 20% |"
-    );
-    let rows = [
+    println!("any regression | a cell above 0 | a cell apart | ±; then of 5%, 10%, 20%");
+    for (sessions, order) in [
         (Sessions::Normal(0.01), InTurns),
         (Sessions::Normal(0.03), InTurns),
         (Sessions::HeavyTails(0.03), InTurns),
         (Sessions::Drift(0.01), InTurns),
         (Sessions::Drift(0.01), BaseFirst),
         (Sessions::Normal(0.03), BaseFirst),
-    ];
-    for (sessions, order) in rows {
-        for sides in [(2, 2), (3, 3), (4, 4), (6, 6), (10, 10)] {
-            let found = simulate(sides, sessions, order, &[], comparisons);
-            let power = [1.05, 1.1, 1.2].map(|slower| {
-                let found = simulate(sides, sessions, order, &[slower], comparisons / 4);
-                percent(found.regressions, found.slower)
-            });
-            println!(
-                "| {sessions:?}, {order:?} | {} | {} | {} | {} | {} | {} |",
-                sides.0,
-                percent(found.falsely, found.comparisons),
-                percent(found.above, found.unchanged),
-                percent(found.told_apart, found.unchanged),
-                percent(found.half_width, found.comparisons),
-                power.join(" | "),
-            );
+    ] {
+        for a_side in [2, 3, 4, 6, 10] {
+            simulate(a_side, sessions, order, &[], 600);
+            for slower in [1.05, 1.1, 1.2] {
+                let found = simulate(a_side, sessions, order, &[slower], 150);
+                println!("found: {}", percent(mean(found.regressions.into_iter())));
+            }
         }
     }
 }

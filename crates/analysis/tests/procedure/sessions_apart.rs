@@ -5,9 +5,9 @@
 //! `cargo test --release -p stowplan-analysis --test procedure -- --ignored --nocapture apart`.
 
 use crate::recorded_noise::{Round, ln_corrected, recordings};
-use crate::support::{Random, analysis, block_of_log, comparison, with_floor};
+use crate::support::{Random, analysis, block_of_log, comparison, mean, percent, with_floor};
 use stowplan_analysis::Analysis;
-use stowplan_analysis::compare::{CellChange, Question, compare};
+use stowplan_analysis::compare::{CellChange, Change, Question, compare};
 
 const SEED: u64 = 20_261_122;
 
@@ -27,51 +27,16 @@ fn session(window: &[Round], other: usize, slower: f64, floor: bool) -> Analysis
             add("floor", ln_corrected(round[base]));
         }
     }
-    let plan = if floor {
-        with_floor()
-    } else {
-        comparison(&["other"])
-    };
-    analysis(&plan, &blocks)
-}
-
-/// How often the intervals of `other` excluded 1 upwards or downwards.
-#[derive(Debug, Default)]
-struct Shares {
-    pairs: f64,
-    raw_time: f64,
-    with_noise: f64,
-    time: f64,
-    raw_ratio: f64,
-    ratio: f64,
-    regressions: f64,
-    half_width: f64,
-}
-
-impl Shares {
-    fn add(&mut self, found: &CellChange) {
-        let told = |low: f64, high: f64| f64::from(u8::from(low > 1.0 || high < 1.0));
-        let (time, ratio) = (found.time, found.ratio.unwrap());
-        let noise = time.noise_floor.exp();
-        self.pairs += 1.0;
-        self.raw_time += told(time.raw_low, time.raw_high);
-        self.with_noise += told(time.raw_low / noise, time.raw_high * noise);
-        self.time += told(time.low, time.high);
-        self.raw_ratio += told(ratio.raw_low, ratio.raw_high);
-        self.ratio += told(ratio.low, ratio.high);
-        self.regressions += f64::from(u8::from(found.regression));
-        self.half_width += (time.high / time.low).ln() / 2.0;
-    }
-
-    fn share(&self, of: f64) -> f64 {
-        of / self.pairs
+    match floor {
+        true => analysis(&with_floor(), &blocks),
+        false => analysis(&comparison(&["other"]), &blocks),
     }
 }
 
-/// Pairs of windows of `n` rounds that begin at least a quarter of their record apart.
-fn shares(n: usize, pairs: usize, slower: f64, floor: bool) -> Shares {
+/// The changes of `other` in pairs of windows of `n` rounds that begin at least a quarter of their record apart.
+fn pairs(n: usize, pairs: usize, slower: f64, floor: bool) -> Vec<CellChange> {
     let mut random = Random(SEED);
-    let mut shares = Shares::default();
+    let mut all = Vec::new();
     for record in recordings() {
         for _ in 0..pairs {
             let start = |random: &mut Random| random.below(record.len() - n + 1);
@@ -85,33 +50,51 @@ fn shares(n: usize, pairs: usize, slower: f64, floor: bool) -> Shares {
                 let base = session(&record[a..a + n], other, 1.0, floor);
                 let new = session(&record[b..b + n], other, slower, floor);
                 let changes = compare(&base, &new, &Question::default()).unwrap();
-                let mut cells = changes.cells.iter();
+                let cells = changes.cells.into_iter();
                 // Not there if the gate of one of the sessions failed.
-                if let Some(found) = cells.find(|cell| cell.base.0 == "c/other") {
-                    shares.add(found);
-                }
+                all.extend(cells.filter(|cell| cell.base.0 == "c/other"));
             }
         }
     }
-    println!("seed {SEED}, n={n}, slower {slower}, floor {floor}: {shares:?}");
-    shares
+    println!(
+        "seed {SEED}, n={n}, slower {slower}, floor {floor}: {} pairs",
+        all.len()
+    );
+    all
+}
+
+/// How often an interval excluded 1 upwards or downwards.
+fn told(pairs: &[CellChange], interval: impl Fn(&CellChange) -> (f64, f64)) -> f64 {
+    let intervals = pairs.iter().map(interval);
+    mean(intervals.map(|(low, high)| (low > 1.0 || high < 1.0).into()))
+}
+
+fn raw(change: Change) -> (f64, f64) {
+    (change.raw_low, change.raw_high)
+}
+
+fn widened(change: Change) -> (f64, f64) {
+    (change.low, change.high)
+}
+
+fn regressions(pairs: &[CellChange]) -> f64 {
+    mean(pairs.iter().map(|cell| cell.regression.into()))
 }
 
 #[test]
 fn unchanged_cells_are_told_apart_in_few_pairs_of_sessions() {
-    let found = shares(20, 25, 1.0, true);
-    assert!(found.share(found.time) <= 0.05);
-    assert!(found.share(found.ratio) <= 0.05);
+    let found = pairs(20, 25, 1.0, true);
+    assert!(told(&found, |cell| widened(cell.time)) <= 0.05);
+    assert!(told(&found, |cell| widened(cell.ratio.unwrap())) <= 0.05);
     // What it guards against: the plain interval knows nothing of the drift between sessions.
-    assert!(found.share(found.raw_time) > 0.3);
-    let without = shares(20, 25, 1.0, false);
-    assert!(without.share(without.time) <= 0.05);
+    assert!(told(&found, |cell| raw(cell.time)) > 0.3);
+    let without = pairs(20, 25, 1.0, false);
+    assert!(told(&without, |cell| widened(cell.time)) <= 0.05);
 }
 
 #[test]
 fn a_fifth_more_is_found_in_nearly_every_pair_of_sessions() {
-    let found = shares(20, 15, 1.2, true);
-    assert!(found.share(found.regressions) > 0.95);
+    assert!(regressions(&pairs(20, 15, 1.2, true)) > 0.95);
 }
 
 #[test]
@@ -119,26 +102,29 @@ fn a_fifth_more_is_found_in_nearly_every_pair_of_sessions() {
 fn the_whole_table_of_sessions_apart() {
     println!("| rounds | plain | noise | time | no floor | plain ratio | ratio | half-width |");
     for n in [10, 20, 40] {
-        let (found, without) = (shares(n, 300, 1.0, true), shares(n, 300, 1.0, false));
-        let percent = |share: f64| format!("{:.1}%", share * 100.0);
-        println!(
-            "| {n} | {} | {} | {} | {} | {} | {} | ±{} |",
-            percent(found.share(found.raw_time)),
-            percent(found.share(found.with_noise)),
-            percent(found.share(found.time)),
-            percent(without.share(without.time)),
-            percent(found.share(found.raw_ratio)),
-            percent(found.share(found.ratio)),
-            percent(found.share(found.half_width)),
-        );
+        let (found, without) = (pairs(n, 300, 1.0, true), pairs(n, 300, 1.0, false));
+        let with_noise = |cell: &CellChange| {
+            let noise = cell.time.noise_floor.exp();
+            (cell.time.raw_low / noise, cell.time.raw_high * noise)
+        };
+        let half_widths = found
+            .iter()
+            .map(|cell| (cell.time.high / cell.time.low).ln() / 2.0);
+        let shares = [
+            told(&found, |cell| raw(cell.time)),
+            told(&found, with_noise),
+            told(&found, |cell| widened(cell.time)),
+            told(&without, |cell| widened(cell.time)),
+            told(&found, |cell| raw(cell.ratio.unwrap())),
+            told(&found, |cell| widened(cell.ratio.unwrap())),
+            mean(half_widths),
+        ];
+        println!("| {n} | {} |", shares.map(percent).join(" | "));
         for slower in [1.05, 1.1, 1.2] {
-            let found = shares(n, 300, slower, true);
-            let (time, ratio) = (found.share(found.regressions), found.share(found.ratio));
-            println!(
-                "n={n}, {slower} times: time {}, ratio {}",
-                percent(time),
-                percent(ratio)
-            );
+            let found = pairs(n, 300, slower, true);
+            let ratio = told(&found, |cell| widened(cell.ratio.unwrap()));
+            let shares = [regressions(&found), ratio].map(percent);
+            println!("n={n}, {slower} times: time, ratio {}", shares.join(", "));
         }
     }
 }

@@ -25,6 +25,25 @@ struct Disturbance {
     waits_known: bool,
 }
 
+impl Disturbance {
+    const fn of([walk, drift, own, waits]: [f64; 4], waits_known: bool) -> Self {
+        Self {
+            walk,
+            drift,
+            own,
+            waits,
+            waits_known,
+        }
+    }
+}
+
+const DISTURBANCES: [Disturbance; 4] = [
+    Disturbance::of([0.02, 0.3, 0.025, 0.0], true),
+    Disturbance::of([0.05, -1.0, 0.05, 0.3], true),
+    Disturbance::of([0.02, 0.3, 0.02, 0.15], false),
+    Disturbance::of([0.0, 0.0, 0.1, 0.5], false),
+];
+
 const AUTOCORRELATION: f64 = 0.24;
 
 /// Forty rounds of `base`, `again` and `other`, where `other` takes `ratio` times as long.
@@ -50,37 +69,6 @@ fn session(disturbance: Disturbance, ratio: f64, random: &mut Random) -> Vec<Mea
     blocks
 }
 
-const DISTURBANCES: [Disturbance; 4] = [
-    Disturbance {
-        walk: 0.02,
-        drift: 0.3,
-        own: 0.025,
-        waits: 0.0,
-        waits_known: true,
-    },
-    Disturbance {
-        walk: 0.05,
-        drift: -1.0,
-        own: 0.05,
-        waits: 0.3,
-        waits_known: true,
-    },
-    Disturbance {
-        walk: 0.02,
-        drift: 0.3,
-        own: 0.02,
-        waits: 0.15,
-        waits_known: false,
-    },
-    Disturbance {
-        walk: 0.0,
-        drift: 0.0,
-        own: 0.1,
-        waits: 0.5,
-        waits_known: false,
-    },
-];
-
 #[test]
 fn shared_drift_and_scheduler_noise_lead_to_false_claims_in_at_most_5_percent_of_sessions() {
     println!("seed {SEED}");
@@ -98,9 +86,8 @@ fn shared_drift_and_scheduler_noise_lead_to_false_claims_in_at_most_5_percent_of
                 _ => {}
             }
         }
-        let share = f64::from(claims) / SESSIONS as f64;
-        println!("{disturbance:?}: false claims {share:.3}, equivalent {equivalent}");
-        assert!(share <= 0.05, "{disturbance:?}: {share}");
+        println!("{disturbance:?}: false claims {claims}, equivalent {equivalent}");
+        assert!(claims * 20 <= SESSIONS, "{disturbance:?}: {claims}");
     }
 }
 
@@ -110,13 +97,12 @@ fn the_interval_shown_covers_the_true_ratio_in_at_least_95_percent_of_sessions()
     let comparison = comparison(&["other"]);
     for (disturbance, ratio) in DISTURBANCES.into_iter().zip([1.5, 0.97, 1.06, 0.8]) {
         let mut random = Random(SEED);
-        let (mut covered, mut wrong, mut rounds) = (0, 0, 0);
+        let (mut missed, mut wrong) = (0, 0);
         for _ in 0..SESSIONS {
-            let outcome = run(&comparison, &session(disturbance, ratio, &mut random));
-            let contrast = &outcome.contrasts[0];
+            let mut outcome = run(&comparison, &session(disturbance, ratio, &mut random));
+            let contrast = outcome.contrasts.remove(0);
             let estimate = contrast.estimate.unwrap();
-            covered += usize::from(estimate.low <= ratio && ratio <= estimate.high);
-            rounds += estimate.rounds;
+            missed += usize::from(estimate.low > ratio || ratio > estimate.high);
             wrong += usize::from(match contrast.verdict {
                 Verdict::Faster => ratio > 1.0,
                 Verdict::Slower => ratio < 1.0,
@@ -124,14 +110,9 @@ fn the_interval_shown_covers_the_true_ratio_in_at_least_95_percent_of_sessions()
                 _ => false,
             });
         }
-        let coverage = covered as f64 / SESSIONS as f64;
-        let rounds = rounds as f64 / SESSIONS as f64;
-        println!("{disturbance:?}, ratio {ratio}: coverage {coverage:.3}, {rounds:.1} rounds");
-        assert!(coverage >= 0.95, "{disturbance:?}: {coverage}");
-        assert!(
-            wrong * 20 <= SESSIONS,
-            "{disturbance:?}: {wrong} wrong verdicts"
-        );
+        println!("{disturbance:?}, ratio {ratio}: missed {missed}, wrong verdicts {wrong}");
+        assert!(missed * 20 <= SESSIONS, "{disturbance:?}: {missed}");
+        assert!(wrong * 20 <= SESSIONS, "{disturbance:?}: {wrong}");
     }
 }
 
@@ -140,19 +121,15 @@ fn the_interval_shown_covers_the_true_ratio_in_at_least_95_percent_of_sessions()
 fn three_looks_without_a_floor_exclude_the_truth_in_about_5_percent_of_sessions() {
     println!("seed {SEED}");
     let mut random = Random(SEED);
-    let sessions = 2000;
-    let excluded = (0..sessions)
-        .filter(|_| {
-            let differences: Vec<f64> = (0..40).map(|_| random.normal()).collect();
-            LOOKS.iter().any(|look| {
-                let found =
-                    Estimate::hodges_lehmann(&differences[..*look as usize], ALPHA_PER_LOOK);
-                found.is_some_and(|found| found.low > 0.0 || found.high < 0.0)
-            })
+    let sessions = (0..2000).filter(|_| {
+        let differences: Vec<f64> = (0..40).map(|_| random.normal()).collect();
+        LOOKS.iter().any(|look| {
+            let so_far = &differences[..*look as usize];
+            let found = Estimate::hodges_lehmann(so_far, ALPHA_PER_LOOK).unwrap();
+            found.low > 0.0 || found.high < 0.0
         })
-        .count();
-    let share = excluded as f64 / f64::from(sessions);
-    println!("excluded {share:.4} of {sessions}");
+    });
+    let share = sessions.count() as f64 / 2000.0;
     // Standard error 0.5%.
     assert!((0.038..0.058).contains(&share), "{share}");
 }

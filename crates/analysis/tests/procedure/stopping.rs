@@ -2,36 +2,53 @@
 
 use crate::support::{RULE, block, comparison, contrast, outcome, rounds, run};
 use proptest::prelude::*;
-use stowplan_analysis::{LOOKS, StoppingRule, Verdict, interim, undecided, verdict};
-use stowplan_model::{Contrast, JudgedBefore, Measurement};
+use std::ops::Range;
+use stowplan_analysis::{
+    ContrastOutcome, LOOKS, RatioEstimate, StoppingRule, Verdict, interim, undecided, verdict,
+};
+use stowplan_model::{Comparison, Contrast, JudgedBefore, Measurement};
 
 /// Times in microseconds per block; `base` and its control take 10 ms.
-fn measured(other: f64, number: std::ops::Range<u32>) -> Vec<Measurement> {
-    rounds(
-        &[("base", 10_000.0), ("again", 10_000.0), ("other", other)],
-        number,
-    )
+fn measured(other: f64, number: Range<u32>) -> Vec<Measurement> {
+    let times = [("base", 10_000.0), ("again", 10_000.0), ("other", other)];
+    rounds(&times, number)
+}
+
+/// The only comparison here that has `other` alone, with so many rounds at most.
+fn other(max_rounds: u32) -> Comparison {
+    let mut comparison = comparison(&["other"]);
+    comparison.max_rounds = max_rounds;
+    comparison
 }
 
 fn open(measurements: &[Measurement]) -> Vec<Contrast> {
-    undecided(&comparison(&["other"]), measurements, &RULE)
+    undecided(&other(40), measurements, &RULE)
 }
 
-#[test]
-fn nothing_is_decided_before_the_tenth_round_however_large_the_difference() {
-    for n in 0..10 {
-        let expected = [contrast("other", "base")];
-        assert_eq!(open(&measured(50_000.0, 0..n)), expected, "{n} rounds");
-    }
-    assert!(open(&measured(50_000.0, 0..10)).is_empty());
+fn found(measurements: &[Measurement]) -> ContrastOutcome {
+    outcome(&other(40), measurements).contrasts.remove(0)
 }
 
 #[test]
 fn a_difference_at_the_edge_of_the_zone_is_measured_up_to_the_cap() {
-    for n in [10, 19, 20, 30, 39] {
-        assert_eq!(open(&measured(10_500.0, 0..n)).len(), 1, "{n} rounds");
+    // What the run asks for, what the comparison has, rounds with the contrast open, and the first without.
+    for (asked, of_comparison, still_open, decided) in [
+        (40, 40, [10, 19, 20, 30, 39], 40),
+        (15, 40, [10, 11, 12, 13, 14], 15),
+        (40, 12, [2, 3, 9, 10, 11], 12),
+        (3, 40, [0, 1, 1, 2, 2], 3),
+        // A cap above the last look adds none.
+        (1000, 1000, [10, 19, 20, 30, 39], 40),
+    ] {
+        let rule = StoppingRule {
+            max_rounds: asked,
+            ..RULE
+        };
+        let open = |n| undecided(&other(of_comparison), &measured(10_500.0, 0..n), &rule).len();
+        assert_eq!(still_open.map(open), [1; 5], "{asked}, {of_comparison}");
+        assert_eq!(open(decided), 0, "{asked}, {of_comparison}");
     }
-    assert!(open(&measured(10_500.0, 0..40)).is_empty());
+    assert_eq!(LOOKS, [10, 20, 40]);
 }
 
 #[test]
@@ -42,7 +59,7 @@ fn no_look_is_taken_between_the_looks() {
         time.partition(|time| open(&measured(*time, 0..10)).len() == 1);
     assert!(
         !decided.is_empty(),
-        "the last of those that are open is not at the edge"
+        "the last that is open is not at the edge"
     );
     let time = *open_at_ten.last().unwrap();
     assert_eq!(open(&measured(time, 0..19)).len(), 1);
@@ -51,26 +68,26 @@ fn no_look_is_taken_between_the_looks() {
 
 /// The length of the interval of a ratio at the edge of the zone after so many rounds, of at most `max_rounds`.
 fn length(max_rounds: u32, judged: JudgedBefore, rounds: u32) -> f64 {
-    let mut comparison = comparison(&["other"]);
-    (comparison.max_rounds, comparison.judged) = (max_rounds, judged);
+    let mut comparison = other(max_rounds);
+    comparison.judged = judged;
     let found = outcome(&comparison, &measured(10_500.0, 0..rounds));
     let estimate = found.contrasts[0].estimate.unwrap();
     (estimate.high / estimate.low).ln()
 }
 
-fn before(ends: &[u32]) -> JudgedBefore {
-    JudgedBefore {
+/// The same of a run that ended after so many rounds and went on.
+fn ended(ends: &[u32], rounds: u32) -> f64 {
+    let judged = JudgedBefore {
         planned_rounds: None,
         ends: ends.to_vec(),
-    }
+    };
+    length(40, judged, rounds)
 }
 
 #[test]
 fn little_is_spent_early_and_the_rest_by_whoever_comes_to_an_end() {
     let decides = |max_rounds: u32, time: f64| {
-        let mut comparison = comparison(&["other"]);
-        comparison.max_rounds = max_rounds;
-        undecided(&comparison, &measured(time, 0..10), &RULE).is_empty()
+        undecided(&other(max_rounds), &measured(time, 0..10), &RULE).is_empty()
     };
     // Where ten rounds are all there are, they decide at once what they leave open where forty are to come.
     let times = (0..100).map(|part| 10_500.0 + f64::from(part));
@@ -80,7 +97,7 @@ fn little_is_spent_early_and_the_rest_by_whoever_comes_to_an_end() {
     let alone = length(10, JudgedBefore::default(), 10);
     for rounds in [10, 14] {
         // No other look follows a run that ends here.
-        let ended = length(40, JudgedBefore::default(), rounds);
+        let ended = ended(&[], rounds);
         assert!(ended < 1.1 * alone, "{rounds}: {ended}, {alone}");
     }
 }
@@ -91,55 +108,55 @@ fn whoever_looks_more_often_than_planned_pays_for_it() {
         planned_rounds: Some(10),
         ends: vec![10],
     };
-    // What was planned is judged as it was, whatever came later.
-    let alone = length(10, JudgedBefore::default(), 10);
-    assert_eq!(length(20, raised.clone(), 10).to_bits(), alone.to_bits());
-    let whole = length(20, JudgedBefore::default(), 20);
-    assert!(length(20, raised, 20) > 1.2 * whole);
+    let plain = |max_rounds| length(max_rounds, JudgedBefore::default(), max_rounds);
+    assert!(length(20, raised.clone(), 20) > 1.2 * plain(20));
     // A run that ended in between and went on, once and twice.
-    let once = length(40, before(&[14]), 40);
-    let twice = length(40, before(&[14, 30]), 40);
-    assert!(once > 1.2 * length(40, JudgedBefore::default(), 40));
+    let (once, twice) = (ended(&[14], 40), ended(&[14, 30], 40));
+    assert!(once > 1.2 * plain(40));
     assert!(twice > once, "{twice}, {once}");
-    assert_eq!(
-        length(40, before(&[14]), 14).to_bits(),
-        length(40, JudgedBefore::default(), 14).to_bits()
-    );
-    // What ended before anything could be judged costs nothing, and neither does the same end twice.
-    assert_eq!(
-        length(40, before(&[9]), 40).to_bits(),
-        length(40, JudgedBefore::default(), 40).to_bits()
-    );
-    assert_eq!(
-        length(40, before(&[14, 14]), 40).to_bits(),
-        length(40, before(&[14]), 40).to_bits()
-    );
+    for (what, length, as_before) in [
+        (
+            "what was planned, whatever came later",
+            length(20, raised, 10),
+            plain(10),
+        ),
+        (
+            "what was judged before it ended",
+            ended(&[14], 14),
+            ended(&[], 14),
+        ),
+        (
+            "what ended before anything could be judged",
+            ended(&[9], 40),
+            plain(40),
+        ),
+        ("the same end twice", ended(&[14, 14], 40), once),
+    ] {
+        assert_eq!(length.to_bits(), as_before.to_bits(), "{what}");
+    }
 }
 
 #[test]
 fn what_was_decided_at_a_look_stays_decided_and_keeps_its_interval() {
     let mut blocks = measured(20_000.0, 0..10);
-    let before = outcome(&comparison(&["other"]), &blocks);
+    let ratio =
+        |found: &ContrastOutcome| found.estimate.map(|e: RatioEstimate| (e.ratio, e.rounds));
+    let before = found(&blocks);
     blocks.extend(measured(5_000.0, 10..23));
     assert!(open(&blocks).is_empty());
-    let after = outcome(&comparison(&["other"]), &blocks);
-    let estimate = after.contrasts[0].estimate.unwrap();
-    assert_eq!(estimate.rounds, 10);
-    assert_eq!(
-        Some(estimate.ratio),
-        before.contrasts[0].estimate.map(|e| e.ratio)
-    );
-    assert_eq!(after.contrasts[0].verdict, Verdict::Slower);
+    let after = found(&blocks);
+    assert_eq!(after.estimate.unwrap().rounds, 10);
+    assert_eq!(ratio(&after), ratio(&before));
+    assert_eq!(after.verdict, Verdict::Slower);
 }
 
 #[test]
 fn a_look_is_replayed_with_what_was_known_then_even_if_the_machine_got_busy_later() {
-    let mut blocks = measured(11_000.0, 0..10);
-    assert!(open(&blocks).is_empty(), "10% slower, floor 1%");
-    for mut later in measured(11_000.0, 10..15) {
+    let mut blocks = measured(11_000.0, 0..15);
+    assert!(open(&blocks[..30]).is_empty(), "10% slower, floor 1%");
+    for later in &mut blocks[30..] {
         later.wall_ns *= 3;
         later.run_delay_ns = Some(later.wall_ns / 3 * 2);
-        blocks.push(later);
     }
     assert!(open(&blocks).is_empty());
     for later in &mut blocks[30..] {
@@ -151,16 +168,13 @@ fn a_look_is_replayed_with_what_was_known_then_even_if_the_machine_got_busy_late
 #[test]
 fn the_rounds_of_a_verdict_are_those_that_both_cells_have() {
     let mut blocks = measured(20_000.0, 0..12);
-    blocks.retain(|m| !(m.cell.0 == "c/other" && m.round == 3));
-    blocks.retain(|m| !(m.cell.0 == "c/base" && m.round == 5));
-    let found = outcome(&comparison(&["other"]), &blocks);
-    assert_eq!(found.contrasts[0].estimate.unwrap().rounds, 10);
+    let lost = [("c/other", 3), ("c/base", 5)];
+    blocks.retain(|m| !lost.contains(&(&*m.cell.0, m.round)));
+    assert_eq!(found(&blocks).estimate.unwrap().rounds, 10);
+    // With nine nothing is decided, however large the difference.
     blocks.retain(|m| m.round < 11);
-    assert_eq!(open(&blocks).len(), 1, "nine paired rounds");
-    assert_eq!(
-        outcome(&comparison(&["other"]), &blocks).contrasts[0].estimate,
-        None
-    );
+    assert_eq!(open(&blocks).len(), 1);
+    assert_eq!(found(&blocks).estimate, None);
 }
 
 #[test]
@@ -168,15 +182,13 @@ fn paired_rounds_are_matched_by_number_and_not_by_position() {
     // A drift by a factor of e over ten rounds, the same for both cells. Were the lists matched
     // by position after a block of either was lost, ratios would be off by 10%.
     let drift = |key: &str, factor: f64| {
-        (0..12)
-            .map(move |r| block(key, r, ((f64::from(r) / 10.0).exp() * factor * 1e6) as u64))
-            .collect::<Vec<_>>()
+        let time = |r| ((f64::from(r) / 10.0).exp() * factor * 1e6) as u64;
+        (0..12).map(|r| block(key, r, time(r))).collect::<Vec<_>>()
     };
     for lost in ["c/other", "c/base"] {
         let mut blocks = [drift("base", 1.0), drift("again", 1.0), drift("other", 2.0)].concat();
         blocks.retain(|m| !(m.cell.0 == lost && m.round == 0));
-        let found = outcome(&comparison(&["other"]), &blocks);
-        let estimate = found.contrasts[0].estimate.unwrap();
+        let estimate = found(&blocks).estimate.unwrap();
         assert!((estimate.ratio - 2.0).abs() < 1e-3, "{estimate:?}");
     }
 }
@@ -184,107 +196,61 @@ fn paired_rounds_are_matched_by_number_and_not_by_position() {
 #[test]
 fn a_block_measured_again_replaces_the_earlier_one() {
     let mut blocks = measured(20_000.0, 0..10);
-    let again: Vec<Measurement> = measured(10_000.0, 0..10);
-    blocks.extend(again.into_iter().filter(|m| m.cell.0 == "c/other"));
-    let found = outcome(&comparison(&["other"]), &blocks);
-    assert_eq!(found.contrasts[0].verdict, Verdict::Equivalent);
-}
-
-#[test]
-fn a_smaller_cap_is_the_last_look() {
-    let rule = StoppingRule {
-        max_rounds: 15,
-        ..RULE
-    };
-    let comparison = comparison(&["other"]);
-    let open = |n| undecided(&comparison, &measured(10_500.0, 0..n), &rule).len();
-    assert_eq!((open(10), open(14), open(15)), (1, 1, 0));
-    let rule = StoppingRule {
-        max_rounds: 3,
-        ..RULE
-    };
-    let open = |n| undecided(&comparison, &measured(50_000.0, 0..n), &rule).len();
-    assert_eq!((open(2), open(3)), (1, 0));
-}
-
-#[test]
-fn the_cap_of_the_comparison_holds_too() {
-    let mut capped = comparison(&["other"]);
-    capped.max_rounds = 12;
-    let open = |n| undecided(&capped, &measured(10_500.0, 0..n), &RULE).len();
-    assert_eq!((open(11), open(12)), (1, 0));
-}
-
-#[test]
-fn a_cap_above_the_last_look_does_not_add_looks() {
-    let mut comparison = comparison(&["other"]);
-    comparison.max_rounds = 1000;
-    let rule = StoppingRule {
-        max_rounds: 1000,
-        ..RULE
-    };
-    assert!(undecided(&comparison, &measured(10_500.0, 0..40), &rule).is_empty());
-    assert_eq!(LOOKS, [10, 20, 40]);
+    let again = measured(10_000.0, 0..10).into_iter();
+    blocks.extend(again.filter(|m| m.cell.0 == "c/other"));
+    assert_eq!(found(&blocks).verdict, Verdict::Equivalent);
 }
 
 #[test]
 fn an_asked_for_precision_keeps_a_decided_contrast_in_the_rounds() {
-    let rule = StoppingRule {
-        precision: Some(0.0001),
-        ..RULE
-    };
-    let comparison = comparison(&["other"]);
-    assert_eq!(
-        undecided(&comparison, &measured(20_000.0, 0..10), &rule).len(),
-        1
-    );
-    let rule = StoppingRule {
-        precision: Some(0.05),
-        ..RULE
-    };
-    assert!(undecided(&comparison, &measured(20_000.0, 0..10), &rule).is_empty());
-}
-
-#[test]
-fn a_control_that_differs_keeps_everything_in_the_rounds() {
-    let cells = [("base", 10_000.0), ("again", 10_400.0), ("other", 20_000.0)];
-    assert_eq!(open(&rounds(&cells, 0..10)).len(), 1);
-    let found = run(&comparison(&["other"]), &rounds(&cells, 0..40));
-    assert!(!found.reliable);
-    assert_eq!(found.contrasts[0].verdict, Verdict::Unreliable);
+    for (precision, open) in [(0.0001, 1), (0.05, 0)] {
+        let rule = StoppingRule {
+            precision: Some(precision),
+            ..RULE
+        };
+        let found = undecided(&other(40), &measured(20_000.0, 0..10), &rule);
+        assert_eq!(found.len(), open, "{precision}");
+    }
 }
 
 #[test]
 fn cells_of_decided_contrasts_drop_out_and_the_others_go_on() {
     let comparison = comparison(&["other", "edge"]);
-    let cells = [
-        ("base", 10_000.0),
-        ("again", 10_000.0),
-        ("other", 20_000.0),
-        ("edge", 10_500.0),
-    ];
-    let open = undecided(&comparison, &rounds(&cells, 0..10), &RULE);
-    assert_eq!(open, [contrast("edge", "base")]);
+    let equal = [("base", 10_000.0), ("again", 10_000.0)];
+    let cells = [&equal[..], &[("other", 20_000.0), ("edge", 10_500.0)]].concat();
+    let left = undecided(&comparison, &rounds(&cells, 0..10), &RULE);
+    assert_eq!(left, [contrast("edge", "base")]);
     let found = run(&comparison, &rounds(&cells, 0..40));
-    let rounds: Vec<usize> = found.cells.iter().map(|cell| cell.rounds).collect();
-    assert_eq!(rounds, [40, 40, 10, 40]);
+    let measured: Vec<usize> = found.cells.iter().map(|cell| cell.rounds).collect();
+    assert_eq!(measured, [40, 40, 10, 40]);
     assert_eq!(found.contrasts[1].estimate.unwrap().rounds, 40);
+    // A control that differs keeps everything in the rounds.
+    let cells = [("base", 10_000.0), ("again", 10_400.0), ("other", 20_000.0)];
+    assert_eq!(open(&rounds(&cells, 0..10)).len(), 1);
 }
 
 #[test]
 fn the_control_is_asked_about_only_if_there_is_nothing_else() {
-    let mut both = comparison(&["other"]);
+    let mut both = other(40);
     both.contrasts.push(contrast("again", "base"));
     let open = undecided(&both, &measured(20_000.0, 0..5), &RULE);
     assert_eq!(open, [contrast("other", "base")]);
     let mut alone = comparison(&[]);
     alone.contrasts.push(contrast("again", "base"));
-    let open = |blocks: &[Measurement]| undecided(&alone, blocks, &RULE).len();
-    assert_eq!(open(&measured(20_000.0, 0..5)), 1);
-    assert_eq!(open(&measured(20_000.0, 0..10)), 0, "equivalent");
-    let differing = [("base", 10_000.0), ("again", 10_400.0)];
-    assert_eq!(open(&rounds(&differing, 0..39)), 1, "unreliable so far");
-    assert_eq!(open(&rounds(&differing, 0..40)), 0);
+    let open = |again: f64, number: u32| {
+        let blocks = rounds(&[("base", 10_000.0), ("again", again)], 0..number);
+        undecided(&alone, &blocks, &RULE).len()
+    };
+    assert_eq!(
+        (open(10_000.0, 5), open(10_000.0, 10)),
+        (1, 0),
+        "equivalent"
+    );
+    assert_eq!(
+        (open(10_400.0, 39), open(10_400.0, 40)),
+        (1, 0),
+        "unreliable"
+    );
 }
 
 #[test]
@@ -293,22 +259,20 @@ fn a_control_that_lacks_the_rounds_for_an_estimate_is_open_once_nothing_else_is(
         max_rounds: 10,
         ..RULE
     };
-    let plan = comparison(&["other"]);
+    let plan = other(40);
     let mut blocks = measured(20_000.0, 0..9);
     blocks.extend(rounds(&[("base", 10_000.0), ("other", 20_000.0)], 9..10));
     let [open, begun] = [&blocks[..], &blocks[..27]].map(|b| undecided(&plan, b, &capped));
     assert_eq!(open, [contrast("again", "base")]);
     assert_eq!(begun, [contrast("other", "base")]);
-    let known = interim(&plan, &blocks, &capped);
-    let known: Vec<_> = known
-        .iter()
-        .map(|k| (k.decided, k.estimate.is_some()))
-        .collect();
+    let known = interim(&plan, &blocks, &capped).into_iter();
+    let known: Vec<_> = known.map(|k| (k.decided, k.estimate.is_some())).collect();
     assert_eq!(known, [(true, true), (false, false)]);
-    let found = outcome(&plan, &blocks);
-    assert!(!found.reliable, "nothing is claimed without it");
-    let again = [("base", 10_000.0), ("again", 10_000.0)];
-    blocks.extend(rounds(&again, 10..11));
+    assert!(
+        !outcome(&plan, &blocks).reliable,
+        "nothing is claimed without it"
+    );
+    blocks.extend(rounds(&[("base", 10_000.0), ("again", 10_000.0)], 10..11));
     assert!(undecided(&plan, &blocks, &capped).is_empty());
 }
 
@@ -327,7 +291,7 @@ fn what_a_failed_cell_measured_decides_nothing_once_it_is_left_out() {
         block.process_cpu_ns = 2 * block.wall_ns;
     }
     blocks.extend(failed);
-    assert!(undecided(&comparison(&["other"]), &blocks, &RULE).is_empty());
+    assert!(open(&blocks).is_empty());
     let mut with_cell = comparison(&["other", "bad"]);
     with_cell.contrasts.retain(|c| c.cell.0 == "c/other");
     assert_eq!(undecided(&with_cell, &blocks, &RULE).len(), 1);
@@ -335,23 +299,22 @@ fn what_a_failed_cell_measured_decides_nothing_once_it_is_left_out() {
 
 #[test]
 fn verdicts_are_those_of_the_method() {
+    use Verdict::{Equivalent, Faster, Slower, SmallDifference, Unresolved};
     let zone = 1.05_f64.ln();
-    let table = [
-        ((-0.20, -0.10), Verdict::Faster),
-        ((0.10, 0.20), Verdict::Slower),
-        ((-0.01, 0.02), Verdict::Equivalent),
-        ((0.01, 0.02), Verdict::Equivalent),
-        ((-zone, zone), Verdict::Equivalent),
-        ((0.01, 0.10), Verdict::SmallDifference),
-        ((-0.10, -0.01), Verdict::SmallDifference),
-        ((-0.01, 0.10), Verdict::Unresolved),
-        ((-0.10, 0.10), Verdict::Unresolved),
-        ((zone, 0.10), Verdict::SmallDifference),
-        ((-0.10, -zone), Verdict::SmallDifference),
-        ((0.0, 0.10), Verdict::Unresolved),
-        ((-0.10, 0.0), Verdict::Unresolved),
-    ];
-    for ((low, high), expected) in table {
+    for (low, high, expected) in [
+        (0.10, 0.20, Slower),
+        (-0.20, -0.10, Faster),
+        (-0.01, 0.02, Equivalent),
+        (0.01, 0.02, Equivalent),
+        (-zone, zone, Equivalent),
+        (0.01, 0.10, SmallDifference),
+        (zone, 0.10, SmallDifference),
+        (-0.10, -zone, SmallDifference),
+        (-0.01, 0.10, Unresolved),
+        (-0.10, 0.10, Unresolved),
+        (0.0, 0.10, Unresolved),
+        (-0.10, 0.0, Unresolved),
+    ] {
         assert_eq!(verdict(low, high, zone), expected, "[{low}, {high}]");
     }
 }

@@ -1,16 +1,18 @@
 //! Made-up runs: cells, measurements, and the runner's loop without the measuring.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use flate2::read::GzDecoder;
 use hdrhistogram::{
     Histogram,
     serialization::{Serializer, V2Serializer},
 };
 use std::collections::BTreeMap;
+use std::io::Read;
 use stowplan_analysis::{Analysis, ComparisonOutcome, StoppingRule, analyse, undecided};
 use stowplan_model::{
-    BlockKind, Capabilities, Cell, CellId, Comparison, Contrast, Durability, DurabilityClaim,
-    Environment, Footprint, FootprintRecord, Measurement, Operation, Plan, Record, Role, RunHeader,
-    SCHEMA_VERSION, Settings, Study, SyncCalls, WorkloadSpec,
+    BlockKind, Capabilities, Cell, CellFailure, CellId, Comparison, Contrast, Durability,
+    DurabilityClaim, Environment, Footprint, FootprintRecord, Measurement, Operation, Plan, Record,
+    Role, RunHeader, SCHEMA_VERSION, Settings, Study, SyncCalls, WorkloadSpec,
 };
 
 /// The rule of a run that asks for nothing special.
@@ -46,6 +48,40 @@ impl Random {
     pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
+}
+
+/// A number is another one, give or take so much.
+#[track_caller]
+pub(crate) fn near(found: f64, expected: f64, by: f64) {
+    assert!((found - expected).abs() <= by, "{found}, not {expected}");
+}
+
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// What was packed by gzip.
+pub(crate) fn inflated(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    GzDecoder::new(bytes).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// The fields of the lines of a packed table, without its heads.
+pub(crate) fn rows(bytes: &[u8]) -> Vec<Vec<String>> {
+    let text = inflated(bytes);
+    let fields = |line: &str| line.split(',').map(str::to_owned).collect();
+    text.lines().skip(1).map(fields).collect()
+}
+
+/// Cells by their names, each with its time.
+pub(crate) fn each<'a>(keys: &'a str, times: &[f64]) -> Vec<(&'a str, f64)> {
+    keys.split(' ').zip(times.iter().copied()).collect()
 }
 
 pub(crate) fn id(key: &str) -> CellId {
@@ -105,6 +141,12 @@ pub(crate) fn with_floor() -> Comparison {
     let mut comparison = comparison(&["other"]);
     comparison.cells.push(cell("floor", Role::Floor));
     comparison
+}
+
+/// The cell of this key; where the control has the key of its baseline, that.
+pub(crate) fn cell_mut<'a>(comparison: &'a mut Comparison, key: &str) -> &'a mut Cell {
+    let mut cells = comparison.cells.iter_mut();
+    cells.find(|cell| cell.key == key).unwrap()
 }
 
 /// A comparison whose cells all do this.
@@ -335,6 +377,14 @@ pub(crate) fn run(comparison: &Comparison, available: &[Measurement]) -> Compari
             .collect();
     }
     outcome(comparison, &measured)
+}
+
+pub(crate) fn failure(key: &str, message: &str) -> CellFailure {
+    CellFailure {
+        cell: id(key),
+        message: message.to_owned(),
+        stderr: String::new(),
+    }
 }
 
 /// So many calls of fdatasync.

@@ -2,117 +2,91 @@
 //! tables are printed by
 //! `cargo test --release -p stowplan-analysis --test procedure -- --ignored --nocapture widths_`.
 
-use crate::recorded_noise::{Round, ln_corrected, recordings};
-use crate::support::{Random, block, block_of_log, comparison, outcome, syncs};
-use flate2::read::GzDecoder;
+use crate::recorded_noise::{PAIRS, Round, ln_corrected, recordings};
+use crate::support::{
+    Random, block, block_of_log, comparison, id, mean, outcome, percent, rows, syncs,
+};
 use std::collections::BTreeMap;
-use std::io::Read;
 use stowplan_analysis::{ComparisonOutcome, ContrastOutcome, Verdict};
 use stowplan_model::{Comparison, Measurement};
 
 const SEED: u64 = 20_261_124;
 
-/// Student's quantile of 0.975, by degrees of freedom.
-fn quantile(freedom: usize) -> f64 {
-    match freedom {
-        9 => 2.2622,
-        19 => 2.0930,
-        39 => 2.0227,
-        _ => panic!("no quantile for {freedom}"),
-    }
+/// A ratio as it is shown and by the plain interval (95%, Student's t, of the rounds' log ratios), whose
+/// truth is known, as logarithms.
+struct Ratio {
+    shown: [f64; 2],
+    plain: [f64; 2],
+    verdict: Verdict,
+    truth: f64,
 }
 
-/// Mean and half-width of the plain interval: 95%, Student's t, of the rounds' log ratios.
-fn plain(differences: &[f64]) -> (f64, f64) {
-    let n = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / n;
-    let squares: f64 = differences.iter().map(|d| (d - mean).powi(2)).sum();
-    let error = (squares / (n - 1.0) / n).sqrt();
-    (mean, quantile(differences.len() - 1) * error)
-}
-
-/// The log ratios of the rounds that a contrast rests on.
-fn differences(outcome: &ComparisonOutcome, contrast: &ContrastOutcome) -> Vec<f64> {
-    let series = |id| -> BTreeMap<u32, f64> {
-        let cell = outcome.cell(id).unwrap();
-        cell.series.iter().copied().collect()
-    };
-    let (ours, theirs) = (series(&contrast.cell), series(&contrast.reference));
-    let both = ours
-        .iter()
-        .filter_map(|(round, log)| Some(log - theirs.get(round)?));
-    both.take(contrast.estimate.unwrap().rounds).collect()
-}
-
-fn part(values: &[f64], share: f64) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values[((values.len() - 1) as f64 * share).round() as usize]
-}
-
-/// What holds of ratios of one kind.
-#[derive(Debug, Default)]
-struct Found {
-    /// Of each ratio: the half-width that is shown, on a logarithmic scale, over the plain one.
-    widths: Vec<f64>,
-    covered: usize,
-    by_plain: usize,
-    /// The interval excludes 1, and on the side of the truth where that is not 1.
-    excluded: usize,
-    excluded_by_plain: usize,
-    /// A difference is claimed.
-    claims: usize,
-    void: usize,
-}
-
-impl Found {
-    fn add(&mut self, outcome: &ComparisonOutcome, contrast: &ContrastOutcome, truth: f64) {
+impl Ratio {
+    fn of(outcome: &ComparisonOutcome, contrast: &ContrastOutcome, truth: f64) -> Self {
         let estimate = contrast.estimate.unwrap();
-        let (mean, half) = plain(&differences(outcome, contrast));
-        let (low, high) = (estimate.low.ln(), estimate.high.ln());
-        let holds = |low: f64, high: f64| usize::from(low <= truth && truth <= high);
-        let finds = |low: f64, high: f64| usize::from(low > 0.0 || (high < 0.0 && truth <= 0.0));
-        self.widths.push((high - low) / 2.0 / half);
-        self.covered += holds(low, high);
-        self.by_plain += holds(mean - half, mean + half);
-        self.excluded += finds(low, high);
-        self.excluded_by_plain += finds(mean - half, mean + half);
-        self.claims += usize::from(matches!(
-            contrast.verdict,
+        let [ours, theirs] = [&contrast.cell, &contrast.reference].map(|id| {
+            let series = &outcome.cell(id).unwrap().series;
+            series.iter().copied().collect::<BTreeMap<u32, f64>>()
+        });
+        let both = ours.iter();
+        let both = both.filter_map(|(round, log)| Some(log - theirs.get(round)?));
+        let differences: Vec<f64> = both.take(estimate.rounds).collect();
+        let (n, middle) = (differences.len(), mean(differences.iter().copied()));
+        let squares: f64 = differences.iter().map(|d| (d - middle).powi(2)).sum();
+        // Student's quantile of 0.975, by degrees of freedom.
+        let quantile = match n - 1 {
+            9 => 2.2622,
+            19 => 2.0930,
+            39 => 2.0227,
+            freedom => panic!("no quantile for {freedom}"),
+        };
+        let half = quantile * (squares / (n as f64 - 1.0) / n as f64).sqrt();
+        Self {
+            shown: [estimate.low.ln(), estimate.high.ln()],
+            plain: [middle - half, middle + half],
+            verdict: contrast.verdict,
+            truth,
+        }
+    }
+
+    /// The half-width that is shown over the plain one.
+    fn width(&self) -> f64 {
+        (self.shown[1] - self.shown[0]) / (self.plain[1] - self.plain[0])
+    }
+
+    fn holds(&self, [low, high]: [f64; 2]) -> bool {
+        low <= self.truth && self.truth <= high
+    }
+
+    /// The interval excludes 1, and on the side of the truth where that is not 1.
+    fn finds(&self, [low, high]: [f64; 2]) -> bool {
+        low > 0.0 || (high < 0.0 && self.truth <= 0.0)
+    }
+
+    /// Whether a difference is claimed.
+    fn claims(&self) -> bool {
+        matches!(
+            self.verdict,
             Verdict::Faster | Verdict::Slower | Verdict::SmallDifference
-        ));
-        self.void += usize::from(contrast.verdict == Verdict::Unreliable);
-    }
-
-    fn share(&self, number: usize) -> f64 {
-        number as f64 / self.widths.len() as f64
-    }
-
-    fn row(&self) -> String {
-        let percent = |number| format!("{:.1}%", self.share(number) * 100.0);
-        let width = |share| format!("{:.2}", part(&self.widths, share));
-        format!(
-            "{} | {} | {} | {} | {} | {}",
-            percent(self.covered),
-            percent(self.by_plain),
-            percent(self.claims),
-            percent(self.void),
-            width(0.5),
-            width(0.9)
         )
     }
 }
 
+fn share(of: &[Ratio], holds: impl Fn(&Ratio) -> bool) -> f64 {
+    mean(of.iter().map(|ratio| holds(ratio).into()))
+}
+
+/// What a share of the widths does not exceed.
+fn width(of: &[Ratio], share: f64) -> f64 {
+    let mut widths: Vec<f64> = of.iter().map(Ratio::width).collect();
+    widths.sort_by(f64::total_cmp);
+    widths[((widths.len() - 1) as f64 * share).round() as usize]
+}
+
 /// The comparisons of eleven quick studies, each with a control and ten rounds.
-pub(crate) fn quick_studies() -> Vec<(Comparison, Vec<Measurement>)> {
-    let bytes = include_bytes!("../data/rounds-quick-studies.csv.gz");
-    let mut text = String::new();
-    GzDecoder::new(&bytes[..])
-        .read_to_string(&mut text)
-        .unwrap();
-    let mut of: BTreeMap<(&str, &str), Vec<Measurement>> = BTreeMap::new();
-    for line in text.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
+fn quick_studies() -> Vec<(Comparison, Vec<Measurement>)> {
+    let mut of: BTreeMap<[String; 2], Vec<Measurement>> = BTreeMap::new();
+    for fields in rows(include_bytes!("../data/rounds-quick-studies.csv.gz")) {
         let number = |at: usize| fields[at].parse::<u64>().unwrap();
         let measured = Measurement {
             build: fields[5].parse().ok(),
@@ -122,47 +96,35 @@ pub(crate) fn quick_studies() -> Vec<(Comparison, Vec<Measurement>)> {
             process_cpu_ns: number(9),
             syncs: syncs(fields[10].parse().unwrap_or(0)),
             voluntary_switches: number(11),
-            ..block(fields[2], fields[3].parse().unwrap(), number(7))
+            ..block(&fields[2], fields[3].parse().unwrap(), number(7))
         };
-        of.entry((fields[0], fields[1])).or_default().push(measured);
+        let key = [fields[0].clone(), fields[1].clone()];
+        of.entry(key).or_default().push(measured);
     }
-    of.into_values().map(|blocks| as_planned(&blocks)).collect()
+    of.into_values().map(as_planned).collect()
 }
 
 /// The comparison that blocks are of, with its control as `again` and what that is a copy of as `base`.
-fn as_planned(blocks: &[Measurement]) -> (Comparison, Vec<Measurement>) {
-    let keys: Vec<String> = blocks.iter().map(|m| m.cell.to_string()).collect();
-    let control = keys.iter().find(|key| key.ends_with("#2")).unwrap();
-    let name = |key: &str| match key {
-        key if key == control => "again".to_owned(),
-        key if format!("{key}#2") == *control => "base".to_owned(),
-        key => key.trim_start_matches("c/").to_owned(),
-    };
-    let mut others: Vec<String> = keys.iter().map(|key| name(key)).collect();
-    others.sort();
-    others.dedup();
-    others.retain(|key| key != "base" && key != "again");
-    let named = blocks.iter().zip(&keys).map(|(block, key)| Measurement {
-        cell: crate::support::id(&name(key)),
-        ..block.clone()
-    });
-    let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    let comparison = Comparison {
-        max_rounds: 10,
-        ..comparison(&others)
-    };
-    (comparison, named.collect())
-}
-
-fn recorded(of: impl Fn(&ContrastOutcome) -> bool) -> Found {
-    let mut found = Found::default();
-    for (comparison, measured) in quick_studies() {
-        let outcome = outcome(&comparison, &measured);
-        for contrast in outcome.contrasts.iter().filter(|c| of(c)) {
-            found.add(&outcome, contrast, f64::NAN);
+fn as_planned(mut blocks: Vec<Measurement>) -> (Comparison, Vec<Measurement>) {
+    let mut ids = blocks.iter().map(|block| &block.cell.0);
+    let control = ids.find(|id| id.ends_with("#2")).unwrap().clone();
+    let mut others: Vec<String> = Vec::new();
+    for block in &mut blocks {
+        let name = &block.cell.0;
+        if *name == control {
+            block.cell = id("again");
+        } else if format!("{name}#2") == control {
+            block.cell = id("base");
+        } else {
+            others.push(name.trim_start_matches("c/").to_owned());
         }
     }
-    found
+    others.sort();
+    others.dedup();
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let mut comparison = comparison(&others);
+    comparison.max_rounds = 10;
+    (comparison, blocks)
 }
 
 /// How sessions are made up.
@@ -204,7 +166,7 @@ impl Noise {
             Self::Recorded(times) => {
                 let record = &records[random.below(records.len())];
                 let start = random.below(record.len() - rounds as usize + 1);
-                let (a, b) = [(0, 1), (2, 3)][random.below(2)];
+                let (a, b) = PAIRS[random.below(2)];
                 let half = |round: &Round| ln_corrected(round[b]) - ln_corrected(round[a]);
                 let window = &record[start..start + rounds as usize];
                 let scale = times / 2_f64.sqrt();
@@ -213,8 +175,6 @@ impl Noise {
         }
     }
 }
-
-const OTHERS: [&str; 5] = ["v", "w", "x", "y", "z"];
 
 /// On which of two builds a store is met in a round: as the runner does.
 fn turn(store: usize, round: u32) -> u32 {
@@ -225,18 +185,17 @@ fn turn(store: usize, round: u32) -> u32 {
 
 fn session(setting: Setting, records: &[Vec<Round>], random: &mut Random) -> ComparisonOutcome {
     let mut measured = Vec::new();
-    let levels: Vec<Vec<f64>> = (0..=OTHERS.len())
-        .map(|store| {
-            let differs = !setting.one_only || store == 1;
-            let deviation = if differs { setting.builds } else { 0.0 };
-            (0..setting.number)
-                .map(|_| deviation * random.normal())
-                .collect()
-        })
-        .collect();
-    let cells = [("base", 0), ("again", 0)];
-    let others = OTHERS.iter().zip(1..).map(|(key, store)| (*key, store));
-    for (key, store) in cells.into_iter().chain(others) {
+    let levels = [0, 1, 2, 3, 4, 5].map(|store| {
+        let differs = !setting.one_only || store == 1;
+        let deviation = if differs { setting.builds } else { 0.0 };
+        let levels = (0..setting.number).map(|_| deviation * random.normal());
+        levels.collect::<Vec<f64>>()
+    });
+    for (place, key) in ["base", "again", "v", "w", "x", "y", "z"]
+        .into_iter()
+        .enumerate()
+    {
+        let store = place.saturating_sub(1);
         let noise = setting.noise.of_cell(setting.rounds, records, random);
         for (round, noise) in (0..).zip(noise) {
             let turned = u32::from(key == "again");
@@ -250,77 +209,78 @@ fn session(setting: Setting, records: &[Vec<Round>], random: &mut Random) -> Com
             });
         }
     }
-    let comparison = Comparison {
-        max_rounds: setting.rounds,
-        ..comparison(&OTHERS)
-    };
+    let mut comparison = comparison(&["v", "w", "x", "y", "z"]);
+    comparison.max_rounds = setting.rounds;
     outcome(&comparison, &measured)
 }
 
-/// The cell whose store may differ from the others', and those.
-fn simulated(setting: Setting, sessions: usize) -> [Found; 2] {
+/// Of 200 sessions the ratios of the cell whose store may differ from the others', and of those.
+fn simulated(setting: Setting) -> [Vec<Ratio>; 2] {
     let mut random = Random(SEED);
     let records = recordings();
-    let mut found = [Found::default(), Found::default()];
-    for _ in 0..sessions {
+    let mut found = [Vec::new(), Vec::new()];
+    for _ in 0..200 {
         let outcome = session(setting, &records, &mut random);
         for (at, contrast) in outcome.contrasts.iter().enumerate() {
-            found[usize::from(at > 0)].add(&outcome, contrast, setting.truth);
+            found[usize::from(at > 0)].push(Ratio::of(&outcome, contrast, setting.truth));
         }
     }
     found
 }
 
-const QUIET: Setting = Setting {
-    noise: Noise::Normal(0.05, 0.0),
-    builds: 0.0,
-    one_only: false,
-    number: 2,
-    rounds: 10,
-    truth: 0.0,
-};
-
 #[test]
 #[ignore = "prints a table"]
 fn widths_of_recorded_ratios() {
     println!("| builds | ratios | width, median | 90% | largest |");
-    let row = |name: &str, found: &Found| {
-        let width = |share| part(&found.widths, share);
-        println!(
-            "| {name} | {} | {:.2} | {:.2} | {:.1} |",
-            found.widths.len(),
-            width(0.5),
-            width(0.9),
-            width(1.0)
-        );
+    let studies = quick_studies().into_iter();
+    let studies: Vec<_> = studies
+        .map(|(plan, blocks)| outcome(&plan, &blocks))
+        .collect();
+    let row = |name: &str, of: &dyn Fn(usize) -> bool| {
+        let contrasts = studies
+            .iter()
+            .flat_map(|s| s.contrasts.iter().map(move |c| (s, c)));
+        let found = contrasts.filter(|(_, c)| of(c.builds.map_or(0, |builds| builds.count)));
+        let found: Vec<Ratio> = found.map(|(s, c)| Ratio::of(s, c, f64::NAN)).collect();
+        if !found.is_empty() {
+            let [half, most, all] = [0.5, 0.9, 1.0].map(|share| width(&found, share));
+            println!(
+                "| {name} | {} | {half:.2} | {most:.2} | {all:.1} |",
+                found.len()
+            );
+        }
     };
     for count in [0, 1, 2, 4] {
-        let of = |c: &ContrastOutcome| c.builds.map_or(0, |builds| builds.count) == count;
-        let found = recorded(of);
-        if !found.widths.is_empty() {
-            row(&count.to_string(), &found);
-        }
+        row(&count.to_string(), &|builds| builds == count);
     }
-    row("all", &recorded(|_| true));
-    let outcomes = quick_studies()
-        .into_iter()
-        .map(|(comparison, measured)| outcome(&comparison, &measured));
-    let outcomes: Vec<ComparisonOutcome> = outcomes.collect();
-    let controls = outcomes.iter().map(|found| found.control.unwrap().estimate);
+    row("all", &|_| true);
+    let controls = studies.iter().map(|found| found.control.unwrap().estimate);
     let excluded = controls.filter(|c| c.low > 1.0 || c.high < 1.0).count();
-    let reliable = outcomes.iter().filter(|found| found.reliable).count();
+    let reliable = studies.iter().filter(|found| found.reliable).count();
     println!(
         "{} controls, {excluded} exclude 1, {reliable} comparisons reliable",
-        outcomes.len()
+        studies.len()
     );
 }
 
 #[test]
 #[ignore = "prints a table and takes minutes"]
 fn widths_simulated() {
-    const SESSIONS: usize = 200;
     println!("seed {SEED}");
     println!("| noise | rounds | builds | SD | held | plain | claims | void | width | 90% |");
+    let row = |name: &str, found: &[Ratio]| {
+        let shares = [
+            share(found, |ratio| ratio.holds(ratio.shown)),
+            share(found, |ratio| ratio.holds(ratio.plain)),
+            share(found, Ratio::claims),
+            share(found, |ratio| ratio.verdict == Verdict::Unreliable),
+        ];
+        let [half, most] = [0.5, 0.9].map(|share| width(found, share));
+        println!(
+            "{name} | {} | {half:.2} | {most:.2} |",
+            shares.map(percent).join(" | ")
+        );
+    };
     let noises = [
         Noise::Normal(0.05, 0.0),
         Noise::Normal(0.05, 0.12),
@@ -328,72 +288,53 @@ fn widths_simulated() {
         Noise::Recorded(1.0),
         Noise::Recorded(3.0),
     ];
-    for rounds in [10, 40] {
-        for number in [2, 4] {
-            let mut all = [0.0; 3];
-            for noise in noises {
-                for (builds, one_only) in [
-                    (0.0, false),
-                    (0.02, false),
-                    (0.05, false),
-                    (0.1, false),
-                    (0.02, true),
-                    (0.05, true),
-                    (0.1, true),
-                ] {
-                    let setting = Setting {
-                        noise,
-                        builds,
-                        one_only,
-                        number,
-                        rounds,
-                        ..QUIET
-                    };
-                    let [one, others] = simulated(setting, SESSIONS);
-                    let head = format!("| {noise:?} | {rounds} | {number} | {builds}");
-                    if one_only {
-                        println!("{head}, this one only | {} |", one.row());
-                        println!("{head}, one other | {} |", others.row());
-                    } else {
-                        println!("{head} | {} |", others.row());
-                    }
-                    all[0] += 1.0;
-                    all[1] += (one.covered + others.covered) as f64 / (SESSIONS * 5) as f64;
-                    all[2] += (one.claims + others.claims) as f64 / (SESSIONS * 5) as f64;
+    let deviations = [0.0, 0.02, 0.05, 0.1].map(|builds| (builds, false));
+    let of_one = [0.02, 0.05, 0.1].map(|builds| (builds, true));
+    for (rounds, number) in [(10, 2), (10, 4), (40, 2), (40, 4)] {
+        let mut all: Vec<Ratio> = Vec::new();
+        for noise in noises {
+            for (builds, one_only) in deviations.into_iter().chain(of_one) {
+                let setting = Setting {
+                    noise,
+                    builds,
+                    one_only,
+                    number,
+                    rounds,
+                    truth: 0.0,
+                };
+                let [one, others] = simulated(setting);
+                let head = format!("| {noise:?} | {rounds} | {number} | {builds}");
+                if one_only {
+                    row(&format!("{head}, this one only"), &one);
                 }
+                row(&format!("{head}, others: {one_only}"), &others);
+                all.extend(one.into_iter().chain(others));
             }
-            println!(
-                "{rounds} rounds, {number} builds: held {:.1}%, claims {:.1}% on average",
-                all[1] / all[0] * 100.0,
-                all[2] / all[0] * 100.0
-            );
         }
+        let held = percent(share(&all, |ratio| ratio.holds(ratio.shown)));
+        let claims = percent(share(&all, Ratio::claims));
+        println!("{rounds} rounds, {number} builds: held {held}, claims {claims} on average");
     }
 }
 
 #[test]
 #[ignore = "prints a table and takes minutes"]
 fn widths_power() {
-    const SESSIONS: usize = 200;
     println!("seed {SEED}\n| noise of a ratio | factor | found | by the plain interval |");
     for noise in [0.05, 0.1, 0.2] {
         for factor in [1.1_f64, 1.2, 1.3, 1.5] {
-            let setting = Setting {
+            let [one, others] = simulated(Setting {
                 noise: Noise::Normal(noise / 2_f64.sqrt(), 0.0),
+                builds: 0.0,
+                one_only: false,
+                number: 2,
+                rounds: 10,
                 truth: factor.ln(),
-                ..QUIET
-            };
-            let [one, others] = simulated(setting, SESSIONS);
-            let percent = |of: fn(&Found) -> usize| {
-                let ratios = one.widths.len() + others.widths.len();
-                (of(&one) + of(&others)) as f64 / ratios as f64 * 100.0
-            };
-            println!(
-                "| {:.0}% | {factor} | {:.1}% | {:.1}% |",
-                noise * 100.0,
-                percent(|found| found.excluded),
-                percent(|found| found.excluded_by_plain)
-            );
+            });
+            let all: Vec<Ratio> = one.into_iter().chain(others).collect();
+            let found = percent(share(&all, |ratio| ratio.finds(ratio.shown)));
+            let plain = percent(share(&all, |ratio| ratio.finds(ratio.plain)));
+            println!("| {} | {factor} | {found} | {plain} |", percent(noise));
         }
     }
 }
