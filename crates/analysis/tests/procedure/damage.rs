@@ -6,7 +6,7 @@ use proptest::sample::Index;
 use serde_json::Value;
 use std::sync::LazyLock;
 use stowplan_analysis::{Verdict, analyse};
-use stowplan_model::{Record, read_records, read_result};
+use stowplan_model::{read_records, read_result};
 
 /// The record of a small run, as an earlier version wrote it.
 static RECORDED: LazyLock<String> = LazyLock::new(|| {
@@ -33,28 +33,6 @@ fn a_result_of_an_earlier_version_is_analysed() {
         .flat_map(|found| &found.contrasts)
     {
         assert_ne!(contrast.verdict, Verdict::NoData, "{contrast:?}");
-    }
-}
-
-#[test]
-fn cut_at_any_byte_it_loses_the_last_line_at_most() {
-    let lines = lines();
-    for (number, line) in lines.iter().enumerate() {
-        // What stands before the line is the same wherever within it the cut lies.
-        let before = lines[..number].concat();
-        let analysed = analyse(&read_result(&before).0, None);
-        assert_eq!(
-            analysed.is_ok(),
-            number > 0,
-            "{number}: {:?}",
-            analysed.err()
-        );
-        for cut in 0..line.len() {
-            let (records, problems) = read_result(&line[..cut]);
-            assert!(problems.is_empty(), "{number}, byte {cut}: {problems:?}");
-            // Without its newline it is whole.
-            assert_eq!(records.len(), usize::from(cut + 1 == line.len()), "{cut}");
-        }
     }
 }
 
@@ -115,19 +93,5 @@ proptest! {
         prop_assert!(problems.len() <= 1);
         let analysed = analyse(&records, None);
         prop_assert!(analysed.is_ok() || number == 0, "{:?}", analysed.err());
-    }
-
-    #[test]
-    fn records_after_the_header_in_any_order_missing_or_twice_are_analysed(
-        order in prop::collection::vec(any::<Index>(), 0..200),
-    ) {
-        let (records, _) = read_records(&RECORDED);
-        let (header, others) = records.split_first().unwrap();
-        let mut some: Vec<Record> = order.iter().map(|at| at.get(others).clone()).collect();
-        prop_assert!(analyse(&some, None).is_err(), "no header");
-        some.insert(0, header.clone());
-        prop_assert!(analyse(&some, None).is_ok());
-        some.push(header.clone());
-        prop_assert_eq!(analyse(&some, None).is_ok(), order.is_empty(), "the same header twice");
     }
 }
