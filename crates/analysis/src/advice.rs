@@ -550,37 +550,6 @@ mod tests {
     }
 
     #[test]
-    fn a_split_of_which_not_all_is_known_that_decides_is_not_chosen() {
-        let mut database = vec![read(Slower, 0.8), replace(Slower, 0.5)];
-        let faster = read(Faster, 2.0);
-        let lacking = [faster.clone(), replace(NoData, 1.0)];
-        let known = [faster, replace(Faster, 2.0)];
-        assert_eq!(chosen(&database, &known[..1]), Choice::Files);
-        assert_eq!(chosen(&database, &lacking), Choice::Files);
-        assert_eq!(chosen(&database, &known), SPLIT);
-        // Reads alone say nothing of reads and replacements together.
-        database.push(aspect(What::Mixed, Slower, 1.0, 0.6));
-        assert_eq!(chosen(&database, &known[..1]), Choice::Files);
-    }
-
-    #[test]
-    fn where_programs_differ_a_claim_holds_for_others_than_those_that_were_measured() {
-        use What::{Boot, Cold, Read, Replace, Together};
-        for what in [Read, Together, Boot, Cold, Replace] {
-            let found = |ratio| as_programs_find(aspect(what, Faster, 1.0, ratio), 0.05);
-            let (near, far) = (found(1.2), found(1.5));
-            let gain = near.gain.unwrap();
-            if matches!(what, Cold | Replace) {
-                assert_eq!((near.verdict, gain.low), (Faster, 1.2 * 0.95), "{what:?}");
-            } else {
-                assert_eq!(near.verdict, Unresolved, "{what:?}: {gain:?}");
-                assert!(gain.low < 1.0 && gain.high > 1.44, "{gain:?}");
-            }
-            assert_eq!(far.verdict, Faster, "{what:?}");
-        }
-    }
-
-    #[test]
     fn reads_and_replacements_decide_together_where_their_shares_are_given() {
         let parts = [read(Faster, 2.0), replace(Slower, 0.5)];
         for (share, choice) in [

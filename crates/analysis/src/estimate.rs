@@ -225,11 +225,8 @@ mod tests {
             let before = estimator(&values, 0.0207).unwrap();
             values[7] = 1e6;
             let after = estimator(&values, 0.0207).unwrap();
-            assert!(
-                (after.estimate - before.estimate).abs() < 0.002,
-                "{after:?}"
-            );
-            assert!(after.high < 0.02, "{after:?}");
+            let moved = (after.estimate - before.estimate).abs();
+            assert!(moved < 0.002 && after.high < 0.02, "{after:?}");
             values[7] = f64::NAN;
             assert_eq!(estimator(&values, 0.05), None);
         }
@@ -259,15 +256,6 @@ mod tests {
                 prop_assert!((a.estimate + shift - b.estimate).abs() < 1e-12);
                 prop_assert!((a.low + shift - b.low).abs() < 1e-12);
                 prop_assert!((a.high + shift - b.high).abs() < 1e-12);
-            }
-        }
-
-        #[test]
-        fn the_interval_contains_the_estimate_and_grows_as_alpha_falls(values in sample()) {
-            for estimator in ESTIMATORS {
-                let [wide, narrow] = [0.01, 0.1].map(|alpha| estimator(&values, alpha).unwrap());
-                prop_assert!(narrow.low <= narrow.estimate && narrow.estimate <= narrow.high);
-                prop_assert!(wide.low <= narrow.low && narrow.high <= wide.high);
             }
         }
 

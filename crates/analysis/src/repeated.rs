@@ -84,22 +84,16 @@ mod tests {
     fn ten_rounds_give_an_interval_and_fewer_their_range_with_what_belongs_to_a_block_besides() {
         let rounds: Vec<_> = (1..=10).map(|n| block(n * 10_000)).collect();
         let all = repeated(&rounds, None, |_| 0).unwrap();
-        assert!(
-            all.time_ns.low > 100.0 && all.time_ns.high < 1_000.0,
-            "{all:?}"
-        );
-        assert_eq!(
-            [all.best_ns, all.worst_ns].map(f64::round),
-            [100.0, 1_000.0]
-        );
+        let time = all.time_ns;
+        assert!(time.low > 100.0 && time.high < 1_000.0, "{all:?}");
+        let ends = [all.best_ns, all.worst_ns].map(f64::round);
+        assert_eq!(ends, [100.0, 1_000.0]);
         let three = repeated(&rounds[..3], None, |_| 5_000).unwrap();
         let time = three.time_ns;
         let range = [time.low, time.estimate, time.high].map(|ns| (ns * 1e6).round() / 1e6);
         assert_eq!(range, [150.0, 250.0, 350.0]);
-        assert_eq!(
-            (three.rounds, three.operations, three.bytes),
-            (3, 100, 10.0)
-        );
+        let told = (three.rounds, three.operations, three.bytes);
+        assert_eq!(told, (3, 100, 10.0));
     }
 
     #[test]

@@ -223,14 +223,8 @@ mod tests {
 
     #[test]
     fn what_builds_differ_by_is_not_warned_of_and_what_else_moves_is() {
-        for (rebuilt, apart) in [
-            (5, 0.0),
-            (5, 1.0),
-            (5, 10.0),
-            (10, 0.0),
-            (10, 1.0),
-            (10, 10.0),
-        ] {
+        let settings = [5, 10].map(|rebuilt| [0.0, 1.0, 10.0].map(|apart| (rebuilt, apart)));
+        for (rebuilt, apart) in settings.concat() {
             let found = alarms_on_builds(rebuilt, apart, 0.0);
             assert!(found <= 3, "{rebuilt}, {apart}: {found}");
         }

@@ -169,8 +169,9 @@ mod tests {
             })
         };
         let sqlite = |version: &str| [engine("SQLite", version)];
+        let other = told(&sqlite("3.1 (A, B=1, C)"), &sqlite("3.2 (A, B=2, C)"));
         assert_eq!(
-            told(&sqlite("3.1 (A, B=1, C)"), &sqlite("3.2 (A, B=2, C)")),
+            other,
             "SQLite 3.1 -> 3.2; build options of SQLite B=1 -> B=2"
         );
         let (redb, lmdb) = (engine("redb", "4.0 (A, B)"), engine("lmdb", "0.9"));
@@ -190,10 +191,8 @@ mod tests {
         let kernel = "kernel! 6.1 or 6.12 -> 6.1";
         assert_eq!(told(&mixed, &mixed), format!("{kernel} or 6.12"));
         let governor = "governor performance or powersave -> powersave";
-        assert_eq!(
-            told(&mixed, &[old.clone(), old]),
-            format!("{kernel}; {governor}")
-        );
+        let same_governor = told(&mixed, &[old.clone(), old]);
+        assert_eq!(same_governor, format!("{kernel}; {governor}"));
         assert_eq!(told(&mixed[1..2], &mixed[1..]), "");
     }
 }

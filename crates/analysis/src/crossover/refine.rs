@@ -231,10 +231,8 @@ mod tests {
 
     #[test]
     fn a_change_of_sign_is_divided_in_four_its_middle_first() {
-        assert_eq!(
-            next(&doubling(8, &[2.0, 1.3, 0.7, 0.5])),
-            [22.5, 27.0, 19.0]
-        );
+        let order = next(&doubling(8, &[2.0, 1.3, 0.7, 0.5]));
+        assert_eq!(order, [22.5, 27.0, 19.0]);
         // Though both ends are far from 1.
         assert_eq!(next(&doubling(16, &[3.0, 0.3])).len(), 3);
     }

@@ -51,10 +51,8 @@ fn builds_that_are_alike_leave_the_interval_of_the_rounds() {
     assert!((0.9..1.2).contains(&wider), "{wider}");
     // Rounds that are all alike have none that differ either.
     let (estimate, builds) = found(&changed(&alike(), |pair| pair.difference = 0.5));
-    assert_eq!(
-        (estimate.low, estimate.high, builds.differ),
-        (0.5, 0.5, false)
-    );
+    let told = (estimate.low, estimate.high, builds.differ);
+    assert_eq!(told, (0.5, 0.5, false));
 }
 
 #[test]
@@ -62,10 +60,8 @@ fn builds_that_differ_widen_it_by_as_much_as_two_of_them_leave_open() {
     for (cell, reference) in [([0.0, 0.1], [0.0; 2]), ([0.0; 2], [-0.05, 0.05])] {
         let paired = rounds(cell, reference);
         let (estimate, builds) = found(&paired);
-        assert!(
-            builds.differ && builds.deviation.unwrap() > 0.01,
-            "{builds:?}"
-        );
+        let deviation = builds.deviation.unwrap();
+        assert!(builds.differ && deviation > 0.01, "{builds:?}");
         // Two builds that lie a tenth apart do not leave open whether they lie twice apart.
         let half_width = estimate.half_width();
         assert!(half_width > 0.1 && half_width < 0.7, "{estimate:?}");

@@ -72,14 +72,14 @@ fn whats(advice: &Advice) -> Vec<What> {
 fn a_split_whose_replacements_were_not_measured_is_not_advised() {
     let both = [("database", 12_000.0), ("split", 5_000.0)];
     for overwrites in [None, Some(0.5)] {
+        let lacking = [both[0], ("split", f64::NAN)];
         for (replaced, choice) in [
             (&both[..1], Choice::Files),
-            (&both[..], Choice::Split { inside: 65_536 }),
+            (&lacking, Choice::Files),
+            (&both, Choice::Split { inside: 65_536 }),
         ] {
-            let found = advised(
-                (overwrites, None),
-                &[("read", &both), ("replace", replaced)],
-            );
+            let of = [("read", &both[..]), ("replace", replaced)];
+            let found = advised((overwrites, None), &of);
             assert_eq!(found.choice, choice, "{overwrites:?}");
         }
     }
@@ -117,10 +117,8 @@ fn a_language_whose_calls_turn_the_order_of_warm_reads_has_its_line_and_decides(
     assert_eq!(whats(&turned), [What::Read, What::ReadByPython]);
     assert_eq!(turned.aspects[0].verdict, Verdict::Slower);
     let python = &turned.aspects[1];
-    assert_eq!(
-        (python.verdict, python.time_ns),
-        (Verdict::Faster, Some(8_000.0))
-    );
+    let told = (python.verdict, python.time_ns);
+    assert_eq!(told, (Verdict::Faster, Some(8_000.0)));
     assert_eq!(turned.choice, Choice::Depends);
     // One transaction is told of where it does better; as with calls from C it decides nothing.
     let together = by_python(10_500.0);
@@ -138,11 +136,19 @@ fn programs_that_read_in_other_ways_find_what_is_named_of_warm_reads() {
         (13_000.0, Verdict::Slower),
     ] {
         let stores = [("database", time)];
-        let found = advised((None, None), &[("read", &stores), ("cold", &stores)]);
-        assert_eq!(found.aspects[0].verdict, verdict, "{time}");
-        let [warm, cold] = [0, 1].map(|at| found.aspects[at].gain.unwrap());
-        let wider = (warm.high / warm.low) / (cold.high / cold.low);
-        assert!((1.3..1.4).contains(&wider), "{wider}");
+        let of = ["read", "boot", "cold", "replace"].map(|id| (id, &stores[..]));
+        let found = advised((None, None), &of);
+        let width = |what: What| {
+            let mut aspects = found.aspects.iter();
+            let aspect = aspects.find(|aspect| aspect.what == what).unwrap();
+            let gain = aspect.gain.unwrap();
+            (aspect.verdict, gain.high / gain.low)
+        };
+        for (wide, narrow) in [(What::Read, What::Cold), (What::Boot, What::Replace)] {
+            let wider = width(wide).1 / width(narrow).1;
+            assert_eq!(width(wide).0, verdict, "{time}");
+            assert!((1.3..1.4).contains(&wider), "{wider}");
+        }
     }
 }
 
@@ -155,12 +161,8 @@ fn what_was_not_measured_is_not_decided_on() {
         let never = [("database", f64::NAN)];
         let found = advised((None, None), &[("read", &read), (lacking, &never)]);
         assert_eq!(found.choice, Choice::Open, "{lacking}");
-        let told = &found.aspects[1];
-        assert_eq!(
-            (told.verdict, told.gain),
-            (Verdict::NoData, None),
-            "{lacking}"
-        );
+        let told = (found.aspects[1].verdict, found.aspects[1].gain);
+        assert_eq!(told, (Verdict::NoData, None), "{lacking}");
         assert!(!found.boot_needs_root);
     }
 }
