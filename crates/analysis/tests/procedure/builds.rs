@@ -7,7 +7,7 @@
 
 use crate::recorded_noise::{PAIRS, Pair, Round, ln_corrected, recordings};
 use crate::support::{RULE, Random, block_of_log, comparison, mean, outcome, percent};
-use stowplan_analysis::{ContrastOutcome, Verdict, builds_differ, undecided};
+use stowplan_analysis::{RatioEstimate, Verdict, builds_differ, undecided};
 use stowplan_model::Measurement;
 
 const SEED: u64 = 20_261_123;
@@ -58,8 +58,8 @@ fn with_one_build(setting: Setting) -> Setting {
 /// The builds of a store that exist at a time: number and deviation of each.
 type Builds = [(u32, f64); 2];
 
-/// What a session came to, and how many builds of each store it took.
-type Session = (ContrastOutcome, f64);
+/// What a session came to, the verdict on it, and how many builds of each store it took.
+type Session = (RatioEstimate, Verdict, f64);
 
 /// Rounds until a look decides or the cap is reached, with other builds after every ten where those so
 /// far differ; `pair` is compared, and `control` is the other pair of identical cells of the record.
@@ -89,7 +89,8 @@ fn session(window: &[Round], pairs: [Pair; 2], setting: Setting, random: &mut Ra
     }
     let contrast = outcome(&comparison, &measured).contrasts.remove(0);
     let met = measured.iter().filter_map(|block| block.build).max();
-    (contrast, f64::from(met.unwrap_or(0) / 2))
+    let builds = f64::from(met.unwrap_or(0) / 2);
+    (contrast.estimate.unwrap(), contrast.verdict, builds)
 }
 
 /// One round: the baseline on one of its builds and the control on the other, in turns, so that the two
@@ -142,65 +143,43 @@ fn sessions(number: usize, setting: Setting) -> Found {
 }
 
 impl Found {
-    fn share(&self, of: &[Verdict]) -> f64 {
-        let sessions = self.1.iter().map(|(contrast, _)| contrast.verdict);
-        mean(sessions.map(|verdict| of.contains(&verdict).into()))
+    fn mean(&self, of: impl Fn(&RatioEstimate) -> f64) -> f64 {
+        mean(self.1.iter().map(|(estimate, ..)| of(estimate)))
+    }
+
+    fn share(&self, of: Verdict) -> f64 {
+        mean(self.1.iter().map(|(_, verdict, _)| (*verdict == of).into()))
     }
 
     fn covered(&self) -> f64 {
-        let estimates = self
-            .1
-            .iter()
-            .map(|(contrast, _)| contrast.estimate.unwrap());
         let ratio = self.0.ratio;
-        mean(estimates.map(|found| (found.low <= ratio && ratio <= found.high).into()))
+        self.mean(|found| (found.low <= ratio && ratio <= found.high).into())
     }
 
     /// Faster or slower where neither is true, or the wrong way round.
     fn false_claims(&self) -> f64 {
-        let slower = if self.0.ratio <= 1.0 {
-            self.share(&[Verdict::Slower])
-        } else {
-            0.0
-        };
-        self.share(&[Verdict::Faster]) + slower
+        let [faster, slower] = [Verdict::Faster, Verdict::Slower].map(|of| self.share(of));
+        faster + if self.0.ratio <= 1.0 { slower } else { 0.0 }
     }
 
     /// Half-width of the interval as shown.
     fn half_width(&self) -> f64 {
-        let estimates = self
-            .1
-            .iter()
-            .map(|(contrast, _)| contrast.estimate.unwrap());
-        mean(estimates.map(|found| (found.high / found.low).ln() / 2.0))
-    }
-
-    fn rounds(&self) -> f64 {
-        let estimates = self
-            .1
-            .iter()
-            .map(|(contrast, _)| contrast.estimate.unwrap());
-        mean(estimates.map(|found| found.rounds as f64))
+        self.mean(|found| (found.high / found.low).ln() / 2.0)
     }
 
     fn builds(&self) -> f64 {
-        mean(self.1.iter().map(|(_, builds)| *builds))
+        mean(self.1.iter().map(|(.., builds)| *builds))
     }
 
     fn row(&self) -> String {
-        let verdicts = [
-            Verdict::SmallDifference,
-            Verdict::Equivalent,
-            Verdict::Unreliable,
-        ];
-        let [small, equivalent, void] = verdicts.map(|verdict| percent(self.share(&[verdict])));
-        let (covered, false_claims) = (percent(self.covered()), percent(self.false_claims()));
-        let (half_width, rounds) = (percent(self.half_width()), self.rounds());
-        format!(
-            "{covered} | {false_claims} | {small} | {equivalent} | {void} | ±{half_width} | \
-             {rounds:.1} | {:.1}",
-            self.builds()
-        )
+        use Verdict::{Equivalent, SmallDifference, Unreliable};
+        let verdicts = [SmallDifference, Equivalent, Unreliable].map(|of| self.share(of));
+        let shares = [[self.covered(), self.false_claims()].as_slice(), &verdicts].concat();
+        let shares: Vec<String> = shares.into_iter().map(percent).collect();
+        let (half_width, builds) = (percent(self.half_width()), self.builds());
+        let rounds = self.mean(|found| found.rounds as f64);
+        let shares = shares.join(" | ");
+        format!("{shares} | ±{half_width} | {rounds:.1} | {builds:.1}")
     }
 }
 
@@ -211,7 +190,7 @@ fn intervals_hold_the_ratio_over_all_builds_however_much_builds_differ() {
         // Standard error of a share of 0.95: 1.5%.
         assert!(found.covered() >= 0.92, "{deviation}");
         assert!(found.false_claims() <= 0.05, "{deviation}");
-        assert!(found.share(&[Verdict::Unreliable]) <= 0.05, "{deviation}");
+        assert!(found.share(Verdict::Unreliable) <= 0.05, "{deviation}");
     }
     // One build of each store would be told apart as if it were the store.
     let found = sessions(100, with_one_build(identical(0.05)));
@@ -224,7 +203,7 @@ fn builds_that_do_not_differ_cost_little() {
     let now = sessions(100, identical(0.0));
     assert!(now.half_width() <= 1.25 * before.half_width());
     assert!(now.builds() < 3.0);
-    let [now, before] = [now, before].map(|found| found.share(&[Verdict::Equivalent]));
+    let [now, before] = [now, before].map(|found| found.share(Verdict::Equivalent));
     assert!(now >= before - 0.1);
 }
 
@@ -235,7 +214,7 @@ fn where_builds_differ_more_are_made_and_a_factor_of_two_is_still_found() {
         ..identical(0.1)
     };
     let found = sessions(100, twice);
-    assert!(found.share(&[Verdict::Slower]) >= 0.95 && found.false_claims() == 0.0);
+    assert!(found.share(Verdict::Slower) >= 0.95 && found.false_claims() == 0.0);
     assert!(sessions(100, identical(0.1)).builds() > 6.0);
 }
 
@@ -269,7 +248,7 @@ fn builds_table() {
                     method,
                     ..identical(0.0)
                 };
-                let slower = sessions(SESSIONS, setting).share(&[Verdict::Slower]);
+                let slower = sessions(SESSIONS, setting).share(Verdict::Slower);
                 println!("slower: {}", percent(slower));
             }
         }

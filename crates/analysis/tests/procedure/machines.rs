@@ -1,27 +1,27 @@
 //! Results of one study from several machines.
 
-use crate::support::{cell_mut, comparison, contrast, id, records, rounds};
+use crate::support::{cell_mut, comparison, contrast, each, id, records, rounds, set};
 use stowplan_analysis::{
     Analysis, FindingAcross, FindingGroup, FindingRow, MachinesError, MachinesOutcome, Shown,
     Verdict, analyse, machines,
 };
 use stowplan_model::{
-    Cell, CellId, PerTransaction, Record, Role, RunHeader, SizeDistribution, Sweep, Value,
+    Cell, CellId, PerTransaction, Record, Role, RunHeader, SizeDistribution, Sweep,
 };
 
-/// A run on a host, in which `slow` takes so many microseconds and the base 10,000.
-fn run_on(host: &str, slow: f64) -> Analysis {
-    changed(host, slow, |_| {})
+/// `slow` takes so many microseconds, and the base 10,000.
+fn times(slow: f64) -> Vec<(&'static str, f64)> {
+    let times = [10_000.0, 10_000.0, slow, 5_000.0];
+    each("base again slow fast", &times)
 }
 
-fn changed(host: &str, slow: f64, change: impl FnOnce(&mut RunHeader)) -> Analysis {
-    let times = [
-        ("base", 10_000.0),
-        ("again", 10_000.0),
-        ("slow", slow),
-        ("fast", 5_000.0),
-    ];
-    measured(host, &times, change)
+fn run_on(host: &str, slow: f64) -> Analysis {
+    measured(host, &times(slow), |_| {})
+}
+
+/// A run on a host, whose header is changed.
+fn changed(host: &str, change: impl FnOnce(&mut RunHeader)) -> Analysis {
+    measured(host, &times(20_000.0), change)
 }
 
 fn measured(host: &str, times: &[(&str, f64)], change: impl FnOnce(&mut RunHeader)) -> Analysis {
@@ -83,10 +83,11 @@ fn verdicts_are_counted_and_no_ratio_is_of_two_machines() {
 
 #[test]
 fn machines_of_one_name_are_told_apart_and_one_machine_counts_once() {
-    // Host, file system and start of each.
+    const XFS: [&str; 2] = ["xfs"; 2];
+    // Host, file system and start of each; of labels, without the month.
     let labels = |runs: &[(&str, &str, &str)]| {
         let runs = runs.iter().zip(1..).map(|((host, kind, started), seed)| {
-            changed(host, 20_000.0, |run| {
+            changed(host, |run| {
                 run.environment.file_system.kind = (*kind).to_owned();
                 (run.started, run.seed) = (format!("2026-01-{started}Z"), seed);
             })
@@ -94,35 +95,27 @@ fn machines_of_one_name_are_told_apart_and_one_machine_counts_once() {
         let runs: Vec<Analysis> = runs.collect();
         let found = machines(&runs.iter().collect::<Vec<_>>()).unwrap();
         let labels = found.machines.iter().map(|machine| machine.label.clone());
-        (labels.collect::<Vec<_>>().join("; "), found.distinct)
+        let labels = labels.collect::<Vec<_>>().join("; ");
+        (labels.replace("2026-01-", ""), found.distinct)
     };
     let (first, second) = ("01T00:00:00", "02T00:00:00");
-    let two = |a: (&str, &str), b: (&str, &str)| labels(&[("a", a.0, a.1), ("a", b.0, b.1)]).0;
-    assert_eq!(two(("ext4", first), ("xfs", second)), "a (ext4); a (xfs)");
-    for (kind, a, b, expected) in [
-        ("", first, second, "a (2026-01-01); a (2026-01-02)"),
-        (
-            "xfs",
-            "01T10:00:00",
-            "01T10:07:00",
-            "a (2026-01-01 10:00); a (2026-01-01 10:07)",
-        ),
-        (
-            "xfs",
-            "01T10:00:00",
-            "01T10:00:07",
-            "a (2026-01-01 10:00:00); a (2026-01-01 10:00:07)",
-        ),
-        ("xfs", first, first, "a (result 1); a (result 2)"),
+    let (ten, minutes, seconds) = ("01T10:00:00", "01T10:07:00", "01T10:00:07");
+    for (kinds, a, b, expected) in [
+        (["ext4", "xfs"], first, second, "a (ext4); a (xfs)"),
+        (["", "xfs"], first, second, "a (01); a (02)"),
+        (XFS, ten, minutes, "a (01 10:00); a (01 10:07)"),
+        (XFS, ten, seconds, "a (01 10:00:00); a (01 10:00:07)"),
+        (XFS, first, first, "a (result 1); a (result 2)"),
     ] {
-        assert_eq!(two((kind, a), ("xfs", b)), expected);
+        let both = labels(&[("a", kinds[0], a), ("a", kinds[1], b)]);
+        assert_eq!(both, (expected.to_owned(), 1));
     }
     let three = labels(&[
         ("a", "xfs", first),
         ("a", "xfs", second),
         ("b", "ext4", first),
     ]);
-    assert_eq!(three, ("a (2026-01-01); a (2026-01-02); b".to_owned(), 2));
+    assert_eq!(three, ("a (01); a (02); b".to_owned(), 2));
 }
 
 #[test]
@@ -135,32 +128,29 @@ fn what_is_not_the_same_everywhere_is_left_out_and_named() {
         ("fast", "store", |cell| {
             cell.store.kind = "sqlite".to_owned();
         }),
-        ("fast", "settings", |cell| {
-            cell.settings.set("layout", Value::Word("flat".to_owned()));
-        }),
+        ("fast", "settings", |cell| set(cell, "layout", "flat")),
     ];
-    let first = changed("a", 20_000.0, |run| {
-        let fast = cell_mut(&mut run.plan.comparisons[0], "fast");
-        fast.settings.set("layout", Value::Word("tree".to_owned()));
+    let first = changed("a", |run| {
+        set(
+            cell_mut(&mut run.plan.comparisons[0], "fast"),
+            "layout",
+            "tree",
+        );
     });
     for (key, what, change) in changes {
-        let other = changed("b", 20_000.0, |run| {
+        let other = changed("b", |run| {
             change(cell_mut(&mut run.plan.comparisons[0], key));
         });
         let found = machines(&[&first, &other]).unwrap();
-        let [difference] = &found.differences[..] else {
-            panic!("{what}: {:?}", found.differences);
-        };
-        let told = (&difference.cell, difference.machine, difference.what);
-        assert_eq!(told, (&id(key), 1, what));
-        assert!(
-            says_nothing(&rows(&found.comparisons, key).rows[1]),
-            "{what}"
-        );
+        let differences = found.differences.iter();
+        let told: Vec<_> = differences.map(|d| (&d.cell, d.machine, d.what)).collect();
+        assert_eq!(told, [(&id(key), 1, what)]);
+        let row = &rows(&found.comparisons, key).rows[1];
+        assert!(says_nothing(row), "{what}");
         // Nothing beats what was left out: only the first machine says that one beats all.
         assert_eq!(found.comparisons[0].complete, [true, false], "{what}");
     }
-    let data = changed("b", 20_000.0, |run| {
+    let data = changed("b", |run| {
         let dataset = run.plan.datasets.get_mut("blobs").unwrap();
         dataset.size = SizeDistribution::Fixed { bytes: 77 };
     });
@@ -182,7 +172,7 @@ fn one_result_the_same_twice_and_several_studies_are_refused() {
     let (a, b) = (run_on("a", 20_000.0), run_on("b", 20_000.0));
     assert_eq!(machines(&[&a]), Err(MachinesError::TooFew));
     assert_eq!(machines(&[&a, &b, &a]), Err(MachinesError::Twice(0, 2)));
-    let quick = changed("c", 20_000.0, |run| run.plan.scale = "quick".to_owned());
+    let quick = changed("c", |run| run.plan.scale = "quick".to_owned());
     let refused = machines(&[&a, &quick, &b]).unwrap_err();
     assert_eq!(
         refused.to_string(),
@@ -193,7 +183,7 @@ fn one_result_the_same_twice_and_several_studies_are_refused() {
 
 #[test]
 fn ratios_to_another_baseline_are_none_of_this_comparison_and_of_several_that_to_it_counts() {
-    let rebased = changed("b", 20_000.0, |run| {
+    let rebased = changed("b", |run| {
         let comparison = &mut run.plan.comparisons[0];
         comparison.cells[0].role = Role::Candidate;
         comparison.cells[2].role = Role::Baseline;
@@ -205,7 +195,7 @@ fn ratios_to_another_baseline_are_none_of_this_comparison_and_of_several_that_to
     let mut groups = comparison.finding.groups.iter();
     assert!(groups.all(|group| says_nothing(&group.rows[1])));
     assert_eq!(comparison.reliable, [Some(true), None]);
-    let with_more = changed("b", 20_000.0, |run| {
+    let with_more = changed("b", |run| {
         let contrasts = &mut run.plan.comparisons[0].contrasts;
         let more = [contrast("fast", "slow"), contrast("slow", "fast")];
         contrasts.splice(..0, more);
@@ -228,7 +218,7 @@ fn a_machine_that_measured_nothing_has_no_verdicts() {
 fn a_comparison_of_a_sweep_is_a_part_and_any_other_is_not() {
     for (id, part) in [("c", false), ("size-1024", true)] {
         let runs = ["a", "b"].map(|host| {
-            changed(host, 20_000.0, |run| {
+            changed(host, |run| {
                 run.plan.comparisons[0].id = id.to_owned();
                 run.plan.sweeps.push(Sweep {
                     id: "size".to_owned(),

@@ -128,8 +128,8 @@ fn warnings_of_several_sessions_are_one_where_only_a_figure_differs_and_of_one_s
     for (sessions, expected) in [
         // The last figure is told.
         (
-            "load:3.9 small:1 | load:4.1 | load:4.5",
-            "load:4.5 [1, 2, 3], small:1 []",
+            "load:3 small:1 | load:4 | load:5",
+            "load:5 [1, 2, 3], small:1 []",
         ),
         ("load:3.9 | | load:3.9", "load:3.9 [1, 3]"),
         ("| load:3.9", "load:3.9 [2]"),

@@ -1,13 +1,13 @@
 //! Several sessions on each side, the session as the unit: on made-up runs whose answer is known.
 
 use crate::compare::{change, left_out, question};
-use crate::support::{analysis, comparison, each, id, near, noisy, with_floor};
+use crate::support::{analysis, comparison, each, id, near, noisy, set, with_floor};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{
     ChangeVerdict, Changes, Decides, PairingError, Question, Turns, Unit, compare,
     compare_sessions, judge_together,
 };
-use stowplan_model::{Comparison, Role, Value};
+use stowplan_model::{Comparison, Role};
 
 /// A session that began in this hour, in which each cell takes its time (nanoseconds per operation)
 /// with normal noise of 0.1% from round to round.
@@ -73,10 +73,7 @@ fn a_fifth_more_than_sessions_differ_by_is_a_regression() {
     let other = &found.cells[0];
     assert_eq!((&other.base, other.regression), (&id("other"), true));
     let time = other.time;
-    assert!(
-        time.low > 1.1 && time.low < 1.2 && 1.2 < time.high,
-        "{time:?}"
-    );
+    assert!((1.1..1.2).contains(&time.low) && 1.2 < time.high);
     assert!(time.p_slower < 0.01 && other.adjusted_p.unwrap() >= time.p_slower);
     assert_eq!(found.family, 2, "base and other");
     let back = changes(&side(&ODD, 1.2), &side(&EVEN, 1.0));
@@ -104,11 +101,9 @@ fn sessions_that_took_no_turns_are_said_to_and_widened_by_what_the_floors_shifte
     assert_eq!(found.turns, Turns::BaseFirst);
     let other = change(&found, "other");
     near(other.time.drift_slower, 1.1_f64.ln(), 0.002);
-    assert!(
-        other.time.raw_low > 1.09 && other.time.low < 1.0,
-        "{other:?}"
-    );
-    assert!(other.time.p_slower > 0.05 && !other.regression);
+    let time = other.time;
+    assert!(time.raw_low > 1.09 && time.low < 1.0, "{time:?}");
+    assert!(time.p_slower > 0.05 && !other.regression);
     assert_eq!(changes(&new, &base).turns, Turns::NewFirst);
     // Without a floor nothing tells.
     for session in base.iter_mut().chain(&mut new) {
@@ -155,28 +150,16 @@ fn one_session_between_those_of_the_other_side_is_no_turn() {
 fn starts_are_points_in_time_and_not_texts() {
     let (mut base, mut new) = (side(&EVEN[..2], 1.0), side(&ODD[..2], 1.0));
     for (base_at, new_at, expected) in [
-        (
-            ["05:00:00+05:00", "06:00:00+05:00"],
-            ["02:00:00Z", "03:00:00Z"],
-            Turns::BaseFirst,
-        ),
-        (
-            ["05:00:00Z", "05:00:00Z"],
-            ["05:00:00Z", "05:00:00Z"],
-            Turns::Unknown,
-        ),
-        (
-            ["05:00:00Z", "06:00:00Z"],
-            ["yesterday", "08:00:00Z"],
-            Turns::Unknown,
-        ),
+        ("05:00+05:00 06:00+05:00", "02:00Z 03:00Z", Turns::BaseFirst),
+        ("05:00Z 05:00Z", "05:00Z 05:00Z", Turns::Unknown),
+        ("05:00Z 06:00Z", "yesterday 08:00Z", Turns::Unknown),
     ] {
         for (side, times) in [(&mut base, base_at), (&mut new, new_at)] {
-            for (session, time) in side.iter_mut().zip(times) {
+            for (session, time) in side.iter_mut().zip(times.split(' ')) {
                 session.run.started = format!("2026-01-01T{time}");
             }
         }
-        assert_eq!(changes(&base, &new).turns, expected, "{new_at:?}");
+        assert_eq!(changes(&base, &new).turns, expected, "{new_at}");
     }
 }
 
@@ -197,8 +180,7 @@ fn a_session_in_which_a_cell_cannot_be_used_is_left_out_as_long_as_two_are_left(
     assert_eq!(told, (Some("4"), Some("1")));
     assert!(found.unresolved().any(|cell| *cell == id("other")));
     // Sessions of one side that did not do the same are none of the same program.
-    let settings = &mut base[2].comparisons[0].cells[2].cell.settings;
-    settings.set("layout", Value::Word("tree".to_owned()));
+    set(&mut base[2].comparisons[0].cells[2].cell, "layout", "tree");
     let found = changes(&base, &side(&ODD, 1.0));
     let why = &left_out(&found, "other").reasons[0];
     assert_eq!(why.reason, "the sessions of BASE did not do the same");

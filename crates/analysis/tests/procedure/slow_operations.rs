@@ -45,11 +45,8 @@ fn a_comparison_about_slow_operations_claims_what_their_mean_does_not_show() {
     ] {
         let found = outcome(&about(measure), &blocks);
         let contrast = &found.contrasts[0];
-        assert_eq!(
-            (found.metric, contrast.verdict),
-            (metric, verdict),
-            "{measure}"
-        );
+        let told = (found.metric, contrast.verdict);
+        assert_eq!(told, (metric, verdict), "{measure}");
         assert_eq!(contrast.total, None);
         assert_eq!(undecided(&about(measure), &blocks, &RULE), []);
         let mean = found.cell(&id("x")).unwrap().time_ns.unwrap().estimate;

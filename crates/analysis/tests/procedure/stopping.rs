@@ -57,10 +57,8 @@ fn no_look_is_taken_between_the_looks() {
     let time = (500..1_500).map(|more| 10_000.0 + f64::from(more));
     let (open_at_ten, decided): (Vec<f64>, Vec<f64>) =
         time.partition(|time| open(&measured(*time, 0..10)).len() == 1);
-    assert!(
-        !decided.is_empty(),
-        "the last that is open is not at the edge"
-    );
+    // Or the last that is open is not at the edge.
+    assert!(!decided.is_empty());
     let time = *open_at_ten.last().unwrap();
     assert_eq!(open(&measured(time, 0..19)).len(), 1);
     assert!(open(&measured(time, 0..20)).is_empty());
@@ -114,26 +112,13 @@ fn whoever_looks_more_often_than_planned_pays_for_it() {
     let (once, twice) = (ended(&[14], 40), ended(&[14, 30], 40));
     assert!(once > 1.2 * plain(40));
     assert!(twice > once, "{twice}, {once}");
-    for (what, length, as_before) in [
-        (
-            "what was planned, whatever came later",
-            length(20, raised, 10),
-            plain(10),
-        ),
-        (
-            "what was judged before it ended",
-            ended(&[14], 14),
-            ended(&[], 14),
-        ),
-        (
-            "what ended before anything could be judged",
-            ended(&[9], 40),
-            plain(40),
-        ),
-        ("the same end twice", ended(&[14, 14], 40), once),
-    ] {
-        assert_eq!(length.to_bits(), as_before.to_bits(), "{what}");
-    }
+    let same = |a: f64, b: f64| assert_eq!(a.to_bits(), b.to_bits());
+    // What was planned is judged as it was, whatever came later, and what was judged before it ended.
+    same(length(20, raised, 10), plain(10));
+    same(ended(&[14], 14), ended(&[], 14));
+    // What ended before anything could be judged costs nothing, and neither does the same end twice.
+    same(ended(&[9], 40), plain(40));
+    same(ended(&[14, 14], 40), once);
 }
 
 #[test]
@@ -241,16 +226,9 @@ fn the_control_is_asked_about_only_if_there_is_nothing_else() {
         let blocks = rounds(&[("base", 10_000.0), ("again", again)], 0..number);
         undecided(&alone, &blocks, &RULE).len()
     };
-    assert_eq!(
-        (open(10_000.0, 5), open(10_000.0, 10)),
-        (1, 0),
-        "equivalent"
-    );
-    assert_eq!(
-        (open(10_400.0, 39), open(10_400.0, 40)),
-        (1, 0),
-        "unreliable"
-    );
+    // Equivalent, and unreliable.
+    assert_eq!((open(10_000.0, 5), open(10_000.0, 10)), (1, 0));
+    assert_eq!((open(10_400.0, 39), open(10_400.0, 40)), (1, 0));
 }
 
 #[test]
@@ -268,10 +246,8 @@ fn a_control_that_lacks_the_rounds_for_an_estimate_is_open_once_nothing_else_is(
     let known = interim(&plan, &blocks, &capped).into_iter();
     let known: Vec<_> = known.map(|k| (k.decided, k.estimate.is_some())).collect();
     assert_eq!(known, [(true, true), (false, false)]);
-    assert!(
-        !outcome(&plan, &blocks).reliable,
-        "nothing is claimed without it"
-    );
+    // Nothing is claimed without it.
+    assert!(!outcome(&plan, &blocks).reliable);
     blocks.extend(rounds(&[("base", 10_000.0), ("again", 10_000.0)], 10..11));
     assert!(undecided(&plan, &blocks, &capped).is_empty());
 }

@@ -12,7 +12,7 @@ use stowplan_analysis::{Analysis, ComparisonOutcome, StoppingRule, analyse, unde
 use stowplan_model::{
     BlockKind, Capabilities, Cell, CellFailure, CellId, Comparison, Contrast, Durability,
     DurabilityClaim, Environment, Footprint, FootprintRecord, Measurement, Operation, Plan, Record,
-    Role, RunHeader, SCHEMA_VERSION, Settings, Study, SyncCalls, WorkloadSpec,
+    Role, RunHeader, SCHEMA_VERSION, Settings, Study, SyncCalls, Value, WorkloadSpec,
 };
 
 /// The rule of a run that asks for nothing special.
@@ -147,6 +147,11 @@ pub(crate) fn with_floor() -> Comparison {
 pub(crate) fn cell_mut<'a>(comparison: &'a mut Comparison, key: &str) -> &'a mut Cell {
     let mut cells = comparison.cells.iter_mut();
     cells.find(|cell| cell.key == key).unwrap()
+}
+
+/// Sets a setting of a cell to a word.
+pub(crate) fn set(cell: &mut Cell, name: &str, word: &str) {
+    cell.settings.set(name, Value::Word(word.to_owned()));
 }
 
 /// A comparison whose cells all do this.

@@ -2,7 +2,7 @@
 //! tables are printed by
 //! `cargo test --release -p stowplan-analysis --test procedure -- --ignored --nocapture widths_`.
 
-use crate::recorded_noise::{PAIRS, Round, ln_corrected, recordings};
+use crate::recorded_noise::{CLAIMS, PAIRS, Round, ln_corrected, recordings};
 use crate::support::{
     Random, block, block_of_log, comparison, id, mean, outcome, percent, rows, syncs,
 };
@@ -62,26 +62,32 @@ impl Ratio {
     fn finds(&self, [low, high]: [f64; 2]) -> bool {
         low > 0.0 || (high < 0.0 && self.truth <= 0.0)
     }
-
-    /// Whether a difference is claimed.
-    fn claims(&self) -> bool {
-        matches!(
-            self.verdict,
-            Verdict::Faster | Verdict::Slower | Verdict::SmallDifference
-        )
-    }
 }
 
-fn share(of: &[Ratio], holds: impl Fn(&Ratio) -> bool) -> f64 {
-    mean(of.iter().map(|ratio| holds(ratio).into()))
+fn share(of: &[Ratio], holds: impl Fn(&Ratio) -> bool) -> String {
+    percent(mean(of.iter().map(|ratio| holds(ratio).into())))
 }
 
-/// What a share of the widths does not exceed.
-fn width(of: &[Ratio], share: f64) -> f64 {
+/// Prints what holds of ratios of one kind.
+fn row(name: &str, of: &[Ratio]) {
     let mut widths: Vec<f64> = of.iter().map(Ratio::width).collect();
     widths.sort_by(f64::total_cmp);
-    widths[((widths.len() - 1) as f64 * share).round() as usize]
+    let part = |share: f64| ((widths.len() - 1) as f64 * share).round() as usize;
+    let widths = [0.5, 0.9, 1.0].map(|share| format!("{:.2}", widths[part(share)]));
+    let shares = [
+        share(of, |ratio| ratio.holds(ratio.shown)),
+        share(of, |ratio| ratio.holds(ratio.plain)),
+        share(of, |ratio| CLAIMS.contains(&ratio.verdict)),
+        share(of, |ratio| ratio.verdict == Verdict::Unreliable),
+        share(of, |ratio| ratio.finds(ratio.shown)),
+        share(of, |ratio| ratio.finds(ratio.plain)),
+    ];
+    let (number, shares, widths) = (of.len(), shares.join(" | "), widths.join(" | "));
+    println!("{name} | {number} | {shares} | {widths}");
 }
+
+const HEAD: &str =
+    "ratios | held | by plain | claims | void | found | by plain | width, median | 90% | most";
 
 /// The comparisons of eleven quick studies, each with a control and ten rounds.
 fn quick_studies() -> Vec<(Comparison, Vec<Measurement>)> {
@@ -231,55 +237,40 @@ fn simulated(setting: Setting) -> [Vec<Ratio>; 2] {
 #[test]
 #[ignore = "prints a table"]
 fn widths_of_recorded_ratios() {
-    println!("| builds | ratios | width, median | 90% | largest |");
+    println!("builds | {HEAD}");
     let studies = quick_studies().into_iter();
     let studies: Vec<_> = studies
         .map(|(plan, blocks)| outcome(&plan, &blocks))
         .collect();
-    let row = |name: &str, of: &dyn Fn(usize) -> bool| {
+    let with = |of: &dyn Fn(usize) -> bool| -> Vec<Ratio> {
         let contrasts = studies
             .iter()
             .flat_map(|s| s.contrasts.iter().map(move |c| (s, c)));
         let found = contrasts.filter(|(_, c)| of(c.builds.map_or(0, |builds| builds.count)));
-        let found: Vec<Ratio> = found.map(|(s, c)| Ratio::of(s, c, f64::NAN)).collect();
-        if !found.is_empty() {
-            let [half, most, all] = [0.5, 0.9, 1.0].map(|share| width(&found, share));
-            println!(
-                "| {name} | {} | {half:.2} | {most:.2} | {all:.1} |",
-                found.len()
-            );
-        }
+        found.map(|(s, c)| Ratio::of(s, c, f64::NAN)).collect()
     };
-    for count in [0, 1, 2, 4] {
-        row(&count.to_string(), &|builds| builds == count);
+    for count in [0, 2, 4] {
+        row(&count.to_string(), &with(&|builds| builds == count));
     }
-    row("all", &|_| true);
+    row("all", &with(&|_| true));
     let controls = studies.iter().map(|found| found.control.unwrap().estimate);
     let excluded = controls.filter(|c| c.low > 1.0 || c.high < 1.0).count();
     let reliable = studies.iter().filter(|found| found.reliable).count();
     println!(
-        "{} controls, {excluded} exclude 1, {reliable} comparisons reliable",
+        "controls: {excluded} exclude 1, {reliable} of {} reliable",
         studies.len()
     );
 }
 
 #[test]
-#[ignore = "prints a table and takes minutes"]
-fn widths_simulated() {
-    println!("seed {SEED}");
-    println!("| noise | rounds | builds | SD | held | plain | claims | void | width | 90% |");
-    let row = |name: &str, found: &[Ratio]| {
-        let shares = [
-            share(found, |ratio| ratio.holds(ratio.shown)),
-            share(found, |ratio| ratio.holds(ratio.plain)),
-            share(found, Ratio::claims),
-            share(found, |ratio| ratio.verdict == Verdict::Unreliable),
-        ];
-        let [half, most] = [0.5, 0.9].map(|share| width(found, share));
-        println!(
-            "{name} | {} | {half:.2} | {most:.2} |",
-            shares.map(percent).join(" | ")
-        );
+#[ignore = "prints tables and takes minutes"]
+fn widths_of_simulated_ratios() {
+    println!("seed {SEED}; of one cell, of the others, and of all | {HEAD}");
+    let simulate = |setting: Setting| {
+        let [one, others] = simulated(setting);
+        row(&format!("{setting:?}, one"), &one);
+        row(&format!("{setting:?}, others"), &others);
+        one.into_iter().chain(others)
     };
     let noises = [
         Noise::Normal(0.05, 0.0),
@@ -294,36 +285,21 @@ fn widths_simulated() {
         let mut all: Vec<Ratio> = Vec::new();
         for noise in noises {
             for (builds, one_only) in deviations.into_iter().chain(of_one) {
-                let setting = Setting {
+                all.extend(simulate(Setting {
                     noise,
                     builds,
                     one_only,
                     number,
                     rounds,
                     truth: 0.0,
-                };
-                let [one, others] = simulated(setting);
-                let head = format!("| {noise:?} | {rounds} | {number} | {builds}");
-                if one_only {
-                    row(&format!("{head}, this one only"), &one);
-                }
-                row(&format!("{head}, others: {one_only}"), &others);
-                all.extend(one.into_iter().chain(others));
+                }));
             }
         }
-        let held = percent(share(&all, |ratio| ratio.holds(ratio.shown)));
-        let claims = percent(share(&all, Ratio::claims));
-        println!("{rounds} rounds, {number} builds: held {held}, claims {claims} on average");
+        row(&format!("{rounds} rounds, {number} builds"), &all);
     }
-}
-
-#[test]
-#[ignore = "prints a table and takes minutes"]
-fn widths_power() {
-    println!("seed {SEED}\n| noise of a ratio | factor | found | by the plain interval |");
     for noise in [0.05, 0.1, 0.2] {
         for factor in [1.1_f64, 1.2, 1.3, 1.5] {
-            let [one, others] = simulated(Setting {
+            let all = simulate(Setting {
                 noise: Noise::Normal(noise / 2_f64.sqrt(), 0.0),
                 builds: 0.0,
                 one_only: false,
@@ -331,10 +307,8 @@ fn widths_power() {
                 rounds: 10,
                 truth: factor.ln(),
             });
-            let all: Vec<Ratio> = one.into_iter().chain(others).collect();
-            let found = percent(share(&all, |ratio| ratio.finds(ratio.shown)));
-            let plain = percent(share(&all, |ratio| ratio.finds(ratio.plain)));
-            println!("| {} | {factor} | {found} | {plain} |", percent(noise));
+            let all: Vec<Ratio> = all.collect();
+            row(&format!("noise {noise}, factor {factor}"), &all);
         }
     }
 }
