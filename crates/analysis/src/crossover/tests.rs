@@ -4,8 +4,13 @@ use super::testing::{gap, letters, point, point_between, points};
 use super::*;
 use proptest::prelude::*;
 
-/// The runs on these letters ([`points`]), sizes in KiB, each with `!` if its win is claimed.
+/// The runs on these letters ([`points`]).
 fn said(letters: &str) -> String {
+    said_of(&points(letters))
+}
+
+/// The runs, sizes in KiB, each with `!` if its win is claimed.
+fn said_of(points: &[SweepPoint]) -> String {
     let run = |run: &Run| {
         let letter = match run.standing {
             Standing::Wins(Side::A) => 'A',
@@ -19,19 +24,16 @@ fn said(letters: &str) -> String {
         let [from, to] = [run.sizes.from, run.sizes.to].map(|size| size / 1024);
         format!("{letter}{claimed} {from}-{to}")
     };
-    let found = crossover(&points(letters));
+    let found = crossover(points);
     found.runs.iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
+/// And wins inside the zone move neither of its ends.
 #[test]
 fn the_zone_lies_between_the_runs_of_wins_at_both_ends() {
     assert_eq!(said("AAAaB"), "A! 1-4, a 8-8, B! 16-16");
     assert_eq!(said("BB?=AAA"), "B! 1-2, ? 4-4, = 8-8, A! 16-64");
     assert_eq!(said("AAABBB"), "A! 1-4, B! 8-32");
-}
-
-#[test]
-fn wins_inside_the_zone_move_neither_of_its_ends() {
     assert_eq!(said("AABABB"), "A! 1-2, B 4-4, A 8-8, B! 16-32");
     let open = crossover(&points("A?AA?B.BB")).open();
     let (from, to) = (1 << 10, 128 << 10);
@@ -39,74 +41,55 @@ fn wins_inside_the_zone_move_neither_of_its_ends() {
 }
 
 #[test]
-fn a_size_that_says_nothing_is_not_counted_as_a_win() {
-    for nothing in [".", "!", "?", "=", "a"] {
-        let sweep = format!("AA{nothing}ABB");
-        let claims: Vec<_> = crossover(&points(&sweep)).claims().collect();
-        let range = |from: u64, to: u64| SizeRange {
-            from: from << 10,
-            to: to << 10,
-        };
-        let expected = [(Side::A, range(1, 2)), (Side::B, range(16, 32))];
-        assert_eq!(claims, expected, "{sweep}");
+fn a_win_is_claimed_of_all_of_an_order_and_of_ends_and_of_nothing_else() {
+    for (sweep, expected) in [
+        // A size that says nothing is not counted as a win.
+        ("AA.ABB", "A! 1-2, ? 4-4, A 8-8, B! 16-32"),
+        ("AA!ABB", "A! 1-2, ? 4-4, A 8-8, B! 16-32"),
+        ("AA?ABB", "A! 1-2, ? 4-4, A 8-8, B! 16-32"),
+        ("AA=ABB", "A! 1-2, = 4-4, A 8-8, B! 16-32"),
+        ("AAaABB", "A! 1-2, a 4-4, A 8-8, B! 16-32"),
+        // The other side wins nowhere, and both ends are won.
+        ("AAAA", "A! 1-8"),
+        ("B", "B! 1-1"),
+        ("AA.A", "A! 1-2, ? 4-4, A! 8-8"),
+        ("AAbA", "A! 1-2, b 4-4, A! 8-8"),
+        ("B?!B", "B! 1-1, ? 2-4, B! 8-8"),
+        // One side is never slower.
+        ("AAa==", "A! 1-2, a 4-4, = 8-16"),
+        ("A=A", "A! 1-1, = 2-2, A! 4-4"),
+        ("=A=", "= 1-1, A! 2-2, = 4-4"),
+        ("==bB", "= 1-2, b 4-4, B! 8-8"),
+        ("=A?", "= 1-1, A 2-2, ? 4-4"),
+        // Only one end shows something.
+        ("AA?", "A! 1-2, ? 4-4"),
+        ("AABA?", "A! 1-2, B 4-4, A 8-8, ? 16-16"),
+        (".BB", "? 1-1, B! 2-4"),
+        ("?ABB", "? 1-1, A 2-2, B! 4-8"),
+        // The order changes back, or nothing is decided.
+        ("ABA", "A 1-1, B 2-2, A 4-4"),
+        ("AA?BAA", "A 1-2, ? 4-4, B 8-8, A 16-32"),
+        ("?AAAB?", "? 1-1, A 2-8, B 16-16, ? 32-32"),
+        ("...!", "? 1-8"),
+        ("", ""),
+    ] {
+        assert_eq!(said(sweep), expected, "{sweep}");
     }
-}
-
-#[test]
-fn where_the_other_side_wins_nowhere_and_both_ends_are_won_every_win_is_claimed() {
-    assert_eq!(said("AAAA"), "A! 1-8");
-    assert_eq!(said("B"), "B! 1-1");
-    assert_eq!(said("AA.A"), "A! 1-2, ? 4-4, A! 8-8");
-    assert_eq!(said("AAbA"), "A! 1-2, b 4-4, A! 8-8");
-    assert_eq!(said("B?!B"), "B! 1-1, ? 2-4, B! 8-8");
-}
-
-#[test]
-fn of_a_side_that_is_never_slower_every_win_is_claimed() {
-    assert_eq!(said("AAa=="), "A! 1-2, a 4-4, = 8-16");
-    assert_eq!(said("A=A"), "A! 1-1, = 2-2, A! 4-4");
-    assert_eq!(said("=A="), "= 1-1, A! 2-2, = 4-4");
-    assert_eq!(said("==bB"), "= 1-2, b 4-4, B! 8-8");
-    // One size in doubt, or one that leans to the other side, and it is not shown.
+    // One size in doubt, or one that leans to the other side, and the order is open.
     for letters in ["AA?==", "AAb=="] {
         let found = crossover(&points(letters));
         assert!(!found.is_never_slower(Side::A));
         assert_eq!(found.open().map(|open| open.from), Some(2 << 10));
     }
-    assert_eq!(said("=A?"), "= 1-1, A 2-2, ? 4-4");
-}
-
-#[test]
-fn what_only_one_end_shows_is_claimed_of_that_end() {
-    assert_eq!(said("AA?"), "A! 1-2, ? 4-4");
-    assert_eq!(said("AABA?"), "A! 1-2, B 4-4, A 8-8, ? 16-16");
-    assert_eq!(said(".BB"), "? 1-1, B! 2-4");
-    assert_eq!(said("?ABB"), "? 1-1, A 2-2, B! 4-8");
-}
-
-#[test]
-fn an_order_that_changes_back_or_an_undecided_sweep_is_no_order() {
-    assert_eq!(said("ABA"), "A 1-1, B 2-2, A 4-4");
-    assert_eq!(said("AA?BAA"), "A 1-2, ? 4-4, B 8-8, A 16-32");
-    assert_eq!(said("?AAAB?"), "? 1-1, A 2-8, B 16-16, ? 32-32");
-    assert_eq!(said("...!"), "? 1-8");
-    assert_eq!(said(""), "");
 }
 
 #[test]
 fn the_recorded_sweep_gives_a_zone_that_holds_its_three_roots() {
     // SQL over file with pages of 4096 bytes (METHOD "Crossover"); ends made up.
-    let sweep = [
-        (8, 0.7),
-        (16, 0.79),
-        (20, 1.04),
-        (24, 1.08),
-        (28, 0.98),
-        (32, 1.05),
-        (36, 1.12),
-        (64, 1.3),
-    ];
-    let found = crossover(&sweep.map(|(kb, ratio)| point(kb, ratio)));
+    let sizes = [8, 16, 20, 24, 28, 32, 36, 64].into_iter();
+    let ratios = [0.7, 0.79, 1.04, 1.08, 0.98, 1.05, 1.12, 1.3];
+    let points = sizes.zip(ratios).map(|(kb, ratio)| point(kb, ratio));
+    let found = crossover(&points.collect::<Vec<_>>());
     let (from, to) = (16, 36);
     assert_eq!(found.winner_at(8), Some(Side::B));
     assert_eq!(found.open(), Some(SizeRange { from, to }));
@@ -114,97 +97,65 @@ fn the_recorded_sweep_gives_a_zone_that_holds_its_three_roots() {
 
 #[test]
 fn a_verdict_that_its_interval_does_not_bear_out_is_nobodys_win() {
-    let contradictory = |verdict, low, high| SweepPoint {
-        verdict,
-        ..point_between(4096, low, high)
-    };
     // An end at 1 is not beyond it.
-    let contradictory = [
-        contradictory(Verdict::Slower, 0.4, 0.6),
-        contradictory(Verdict::Slower, 1.0, 1.3),
-        contradictory(Verdict::Faster, 1.5, 2.0),
-        contradictory(Verdict::Faster, 0.7, 1.0),
-        contradictory(Verdict::SmallDifference, 0.9, 1.1),
-        contradictory(Verdict::SmallDifference, 1.0, 1.1),
-        contradictory(Verdict::SmallDifference, 0.9, 1.0),
-    ];
-    let without = SweepPoint {
-        verdict: Verdict::Slower,
-        ..gap(4096)
-    };
-    for odd in contradictory.into_iter().chain([without]) {
-        assert_eq!(odd.standing(), Standing::Undecided, "{odd:?}");
+    for (verdict, low, high) in [
+        (Verdict::Slower, 0.4, 0.6),
+        (Verdict::Slower, 1.0, 1.3),
+        (Verdict::Faster, 1.5, 2.0),
+        (Verdict::Faster, 0.7, 1.0),
+        (Verdict::SmallDifference, 0.9, 1.1),
+        (Verdict::SmallDifference, 1.0, 1.1),
+        (Verdict::SmallDifference, 0.9, 1.0),
+    ] {
+        for odd in [point_between(4096, low, high), gap(4096)] {
+            let odd = SweepPoint { verdict, ..odd };
+            assert_eq!(odd.standing(), Standing::Undecided, "{odd:?}");
+        }
     }
 }
 
 #[test]
 fn two_points_of_one_size_must_agree() {
-    let (won, lost) = (point(2048, 1.3), point(2048, 0.7));
     let ends = [point(1024, 1.5), point(4096, 1.4)];
-    let agreeing = crossover(&[ends[0], won, won, ends[1]]);
-    assert_eq!(agreeing.runs.len(), 1);
-    let found = crossover(&[ends[0], won, lost, ends[1]]);
-    assert_eq!(found.runs[1].standing, Standing::Undecided);
+    for (ratio, said) in [(1.3, "A! 1-4"), (0.7, "A! 1-1, ? 2-2, A! 4-4")] {
+        let twice = [point(2048, 1.3), point(2048, ratio)];
+        assert_eq!(said_of(&[ends, twice].concat()), said);
+    }
 }
 
-#[test]
-fn a_run_is_written_with_its_sizes() {
-    let json = serde_json::to_value(crossover(&points("A?"))).unwrap();
-    let expected = serde_json::json!({ "runs": [
-        { "from": 1024, "to": 1024, "standing": { "wins": "a" }, "claimed": true },
-        { "from": 2048, "to": 2048, "standing": "undecided", "claimed": false },
-    ] });
-    assert_eq!(json, expected);
-}
-
-fn mirrored(points: &[SweepPoint]) -> Vec<SweepPoint> {
-    let mirror = |point: &SweepPoint| SweepPoint {
+fn mirrored(point: &SweepPoint) -> SweepPoint {
+    SweepPoint {
         estimate: point.estimate.map(|estimate| estimate.inverse()),
         verdict: point.verdict.inverse(),
         ..*point
-    };
-    points.iter().map(mirror).collect()
+    }
 }
 
 proptest! {
+    /// What is open holds no claim, and both ends are claimed unless the order changes back.
     #[test]
     fn a_winner_is_claimed_only_at_sizes_where_the_verdict_says_so(letters in letters()) {
         let points = points(&letters);
         let found = crossover(&points);
-        for point in &points {
-            let claimed = found.winner_at(point.size);
-            prop_assert!(claimed.is_none() || claimed == point.standing().winner(), "{found:?}");
-        }
-    }
-
-    #[test]
-    fn runs_hold_every_size_and_what_is_open_holds_no_claim(letters in letters()) {
-        let points = points(&letters);
-        let found = crossover(&points);
+        let ends = [points.first(), points.last()].map(|end| end.map(|point| point.size));
         for point in &points {
             let within = |range: &SizeRange| (range.from..=range.to).contains(&point.size);
-            let inside = |range: &SizeRange| range.from < point.size && point.size < range.to;
+            let inside = |range: SizeRange| range.from < point.size && point.size < range.to;
             prop_assert!(found.runs.iter().any(|run| within(&run.sizes)), "{found:?}");
-            let is_open = found.open().is_some_and(|open| inside(&open));
-            prop_assert!(!is_open || found.winner_at(point.size).is_none(), "{found:?}");
-        }
-    }
-
-    #[test]
-    fn both_ends_are_claimed_for_their_winners_unless_the_order_changes_back(letters in letters()) {
-        let points = points(&letters);
-        let found = crossover(&points);
-        if found.claims().next().is_some() {
-            for end in [points.first(), points.last()].into_iter().flatten() {
-                prop_assert_eq!(found.winner_at(end.size), end.standing().winner());
-            }
+            let claimed = found.winner_at(point.size);
+            let winner = point.standing().winner();
+            prop_assert!(claimed.is_none() || claimed == winner, "{found:?}");
+            prop_assert!(claimed.is_none() || !found.open().is_some_and(inside), "{found:?}");
+            let must = found.claims().next().is_some() && ends.contains(&Some(point.size));
+            prop_assert!(!must || claimed == winner, "{found:?}");
         }
     }
 
     #[test]
     fn swapping_the_stores_swaps_the_sides_and_nothing_else(letters in letters()) {
         let points = points(&letters);
-        let (found, swapped) = (crossover(&points), crossover(&mirrored(&points)));
+        let mirror: Vec<_> = points.iter().map(mirrored).collect();
+        let (found, swapped) = (crossover(&points), crossover(&mirror));
         prop_assert_eq!(found.open(), swapped.open());
         for point in &points {
             let expected = found.winner_at(point.size).map(Side::other);
