@@ -28,6 +28,7 @@ mod rebase;
 mod recommendation;
 mod recorded_noise;
 mod recorded_sessions;
+mod runs;
 mod sessions;
 mod sessions_apart;
 mod several_sessions;

@@ -1,52 +1,23 @@
 //! Block times, write amplification, conflicts, latencies by action, and the charts of them.
 
+use crate::runs::{assert_near, base, changed, recorded, warned};
 use crate::support::{
-    analysis, comparison, doing, footprint, histogram, id, outcome, planned, rounds,
-    syncs as fdatasyncs, ten,
+    analysis, comparison, doing, footprint, histogram, id, outcome, planned, rounds, syncs, ten,
 };
 use proptest::prelude::*;
-use stowplan_analysis::{Analysis, CellSummary, ContrastOutcome, Finding, FindingRow, ServerCost};
+use stowplan_analysis::{CellSummary, ContrastOutcome, Finding, ServerCost};
 use stowplan_model::{
     Across, Action, BlockKind, Comparison, Durability, FigureSpec, IoCounters, Measure,
     Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation, PerTransaction, Plan,
-    PublishedRow, Record, Role, SERVER_CPU, Value, WarningKind,
+    PublishedRow, SERVER_CPU,
 };
-
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
-}
-
-#[test]
-fn a_block_time_is_the_mean_of_the_rounds_with_its_error_beside_our_estimate() {
-    let blocks = ten(&[]);
-    let base: Vec<f64> = blocks
-        .iter()
-        .filter(|block| block.cell == id("base"))
-        .map(|block| block.wall_ns as f64)
-        .collect();
-    let mean = base.iter().sum::<f64>() / 10.0;
-    let squares: f64 = base.iter().map(|time| (time - mean).powi(2)).sum();
-    let found = outcome(&comparison(&[]), &blocks);
-    let time = found.cells[0].block_time.unwrap();
-    assert_eq!((time.operations, time.extrapolated), (1000, false));
-    assert!(close(time.mean_ns, mean));
-    assert!(close(
-        time.standard_error_ns.unwrap(),
-        (squares / 90.0).sqrt()
-    ));
-    assert!(close(
-        time.estimate_ns,
-        found.cells[0].time_ns.unwrap().estimate * 1000.0
-    ));
-}
 
 /// Both cells of a ratio in its rounds; then the machine slows down fourfold, and one of them is done.
 #[test]
 fn times_are_of_the_rounds_that_the_ratios_rest_on_and_stand_in_that_ratio() {
-    let both = [("base", 1_000.0), ("again", 1_000.0), ("done", 1_370.0)];
-    let rest = [("base", 4_000.0), ("again", 4_000.0), ("open", 4_100.0)];
-    let open = [&both[..], &[("open", 1_010.0)]].concat();
-    let mut blocks = rounds(&open, 0..10);
+    let both = [("base", 1e3), ("again", 1e3), ("done", 1.37e3)];
+    let rest = [("base", 4e3), ("again", 4e3), ("open", 4.1e3)];
+    let mut blocks = rounds(&[&both[..], &[("open", 1_010.0)]].concat(), 0..10);
     blocks.extend(rounds(&rest, 10..40));
     let found = outcome(&comparison(&["done", "open"]), &blocks);
     let [base, _, done, open] = &found.cells[..] else {
@@ -59,11 +30,10 @@ fn times_are_of_the_rounds_that_the_ratios_rest_on_and_stand_in_that_ratio() {
         let wanted = |c: &&ContrastOutcome| c.cell == cell.cell.id;
         let ratio = found.contrasts.iter().find(wanted).unwrap().estimate;
         let ratio = ratio.unwrap().ratio;
-        let of_times = time(cell) / time(base);
-        assert!((of_times / ratio - 1.0).abs() < 0.02, "{of_times} {ratio}");
-        assert!((cell.wall_ns / base.wall_ns / ratio - 1.0).abs() < 0.02);
+        assert_near(time(cell) / time(base) / ratio, 1.0, 0.02);
+        assert_near(cell.wall_ns / base.wall_ns / ratio, 1.0, 0.02);
     }
-    assert!((time(base) - 1_000.0).abs() < 20.0, "{}", time(base));
+    assert_near(time(base), 1_000.0, 20.0);
     assert_eq!(base.series.len(), 40, "charts of rounds have all");
 }
 
@@ -71,409 +41,224 @@ fn times_are_of_the_rounds_that_the_ratios_rest_on_and_stand_in_that_ratio() {
 fn a_sample_is_extrapolated_to_all_operations_and_its_commit_is_not_theirs() {
     let mut sample = doing(Operation::Insert, comparison(&[]));
     sample.cells[0].workload.operations = Some(1000);
-    let mut blocks = ten(&[]);
-    for block in &mut blocks {
-        block.outside.last_commit_ns = 1_000_000;
-    }
-    let whole = outcome(&sample, &blocks).cells[0].block_time.unwrap();
-    assert!(close(
-        whole.before_commit_ns.unwrap(),
-        whole.estimate_ns - 1e6
-    ));
+    let commit = |block: &mut Measurement| block.outside.last_commit_ns = 1_000_000;
+    let found = base(&sample, commit);
+    let whole = found.block_time.unwrap();
+    assert_eq!((whole.operations, whole.extrapolated), (1000, false));
+    let estimate = found.time_ns.unwrap().estimate * 1000.0;
+    assert_near(whole.estimate_ns / estimate, 1.0, 1e-9);
+    let before_commit = whole.before_commit_ns.unwrap();
+    assert_near(before_commit / (whole.estimate_ns - 1e6), 1.0, 1e-9);
     sample.cells[0].workload.sample_of = Some(50_000);
-    let time = outcome(&sample, &blocks).cells[0].block_time.unwrap();
+    let time = base(&sample, commit).block_time.unwrap();
     assert_eq!((time.operations, time.extrapolated), (50_000, true));
-    assert!(close(time.mean_ns, whole.mean_ns * 50.0));
+    assert_near(time.mean_ns / whole.mean_ns, 50.0, 50e-9);
     assert_eq!(time.before_commit_ns, None);
+}
+
+/// A mix of so many parts of each.
+fn mix([read, insert, overwrite, delete]: [u16; 4]) -> Comparison {
+    let mut mixed = doing(Operation::Mix, comparison(&[]));
+    for cell in &mut mixed.cells {
+        cell.workload.mix = Some(Mix {
+            read,
+            insert,
+            overwrite,
+            delete,
+            ..Mix::default()
+        });
+    }
+    mixed
 }
 
 #[test]
 fn write_amplification_counts_what_bringing_to_rest_sends_and_shares_it_with_the_lead_in() {
-    let mut blocks = ten(&[]);
-    for block in &mut blocks {
-        block.bytes = 1000;
-        block.io = Some(IoCounters {
-            storage_write_bytes: 2000,
-            ..IoCounters::default()
+    let doing = |operation| doing(operation, comparison(&[]));
+    for (name, comparison, bytes, missing, expected) in [
+        ("writes", doing(Operation::Overwrite), 1_000, 0, Some(4.0)),
+        ("reads", doing(Operation::Read), 1_000, 0, None),
+        ("no bytes", doing(Operation::Delete), 1_000, 0, None),
+        ("all write", mix([0, 1, 11, 1]), 1_000, 0, Some(4.0)),
+        ("one reads", mix([1, 1, 11, 1]), 1_000, 0, None),
+        ("nothing", doing(Operation::Overwrite), 0, 0, None),
+        ("unknown", doing(Operation::Overwrite), 1_000, 1, None),
+    ] {
+        let found = base(&comparison, |block| {
+            block.bytes = bytes;
+            block.io = Some(IoCounters {
+                storage_write_bytes: 2000,
+                ..IoCounters::default()
+            });
+            block.drain_write_bytes = (block.round >= missing).then_some(3_000);
+            block.lead_in_operations = block.operations / 2;
         });
-        block.drain_write_bytes = Some(3000);
-        block.lead_in_operations = block.operations / 2;
+        assert_eq!(found.write_amplification, expected, "{name}");
     }
-    let of = |comparison: &Comparison, blocks: &[Measurement]| {
-        outcome(comparison, blocks).cells[0].write_amplification
-    };
-    let writes = doing(Operation::Overwrite, comparison(&[]));
-    assert_eq!(of(&writes, &blocks), Some(4.0));
-    assert_eq!(of(&comparison(&[]), &blocks), None, "reads");
-    assert_eq!(
-        of(&doing(Operation::Delete, comparison(&[])), &blocks),
-        None,
-        "no bytes"
-    );
-    let mut mix = doing(Operation::Mix, comparison(&[]));
-    let mut proportions = Mix {
-        insert: 1,
-        overwrite: 11,
-        delete: 1,
-        ..Mix::default()
-    };
-    mix.cells[0].workload.mix = Some(proportions);
-    assert_eq!(of(&mix, &blocks), Some(4.0), "a mix of writes");
-    proportions.read = 1;
-    mix.cells[0].workload.mix = Some(proportions);
-    assert_eq!(of(&mix, &blocks), None, "a mix with reads");
-    let empty = blocks.iter().cloned();
-    let empty: Vec<Measurement> = empty
-        .map(|block| Measurement { bytes: 0, ..block })
-        .collect();
-    assert_eq!(of(&writes, &empty), None, "nothing was written");
-    blocks[0].drain_write_bytes = None;
-    assert_eq!(of(&writes, &blocks), None, "a counter is missing");
 }
 
 #[test]
 fn what_an_operation_takes_of_a_server_is_the_median_of_rounds_and_unknown_without_one() {
-    let mut blocks = ten(&[]);
-    let counted = [
-        (NETWORK_SENT, 46),
-        (NETWORK_RECEIVED, 1_040),
-        (SERVER_CPU, 27_200),
-    ];
-    for block in blocks.iter_mut().filter(|block| block.cell == id("base")) {
+    let names = [NETWORK_SENT, NETWORK_RECEIVED, SERVER_CPU].map(str::to_owned);
+    let found = base(&comparison(&[]), |block| {
         // One round in which the server did something else besides.
-        let often = if block.round == 3 { 9 } else { 1 };
-        let counted =
-            counted.map(|(name, each)| (name.to_owned(), each * often * block.operations));
-        block.counters = counted.into();
-    }
-    let found = outcome(&comparison(&[]), &blocks);
-    let server = found.cells[0].server;
-    let told = [server.sent_bytes, server.received_bytes, server.cpu_ns];
+        let often = block.operations * if block.round == 3 { 9 } else { 1 };
+        let counted = [46, 1_040, 27_200].map(|each| each * often);
+        block.counters = names.clone().into_iter().zip(counted).collect();
+    });
+    let told = found.server;
+    let told = [told.sent_bytes, told.received_bytes, told.cpu_ns];
     assert_eq!(told, [Some(46.0), Some(1_040.0), Some(27_200.0)]);
-    assert_eq!(found.cells[1].server, ServerCost::default());
+    assert_eq!(base(&comparison(&[]), |_| ()).server, ServerCost::default());
 }
 
 #[test]
 fn latencies_of_a_mix_are_told_apart_by_action_and_one_that_is_damaged_is_named() {
     let mut blocks = ten(&[]);
-    blocks[0].conflicts = 3;
-    blocks[2].conflicts = 4;
-    let mut latency = Measurement {
+    (blocks[0].conflicts, blocks[2].conflicts) = (3, 4);
+    let damaged = (Action::Overwrite, "???".to_owned());
+    blocks.push(Measurement {
         block: BlockKind::Latency,
+        latencies: [(Action::Read, histogram(1..=1000)), damaged].into(),
         ..blocks[0].clone()
-    };
-    latency.latencies.insert(Action::Read, histogram(1..=1000));
-    latency
-        .latencies
-        .insert(Action::Overwrite, "???".to_owned());
-    blocks.push(latency);
+    });
     let found = analysis(&comparison(&[]), &blocks);
     let cell = &found.comparisons[0].cells[0];
     assert_eq!(cell.latencies.keys().collect::<Vec<_>>(), [&Action::Read]);
     let read = &cell.latencies[&Action::Read];
-    assert_eq!(
-        (read.count, read.p50_ns, read.p95_ns),
-        (1000, Some(500), Some(950))
-    );
+    let told = (read.count, read.p50_ns, read.p95_ns);
+    assert_eq!(told, (1000, Some(500), Some(950)));
     assert_eq!(cell.conflicts, 7);
     let problems = found.warnings.iter().filter(|w| w.message.contains("base"));
     assert_eq!(problems.count(), 1, "{:?}", found.warnings);
 }
 
-fn with_syncs(syncs: u64) -> Vec<Measurement> {
-    let mut blocks = ten(&[]);
-    for block in &mut blocks {
-        block.commits = 1000;
-        block.syncs = fdatasyncs(syncs);
-    }
-    blocks
-}
-
-fn warns_of_syncs(comparison: &Comparison, syncs: u64) -> bool {
-    let found = analysis(comparison, &with_syncs(syncs));
-    let mut warnings = found.warnings.iter();
-    warnings.any(|warning| warning.kind == WarningKind::TooFewSyncs)
-}
-
+/// Two syncs are needed for each of 1,000 commits. Four commits at the same time may share them, and
+/// transactions of a mix that only read need none: of four operations one writes.
 #[test]
-fn threads_that_write_at_the_same_time_may_share_syncs_but_not_more_commits_than_they_are() {
-    let mut writes = doing(Operation::Overwrite, comparison(&[]));
-    for cell in &mut writes.cells {
-        cell.workload.threads = 4;
-        cell.capabilities.parallel_writers = true;
+fn syncs_are_too_few_where_more_commits_would_share_them_than_write_at_the_same_time() {
+    let writes = || doing(Operation::Overwrite, comparison(&[]));
+    let each = PerTransaction::Operations;
+    for (mut comparison, threads, parallel_writers, per_transaction, enough, too_few) in [
+        (writes(), 4, true, each(1_000), 500, 499),
+        (writes(), 4, false, each(1_000), 2_000, 1_999),
+        (writes(), 1, false, each(1_000), 2_000, 1_999),
+        (mix([3, 0, 1, 0]), 1, false, each(1), 500, 480),
+        (mix([3, 0, 1, 0]), 1, false, each(4), 2_000, 1_900),
+    ] {
+        for cell in &mut comparison.cells {
+            cell.workload.threads = threads;
+            cell.workload.per_transaction = per_transaction;
+            cell.capabilities.parallel_writers = parallel_writers;
+        }
+        for (number, warnings) in [(enough, 0), (too_few, 1)] {
+            let blocks = changed(ten(&[]), |block| {
+                (block.commits, block.syncs) = (1000, syncs(number));
+            });
+            let found = warned(&comparison, &blocks, "sync calls");
+            assert_eq!(found.len(), warnings, "{number}: {found:?}");
+        }
     }
-    // Two syncs are needed for each of 1,000 commits, and four commits may share them.
-    assert!(!warns_of_syncs(&writes, 500));
-    assert!(warns_of_syncs(&writes, 499));
-    for cell in &mut writes.cells {
-        cell.capabilities.parallel_writers = false;
-    }
-    assert!(warns_of_syncs(&writes, 1999));
-    writes.cells[0].workload.threads = 1;
-    assert!(warns_of_syncs(&writes, 1999));
 }
 
-#[test]
-fn transactions_of_a_mix_that_only_read_need_no_sync() {
-    let mut mix = doing(Operation::Mix, comparison(&[]));
-    for cell in &mut mix.cells {
-        cell.workload.mix = Some(Mix {
-            read: 3,
-            overwrite: 1,
-            ..Mix::default()
-        });
-        cell.workload.per_transaction = PerTransaction::Operations(1);
-    }
-    assert!(!warns_of_syncs(&mix, 500));
-    assert!(warns_of_syncs(&mix, 480));
-    // Of four operations one writes, so that each transaction does.
-    for cell in &mut mix.cells {
-        cell.workload.per_transaction = PerTransaction::Operations(4);
-    }
-    assert!(warns_of_syncs(&mix, 1900));
-    assert!(!warns_of_syncs(&mix, 2000));
-}
-
-#[test]
-fn cells_with_other_numbers_of_threads_are_no_rivals() {
-    let mut both = comparison(&["fast"]);
-    let blocks = ten(&[("fast", 1_000.0)]);
-    let fastest = |comparison: &Comparison| outcome(comparison, &blocks).fastest;
-    assert_eq!(fastest(&both), Some(id("fast")));
-    both.cells[2].workload.threads = 8;
-    assert_eq!(fastest(&both), None);
-}
-
-fn charted(
-    comparison: &Comparison,
-    blocks: &[Measurement],
-    bars: Option<FigureSpec>,
-    lines: Option<FigureSpec>,
-) -> Analysis {
-    let change = |plan: &mut Plan| {
-        plan.study.figures.extend(bars);
-        plan.study.figures.extend(lines);
-    };
-    planned(
-        comparison,
-        change,
-        blocks.iter().cloned().map(Record::Measurement),
-    )
+/// The chart that a study asks for, of the comparison and of one that was left out.
+fn charted(of: &Comparison, blocks: Vec<Measurement>, chart: FigureSpec) -> Option<Finding> {
+    let change = |plan: &mut Plan| plan.study.figures.push(chart);
+    let found = planned(of, change, recorded(blocks));
+    found.figures.into_iter().find(|found| found.id == "ours")
 }
 
 fn bars(measure: Measure) -> FigureSpec {
     FigureSpec {
-        id: "bars".to_owned(),
-        title: "Bars".to_owned(),
+        id: "ours".to_owned(),
+        title: "Ours".to_owned(),
         comparisons: vec!["c".to_owned(), "skipped".to_owned()],
         measure,
         ..FigureSpec::default()
     }
 }
 
-/// The rows of the bars of the first comparison.
-fn ours(found: &Analysis) -> &[FindingRow] {
-    let bars = found.figures.iter().find(|found| found.id == "bars");
-    &bars.unwrap().groups[0].rows
-}
-
-fn plane(found: &Analysis) -> &Finding {
-    let mut figures = found.figures.iter();
-    figures.find(|found| found.x.is_some()).unwrap()
-}
-
-#[test]
-fn bars_stand_by_what_they_promise_weakest_first_and_floors_apart() {
-    let mut writes = doing(Operation::Overwrite, comparison(&["weak", "late", "floor"]));
-    writes.cells[2].capabilities.durability.class = Durability::None;
-    writes.cells[3].capabilities.durability.delayed = true;
-    writes.cells[4].role = Role::Floor;
-    let blocks = ten(&[("weak", 100.0), ("late", 200.0), ("floor", 50.0)]);
-    let found = charted(&writes, &blocks, Some(bars(Measure::Time)), None);
-    let rows = ours(&found).chunk_by(|a, b| a.durability == b.durability);
-    let classes = rows.map(|class| {
-        let claim = class[0].durability;
-        let labels = class.iter().map(|row| row.label.as_str());
-        (
-            claim.map_or("-".to_owned(), |claim| claim.to_string()),
-            labels.collect::<Vec<&str>>(),
-        )
-    });
-    let classes: Vec<(String, Vec<&str>)> = classes.collect();
-    let expected = [
-        ("none, atomic".to_owned(), vec!["the weak"]),
-        ("durable, atomic, delayed".to_owned(), vec!["the late"]),
-        ("durable, atomic".to_owned(), vec!["the base"]),
-        ("-".to_owned(), vec!["the floor"]),
-    ];
-    assert_eq!(classes, expected);
-    let reads = charted(&comparison(&[]), &ten(&[]), Some(bars(Measure::Time)), None);
-    assert_eq!(ours(&reads)[0].durability, None);
+fn lines(x: Across) -> FigureSpec {
+    FigureSpec {
+        x: Some(x),
+        ..bars(Measure::Time)
+    }
 }
 
 #[test]
 fn bars_show_what_is_asked_for_in_its_unit_and_published_figures_in_seconds() {
-    let mut measured = comparison(&[]);
-    measured.cells[0].published_seconds = Some(2.0);
-    let mut blocks = ten(&[]);
-    for block in &mut blocks {
-        block.peak_memory_bytes = Some(5_000_000);
-    }
-    let value = |measure: Measure| {
-        let found = charted(&measured, &blocks, Some(bars(measure)), None);
-        ours(&found)[0].quantity.unwrap()
-    };
-    let time = value(Measure::Time);
-    let rate = value(Measure::Throughput);
-    assert!(close(rate.value * time.value, 1e9));
+    let blocks = changed(ten(&[]), |block| block.peak_memory_bytes = Some(5_000_000));
+    let shown = |spec: FigureSpec| charted(&comparison(&[]), blocks.clone(), spec);
+    let first = |chart: Finding| chart.groups[0].rows[0].quantity.unwrap();
+    let value = |measure| first(shown(bars(measure)).unwrap());
+    let (time, rate) = (value(Measure::Time), value(Measure::Throughput));
+    assert_near(rate.value * time.value / 1e9, 1.0, 1e-9);
     let (low, high) = rate.ends.unwrap();
     assert!(low <= rate.value && rate.value <= high);
-    assert_eq!(
-        value(Measure::PeakMemory).value.to_bits(),
-        5e6_f64.to_bits()
-    );
-    let mut spec = bars(Measure::BlockTime);
-    spec.published = vec![PublishedRow {
+    let memory = value(Measure::PeakMemory).value;
+    assert_eq!(memory.to_bits(), 5e6_f64.to_bits());
+    let published = PublishedRow {
         comparison: Some("c".to_owned()),
         label: Some("other".to_owned()),
         seconds: Some(3.0),
         error_seconds: Some(0.5),
         ..PublishedRow::default()
-    }];
-    let found = charted(&measured, &blocks, Some(spec), None);
-    let published = ours(&found).iter().filter(|row| row.cell.is_none());
-    let figures: Vec<_> = published
-        .map(|row| (row.label.as_str(), row.quantity.unwrap()))
-        .map(|(label, quantity)| (label, quantity.value, quantity.error))
-        .collect();
-    let expected = [("the base", 2e9, None), ("other", 3e9, Some(0.5e9))];
-    assert_eq!(figures, expected);
-    // Nothing measures a footprint here.
-    let found = charted(&measured, &blocks, Some(bars(Measure::Footprint)), None);
-    assert!(found.figures.iter().all(|figure| figure.id != "bars"));
-}
-
-#[test]
-fn a_published_error_is_that_of_the_cell_in_its_own_comparison() {
-    let mut measured = comparison(&[]);
-    measured.cells[0].published_seconds = Some(2.0);
-    let change = |plan: &mut Plan| {
-        let study = &mut plan.study;
-        let mut other = study.comparisons[0].clone();
-        other.id = "d".to_owned();
-        study.comparisons.insert(0, other);
-        for (comparison, error) in study.comparisons.iter_mut().zip([0.7, 0.1]) {
-            let base = comparison.cells.get_mut("base").unwrap();
-            base.published_error_seconds = Some(error);
-        }
-        study.figures.push(bars(Measure::BlockTime));
     };
-    let blocks = ten(&[]).into_iter().map(Record::Measurement);
-    let found = planned(&measured, change, blocks);
-    let published = ours(&found).iter().find(|row| row.cell.is_none());
-    let error = published.unwrap().quantity.unwrap().error.unwrap();
-    assert!(close(error, 0.1e9), "{published:?}");
+    let found = shown(FigureSpec {
+        published: vec![published],
+        ..bars(Measure::BlockTime)
+    });
+    let published = found.unwrap().groups[0].rows[1].quantity.unwrap();
+    assert_eq!((published.value, published.error), (3e9, Some(0.5e9)));
+    // Nothing measures a footprint here.
+    assert_eq!(shown(bars(Measure::Footprint)), None);
 }
 
 #[test]
 fn the_footprint_of_a_cell_is_that_of_its_own_store() {
-    let measured = comparison(&["slow"]);
     let sizes = [("store-of-slow", 7_000), ("store-of-base", 5_000)];
     let sizes = sizes.map(|(instance, bytes)| footprint(instance, bytes, false));
-    let blocks = ten(&[("slow", 20_000.0)])
-        .into_iter()
-        .map(Record::Measurement);
-    let change = |plan: &mut Plan| plan.study.figures.push(bars(Measure::Footprint));
-    let found = planned(&measured, change, blocks.chain(sizes));
-    let bars = ours(&found).iter();
+    let blocks = recorded(ten(&[("slow", 20_000.0)]));
+    let change = |plan: &mut Plan| plan.study.figures = vec![bars(Measure::Footprint)];
+    let found = planned(&comparison(&["slow"]), change, blocks.chain(sizes));
+    let bars = found.figures[0].groups[0].rows.iter();
     let values: Vec<f64> = bars.map(|bar| bar.quantity.unwrap().value).collect();
     assert_eq!(values, [5_000.0, 7_000.0]);
 }
 
-fn lines(x: Across) -> FigureSpec {
-    FigureSpec {
-        id: "lines".to_owned(),
-        title: "Lines".to_owned(),
-        comparisons: vec!["c".to_owned()],
-        x: Some(x),
-        ..FigureSpec::default()
-    }
-}
-
-/// Lines as their labels and places.
-fn drawn(found: &Analysis) -> Vec<(String, Vec<u64>)> {
-    let lines = plane(found).groups.iter();
-    let lines = lines.map(|line| {
-        let places = line.rows.iter().filter_map(|row| row.x);
-        (line.title.clone(), places.collect::<Vec<u64>>())
+/// Lines as their titles and places, those of weaker promises first.
+fn drawn(comparison: &Comparison, times: &[(&str, f64)], across: Across) -> Vec<String> {
+    let found = charted(comparison, ten(times), lines(across)).unwrap();
+    let lines = found.groups.iter().map(|line| {
+        let places = line.rows.iter().map(|row| row.x.unwrap_or_default());
+        let places: Vec<u64> = places.collect();
+        format!("{} {places:?}", line.title)
     });
-    lines.filter(|(_, places)| !places.is_empty()).collect()
+    lines.collect()
 }
 
 #[test]
 fn cells_that_differ_in_threads_alone_are_one_line_by_rising_threads() {
-    let mut threads = comparison(&["four", "two", "other"]);
-    let blocks = ten(&[("four", 3_000.0), ("two", 6_000.0), ("other", 100.0)]);
-    for (index, number, label) in [
-        (0, 1, "A, 1 thread"),
-        (2, 4, "A, 4 threads"),
-        (3, 2, "A, 2 threads"),
-    ] {
-        let workload = &mut threads.cells[index].workload;
-        workload.threads = number;
+    let mut all = comparison(&["four", "two", "other"]);
+    for (index, threads) in [(0, 1), (2, 4), (3, 2)] {
+        let cell = &mut all.cells[index];
+        cell.label = format!("A, {threads} threads");
+        cell.workload.threads = threads;
         // What it takes to time an operation is not what is timed.
-        workload.operations = Some(1_000 * number);
-        workload.sample_of = (number == 4).then_some(50_000);
-        threads.cells[index].label = label.to_owned();
+        cell.workload.operations = Some(1_000 * threads);
+        cell.workload.sample_of = (threads == 4).then_some(50_000);
     }
-    threads.cells[4].store = "sqlite".parse().unwrap();
-    let found = charted(&threads, &blocks, None, Some(lines(Across::Threads)));
-    let expected = [
-        ("A".to_owned(), vec![1, 2, 4]),
-        ("the other".to_owned(), vec![1]),
-    ];
-    assert_eq!(drawn(&found), expected);
-}
-
-#[test]
-fn two_cells_at_one_place_are_two_lines_and_other_promises_another_plane() {
-    let mut writes = doing(Operation::Overwrite, comparison(&["twin", "weak"]));
-    writes.cells[3].capabilities.durability.class = Durability::None;
-    let blocks = ten(&[("twin", 3_000.0), ("weak", 100.0)]);
-    let found = charted(&writes, &blocks, None, Some(lines(Across::Threads)));
-    let groups = plane(&found).groups.as_slice();
-    let promises = groups.chunk_by(|a, b| a.rows[0].durability == b.rows[0].durability);
-    let planes: Vec<usize> = promises.map(<[_]>::len).collect();
-    assert_eq!(planes, [1, 2], "weakest first");
-}
-
-#[test]
-fn a_cell_without_the_setting_across_is_a_level() {
-    let mut window = comparison(&["large", "plain"]);
-    for (index, rows) in [(0, 100), (2, 10_000)] {
-        window.cells[index]
-            .settings
-            .set("window_rows", Value::Number(rows));
-        let spec = format!("sqlite-buffered:window_rows={rows}");
-        window.cells[index].store = spec.parse().unwrap();
-        window.cells[index].label = format!("by {rows} rows");
-    }
-    let blocks = ten(&[("large", 3_000.0), ("plain", 100.0)]);
-    let across = Across::Setting("window_rows".to_owned());
-    let found = charted(&window, &blocks, None, Some(lines(across)));
-    assert_eq!(drawn(&found), [("by".to_owned(), vec![100, 10_000])]);
-    let levels = plane(&found).rows().filter(|row| row.x.is_none());
-    let levels: Vec<&str> = levels.map(|row| row.label.as_str()).collect();
-    assert_eq!(levels, ["the plain"]);
+    all.cells[4].store = "sqlite".parse().unwrap();
+    let times = [("four", 3_000.0), ("two", 6_000.0), ("other", 100.0)];
+    let drawn = drawn(&all, &times, Across::Threads);
+    assert_eq!(drawn, ["A [1, 2, 4]", "the other [1]"]);
 }
 
 #[test]
 fn operations_per_transaction_of_a_block_that_is_one_are_those_of_the_block() {
     let mut batches = doing(Operation::Overwrite, comparison(&["one"]));
     batches.cells[2].workload.per_transaction = PerTransaction::Operations(1);
-    let blocks = ten(&[("one", 30_000.0)]);
-    let found = charted(&batches, &blocks, None, Some(lines(Across::PerTransaction)));
-    assert_eq!(drawn(&found), [("the".to_owned(), vec![1, 1000])]);
+    let drawn = drawn(&batches, &[("one", 30_000.0)], Across::PerTransaction);
+    assert_eq!(drawn, ["the [1, 1000]"]);
 }
 
 proptest! {
@@ -487,35 +272,28 @@ proptest! {
             cell.workload.threads = *threads;
             cell.capabilities.durability.class = Durability::ALL[*class];
         }
-        let blocks = ten(&[("x", 100.0), ("y", 200.0), ("z", 300.0)]);
-        let found = charted(&all, &blocks, Some(bars(Measure::Time)), Some(lines(Across::Threads)));
-        let expected = [id("base"), id("x"), id("y"), id("z")];
-        let mut bars: Vec<_> = ours(&found).iter().filter_map(|row| row.cell.clone()).collect();
-        let mut points: Vec<_> = plane(&found).rows().filter_map(|row| row.cell.clone()).collect();
-        bars.sort();
-        points.sort();
-        prop_assert_eq!(&bars[..], &expected[..]);
-        prop_assert_eq!(&points[..], &expected[..]);
+        for chart in [bars(Measure::Time), lines(Across::Threads)] {
+            let blocks = ten(&[("x", 100.0), ("y", 200.0), ("z", 300.0)]);
+            let found = charted(&all, blocks, chart).unwrap();
+            let mut shown: Vec<_> = found.rows().filter_map(|row| row.cell.clone()).collect();
+            shown.sort();
+            prop_assert_eq!(&shown[..], &["base", "x", "y", "z"].map(id)[..]);
+        }
     }
 }
 
 #[test]
 fn what_a_store_cannot_do_is_listed_if_the_chart_asks_for_it() {
     let mut some = comparison(&["slow"]);
-    some.not_applicable
-        .insert("cannot do it".to_owned(), "no such workload".to_owned());
-    let listed = |cells: &[&str]| {
-        let spec = FigureSpec {
-            cells: cells.iter().map(|key| (*key).to_owned()).collect(),
+    // The study calls the cell `gone` that.
+    let why = "no such workload".to_owned();
+    some.not_applicable.insert("cannot do it".to_owned(), why);
+    for (cells, listed) in [(&[][..], 1), (&["base", "gone"], 1), (&["base"], 0)] {
+        let chart = FigureSpec {
+            cells: cells.iter().map(|key: &&str| (*key).to_owned()).collect(),
             ..bars(Measure::Time)
         };
-        let found = charted(&some, &ten(&[("slow", 100.0)]), Some(spec), None);
-        let bars = found.figures.iter().find(|found| found.id == "bars");
-        bars.unwrap().groups[0].not_applicable.len()
-    };
-    // The study calls the cell `gone` that.
-    assert_eq!(
-        [listed(&[]), listed(&["base", "gone"]), listed(&["base"])],
-        [1, 1, 0]
-    );
+        let found = charted(&some, ten(&[("slow", 100.0)]), chart).unwrap();
+        assert_eq!(found.groups[0].not_applicable.len(), listed, "{cells:?}");
+    }
 }
