@@ -96,7 +96,12 @@ fn reads_in_one_transaction_are_told_where_they_turn_the_answer_and_decide_nothi
     assert_eq!(turned.aspects[0].cell.0, "read/database");
     assert_eq!(turned.aspects[1].verdict, Verdict::Faster);
     assert_eq!(turned.choice, Choice::Files);
-    for (alone, together) in [(8_000.0, 6_000.0), (13_000.0, 12_500.0)] {
+    for (alone, together) in [
+        (8_000.0, 6_000.0),
+        (13_000.0, 12_500.0),
+        // Faster here, and by less than programs differ.
+        (10_000.0, 9_000.0),
+    ] {
         assert_eq!(whats(&read(alone, together)), [What::Read], "{alone}");
     }
 }

@@ -6,7 +6,7 @@ use stowplan_analysis::compare::{
     CellChange, ChangeVerdict, Changes, Decides, NotCompared, Question, compare,
 };
 use stowplan_analysis::{Analysis, CellSummary};
-use stowplan_model::{CacheState, CellId, Durability, Operation, Role, Workload};
+use stowplan_model::{CacheState, CellId, Comparison, Durability, Operation, Role, Workload};
 
 /// A session in which the machine is slower by `drift` and `other` by `slower`.
 fn session(seed: u64, drift: f64, slower: f64) -> Analysis {
@@ -116,7 +116,24 @@ fn what_the_floor_shifted_widens_times_so_that_a_slower_machine_is_no_regression
 #[test]
 fn intervals_are_widened_by_the_noise_floors_of_both_runs_and_by_drift_on_any_machine() {
     let without = [1, 2].map(|seed| without_floor(seed, 20));
-    for ([base, new], has_floor) in [(pair(), true), (without, false)] {
+    // A machine that is slower by 2.5%, and its floor by less.
+    let slower = |of: &Comparison, new: &[(&str, f64)]| {
+        let old: Vec<(&str, f64)> = new.iter().map(|(key, _)| (*key, 4_000.0)).collect();
+        [(1, &old[..]), (2, new)].map(|(seed, times)| analysis(of, &noisy(seed, 100.0, times, 20)))
+    };
+    let times = ["base", "again", "other"].map(|key| (key, 4_100.0));
+    let with_its_floor = [&times[..], &[("floor", 4_120.0)]].concat();
+    let drifted = [
+        (slower(&with_floor(), &with_its_floor), true),
+        (slower(&comparison(&["other"]), &times), false),
+    ];
+    for ([base, new], _) in &drifted {
+        for question in [by(Decides::Time), by(Decides::Ratio)] {
+            assert_eq!(asked(base, new, &question).regressions().count(), 0);
+        }
+    }
+    let alike = [(pair(), true), (without, false)];
+    for ([base, new], has_floor) in alike.into_iter().chain(drifted) {
         let found = changes(&base, &new);
         assert_eq!(found.drift_assumed, !has_floor);
         assert_eq!(found.floors.is_empty(), !has_floor);
@@ -249,8 +266,10 @@ fn a_promise_counts_for_writes_only_and_a_floor_makes_none() {
     let [base, new] = with(Operation::Overwrite, Role::Candidate, false);
     let found = changes(&base, &new);
     assert_eq!(found.cells.len(), 1);
-    let differences = &left_out(&found, "other").reasons[0].differences;
-    assert_eq!(differences[0].what, "durability promise");
+    let [reason] = &left_out(&found, "other").reasons[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(reason.differences[0].what, "durability promise");
     let [base, new] = with(Operation::Overwrite, Role::Floor, true);
     let found = asked(&base, &new, &paired(&[("floor", "other")]));
     assert_eq!(change(&found, "floor").new, id("other"));

@@ -1,9 +1,9 @@
 //! What the analysis makes of runs whose answer is known.
 
-use crate::runs::{analysis_with, assert_near, base, changed, failure, warned};
+use crate::runs::{analysis_with, base, changed, failed, warned};
 use crate::support::{
-    RULE, analysis, block, cell, comparison, contrast, doing, footprint, histogram, id, outcome,
-    planned, records, rounds, syncs, ten,
+    RULE, analysis, block, cell, comparison, contrast, doing, footprint, histogram, id, near,
+    outcome, planned, records, rounds, syncs, ten,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use stowplan_analysis::{
@@ -16,7 +16,7 @@ use stowplan_model::{
     WarningKind,
 };
 
-pub(crate) fn writing(comparison: Comparison) -> Comparison {
+fn writing(comparison: Comparison) -> Comparison {
     doing(Operation::Overwrite, comparison)
 }
 
@@ -26,10 +26,10 @@ fn twice_the_time_is_a_ratio_of_two_and_slower() {
     let slow = &found.contrasts[0];
     let estimate = slow.estimate.unwrap();
     assert_eq!(slow.verdict, Verdict::Slower);
-    assert_near(estimate.ratio, 2.0, 0.02);
+    near(estimate.ratio, 2.0, 0.02);
     assert!(estimate.low > 1.93 && estimate.high < 2.08, "{estimate:?}");
     let time = found.cells[2].time_ns.unwrap();
-    assert_near(time.estimate, 20_000.0, 200.0);
+    near(time.estimate, 20_000.0, 200.0);
     let logs: Vec<f64> = found.cells[2].series.iter().map(|(_, log)| *log).collect();
     let expected = Estimate::hodges_lehmann(&logs, 0.05).unwrap();
     let expected = [expected.low, expected.estimate, expected.high].map(f64::exp);
@@ -44,11 +44,11 @@ fn waiting_for_a_cpu_is_subtracted_and_raises_the_floor() {
         block.run_delay_ns = Some(delay);
     });
     let found = outcome(&comparison(&["same"]), &blocks);
-    assert_near(found.contrasts[0].estimate.unwrap().ratio, 1.0, 0.01);
-    assert_near(found.noise_floor, 1.03_f64.ln(), 1e-12);
+    near(found.contrasts[0].estimate.unwrap().ratio, 1.0, 0.01);
+    near(found.noise_floor, 1.03_f64.ln(), 1e-12);
     let share = found.delay_share.unwrap();
     assert!((0.15..0.2).contains(&share), "{share}");
-    assert_near(found.cells[2].wall_ns, 19_000.0, 200.0);
+    near(found.cells[2].wall_ns, 19_000.0, 200.0);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn the_noise_floor_is_what_the_control_shows_either_way() {
         let found = &with_control(again, 10).comparisons[0];
         let shown = found.control.unwrap().estimate.ratio.ln().abs();
         assert!(shown > 0.015, "{shown}");
-        assert_near(found.noise_floor, shown, 1e-12);
+        near(found.noise_floor, shown, 1e-12);
     }
 }
 
@@ -153,7 +153,7 @@ fn a_control_that_is_only_noisy_forbids_nothing_but_widens_what_is_claimed() {
         assert!(estimate.ratio > 1.025, "{control:?}");
         assert!(found.reliable);
         assert_eq!(control.verdict, Verdict::Unresolved);
-        assert_near(found.noise_floor, estimate.ratio.ln(), 1e-12);
+        near(found.noise_floor, estimate.ratio.ln(), 1e-12);
         assert_eq!(found.contrasts[0].verdict, expected, "{other}");
     }
 }
@@ -177,7 +177,7 @@ fn without_a_control_or_ten_rounds_times_are_told_and_nothing_is_claimed() {
         let found = &found.comparisons[0];
         assert_eq!((found.control, found.reliable), (None, reliable));
         assert_eq!(found.contrasts[0].verdict, verdict);
-        assert_near(found.noise_floor, 1.01_f64.ln(), 1e-12);
+        near(found.noise_floor, 1.01_f64.ln(), 1e-12);
         let time = found.cells[2].time_ns.filter(|time| time.low < time.high);
         let near = time.is_some_and(|time| time.low >= 19_700.0 && time.high <= 20_300.0);
         assert_eq!(near, other > 0, "{time:?}");
@@ -187,7 +187,7 @@ fn without_a_control_or_ten_rounds_times_are_told_and_nothing_is_claimed() {
 #[test]
 fn a_failure_voids_what_the_cell_measured_before_it_and_nothing_else() {
     let blocks = ten(&[("bad", 5_000.0), ("good", 20_000.0)]);
-    let failed = [failure(id("bad"), "short read"), Record::Unknown];
+    let failed = [failed(id("bad"), "short read"), Record::Unknown];
     let found = analysis_with(&comparison(&["bad", "good"]), &blocks, failed);
     let outcome = &found.comparisons[0];
     assert_eq!(outcome.contrasts[0].verdict, Verdict::NoData);
@@ -219,14 +219,14 @@ fn percentiles_are_those_of_all_latency_blocks_together_and_a_damaged_one_is_a_w
     let cells = &found.comparisons[0].cells;
     // Latency blocks are not ratio blocks.
     assert_eq!((cells[0].rounds, &cells[1].latency), (10, &None));
-    assert_near(cells[0].wall_ns, 10_000.0, 200.0);
+    near(cells[0].wall_ns, 10_000.0, 200.0);
     let told = cells[0].latency.as_ref().unwrap();
     // One operation lies beyond the last of these.
     let percentiles = [told.p50_ns, told.p90_ns, told.p99_ns, told.p999_ns];
     assert_eq!(percentiles, [Some(500), Some(900), Some(990), None]);
     assert_eq!((told.count, told.max_ns, told.blocks), (1000, 1000, 2));
     assert_eq!(told.intervals, [], "two blocks give none");
-    assert_near(told.mean_ns, 500.5, 1e-9);
+    near(told.mean_ns, 500.5, 1e-9);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_cell_with_latency_blocks_only_is_described_by_them() {
     let found = outcome(&comparison(&["other"]), &blocks);
     let other = &found.cells[2];
     assert_eq!((other.rounds, other.operations), (0, 10_000));
-    assert_near(other.wall_ns, 10_000.0, 200.0);
+    near(other.wall_ns, 10_000.0, 200.0);
     assert_eq!(found.contrasts[0].verdict, Verdict::NoData);
 }
 
@@ -304,7 +304,7 @@ fn writes_of_which_other_numbers_shared_a_commit_are_other_work() {
             block.wall_ns *= often;
         });
         let found = outcome(&comparison, &blocks);
-        assert_near(found.contrasts[0].estimate.unwrap().ratio, 0.1, 0.001);
+        near(found.contrasts[0].estimate.unwrap().ratio, 0.1, 0.001);
         let differ = work_differences(&found.cells[2], &found.cells[0]);
         let differ = differ.first().map(WorkDifference::in_words);
         assert_eq!(differ.as_deref(), difference);
@@ -356,7 +356,7 @@ fn a_study_says_of_how_many_ratios_it_claims_something() {
         let found = Claims::of(&found);
         let claims = (found.ratios, found.differences, found.equivalent);
         assert_eq!(claims, expected);
-        assert_near(found.false_at_most, f64::from(number / 10) * 0.1, 1e-12);
+        near(found.false_at_most, f64::from(number / 10) * 0.1, 1e-12);
     }
 }
 
@@ -378,7 +378,7 @@ fn a_cell_is_a_multiple_of_the_floor_that_has_as_many_threads_which_is_no_rival(
     for (key, floor, multiple) in [("base", "floor-1", 4.0), ("four", "floor-4", 5.0)] {
         let summary = found.cell(&id(key)).unwrap();
         assert_eq!(found.floor_of(summary).unwrap().cell.key, floor);
-        assert_near(summary.multiple_of_floor.unwrap().ratio, multiple, 0.05);
+        near(summary.multiple_of_floor.unwrap().ratio, multiple, 0.05);
     }
     for key in ["two", "floor-1"] {
         assert_eq!(found.cell(&id(key)).unwrap().multiple_of_floor, None);
@@ -441,10 +441,10 @@ fn resources_are_counted_per_operation() {
     assert_eq!(found.syncs_per_commit.to_bits(), 2.0_f64.to_bits());
     let median = found.block_footprint.unwrap().allocated_bytes;
     assert_eq!((median, found.series.len()), (5_000, 10));
-    assert_near(found.series[9].1, 10_000_f64.ln(), 1e-12);
+    near(found.series[9].1, 10_000_f64.ln(), 1e-12);
     let found = base(&comparison(&[]), counted);
     assert_eq!(calls(&found), [Some(3.0), Some(4.0), Some(6.0)]);
-    assert_near(found.storage_read_bytes, 5.0, 1e-12);
+    near(found.storage_read_bytes, 5.0, 1e-12);
 }
 
 /// The comparison in which all is read cold.
@@ -498,7 +498,7 @@ fn the_drain_is_shared_with_what_the_lead_in_wrote() {
         assert_eq!((reads.drain_ns, reads.total_ns), (None, None));
         let writes = base(&writing(comparison(&[])), drained);
         assert_eq!(writes.drain_ns, Some(drain));
-        assert_near(writes.total_ns.unwrap(), 10_000.0 + drain, 100.0);
+        near(writes.total_ns.unwrap(), 10_000.0 + drain, 100.0);
     }
 }
 
@@ -517,7 +517,7 @@ fn charts_invert_a_contrast_that_was_measured_the_other_way_round() {
     assert_eq!(ratio, contrast.inverse());
     assert_eq!((bar.verdict, bar.durability), (Some(Verdict::Faster), None));
     assert!(ratio.low <= ratio.ratio && ratio.ratio <= ratio.high);
-    assert_near(ratio.high * contrast.low, 1.0, 1e-12);
+    near(ratio.high * contrast.low, 1.0, 1e-12);
     assert!(ratio.ratio < 0.6);
     assert_eq!((&*gone.label, gone.ratio()), ("cannot do it", None));
     assert_eq!(gone.verdict, Some(Verdict::NoData));
@@ -532,7 +532,7 @@ fn charts_compute_a_contrast_that_was_not_planned_and_name_the_promise_of_writes
     unplanned.contrasts.clear();
     let found = analysis(&unplanned, &ten(&[("slow", 20_000.0)]));
     let bar = &found.figures[0].groups[0].rows[1];
-    assert_near(bar.ratio().unwrap().ratio, 0.5, 0.01);
+    near(bar.ratio().unwrap().ratio, 0.5, 0.01);
     assert_eq!(bar.durability.unwrap().to_string(), "durable, atomic");
 }
 

@@ -1,7 +1,7 @@
 //! Costs taken apart whose parts are known: steps, isolated figures, remainders and claims.
 
-use crate::runs::{assert_near, changed, failure, recorded};
-use crate::support::{Random, block, cell, comparison, id, planned, records};
+use crate::runs::{changed, failed, recorded};
+use crate::support::{Random, block, cell, comparison, id, near, planned, records};
 use proptest::prelude::*;
 use stowplan_analysis::{ContrastOutcome, LadderOutcome, Metric, analyse, rebase};
 use stowplan_model::{
@@ -110,8 +110,8 @@ fn known_costs_are_found_although_every_round_drifts_by_more_than_they_are_told_
         let found = known_by(changed(blocks, |m| m.run_delay_ns = wait)).unwrap();
         assert_eq!(found.metric, metric);
         let costs: Vec<f64> = found.steps.iter().map(|step| step.cost.estimate).collect();
-        assert_near(costs[1], 10_000.0, 20.0);
-        assert_near(costs[2], 5_000.0, 20.0);
+        near(costs[1], 10_000.0, 20.0);
+        near(costs[2], 5_000.0, 20.0);
         for step in &found.steps[1..] {
             let cost = step.cost;
             assert!(cost.high - cost.low < 60.0 + noise, "unpaired: {cost:?}");
@@ -122,16 +122,16 @@ fn known_costs_are_found_although_every_round_drifts_by_more_than_they_are_told_
         assert_eq!(below.collect::<Vec<_>>(), expected);
         assert_eq!(found.top(), Some(&id("opens")));
         let (whole, sum) = (found.whole.unwrap(), found.sum.unwrap());
-        assert_near(costs.iter().sum(), sum, 1e-6);
+        near(costs.iter().sum(), sum, 1e-6);
         let remainder = found.remainder.unwrap();
-        assert_near(whole.estimate - sum, remainder.estimate, 1e-6);
+        near(whole.estimate - sum, remainder.estimate, 1e-6);
         assert!(remainder.low <= 0.0 && remainder.high >= 0.0);
         let shares: f64 = found.steps.iter().map(|step| step.share).sum();
-        assert_near(shares, sum / whole.estimate, 1e-9);
+        near(shares, sum / whole.estimate, 1e-9);
         // Nothing stands for the spinning.
         assert_eq!(found.steps[1].isolated, None);
         let alone = found.steps[2].isolated.unwrap();
-        assert_near(alone.estimate, 4_500.0, 20.0);
+        near(alone.estimate, 4_500.0, 20.0);
         assert!(alone.low < alone.estimate && alone.estimate < alone.high);
     }
 }
@@ -147,11 +147,11 @@ fn an_interval_is_widened_by_the_noise_of_the_larger_time() {
         let blocks = recorded(blocks(&comparison, 20, times));
         let found = taken_apart(&comparison, spec, blocks).unwrap();
         let step = &found.steps[1];
-        assert_near(step.cost.estimate, cost, 1e-6);
-        assert_near(step.cost.low, cost - floor, 1e-6);
-        assert_near(step.cost.high, cost + floor, 1e-6);
-        assert_near(step.share, cost / top, 1e-9);
-        assert_near(found.sum.unwrap(), top, 1e-6);
+        near(step.cost.estimate, cost, 1e-6);
+        near(step.cost.low, cost - floor, 1e-6);
+        near(step.cost.high, cost + floor, 1e-6);
+        near(step.share, cost / top, 1e-9);
+        near(found.sum.unwrap(), top, 1e-6);
     }
 }
 
@@ -165,14 +165,14 @@ fn steps_around_a_rung_that_failed_or_does_not_apply_are_one_and_say_why() {
     let gone = ladder(&[("gone", "what is gone", &[("pair", 1.0)])]);
     spec.rungs.splice(1..1, gone.rungs);
     let records = recorded(blocks(&comparison, 20, known));
-    let records = records.chain([failure(id("spin"), "no such store")]);
+    let records = records.chain([failed(id("spin"), "no such store")]);
     let found = taken_apart(&comparison, spec, records).unwrap();
     let [_, step] = &found.steps[..] else {
         panic!("{:?}", found.steps);
     };
     let steps = ["what is gone", "spinning", "two opens and closes"];
     assert_eq!(step.steps, steps);
-    assert_near(step.cost.estimate, 15_000.0, 40.0);
+    near(step.cost.estimate, 15_000.0, 40.0);
     // Nothing stands for the spinning, so what stands for the rest stands for a part of it.
     assert_eq!(step.isolated, None);
     let missing = found.missing.iter().map(|rung| (&*rung.cell, &*rung.why));
@@ -196,7 +196,7 @@ fn rungs_without_enough_rounds_at_either_end_are_left_out_and_named() {
     assert_eq!(without_top.top(), Some(&id("spin")));
     assert_eq!(without_top.missing[0].step, "two opens and closes");
     let spinning = without_top.sum.unwrap() - without_top.steps[0].cost.estimate;
-    assert_near(spinning, 10_000.0, 40.0);
+    near(spinning, 10_000.0, 40.0);
     // The primitive is no rung, but the step is not explained by it any more.
     assert_eq!(few("pair").steps[2].isolated, None);
 }

@@ -1,7 +1,7 @@
 //! Matrices of made-up runs.
 
-use crate::runs::{assert_near, recorded, sizes};
-use crate::support::{block, cell, comparison, elsewhere, id, named, planned};
+use crate::runs::{recorded, sizes};
+use crate::support::{block, cell, comparison, elsewhere, id, named, near, planned};
 use stowplan_analysis::{BySize, Side, SizePoint, Verdict};
 use stowplan_model::{Comparison, Measurement, Operation, Plan, Role, Study};
 
@@ -95,7 +95,7 @@ fn a_matrix_shows_external_over_internal_by_row_and_column_beside_what_was_publi
     let expected = [1.0, 0.5, 0.25, 2.0, 1.0, 0.5];
     for (point, expected) in matrix.points().zip(expected) {
         let found = point.found.estimate.unwrap();
-        assert_near(found.ratio / expected, 1.0, 0.01);
+        near(found.ratio / expected, 1.0, 0.01);
         assert!(found.low < found.ratio && found.ratio < found.high);
     }
     let verdicts = points(&matrix, |point| point.found.verdict);

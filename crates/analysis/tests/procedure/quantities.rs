@@ -1,11 +1,12 @@
 //! Block times, write amplification, conflicts, latencies by action, and the charts of them.
 
-use crate::runs::{assert_near, base, changed, recorded, warned};
+use crate::runs::{base, changed, recorded, warned};
 use crate::support::{
-    analysis, comparison, doing, footprint, histogram, id, outcome, planned, rounds, syncs, ten,
+    analysis, comparison, doing, footprint, histogram, id, near, outcome, planned, rounds, syncs,
+    ten,
 };
 use proptest::prelude::*;
-use stowplan_analysis::{CellSummary, ContrastOutcome, Finding, ServerCost};
+use stowplan_analysis::{CellSummary, ContrastOutcome, Finding, FindingGroup, ServerCost};
 use stowplan_model::{
     Across, Action, BlockKind, Comparison, Durability, FigureSpec, IoCounters, Measure,
     Measurement, Mix, NETWORK_RECEIVED, NETWORK_SENT, Operation, PerTransaction, Plan,
@@ -30,10 +31,10 @@ fn times_are_of_the_rounds_that_the_ratios_rest_on_and_stand_in_that_ratio() {
         let wanted = |c: &&ContrastOutcome| c.cell == cell.cell.id;
         let ratio = found.contrasts.iter().find(wanted).unwrap().estimate;
         let ratio = ratio.unwrap().ratio;
-        assert_near(time(cell) / time(base) / ratio, 1.0, 0.02);
-        assert_near(cell.wall_ns / base.wall_ns / ratio, 1.0, 0.02);
+        near(time(cell) / time(base) / ratio, 1.0, 0.02);
+        near(cell.wall_ns / base.wall_ns / ratio, 1.0, 0.02);
     }
-    assert_near(time(base), 1_000.0, 20.0);
+    near(time(base), 1_000.0, 20.0);
     assert_eq!(base.series.len(), 40, "charts of rounds have all");
 }
 
@@ -46,13 +47,13 @@ fn a_sample_is_extrapolated_to_all_operations_and_its_commit_is_not_theirs() {
     let whole = found.block_time.unwrap();
     assert_eq!((whole.operations, whole.extrapolated), (1000, false));
     let estimate = found.time_ns.unwrap().estimate * 1000.0;
-    assert_near(whole.estimate_ns / estimate, 1.0, 1e-9);
+    near(whole.estimate_ns / estimate, 1.0, 1e-9);
     let before_commit = whole.before_commit_ns.unwrap();
-    assert_near(before_commit / (whole.estimate_ns - 1e6), 1.0, 1e-9);
+    near(before_commit / (whole.estimate_ns - 1e6), 1.0, 1e-9);
     sample.cells[0].workload.sample_of = Some(50_000);
     let time = base(&sample, commit).block_time.unwrap();
     assert_eq!((time.operations, time.extrapolated), (50_000, true));
-    assert_near(time.mean_ns / whole.mean_ns, 50.0, 50e-9);
+    near(time.mean_ns / whole.mean_ns, 50.0, 50e-9);
     assert_eq!(time.before_commit_ns, None);
 }
 
@@ -191,7 +192,7 @@ fn bars_show_what_is_asked_for_in_its_unit_and_published_figures_in_seconds() {
     let first = |chart: Finding| chart.groups[0].rows[0].quantity.unwrap();
     let value = |measure| first(shown(bars(measure)).unwrap());
     let (time, rate) = (value(Measure::Time), value(Measure::Throughput));
-    assert_near(rate.value * time.value / 1e9, 1.0, 1e-9);
+    near(rate.value * time.value / 1e9, 1.0, 1e-9);
     let (low, high) = rate.ends.unwrap();
     assert!(low <= rate.value && rate.value <= high);
     let memory = value(Measure::PeakMemory).value;
@@ -278,6 +279,12 @@ proptest! {
             let mut shown: Vec<_> = found.rows().filter_map(|row| row.cell.clone()).collect();
             shown.sort();
             prop_assert_eq!(&shown[..], &["base", "x", "y", "z"].map(id)[..]);
+            // A second cell at one place begins another line.
+            let rising = |line: &FindingGroup| {
+                let places: Vec<_> = line.rows.iter().filter_map(|row| row.x).collect();
+                places.windows(2).all(|pair| pair[0] < pair[1])
+            };
+            prop_assert!(found.groups.iter().all(rising), "{:?}", found.groups);
         }
     }
 }

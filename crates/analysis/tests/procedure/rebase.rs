@@ -7,7 +7,7 @@ use stowplan_analysis::{Analysis, ContrastOutcome, RebaseError, Verdict, analyse
 use stowplan_model::{Comparison, Extension, Measurement, Plan, Record, Role, Sweep, WarningKind};
 
 /// As plans make it: the control has the key of the baseline that it is a copy of.
-pub(crate) fn planned(candidates: &[&str]) -> Comparison {
+fn planned(candidates: &[&str]) -> Comparison {
     let mut comparison = comparison(candidates);
     comparison.cells[1].key = "base".to_owned();
     comparison

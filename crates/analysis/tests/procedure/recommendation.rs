@@ -8,7 +8,7 @@ use stowplan_analysis::{
     Answer, Kind, Open, Promises, Recommendation, Verdict, When, analyse, cell_differences,
 };
 use stowplan_model::{
-    AccessOrder, Cell, Comparison, Durability, DurabilityClaim, Measurement, Operation,
+    AccessOrder, Cell, Comparison, Delivery, Durability, DurabilityClaim, Measurement, Operation,
     PerTransaction, Record, Scanned,
 };
 
@@ -74,7 +74,8 @@ fn whatever_else_is_done_is_other_work() {
         let rivals = found.rivals().count();
         (found.fastest.map(|cell| cell.0), rivals)
     };
-    let changes: [fn(&mut Cell); 6] = [
+    let changes: [fn(&mut Cell); 7] = [
+        |cell| cell.workload.delivery = Delivery::InPlace,
         |cell| cell.workload.order = AccessOrder::Ascending,
         |cell| cell.workload.threads = 4,
         |cell| cell.workload.sample_of = Some(1_000_000),

@@ -1,14 +1,8 @@
 //! Short words for what many tests do to a made-up run and look at in its findings.
 
-use crate::support::{analysis, outcome, records, ten};
+use crate::support::{analysis, failure, outcome, records, ten};
 use stowplan_analysis::{Analysis, CellSummary, SizeRange, analyse};
 use stowplan_model::{CellFailure, CellId, Comparison, Measurement, Record};
-
-/// Panics unless a figure is less than `within` away from what it should be.
-#[track_caller]
-pub(crate) fn assert_near(found: f64, expected: f64, within: f64) {
-    assert!((found - expected).abs() < within, "{found} for {expected}");
-}
 
 /// The blocks after something was done to each.
 pub(crate) fn changed(
@@ -45,11 +39,11 @@ pub(crate) fn sizes(from: u64, to: u64) -> SizeRange {
     SizeRange { from, to }
 }
 
-pub(crate) fn failure(cell: CellId, message: &str) -> Record {
+/// That a cell failed, as it is recorded.
+pub(crate) fn failed(cell: CellId, message: &str) -> Record {
     Record::Failure(CellFailure {
         cell,
-        message: message.to_owned(),
-        stderr: String::new(),
+        ..failure("", message)
     })
 }
 

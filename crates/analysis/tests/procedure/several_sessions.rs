@@ -173,7 +173,9 @@ fn a_session_in_which_a_cell_cannot_be_used_is_left_out_as_long_as_two_are_left(
     assert_eq!((other.base_sessions, other.new_sessions), (4, 2));
     new[0].comparisons[0].reliable = false;
     let found = changes(&base, &new);
-    let why = &left_out(&found, "other").reasons[0];
+    let [why] = &left_out(&found, "other").reasons[..] else {
+        panic!("{found:?}");
+    };
     assert!(why.reason.starts_with("too few sessions"), "{why:?}");
     let sessions = &why.differences[0];
     let told = (sessions.base.as_deref(), sessions.new.as_deref());
@@ -182,7 +184,9 @@ fn a_session_in_which_a_cell_cannot_be_used_is_left_out_as_long_as_two_are_left(
     // Sessions of one side that did not do the same are none of the same program.
     set(&mut base[2].comparisons[0].cells[2].cell, "layout", "tree");
     let found = changes(&base, &side(&ODD, 1.0));
-    let why = &left_out(&found, "other").reasons[0];
+    let [why] = &left_out(&found, "other").reasons[..] else {
+        panic!("{found:?}");
+    };
     assert_eq!(why.reason, "the sessions of BASE did not do the same");
     assert_eq!(why.differences[0].what, "layout");
     assert_eq!(found.unresolved().next(), None, "no measuring mends that");

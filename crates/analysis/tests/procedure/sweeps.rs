@@ -1,6 +1,6 @@
 //! Sweeps of made-up runs: which comparison of a size counts, and what is no point at all.
 
-use crate::runs::{changed, failure, recorded, sizes};
+use crate::runs::{changed, failed, recorded, sizes};
 use crate::support::{comparison, doing, elsewhere, id, named, planned, rounds};
 use stowplan_analysis::{Analysis, BySize, Run, Side, Standing, Verdict};
 use stowplan_model::{Comparison, Durability, Measurement, Operation, Plan, Record, Sweep};
@@ -10,8 +10,8 @@ fn member(name: &str) -> Comparison {
     named(name, comparison(&["other"]))
 }
 
-fn failed(name: &str) -> Record {
-    failure(elsewhere(&id("other"), name), "no")
+fn lost(name: &str) -> Record {
+    failed(elsewhere(&id("other"), name), "no")
 }
 
 /// The comparisons that its points come from.
@@ -52,10 +52,7 @@ fn a_size_that_never_ran_is_no_point_and_one_that_failed_is_a_gap() {
     let ran = || recorded(measured("size-1024", 1.0));
     let none = analysed(names.map(member).to_vec(), []);
     let one = analysed(names.map(member).to_vec(), ran());
-    let gap = analysed(
-        names.map(member).to_vec(),
-        ran().chain([failed("size-2048")]),
-    );
+    let gap = analysed(names.map(member).to_vec(), ran().chain([lost("size-2048")]));
     for (found, points) in [(none, 0), (one, 1), (gap, 2)] {
         let found = &found.by_size[0];
         assert_eq!(counted(found), names[..points]);
@@ -77,7 +74,7 @@ fn a_repetition_replaces_a_session_once_it_has_rounds_and_takes_its_warnings_awa
 
     let again = measured("size-1024-again", 1.0);
     let after = analysed(plan(), recorded([first, again.clone()].concat()));
-    let failed = [failed("size-1024")].into_iter();
+    let failed = [lost("size-1024")].into_iter();
     let after_failure = analysed(plan(), failed.chain(recorded(again)));
     for after in [after, after_failure] {
         let found = &after.by_size[0];

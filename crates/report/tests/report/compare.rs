@@ -1,7 +1,7 @@
 //! What `stowplan compare` prints of two invented runs.
 
 use crate::fixture;
-use crate::holds::says;
+use crate::holds::{says, says_in_order};
 use crate::support::{PLAIN, VERBOSE, in_brief};
 use stowplan_analysis::compare::{Decides, Question, compare, compare_sessions};
 use stowplan_analysis::{Analysis, CellSummary};
@@ -156,6 +156,22 @@ fn json_has_units_in_its_names_and_the_figures_that_are_compared() {
     let resources = &amplified["resources"];
     assert_eq!(resources["write_amplification"]["new"], 2.5);
     assert!(resources["peak_memory_bytes"]["base"].is_number());
+}
+
+#[test]
+fn what_qualifies_the_verdict_stands_under_it_in_short_and_in_markdown() {
+    let mut new = new();
+    new.end = None;
+    let document = of(&new, &Question::default(), document);
+    for text in [in_brief(&document, &PLAIN), markdown::render(&document)] {
+        let order = [
+            "regressed",
+            "NEW: The run was cut off",
+            "were not compared",
+            "reads/blob",
+        ];
+        says_in_order(&text, &order);
+    }
 }
 
 #[test]

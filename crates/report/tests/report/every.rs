@@ -3,9 +3,12 @@
 use crate::holds::says;
 use crate::said::as_it_is;
 use crate::support::{changed, on_terminal, words};
-use crate::{by_size, calibration, compare, fixture, fleet, inserts, measured_run, why_run};
+use crate::{
+    by_size, calibration, compare, crash, doctor, fixture, fleet, inserts, ledger, measured_run,
+    place, why_run,
+};
 use std::sync::LazyLock;
-use stowplan_analysis::Analysis;
+use stowplan_analysis::{Analysis, Choice};
 use stowplan_model::Action;
 use stowplan_report::document::{Detail, Document};
 use stowplan_report::run;
@@ -23,6 +26,8 @@ pub(crate) static DOCUMENTS: LazyLock<Vec<(&'static str, Document)>> = LazyLock:
         ("inserts", inserts::analysis()),
         ("bars and lines", measured_run::analysis()),
         ("ladders", why_run::analysis()),
+        ("claims", ledger::analysis()),
+        ("advice", place::advised(Choice::Database, |_| ())),
     ];
     let runs = runs.map(|(name, found)| (name, run::document(&found, &fixture::raw_result())));
     let mut documents = Vec::from(runs);
@@ -36,6 +41,15 @@ pub(crate) static DOCUMENTS: LazyLock<Vec<(&'static str, Document)>> = LazyLock:
         ),
         ("comparison of results", compare::one()),
         ("comparison of several results", compare::several()),
+        (
+            "checkup",
+            stowplan_report::doctor::document(&doctor::checkup()),
+        ),
+        (
+            "crashes",
+            stowplan_report::crash::document(&crash::run(crash::unclaimed())),
+        ),
+        ("ledger", ledger::ledger(&["here", "there"]).document()),
     ]);
     documents
 });

@@ -1,7 +1,8 @@
 //! The page: well formed, complete, and without a word to the network.
 
+use crate::holds::says;
 use crate::html_blocks::values;
-use crate::support::{changed, html, markup, three_digits};
+use crate::support::{changed, element, html, markup, three_digits};
 use crate::{every, fixture};
 use base64::Engine as _;
 use std::collections::BTreeSet;
@@ -87,6 +88,8 @@ fn every_number_of_every_chart_is_there_with_its_interval_and_rounds() {
         let interval = format!("{ratio}, interval {low} to {high}, 20 rounds");
         assert!(page.contains(&interval), "{interval}");
     }
+    let system = "2015 MacBook Pro, 3.1 GHz i7, 16 GiB, macOS 10.12.5, SSD";
+    assert!(page.contains(&format!("<small>{system}</small>")));
     // For screen readers.
     let drawings = "<svg class=\"track\" role=\"img\">";
     let titled = page.matches(&format!("{drawings}<title>")).count();
@@ -103,6 +106,10 @@ fn verdicts_come_before_charts_and_charts_before_tables_and_the_contents_lead_to
     let chapters: Vec<&str> = chapters.split(' ').collect();
     let found: Vec<&str> = sections.filter(|id| chapters.contains(id)).collect();
     assert_eq!(found, chapters);
+    let answer =
+        "<b>SQLite, sqlite3_blob_read(), memory-mapped</b></td><td>4.11× [4.03, 4.21]</td>";
+    let evidence = "2,000,000 values were read back and compared";
+    says(element(&page, "overview"), [answer, evidence]);
     let contents = page.split("<li><a href=\"#").skip(1);
     let contents = contents.filter_map(|rest| Some(rest.split_once('"')?.0));
     assert_eq!(contents.collect::<Vec<_>>(), chapters);

@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::holds::lacks;
-use crate::support::{PLAIN, VERBOSE, between, in_brief, terminal};
+use crate::support::{PLAIN, VERBOSE, between, in_brief, json, terminal};
 use stowplan_analysis::{
     Analysis, ClaimAcross, ClaimOutcome, ClaimVerdict, FigureCell, FigureOutcome, Interval, Ledger,
     MissingCell, PublishedOutcome, PublishedTime,
@@ -96,7 +96,7 @@ fn claims() -> Vec<ClaimOutcome> {
     ]
 }
 
-fn analysis() -> Analysis {
+pub(crate) fn analysis() -> Analysis {
     let row = |what: &str, cell: Option<&str>, ours: Option<f64>| PublishedTime {
         published: PublishedRow {
             cell: cell.map(|cell| CellId(cell.to_owned())),
@@ -137,7 +137,7 @@ fn a_terminal_shows_every_claim_and_published_times_beside_ours() {
 }
 
 /// The ledger of these claims on so many machines, the second of which says otherwise of one.
-fn ledger(machines: &[&str]) -> Claims {
+pub(crate) fn ledger(machines: &[&str]) -> Claims {
     let on = |place, claim: &ClaimOutcome| match place {
         1 => claims().swap_remove(1),
         _ => claim.clone(),
@@ -176,4 +176,8 @@ fn the_table_of_the_ledger_has_a_row_for_each_figure_and_machine() {
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     let figure = &document["claims"][3]["on"][0]["figures"][0];
     assert_eq!(figure["measure"], "page-fill");
+    let run = json(&analysis());
+    assert_eq!(run["claims"][0]["figures"][0]["estimate"]["low"], 9.6);
+    let ours = &run["published"][0]["rows"][0]["ours_seconds"];
+    assert_eq!(ours["estimate"], 0.0135);
 }

@@ -5,8 +5,8 @@ use crate::holds::says;
 use crate::html_blocks::values;
 use crate::support::{on_terminal, with};
 use stowplan_report::document::{
-    Axis, Block, Cell, ChartRow, Detail, Fill, RowGroup, Rows, Scale, Section, Sign, Table, Unit,
-    Value, headed, number, paragraph, text_column,
+    Axis, Block, Cell, ChartRow, Detail, Fill, Item, RowGroup, Rows, Scale, Section, Sign, Table,
+    Tone, Unit, Value, facts, headed, listed, number, paragraph, plain, text_column,
 };
 use stowplan_report::render::{html, markdown};
 use unicode_width::UnicodeWidthStr as _;
@@ -34,7 +34,8 @@ fn finding() -> Block {
         sign: Some(Sign::Below),
         ..ChartRow::bar(noise.0, heard(noise), Fill::Ours)
     });
-    let mut night = RowGroup::of("At night", rows.collect());
+    let silent = ChartRow::bar("redb", None, Fill::Ours);
+    let mut night = RowGroup::of("At night", rows.chain([silent]).collect());
     night.notices.push("The window was open.".to_owned());
     let rows = Rows::new("How loud", axis("loudness"), vec![night]);
     // Twice as far away a store is quieter by 6,000.
@@ -61,7 +62,17 @@ fn finding() -> Block {
 
 #[test]
 fn every_form_says_all_of_it_and_the_page_draws_each_value_once() {
-    let document = with(vec![finding()]);
+    let heard = Item {
+        title: plain("The neighbours"),
+        note: plain("Nobody asked them twice."),
+        ..Item::of(plain("They heard lmdb.")).with_badge("heard", Tone::Bad)
+    };
+    let heard = listed(vec![heard]).unwrap();
+    let document = with(vec![
+        finding(),
+        heard,
+        facts([("Hour", "23:00".to_owned())]),
+    ]);
     let page = html::render(&document);
     let screens = [60, 80, 120].map(|width| on_terminal(&document, width, Detail::Summary));
     for (text, width) in screens.iter().zip([60, 80, 120]) {
@@ -75,6 +86,12 @@ fn every_form_says_all_of_it_and_the_page_draws_each_value_once() {
             "The window was open.",
             "Farther away",
             "In the room next door",
+            "no data",
+            "The neighbours",
+            "heard",
+            "They heard lmdb.",
+            "Nobody asked them twice.",
+            "23:00",
         ];
         // Of the table and of the rows; of the intervals; of what was heard from 4 m.
         let figures = ["31.5 kB", "28.4 kB", "30.5", "32.5", "19.5 kB", "16.4 kB"];

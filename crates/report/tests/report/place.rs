@@ -50,7 +50,7 @@ fn whole() -> WholeSet {
 }
 
 /// What is advised of 20,000 files, and what was changed of that.
-fn advised(choice: Choice, change: impl FnOnce(&mut Advice)) -> Analysis {
+pub(crate) fn advised(choice: Choice, change: impl FnOnce(&mut Advice)) -> Analysis {
     let mut analysis = fixture::analysis();
     analysis.run.plan.study.advise = Some(AdviseSpec {
         place: "/home/me/my \u{1b}thumbs".into(),

@@ -3,7 +3,7 @@
 use crate::by_size::{at_size, sweep, with_page_sizes, with_sweeps};
 use crate::holds::{cases, lacks, says};
 use crate::said::in_text;
-use crate::support::{PLAIN, WIDE, element, html, markdown, markup, screen, terminal};
+use crate::support::{PLAIN, WIDE, element, forms, html, markdown, markup, screen, terminal};
 use proptest::prelude::*;
 use stowplan_analysis::{Analysis, BySize};
 use stowplan_model::{Operation, RunEnd, RunOutcome};
@@ -91,6 +91,16 @@ fn sizes_of_which_nothing_is_known_or_claimed_are_named() {
     for (letters, notice) in cases(table) {
         let text = terminal(&of(letters), &WIDE);
         assert!(text.contains(&format!("\n{notice}\n")), "{text}");
+    }
+}
+
+#[test]
+fn a_size_that_is_round_in_no_unit_is_written_alike_in_every_form() {
+    let mut odd = short("AAB");
+    odd.rows[0].points[1].found.size = 2_880;
+    for text in forms(&with_sweeps(vec![odd])) {
+        says(&text, ["2.81 KiB"]);
+        lacks(&text, &["2,880"]);
     }
 }
 

@@ -77,6 +77,7 @@ fn a_result_from_before_there_were_figures_keeps_them() {
     assert_eq!(b.x, Some(Across::Threads));
     assert_eq!(c.published[0].label.as_deref(), Some("w"));
     assert_eq!(study.space().next().unwrap().bytes, Some(5));
+    assert!(study.matrices.is_empty(), "nor were there matrices");
 }
 
 #[test]
