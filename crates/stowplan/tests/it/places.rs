@@ -56,7 +56,7 @@ fn any_directory_and_any_column_is_surveyed() {
     let bench = with_place();
     std::os::unix::fs::symlink("/etc", bench.path("place/out")).unwrap();
     bench
-        .run("stat place")
+        .run("stat place --verbose")
         .prints("100 files in 3 directories, 1 symbolic link")
         .prints("1 links out of the tree")
         .prints("size = { like = \"place\" }");
