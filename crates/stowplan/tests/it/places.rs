@@ -144,7 +144,8 @@ workload = { age = 300 }
 cells = { sql = { store = "sqlite:journal=off,synchronous=off" } }
 "#,
     );
-    // Were its dataset gone, a run that goes back would end with an error. A slow machine may find no time to.
+    // Were its dataset gone, a run that goes back would end with an error. A slow machine may find no time to, and gets
+    // more: what comes of it goes to the second pass, for the first one's share stays small.
     let goes_back = |seconds: &u32| {
         let run = format!("study back.toml --output out-{seconds} --quiet --budget {seconds}s");
         bench.run(&run).exits(0);
@@ -156,5 +157,5 @@ cells = { sql = { store = "sqlite:journal=off,synchronous=off" } }
         let mut behind = cells.skip_while(|cell| !cell.starts_with("old/"));
         behind.any(|cell| cell.starts_with("slow/"))
     };
-    assert!([8, 12, 16].iter().any(goes_back), "none went back");
+    assert!([8, 16, 32, 64].iter().any(goes_back), "none went back");
 }
