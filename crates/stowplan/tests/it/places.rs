@@ -145,7 +145,7 @@ cells = { sql = { store = "sqlite:journal=off,synchronous=off" } }
 "#,
     );
     // Were its dataset gone, a run that goes back would end with an error. A slow machine may find no time to, and gets
-    // more: what comes of it goes to the second pass, for the first one's share stays small.
+    // more; a fast one that had as much would be done with the first comparison before the second.
     let goes_back = |seconds: &u32| {
         let run = format!("study back.toml --output out-{seconds} --quiet --budget {seconds}s");
         bench.run(&run).exits(0);
